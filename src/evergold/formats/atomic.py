@@ -1,0 +1,237 @@
+"""Files that appear together or not at all.
+
+A reader must never meet half a file, nor the new half of a pair beside the old other half. So every file of a set is
+written to a hidden temporary file in the folder of its target, flushed to the disk, and only then renamed. A rename
+replaces one file atomically but not several; therefore a set of more than one file first writes a *journal* naming the
+renames. Whoever comes next (`recover`, or the next `FileSet` in that folder) finishes a journal that a killed process left
+behind, so a crash at any instant leaves the old set or the new set, never a mixture. Temporary files of a process that
+died are recognised by their lock being free, and removed.
+"""
+
+import fcntl
+import json
+import os
+import re
+import secrets
+from collections.abc import Iterable
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO, Self
+
+_JOURNAL_PREFIX = ".evergold-journal."
+_TEMPORARY = re.compile(r"^\.(?P<target>.+)\.[0-9a-f]{16}\.tmp$")
+_BUFFER = 1 << 20
+
+
+class FileSet:
+    """Collects files and puts them all in place when its `with` block ends without an exception.
+
+    >>> with FileSet() as files:
+    ...     files.open(folder / "a.jsonl").write(b"{}")
+    ...     files.open(folder / "b.jsonl").write(b"{}")
+
+    An exception in the block (a full disk and Ctrl-C included) removes the temporary files and leaves the targets as they were.
+    """
+
+    def __init__(self) -> None:
+        self._open: dict[Path, tuple[Path, BinaryIO]] = {}
+
+    def open(self, target: Path | str) -> BinaryIO:
+        """A writable binary file that becomes `target` at the end. Missing folders are made."""
+        path = Path(os.path.realpath(target))
+        if path in self._open:
+            raise ValueError(f"{target} is already part of this set of files; give each output a path of its own")
+        if path.is_dir():
+            raise IsADirectoryError(f"{target} is a folder; name a file in it")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        recover(path.parent)
+        temporary, handle = _create_locked(path)
+        self._open[path] = (temporary, handle)
+        return handle
+
+    def commit(self) -> None:
+        """Flush everything to the disk, then rename all files into place."""
+        for path, (_, handle) in self._open.items():
+            handle.flush()
+            if path.exists():
+                os.fchmod(handle.fileno(), path.stat().st_mode & 0o7777)
+            os.fsync(handle.fileno())
+        renames = [(temporary, path) for path, (temporary, _) in self._open.items()]
+        if len(renames) > 1:
+            _commit_with_journal(renames)
+        else:
+            _rename_all(renames)
+        self._close()
+
+    def discard(self) -> None:
+        """Remove the temporary files; the targets stay as they were."""
+        temporaries = [temporary for temporary, _ in self._open.values()]
+        self._close()
+        for temporary in temporaries:
+            temporary.unlink(missing_ok=True)
+
+    def _close(self) -> None:
+        handles = [handle for _, handle in self._open.values()]
+        self._open.clear()
+        for handle in handles:
+            try:
+                handle.close()
+            except OSError:  # a full disk fails again while flushing what is thrown away anyway
+                continue
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is not None:
+            self.discard()
+            return
+        try:
+            self.commit()
+        except BaseException:
+            self.discard()
+            raise
+
+
+def write_bytes(target: Path | str, data: bytes) -> None:
+    """Replace one file by `data`, atomically."""
+    write_chunks(target, (data,))
+
+
+def write_chunks(target: Path | str, chunks: Iterable[bytes]) -> int:
+    """Replace one file by the chunks in order, atomically; returns how many there were."""
+    count = 0
+    with FileSet() as files:
+        handle = files.open(target)
+        for chunk in chunks:
+            handle.write(chunk)
+            count += 1
+    return count
+
+
+def recover(folder: Path | str) -> list[Path]:
+    """Finish what a killed process left in `folder`: complete its renames, remove its temporary files.
+
+    Safe to call at any time, also while another process writes there: what a living process holds is left alone.
+    Returns the targets that were completed. Readers of a set call it before they read.
+    """
+    folder = Path(folder)
+    try:
+        names = sorted(entry.name for entry in os.scandir(folder) if entry.name.startswith("."))
+    except FileNotFoundError:
+        return []
+    completed: list[Path] = []
+    for name in names:
+        if name.startswith(_JOURNAL_PREFIX):
+            completed += _finish(folder / name)
+    for name in names:
+        if _TEMPORARY.match(name):
+            _remove_if_abandoned(folder / name)
+    return completed
+
+
+def _create_locked(target: Path) -> tuple[Path, BinaryIO]:
+    """A new temporary file beside `target`, locked for as long as this process keeps it open."""
+    while True:
+        temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
+        handle = open(temporary, "xb", buffering=_BUFFER)  # noqa: SIM115 - the caller closes it
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        if temporary.exists():  # not taken for an abandoned file between its making and its locking
+            return temporary, handle
+        handle.close()
+
+
+def _commit_with_journal(renames: list[tuple[Path, Path]]) -> None:
+    """The journal beside the last target is the point of no return; other folders get a pointer to it first."""
+    anchor = renames[-1][1].parent / f"{_JOURNAL_PREFIX}{secrets.token_hex(8)}"
+    folders = {target.parent for _, target in renames} - {anchor.parent}
+    pointers = [folder / anchor.name for folder in sorted(folders)]
+    with ExitStack() as held:
+        try:
+            for pointer in pointers:
+                _write_journal(pointer, {"anchor": os.path.relpath(anchor, pointer.parent)}, held)
+            pairs = [[os.path.relpath(name, anchor.parent) for name in rename] for rename in renames]
+            _write_journal(anchor, {"renames": pairs}, held)
+            _rename_all(renames)
+        except BaseException:
+            if all(temporary.exists() for temporary, _ in renames):  # nothing renamed yet: the set can be taken back
+                _remove([anchor, *pointers])
+            raise
+        _remove([anchor, *pointers])
+
+
+def _write_journal(path: Path, content: dict[str, object], held: ExitStack) -> None:
+    draft, handle = _create_locked(path)
+    held.callback(handle.close)
+    try:
+        handle.write(json.dumps(content).encode())
+        handle.flush()
+        os.fsync(handle.fileno())
+        os.rename(draft, path)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+    _sync_folder(path.parent)
+
+
+def _remove(paths: list[Path]) -> None:
+    for path in paths:
+        path.unlink(missing_ok=True)
+
+
+def _rename_all(renames: list[tuple[Path, Path]]) -> None:
+    for temporary, target in renames:
+        os.replace(temporary, target)
+    for folder in {target.parent for _, target in renames}:
+        _sync_folder(folder)
+
+
+def _finish(journal: Path) -> list[Path]:
+    """Complete the renames of a journal whose writer died; one that still works is waited for."""
+    try:
+        handle = open(journal, "rb")  # noqa: SIM115 - closed by the with statement below
+    except FileNotFoundError:
+        return []
+    with handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        if not journal.exists():
+            return []
+        content = json.loads(handle.read())
+        if "anchor" in content:
+            anchor = Path(os.path.normpath(journal.parent / content["anchor"]))
+            completed = _finish(anchor) if anchor.name == journal.name else []
+        else:
+            renames = [rename for pair in content["renames"] if (rename := _own_rename(journal.parent, *pair))]
+            _rename_all(renames)
+            completed = [target for _, target in renames]
+        journal.unlink(missing_ok=True)
+    return completed
+
+
+def _own_rename(folder: Path, temporary_name: str, target_name: str) -> tuple[Path, Path] | None:
+    """The rename a journal asks for, if it is one we could have written: a journal from elsewhere moves nothing else."""
+    temporary = Path(os.path.normpath(folder / temporary_name))
+    target = Path(os.path.normpath(folder / target_name))
+    match = _TEMPORARY.match(temporary.name)
+    ours = match is not None and match["target"] == target.name and temporary.parent == target.parent
+    return (temporary, target) if ours and temporary.exists() else None
+
+
+def _remove_if_abandoned(temporary: Path) -> None:
+    try:
+        with open(temporary, "rb") as handle:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            temporary.unlink(missing_ok=True)
+    except (BlockingIOError, FileNotFoundError, PermissionError):
+        return
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
