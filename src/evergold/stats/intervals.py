@@ -1,0 +1,128 @@
+"""Intervals: how far a figure over these cases may lie from the figure over all such cases.
+
+`t_interval` is the default for a mean. `clustered_interval` is for cases that share a session, document or
+repository: such cases agree with each other, and an interval that takes them for independent is too narrow.
+The bootstrap is for what has no formula: ratios of sums, medians, correlations.
+"""
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from evergold.stats.student import t_quantile
+
+Floats = NDArray[np.float64]
+
+DRAWS = 2000
+CELLS_AT_ONCE = 4_000_000
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A value with its bounds; the bounds are None where one observation cannot tell how others would spread."""
+
+    value: float
+    low: float | None
+    high: float | None
+    n: int
+
+    @property
+    def half_width(self) -> float | None:
+        return None if self.low is None or self.high is None else (self.high - self.low) / 2
+
+    def as_dict(self) -> dict[str, float | int | None]:
+        return {"value": self.value, "low": self.low, "high": self.high, "n": self.n}
+
+
+def t_interval(values: ArrayLike, level: float = 0.95) -> Interval | None:
+    """The mean with its t interval; None for no values, because the mean of nothing is not 0."""
+    data = _floats(values)
+    if data.size == 0:
+        return None
+    error = float(data.std(ddof=1) / np.sqrt(data.size)) if data.size > 1 else None
+    return _around(float(data.mean()), error, df=data.size - 1, n=data.size, level=level)
+
+
+def clustered_interval(values: ArrayLike, clusters: Sequence[Hashable], level: float = 0.95) -> Interval | None:
+    """The mean with an error that sums residuals inside each cluster before squaring; df = clusters - 1."""
+    data = _floats(values)
+    if data.size != len(clusters):
+        raise ValueError(f"{data.size} values but {len(clusters)} cluster names")
+    if data.size == 0:
+        return None
+    index: dict[Hashable, int] = {}
+    codes = np.array([index.setdefault(name, len(index)) for name in clusters])
+    groups = len(index)
+    sums = np.bincount(codes, weights=data - data.mean(), minlength=groups)
+    error = float(np.sqrt(groups / (groups - 1) * np.sum(sums**2)) / data.size) if groups > 1 else None
+    return _around(float(data.mean()), error, df=groups - 1, n=data.size, level=level)
+
+
+def mean_bootstrap(values: ArrayLike, seed: int = 0, level: float = 0.95, draws: int = DRAWS) -> Interval | None:
+    """The mean with a percentile bootstrap over the values."""
+    return ratio_bootstrap(values, np.ones_like(_floats(values)), seed=seed, level=level, draws=draws)
+
+
+def ratio_bootstrap(
+    numerators: ArrayLike, denominators: ArrayLike, seed: int = 0, level: float = 0.95, draws: int = DRAWS
+) -> Interval | None:
+    """Σ numerator / Σ denominator over cases (a micro average), resampling whole cases; None when Σ denominator is 0."""
+    top, bottom = _floats(numerators), _floats(denominators)
+    if bottom.sum() == 0:
+        return None
+
+    def ratio(rows: NDArray[np.intp]) -> Floats:
+        below = bottom[rows].sum(axis=-1)
+        figures: Floats = np.divide(top[rows].sum(axis=-1), below, out=np.full(below.shape, np.nan), where=below != 0)
+        return figures
+
+    return bootstrap(ratio, top.size, seed=seed, level=level, draws=draws)
+
+
+def bootstrap(
+    statistic: Callable[[NDArray[np.intp]], Floats], n: int, seed: int = 0, level: float = 0.95, draws: int = DRAWS
+) -> Interval | None:
+    """A percentile interval of any statistic of n cases.
+
+    `statistic` takes row numbers of shape (draws, n) and gives one figure per draw, so that the work is one array
+    operation. Draws come in slices of bounded size: memory does not grow with n × draws. A draw on which the statistic
+    is undefined (nan) is left out.
+    """
+    if n == 0:
+        return None
+    value = float(statistic(np.arange(n)[None, :])[0])
+    if n == 1:
+        return Interval(value, None, None, 1)
+    random = np.random.default_rng(seed)
+    step = max(1, min(draws, CELLS_AT_ONCE // n))
+    parts = [statistic(random.integers(0, n, size=(min(step, draws - done), n))) for done in range(0, draws, step)]
+    figures = np.concatenate(parts)
+    figures = figures[~np.isnan(figures)]
+    if figures.size == 0:
+        return Interval(value, None, None, n)
+    low, high = np.quantile(figures, [(1 - level) / 2, (1 + level) / 2])
+    return Interval(value, float(low), float(high), n)
+
+
+def proportion_interval(successes: int, n: int, level: float = 0.95) -> Interval | None:
+    """A share with its Wilson interval, which stays inside [0, 1] and does not shrink to a point at 0 of n."""
+    if n == 0:
+        return None
+    z = t_quantile((1 + level) / 2, 1e7)
+    share = successes / n
+    centre = (share + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * float(np.sqrt(share * (1 - share) / n + z * z / (4 * n * n)))
+    return Interval(share, max(0.0, centre - half), min(1.0, centre + half), n)
+
+
+def _around(mean: float, error: float | None, df: int, n: int, level: float) -> Interval:
+    if error is None:
+        return Interval(mean, None, None, n)
+    half = t_quantile((1 + level) / 2, df) * error
+    return Interval(mean, mean - half, mean + half, n)
+
+
+def _floats(values: ArrayLike) -> Floats:
+    return np.asarray(values, dtype=np.float64)
