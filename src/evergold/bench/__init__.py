@@ -1,0 +1,1 @@
+"""Targets × cases → attempts → measurements."""

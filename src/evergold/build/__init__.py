@@ -1,0 +1,1 @@
+"""Cases → frozen, hashed splits."""

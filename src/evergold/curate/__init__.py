@@ -1,0 +1,1 @@
+"""Traces → cases, by rule."""

@@ -1,0 +1,1 @@
+"""Flows → context cases."""

@@ -1,0 +1,34 @@
+"""A flow: one coding-agent task in a repository, as the ordered actions that were taken."""
+
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+from evergold.model.trace import UtcTime
+
+
+class Action(BaseModel, frozen=True, extra="forbid"):
+    """One step of a flow: a tool call, an approval, a message. `result` is plain text, unwrapped."""
+
+    id: str
+    type: str
+    status: str = "complete"
+    params: dict[str, Any] = Field(default_factory=dict)
+    result: str | None = None
+    error: bool = False
+    created: UtcTime
+    human: bool = False
+
+
+class Flow(BaseModel, frozen=True, extra="forbid"):
+    """One task from its request to its last action. Streamed into cases, never stored."""
+
+    id: str
+    workspace_id: str = ""
+    task_id: str = ""
+    title: str | None = None
+    description: str | None = None
+    branch: str | None = None
+    repo_dir: str | None = None
+    actions: tuple[Action, ...] = ()
+    metadata: dict[str, Any] = Field(default_factory=dict)

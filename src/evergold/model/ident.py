@@ -1,0 +1,28 @@
+"""Identity by content: one canonical JSON, one tagged hash."""
+
+import hashlib
+from typing import Any
+
+import orjson
+
+HASH_TAG = "sha256:"
+
+
+def canonical_json(value: Any) -> bytes:
+    """The same bytes for the same value, whatever the order its keys were written in."""
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)
+
+
+def hash_bytes(data: bytes) -> str:
+    """A tagged hash, so that a later algorithm can stand beside this one."""
+    return HASH_TAG + hashlib.sha256(data).hexdigest()
+
+
+def content_hash(value: Any) -> str:
+    return hash_bytes(canonical_json(value))
+
+
+def unit_interval(key: str) -> float:
+    """A number in [0, 1) fixed by `key`: sampling decides by it, so that a retry decides the same."""
+    digest = hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return (int.from_bytes(digest, "big") >> 11) / (1 << 53)

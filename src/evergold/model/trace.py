@@ -1,0 +1,108 @@
+"""A trace: one interaction of an app with a model, its spans, and what was thought of it."""
+
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, Field
+
+
+def in_utc(value: datetime) -> datetime:
+    """Times are UTC; one without a zone is taken as UTC."""
+    return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+UtcTime = Annotated[datetime, AfterValidator(in_utc)]
+Ident = Annotated[str, Field(min_length=1, max_length=512)]
+UnitValue = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
+
+
+class ScoreSource(StrEnum):
+    SYSTEM = "system"
+    USER = "user"
+    HUMAN = "human"
+    LLM_JUDGE = "llm_judge"
+
+
+class TraceStatus(StrEnum):
+    STARTED = "started"
+    COMPLETED = "completed"
+    FAILED = "failed"
+
+
+class Score(BaseModel, frozen=True, extra="forbid"):
+    """One opinion about a trace (or one of its spans): a value in [0, 1], and whose it is.
+
+    `key` makes a score replaceable: a later score with the same key on the same trace takes its place (a changed
+    reaction). Without one, equal content is the same score and different content is a further one.
+    """
+
+    name: Ident
+    value: UnitValue
+    source: ScoreSource = ScoreSource.SYSTEM
+    comment: str | None = None
+    span_id: str | None = None
+    key: str | None = None
+    created_at: UtcTime | None = None
+
+
+class Span(BaseModel, frozen=True, extra="forbid"):
+    """One step inside a trace. `kind`: llm, tool, retriever, agent, chain, embedding or span."""
+
+    id: Ident
+    parent_id: str | None = None
+    name: str = ""
+    kind: str = "span"
+    input: str | None = None
+    output: str | None = None
+    status: TraceStatus = TraceStatus.COMPLETED
+    started_at: UtcTime | None = None
+    ended_at: UtcTime | None = None
+    metadata: dict[str, Any] = Field(default_factory=dict)
+
+
+class Trace(BaseModel, frozen=True, extra="forbid"):
+    """One interaction: what came in, what went out, how it ended."""
+
+    type: Literal["trace"] = "trace"
+    id: Ident
+    session_id: str | None = None
+    user_id: str | None = None
+    name: str = ""
+    input: str = ""
+    output: str | None = None
+    status: TraceStatus = TraceStatus.COMPLETED
+    started_at: UtcTime | None = None
+    ended_at: UtcTime | None = None
+    tags: tuple[str, ...] = ()
+    metadata: dict[str, Any] = Field(default_factory=dict)
+    spans: tuple[Span, ...] = ()
+    scores: tuple[Score, ...] = ()
+
+
+class ScoreLine(Score, frozen=True):
+    """A score that arrives on its own and names its trace."""
+
+    type: Literal["score"] = "score"
+    trace_id: Ident
+
+
+class Correction(BaseModel, frozen=True, extra="forbid"):
+    """What a person said the answer should have been."""
+
+    type: Literal["correction"] = "correction"
+    trace_id: Ident
+    text: Annotated[str, Field(min_length=1)]
+    author: str | None = None
+
+
+class Reaction(BaseModel, frozen=True, extra="forbid"):
+    """An emoji put on a reply; `emoji` null takes the reaction away again."""
+
+    type: Literal["reaction"] = "reaction"
+    trace_id: Ident
+    emoji: str | None
+    author: str | None = None
+
+
+Record = Annotated[Trace | ScoreLine | Correction | Reaction, Field(discriminator="type")]

@@ -1,0 +1,63 @@
+"""A name → a plug-in, through entry points. Built-ins come through the same door as everybody else's."""
+
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from evergold.errors import BadInput, NotFound, unknown
+
+GROUPS = (
+    "sources",
+    "flow_sources",
+    "redactors",
+    "detectors",
+    "taggers",
+    "metrics",
+    "judges",
+    "targets",
+    "retrievers",
+    "formats",
+)
+
+
+@cache
+def _registered(group: str) -> dict[str, EntryPoint]:
+    if group not in GROUPS:
+        raise BadInput(unknown("plug-in group", group, GROUPS))
+    found: dict[str, EntryPoint] = {}
+    for point in entry_points(group=f"evergold.{group}"):
+        other = found.get(point.name)
+        if other is not None and other.value != point.value:
+            raise BadInput(
+                f"two plug-ins of group {group!r} are called {point.name!r}: {other.value} and {point.value}; "
+                "uninstall one of the packages"
+            )
+        found[point.name] = point
+    return found
+
+
+def names(group: str) -> tuple[str, ...]:
+    """The names installed here, sorted."""
+    return tuple(sorted(_registered(group)))
+
+
+def factory(group: str, name: str) -> Any:
+    """The class or function a name stands for."""
+    points = _registered(group)
+    if name not in points:
+        raise NotFound(unknown(group.replace("_", " ").removesuffix("s"), name, tuple(points)))
+    try:
+        return points[name].load()
+    except ImportError as problem:
+        raise BadInput(
+            f"plug-in {name!r} of group {group!r} cannot be loaded: {problem}; install what it needs"
+        ) from problem
+
+
+def load(group: str, name: str, **params: Any) -> Any:
+    """The plug-in itself, made with `params`."""
+    make = factory(group, name)
+    try:
+        return make(**params)
+    except TypeError as problem:
+        raise BadInput(f"{group.removesuffix('s')} {name!r} does not take {params!r}: {problem}") from problem

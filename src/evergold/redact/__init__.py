@@ -1,0 +1,1 @@
+"""Private things leave a text before it is stored."""

@@ -1,0 +1,1 @@
+"""Measurements → reports, comparisons and gates."""

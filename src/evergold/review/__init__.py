@@ -1,0 +1,1 @@
+"""People make the data true: queue, edit, decide, agree."""

@@ -1,0 +1,1 @@
+"""The executor seam: processes here, an existing cluster engine elsewhere."""

@@ -1,0 +1,120 @@
+"""Every extension point, on one page. A plug-in sees nouns, never the store.
+
+| seam       | entry-point group        | in one sentence                                                        |
+|------------|--------------------------|------------------------------------------------------------------------|
+| Source     | `evergold.sources`       | a file from outside → traces, scores, corrections                      |
+| FlowSource | `evergold.flow_sources`  | a log of coding-agent work → flows                                     |
+| Redactor   | `evergold.redactors`     | text before storage → text without secrets, and what was taken out     |
+| Detector   | `evergold.detectors`     | a user's next message → is it a correction of the last answer?         |
+| Tagger     | `evergold.taggers`       | a trace → tags for its case                                            |
+| Metric     | `evergold.metrics`       | a case and an attempt → a measurement                                  |
+| Judge      | `evergold.judges`        | a question about an answer → a verdict                                 |
+| Target     | `evergold.targets`       | a case → an attempt at it                                              |
+| Retriever  | `evergold.retrievers`    | a query at a commit → ranked paths and line ranges                     |
+| Format     | `evergold.formats`       | cases ↔ a file another tool reads                                      |
+
+An entry point names a factory: a class, or a function that returns the object. Built-ins are registered in this
+package's own metadata and come through the same door (`plugins.py`).
+"""
+
+from collections.abc import Awaitable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
+
+from evergold.model.case import Case
+from evergold.model.flow import Flow
+from evergold.model.judging import Answer, Question
+from evergold.model.rejected import Rejected
+from evergold.model.run import Attempt, Measurement
+from evergold.model.trace import Correction, Reaction, ScoreLine, Trace
+
+Incoming = Trace | ScoreLine | Correction | Reaction
+
+
+class Source(Protocol):
+    """Reads one file of traces. `accepts` looks at the first bytes, so that a user need not name the format."""
+
+    def accepts(self, head: bytes) -> bool: ...
+
+    def read(self, lines: Iterable[bytes], name: str) -> Iterator[Incoming | Rejected]: ...
+
+
+class FlowSource(Protocol):
+    """Streams flows: one in memory at a time."""
+
+    def flows(self) -> Iterator[Flow]: ...
+
+
+class Redactor(Protocol):
+    """Takes private things out of one text before it is stored; the counts say what kinds were found."""
+
+    def redact(self, text: str) -> tuple[str, dict[str, int]]: ...
+
+
+class Detector(Protocol):
+    """How surely a message corrects the answer before it: 0.0 surely, 0.3 perhaps, None not at all."""
+
+    def detect(self, message: str) -> float | None: ...
+
+
+class Tagger(Protocol):
+    """Tags a case takes from its trace."""
+
+    def tags(self, trace: Trace) -> Iterable[str]: ...
+
+
+class Judge(Protocol):
+    """Answers questions about answers. `identity` names model, endpoint and settings; it is recorded with a run."""
+
+    @property
+    def identity(self) -> str: ...
+
+    async def ask(self, question: Question) -> Answer: ...
+
+
+class Metric(Protocol):
+    """A frozen dataclass whose fields are its parameters. Judged ones set `judged` and await the judge."""
+
+    version: ClassVar[str]
+
+    def measure(self, case: Case, attempt: Attempt) -> Measurement: ...
+
+
+class JudgedMetric(Protocol):
+    """A metric that needs a judge."""
+
+    version: ClassVar[str]
+
+    def prompt_hash(self) -> str: ...
+
+    async def measure_with(self, case: Case, attempt: Attempt, judge: Judge) -> Measurement: ...
+
+
+class Target(Protocol):
+    """What is measured. `attempt` never raises for a failed call: the attempt carries the error."""
+
+    @property
+    def identity(self) -> str: ...
+
+    def attempt(self, case: Case, trial: int, seed: int | None) -> Awaitable[Attempt]: ...
+
+
+class Retriever(Protocol):
+    """Finds the files and lines a task needs in a repository at a commit."""
+
+    def retrieve(self, query: str, repo: Path, commit: str) -> Attempt: ...
+
+
+class Format(Protocol):
+    """Writes cases as another tool reads them, and reads them back without loss.
+
+    `suffix` is the usual ending of the file; a format that writes a folder gives "".
+    """
+
+    suffix: ClassVar[str]
+
+    def accepts(self, head: bytes) -> bool: ...
+
+    def write(self, cases: Iterable[Case], path: Path, **options: Any) -> int: ...
+
+    def read(self, path: Path) -> Iterator[Case | Rejected]: ...

@@ -1,0 +1,177 @@
+"""One settings object, read once: built-in values, then `evergold.toml`, then `EVERGOLD_*`, then flags.
+
+A setting has one dotted name (`server.port`); the TOML file writes it as a table and key, the environment as
+`EVERGOLD_SERVER_PORT`, Python as the attribute `server_port`. Each carries the sentence that documents it, and
+remembers where its value came from, so that `evergold settings` can answer "why is it so?".
+"""
+
+import os
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from evergold.errors import BadInput, unknown
+
+FILE_NAME = "evergold.toml"
+
+
+def setting(name: str, default: Any, doc: str, *, secret: bool = False) -> Any:
+    """A field of `Settings`: its dotted name, its built-in value and what it does."""
+    return field(default=default, metadata={"name": name, "doc": doc, "secret": secret})
+
+
+@dataclass(frozen=True)
+class Settings:
+    home: Path = setting("home", Path(".evergold"), "Folder of the embedded workspace: database, builds, spool.")
+    database_url: str = setting(
+        "database_url",
+        "",
+        "PostgreSQL URL (`postgresql://…`) or SQLite file; empty: `evergold.db` in `home`.",
+        secret=True,
+    )
+    server_host: str = setting("server.host", "127.0.0.1", "Address to listen on; any but loopback needs a token.")
+    server_port: int = setting("server.port", 8321, "Port to listen on.")
+    server_token: str = setting(
+        "server.token", "", "Token that clients must send as `Authorization: Bearer …`.", secret=True
+    )
+    server_max_body_mb: int = setting("server.max_body_mb", 32, "Largest request body, after decompression, in MB.")
+    eval_auto_curate: bool = setting("eval_auto_curate", True, "Curate each trace in the background as it arrives.")
+    tracing_enabled: bool = setting("tracing_enabled", True, "Whether the SDK records anything at all.")
+    tracing_sample_rate: float = setting(
+        "tracing_sample_rate", 1.0, "Share of traces the SDK records, decided by hash."
+    )
+    curation_policies: tuple[str, ...] = setting(
+        "curation.policies", (), "Policy files (TOML) that curate beside or instead of the built-in `default`."
+    )
+    benchmark_datasets_dir: Path | None = setting(
+        "benchmark.datasets_dir", None, "Folder searched for YAML benchmark datasets, beside the bundled ones."
+    )
+    review_reviewers: tuple[str, ...] = setting(
+        "review.reviewers",
+        (),
+        "Reviewers as `name:token`; with none, the local user reviews without a token.",
+        secret=True,
+    )
+    origins: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def database(self) -> str:
+        """The database as a SQLAlchemy URL."""
+        url = self.database_url or f"sqlite:///{self.home / 'evergold.db'}"
+        if url.startswith(("postgresql://", "postgres://")):
+            return "postgresql+psycopg://" + url.split("://", 1)[1]
+        return url if "://" in url else f"sqlite:///{url}"
+
+
+NAMES: dict[str, str] = {f.metadata["name"]: f.name for f in fields(Settings) if "name" in f.metadata}
+
+
+def describe(settings: Settings) -> list[dict[str, Any]]:
+    """Every setting with its value, where the value came from, and what it does; secrets are shown as set or not."""
+    rows = []
+    for spec in fields(Settings):
+        if "name" not in spec.metadata:
+            continue
+        value = getattr(settings, spec.name)
+        shown = ("(set)" if value else "") if spec.metadata["secret"] else value
+        name = spec.metadata["name"]
+        rows.append(
+            {
+                "name": name,
+                "value": str(shown) if isinstance(shown, Path) else shown,
+                "origin": settings.origins.get(name, "default"),
+                "env": env_name(name),
+                "doc": spec.metadata["doc"],
+            }
+        )
+    return rows
+
+
+def env_name(name: str) -> str:
+    return "EVERGOLD_" + name.replace(".", "_").upper()
+
+
+def load_settings(
+    flags: Mapping[str, Any] | None = None,
+    *,
+    environ: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+) -> Settings:
+    """Read the settings for a folder (the current one). `flags` are dotted names; a None among them is "not given"."""
+    environ = os.environ if environ is None else environ
+    chosen: dict[str, Any] = {}
+    origins: dict[str, str] = {}
+
+    def take(name: str, raw: Any, origin: str) -> None:
+        if name not in NAMES:
+            raise BadInput(f"{origin}: {unknown('setting', name, tuple(NAMES))}")
+        chosen[NAMES[name]] = _parse(name, raw, origin)
+        origins[name] = origin
+
+    path = Path(environ.get("EVERGOLD_CONFIG") or (folder or Path.cwd()) / FILE_NAME)
+    if path.is_file():
+        for name, raw in _flatten(_read_toml(path)).items():
+            take(name, raw, str(path.name))
+    elif "EVERGOLD_CONFIG" in environ:
+        raise BadInput(f"EVERGOLD_CONFIG names {str(path)!r}, which is not a file")
+    for name in NAMES:
+        if env_name(name) in environ:
+            take(name, environ[env_name(name)], env_name(name))
+    for name, raw in (flags or {}).items():
+        if raw is not None:
+            take(name, raw, "flag")
+    return Settings(**chosen, origins=origins)
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+        raise BadInput(f"{path}: not valid TOML: {problem}") from problem
+
+
+def _flatten(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in table.items():
+        if isinstance(value, dict) and f"{prefix}{key}" not in NAMES:
+            flat |= _flatten(value, f"{prefix}{key}.")
+        else:
+            flat[f"{prefix}{key}"] = value
+    return flat
+
+
+def _as_bool(raw: Any) -> bool:
+    if isinstance(raw, bool):
+        return raw
+    word = str(raw).strip().lower()
+    if word in ("1", "true", "yes", "on"):
+        return True
+    if word in ("0", "false", "no", "off", ""):
+        return False
+    raise ValueError("use true or false")
+
+
+def _as_tuple(raw: Any) -> tuple[str, ...]:
+    parts = raw.split(",") if isinstance(raw, str) else list(raw)
+    return tuple(str(part).strip() for part in parts if str(part).strip())
+
+
+_PARSERS: dict[str, Callable[[Any], Any]] = {
+    "bool": _as_bool,
+    "int": int,
+    "float": float,
+    "str": str,
+    "Path": lambda raw: Path(str(raw)).expanduser(),
+    "tuple": _as_tuple,
+}
+
+
+def _parse(name: str, raw: Any, origin: str) -> Any:
+    spec = next(f for f in fields(Settings) if f.name == NAMES[name])
+    kind = "Path" if isinstance(spec.default, Path) or "Path" in str(spec.type) else type(spec.default).__name__
+    try:
+        return _PARSERS[kind](raw)
+    except (TypeError, ValueError) as problem:
+        raise BadInput(f"{origin}: {name} = {raw!r} is not a {kind.lower()}: {problem}") from problem

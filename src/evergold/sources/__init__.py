@@ -1,0 +1,1 @@
+"""Outside → traces and flows: one file per place data comes from."""

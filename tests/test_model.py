@@ -1,0 +1,63 @@
+"""The nouns' own rules."""
+
+import pytest
+from pydantic import ValidationError
+
+from evergold.errors import Incomplete
+from evergold.model.case import Case, CaseKind, LineRange, RankedPath, ReviewState
+from evergold.model.ident import content_hash, unit_interval
+from evergold.model.run import Measurement, MeasurementState, Usage
+from evergold.model.trace import Score
+
+
+def test_a_verdict_makes_no_new_identity() -> None:
+    case = Case(id="c1", input="hi", output="hello")
+    assert case.validated().rev() == case.rev()
+    assert case.model_copy(update={"output": "bye"}).rev() != case.rev()
+
+
+@pytest.mark.parametrize(
+    ("case", "lacking"),
+    [
+        (Case(id="c", input=" "), ("input", "expected")),
+        (Case(id="c", kind=CaseKind.QA, input="q"), ("expected",)),
+        (Case(id="c", kind=CaseKind.CONTEXT, input="q", paths=(RankedPath(path="a.py"),)), ("base_commit",)),
+        (Case(id="c", kind=CaseKind.TASK, name="n", input="q", expected="a"), ()),
+    ],
+)
+def test_each_kind_knows_what_it_lacks(case: Case, lacking: tuple[str, ...]) -> None:
+    assert case.missing() == lacking
+    if lacking:
+        with pytest.raises(Incomplete, match=lacking[0]):
+            case.validated()
+    else:
+        assert case.validated().review is ReviewState.VALIDATED
+
+
+def test_a_range_that_ends_before_it_starts_is_refused() -> None:
+    with pytest.raises(ValidationError, match="before startLine"):
+        LineRange(path="a.py", start=9, end=3)
+
+
+@pytest.mark.parametrize("value", [-0.1, 1.1, float("nan"), float("inf")])
+def test_a_score_outside_the_unit_interval_is_refused(value: float) -> None:
+    with pytest.raises(ValidationError):
+        Score(name="x", value=value)
+
+
+def test_could_not_judge_is_never_zero() -> None:
+    assert Measurement.unscored("no contexts").value is None
+    with pytest.raises(ValidationError):
+        Measurement(state=MeasurementState.UNSCORED, value=0.0)
+
+
+def test_an_unknown_price_is_not_free() -> None:
+    assert Usage(input_tokens=1).plus(Usage(output_tokens=2)).cost is None
+    assert Usage(cost=1.0).plus(Usage()).cost == 1.0
+
+
+def test_hashes_ignore_key_order_and_sampling_is_stable() -> None:
+    assert content_hash({"a": 1, "b": 2}) == content_hash({"b": 2, "a": 1})
+    draws = [unit_interval(f"t{i}") for i in range(10_000)]
+    assert draws == [unit_interval(f"t{i}") for i in range(10_000)]
+    assert 0.48 < sum(draws) / len(draws) < 0.52
