@@ -212,7 +212,7 @@ def _finish(journal: Path) -> list[Path]:
 
 
 def _own_rename(folder: Path, temporary_name: str, target_name: str) -> tuple[Path, Path] | None:
-    """The rename a journal asks for, if it is one we could have written: a journal from elsewhere moves nothing else."""
+    """The rename a journal asks for, if it is one we could have written: a foreign journal moves nothing else."""
     temporary = Path(os.path.normpath(folder / temporary_name))
     target = Path(os.path.normpath(folder / target_name))
     match = _TEMPORARY.match(temporary.name)
