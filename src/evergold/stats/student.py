@@ -10,7 +10,11 @@ from functools import lru_cache
 
 def t_cdf(t: float, df: float) -> float:
     """P(T <= t)."""
-    tail = 0.5 * _incomplete_beta(df / 2, 0.5, df / (df + t * t))
+    square = t * t
+    if square < df:  # near zero the other tail would lose every digit of t
+        half = 0.5 * _incomplete_beta(0.5, df / 2, square / (df + square))
+        return 0.5 + half if t > 0 else 0.5 - half
+    tail = 0.5 * _incomplete_beta(df / 2, 0.5, df / (df + square))
     return 1 - tail if t > 0 else tail
 
 
