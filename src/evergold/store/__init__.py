@@ -1,0 +1,34 @@
+"""The only SQL. `Store` is the door: a database brought to today's schema, to read from and to write through."""
+
+from typing import Self
+
+from evergold.errors import Unavailable
+from evergold.settings import Settings
+from evergold.store.db import Database
+from evergold.store.migrate import bring_up_to_date
+
+
+class Store:
+    def __init__(self, db: Database) -> None:
+        self.db = db
+
+    @classmethod
+    def open(cls, settings: Settings) -> Self:
+        """Open (and create or migrate) the database that the settings name."""
+        if not settings.database_url:
+            try:
+                settings.home.mkdir(parents=True, exist_ok=True)
+            except OSError as problem:
+                raise Unavailable(
+                    f"cannot create the workspace folder {str(settings.home)!r}: {problem.strerror}; set EVERGOLD_HOME"
+                ) from problem
+        db = Database(settings.database)
+        try:
+            bring_up_to_date(db)
+        except BaseException:
+            db.close()
+            raise
+        return cls(db)
+
+    def close(self) -> None:
+        self.db.close()

@@ -1,0 +1,160 @@
+"""Cases out of the store: one, a page, a stream, and the history of each."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from pydantic import BaseModel
+from sqlalchemy import Connection, Select, and_, func, or_, select
+from sqlalchemy.engine import RowMapping
+
+from evergold.errors import NotFound
+from evergold.model.case import Case, CaseKind, CaseStatus, EntryType, ReviewState
+from evergold.store.case_rows import case_of
+from evergold.store.schema import case_revisions, eval_dataset, eval_dataset_tags
+from evergold.store.values import batches, loads
+
+
+class CaseFilter(BaseModel, frozen=True, extra="forbid"):
+    """Which cases: every part that is given must hold."""
+
+    dataset: str | None = None
+    kind: CaseKind | None = None
+    entry_type: EntryType | None = None
+    confirmed: bool | None = None
+    review: ReviewState | None = None
+    status: CaseStatus | None = CaseStatus.ACTIVE
+    tag: str | None = None
+    trace_id: str | None = None
+    session_id: str | None = None
+    policy: str | None = None
+    since: str | None = None
+    search: str | None = None
+
+
+class Revision(BaseModel, frozen=True):
+    """One change of a case: who, when, why, and each field before and after."""
+
+    version: int
+    action: str
+    who: str
+    why: str
+    created_at: str
+    rev: str | None
+    changes: dict[str, Any]
+    evidence: dict[str, Any]
+
+
+def get_case(connection: Connection, dataset: str, case_id: str) -> Case:
+    held = held_cases(connection, [(dataset, case_id)])
+    if not held:
+        raise NotFound(f"no case {case_id!r} in dataset {dataset!r}; `evergold cases list` shows what there is")
+    return held[dataset, case_id][1]
+
+
+def entry_id_of(connection: Connection, dataset: str, case_id: str) -> int:
+    query = select(eval_dataset.c.id).where(eval_dataset.c.dataset == dataset, eval_dataset.c.case_id == case_id)
+    found = connection.execute(query).scalar()
+    if found is None:
+        raise NotFound(f"no case {case_id!r} in dataset {dataset!r}; `evergold cases list` shows what there is")
+    return int(found)
+
+
+def page_of_cases(
+    connection: Connection, wanted: CaseFilter, *, limit: int, before: int | None
+) -> tuple[list[Case], int | None]:
+    """A page and the cursor of the next one, None at the end."""
+    query = filtered(select(eval_dataset), wanted).order_by(eval_dataset.c.id.desc()).limit(limit + 1)
+    if before is not None:
+        query = query.where(eval_dataset.c.id < before)
+    rows = connection.execute(query).mappings().all()
+    cursor = int(rows[limit - 1]["id"]) if len(rows) > limit else None
+    return _as_cases(connection, rows[:limit]), cursor
+
+
+def iterate_cases(connection: Connection, wanted: CaseFilter, *, oldest_first: bool = True) -> Iterator[Case]:
+    """All of them, a batch in memory at a time."""
+    last: int | None = None
+    order = eval_dataset.c.id.asc() if oldest_first else eval_dataset.c.id.desc()
+    while True:
+        query = filtered(select(eval_dataset), wanted).order_by(order).limit(1000)
+        if last is not None:
+            query = query.where(eval_dataset.c.id > last if oldest_first else eval_dataset.c.id < last)
+        rows = connection.execute(query).mappings().all()
+        if not rows:
+            return
+        yield from _as_cases(connection, rows)
+        last = int(rows[-1]["id"])
+
+
+def count_cases(connection: Connection, wanted: CaseFilter) -> int:
+    query = filtered(select(func.count()).select_from(eval_dataset), wanted)
+    return int(connection.execute(query).scalar_one())
+
+
+def revisions_of(connection: Connection, dataset: str, case_id: str) -> list[Revision]:
+    entry = entry_id_of(connection, dataset, case_id)
+    query = select(case_revisions).where(case_revisions.c.entry_id == entry).order_by(case_revisions.c.version)
+    return [
+        Revision(
+            **{name: row[name] for name in ("version", "action", "who", "why", "created_at", "rev")},
+            changes=loads(row["changes"]),
+            evidence=loads(row["evidence"]),
+        )
+        for row in connection.execute(query).mappings()
+    ]
+
+
+def filtered(query: Select[Any], wanted: CaseFilter) -> Select[Any]:
+    table = eval_dataset.c
+    plain = {
+        table.dataset: wanted.dataset,
+        table.kind: wanted.kind,
+        table.entry_type: wanted.entry_type,
+        table.review: wanted.review,
+        table.status: wanted.status,
+        table.trace_id: wanted.trace_id,
+        table.session_id: wanted.session_id,
+        table.policy: wanted.policy,
+        table.confirmed: None if wanted.confirmed is None else int(wanted.confirmed),
+    }
+    for column, value in plain.items():
+        if value is not None:
+            query = query.where(column == value)
+    if wanted.since is not None:
+        query = query.where(table.created_at >= wanted.since)
+    if wanted.tag is not None:
+        tagged = select(eval_dataset_tags.c.dataset_id).where(eval_dataset_tags.c.tag == wanted.tag)
+        query = query.where(table.id.in_(tagged))
+    if wanted.search:
+        texts = (table.input_text, table.output_text, table.expected_output, table.case_id)
+        query = query.where(or_(*(text.icontains(wanted.search, autoescape=True) for text in texts)))
+    return query
+
+
+def _as_cases(connection: Connection, rows: Sequence[RowMapping]) -> list[Case]:
+    tags = _tags(connection, [row["id"] for row in rows])
+    return [case_of(row, tags.get(row["id"], ())) for row in rows]
+
+
+def _tags(connection: Connection, entry_ids: Sequence[int]) -> dict[int, list[str]]:
+    found: dict[int, list[str]] = {}
+    for batch in batches(entry_ids):
+        for entry_id, tag in connection.execute(
+            select(eval_dataset_tags.c.dataset_id, eval_dataset_tags.c.tag).where(
+                eval_dataset_tags.c.dataset_id.in_(batch)
+            )
+        ):
+            found.setdefault(entry_id, []).append(tag)
+    return found
+
+
+def held_cases(connection: Connection, keys: Sequence[tuple[str, str]]) -> dict[tuple[str, str], tuple[int, Case]]:
+    by_dataset: dict[str, list[str]] = {}
+    for dataset, case_id in keys:
+        by_dataset.setdefault(dataset, []).append(case_id)
+    wanted = or_(
+        *(and_(eval_dataset.c.dataset == name, eval_dataset.c.case_id.in_(ids)) for name, ids in by_dataset.items())
+    )
+    rows = connection.execute(select(eval_dataset).where(wanted)).mappings().all()
+    cases = _as_cases(connection, rows)
+    return {(case.dataset, case.id): (row["id"], case) for row, case in zip(rows, cases, strict=True)}

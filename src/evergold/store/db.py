@@ -1,0 +1,188 @@
+"""The engine, and the one writer.
+
+SQLite takes one writer at a time, so we give it exactly one: a thread that drains a queue of small functions, runs
+each in a savepoint and commits them together. A caller that waits for its result has waited for the commit; many
+callers share one fsync; and one caller's failure rolls back nobody else. PostgreSQL goes through the same door.
+"""
+
+import queue
+import threading
+from asyncio import wrap_future
+from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
+
+from evergold.errors import BadInput, Unavailable
+
+T = TypeVar("T")
+Work = Callable[[Connection], T]
+
+GROUP = 256
+BUSY_SECONDS = 30
+
+
+class Database:
+    """A database, open for reading by anybody and for writing through one queue."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self._writer_engine, self._reader_engine = _engines(url)
+        self._jobs: queue.SimpleQueue[tuple[Work[Any], Future[Any]] | None] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+        self._starting = threading.Lock()
+        self._closed = False
+
+    @property
+    def dialect(self) -> str:
+        return self._writer_engine.dialect.name
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """A connection that sees one consistent state."""
+        with explained(self.url), self._reader_engine.connect() as connection:
+            yield connection
+
+    def submit(self, work: Work[T]) -> Future[T]:
+        """Queue `work`; its future is done when the commit is."""
+        if self._closed:
+            raise Unavailable("the database is closed; open the workspace again")
+        done: Future[T] = Future()
+        self._jobs.put((work, done))
+        if self._thread is None:
+            self._start()
+        return done
+
+    def write(self, work: Work[T]) -> T:
+        """Run `work(connection)` on the writer and return its result after the commit."""
+        with explained(self.url):
+            return self.submit(work).result()
+
+    def write_async(self, work: Work[T]) -> Awaitable[T]:
+        return wrap_future(self.submit(work))
+
+    def close(self) -> None:
+        """Finish what is queued, then let go of the files."""
+        if self._closed:
+            return
+        self._closed = True
+        if self._thread is not None:
+            self._jobs.put(None)
+            self._thread.join()
+        self._reader_engine.dispose()
+        self._writer_engine.dispose()
+
+    def _start(self) -> None:
+        with self._starting:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._drain, name="evergold-writer", daemon=True)
+                self._thread.start()
+
+    def _drain(self) -> None:
+        last = False
+        while not last:
+            batch = [self._jobs.get()]
+            while len(batch) < GROUP and not self._jobs.empty():
+                batch.append(self._jobs.get())
+            last = None in batch
+            jobs = [job for job in batch if job is not None]
+            if jobs:
+                self._commit(jobs)
+
+    def _commit(self, jobs: list[tuple[Work[Any], Future[Any]]]) -> None:
+        outcomes: list[tuple[Future[Any], Any, BaseException | None]] = []
+        try:
+            with self._writer_engine.connect() as connection, connection.begin():
+                for work, done in jobs:
+                    try:
+                        with connection.begin_nested():
+                            outcomes.append((done, work(connection), None))
+                    except Exception as problem:
+                        outcomes.append((done, None, problem))
+        except BaseException as problem:
+            for _, done in jobs:
+                done.set_exception(problem)
+            return
+        for done, result, failure in outcomes:
+            if failure is None:
+                done.set_result(result)
+            else:
+                done.set_exception(failure)
+
+
+@contextmanager
+def explained(url: str) -> Iterator[None]:
+    """A driver's complaint about the database itself, in one line that says which and what to do."""
+    try:
+        yield
+    except DBAPIError as problem:
+        text = str(problem.orig).strip().splitlines()[0] if str(problem.orig).strip() else type(problem.orig).__name__
+        for sign, advice in _ADVICE.items():
+            if sign in text.lower():
+                raise Unavailable(f"database {shown(url)}: {text}; {advice}") from problem
+        raise
+
+
+_ADVICE = {
+    "unable to open": "check that the folder exists and may be written, or set EVERGOLD_HOME",
+    "readonly": "make the file and its folder writable, or set EVERGOLD_HOME",
+    "not a database": "this is not an SQLite file; name another with --db",
+    "malformed": "the file is damaged; restore a copy, or name another with --db",
+    "locked": "another program holds it; try again, or use PostgreSQL for many writers",
+    "disk i/o": "check the disk",
+    "is full": "free some space",
+    "connection": "check that the server runs and that EVERGOLD_DATABASE_URL is right",
+    "authentication": "check user and password in EVERGOLD_DATABASE_URL",
+    "does not exist": "create it first, or correct EVERGOLD_DATABASE_URL",
+}
+
+
+def shown(url: str) -> str:
+    """The URL without its password."""
+    parsed = make_url(url)
+    return repr(parsed.database) if parsed.drivername.startswith("sqlite") else repr(parsed.render_as_string())
+
+
+def _engines(url: str) -> tuple[Engine, Engine]:
+    try:
+        if make_url(url).drivername.startswith("sqlite"):
+            return _sqlite(url, "BEGIN IMMEDIATE"), _sqlite(url, "BEGIN")
+        return create_engine(url, pool_size=1, max_overflow=0, pool_pre_ping=True), create_engine(
+            url, pool_pre_ping=True
+        )
+    except (ArgumentError, NoSuchModuleError) as problem:
+        raise BadInput(
+            f"database URL {url!r} cannot be used: {problem}; give postgresql://… or a file name"
+        ) from problem
+    except ModuleNotFoundError as problem:
+        raise BadInput("PostgreSQL needs its driver: pip install 'evergold[postgres]'") from problem
+
+
+def _sqlite(url: str, begin: str) -> Engine:
+    path = make_url(url).database
+    if path and path != ":memory:" and not Path(path).parent.is_dir():
+        raise Unavailable(f"database {path!r}: its folder does not exist; create it, or set EVERGOLD_HOME")
+    engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False})
+
+    @event.listens_for(engine, "connect")
+    def configure(connection: Any, _: Any) -> None:
+        connection.isolation_level = None
+        for pragma in (
+            "journal_mode=WAL",
+            "foreign_keys=ON",
+            "synchronous=FULL",
+            "temp_store=MEMORY",
+            "cache_size=-32000",
+        ):
+            connection.execute(f"PRAGMA {pragma}")
+
+    @event.listens_for(engine, "begin")
+    def start(connection: Connection) -> None:
+        connection.exec_driver_sql(begin)
+
+    return engine

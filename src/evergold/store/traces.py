@@ -1,0 +1,298 @@
+"""Traces, spans and scores in and out. The first content of an id is kept; other content under it is refused."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import BaseModel
+from sqlalchemy import Connection, Select, and_, delete, func, insert, or_, select
+from sqlalchemy.dialects.postgresql import insert as postgres_insert
+from sqlalchemy.dialects.sqlite import insert as sqlite_insert
+
+from evergold.errors import NotFound
+from evergold.model.ident import content_hash
+from evergold.model.trace import Score, ScoreSource, Span, Trace, TraceStatus
+from evergold.store.schema import curation_queue, pending_records, spans, trace_scores, traces
+from evergold.store.values import batches, dumps, loads, now, stamp
+
+
+class TraceFilter(BaseModel, frozen=True, extra="forbid"):
+    """Which traces: every part that is given must hold."""
+
+    session_id: str | None = None
+    user_id: str | None = None
+    status: TraceStatus | None = None
+    name: str | None = None
+    model: str | None = None
+    since: str | None = None
+    until: str | None = None
+    search: str | None = None
+
+
+@dataclass
+class PutTraces:
+    """What became of a batch: ids that are new, known already, and refused because the id holds other content."""
+
+    added: list[str] = field(default_factory=list)
+    duplicates: list[str] = field(default_factory=list)
+    conflicting: list[str] = field(default_factory=list)
+    scores: int = 0
+
+
+def insert_new(connection: Connection, table: Any, rows: Sequence[dict[str, Any]]) -> None:
+    """Insert rows that are not there yet; the ones that are stay as they are."""
+    if rows:
+        make = postgres_insert if connection.dialect.name == "postgresql" else sqlite_insert
+        connection.execute(make(table).on_conflict_do_nothing(), rows)
+
+
+def put_traces(connection: Connection, incoming: Iterable[Trace]) -> PutTraces:
+    result = PutTraces()
+    for batch in batches(incoming):
+        hashes = {trace.id: content_hash(trace.model_dump(mode="json", exclude={"scores"})) for trace in batch}
+        known: dict[str, str | None] = {
+            row.id: row.content_hash
+            for row in connection.execute(
+                select(traces.c.id, traces.c.content_hash).where(traces.c.id.in_(list(hashes)))
+            )
+        }
+        fresh: dict[str, Trace] = {}
+        scored: list[Trace] = []
+        for trace in batch:
+            held = hashes[trace.id] if trace.id in fresh else known.get(trace.id)
+            if trace.id not in known and trace.id not in fresh:
+                fresh[trace.id] = trace
+                scored.append(trace)
+            elif held == content_hash(trace.model_dump(mode="json", exclude={"scores"})):
+                result.duplicates.append(trace.id)
+                scored.append(trace)
+            else:
+                result.conflicting.append(trace.id)
+        _insert_traces(connection, list(fresh.values()), hashes)
+        result.added.extend(fresh)
+        for trace in scored:
+            result.scores += put_scores(connection, trace.id, trace.scores)
+        enqueue(connection, fresh)
+    return result
+
+
+def put_scores(connection: Connection, trace_id: str, scores: Sequence[Score]) -> int:
+    """Add scores to a stored trace; the same score again is no change. Returns how many were new or replaced."""
+    changed = 0
+    for score in scores:
+        row = _score_row(trace_id, score)
+        held = connection.execute(
+            select(trace_scores.c.value, trace_scores.c.comment).where(
+                trace_scores.c.trace_id == trace_id, trace_scores.c.key == row["key"]
+            )
+        ).first()
+        if held is not None and (held.value, held.comment) == (row["value"], row["comment"]):
+            continue
+        if held is not None:
+            connection.execute(
+                delete(trace_scores).where(trace_scores.c.trace_id == trace_id, trace_scores.c.key == row["key"])
+            )
+        connection.execute(insert(trace_scores), row)
+        changed += 1
+    if changed:
+        enqueue(connection, [trace_id])
+    return changed
+
+
+def enqueue(connection: Connection, trace_ids: Iterable[str]) -> None:
+    """Mark traces as having something new, in the transaction that brought it."""
+    moment = now()
+    insert_new(connection, curation_queue, [{"trace_id": trace_id, "queued_at": moment} for trace_id in trace_ids])
+
+
+def keep_pending(connection: Connection, trace_id: str, body: str) -> bool:
+    """Hold a record whose trace has not come yet; False when it is held already."""
+    held = connection.execute(
+        select(pending_records.c.id).where(pending_records.c.trace_id == trace_id, pending_records.c.body == body)
+    ).first()
+    if held is None:
+        connection.execute(insert(pending_records), {"trace_id": trace_id, "body": body})
+    return held is None
+
+
+def take_pending(connection: Connection, trace_ids: Iterable[str]) -> list[str]:
+    """Hand over, and forget, what waited for these traces."""
+    bodies: list[str] = []
+    for batch in batches(trace_ids):
+        waiting = pending_records.c.trace_id.in_(batch)
+        query = select(pending_records.c.body).where(waiting).order_by(pending_records.c.id)
+        found = list(connection.execute(query).scalars())
+        if found:
+            connection.execute(delete(pending_records).where(waiting))
+            bodies.extend(found)
+    return bodies
+
+
+def known_traces(connection: Connection, trace_ids: Iterable[str]) -> set[str]:
+    found: set[str] = set()
+    for batch in batches(trace_ids):
+        found.update(connection.execute(select(traces.c.id).where(traces.c.id.in_(batch))).scalars())
+    return found
+
+
+def get_trace(connection: Connection, trace_id: str) -> Trace:
+    row = connection.execute(select(traces).where(traces.c.id == trace_id)).mappings().first()
+    if row is None:
+        raise NotFound(f"no trace {trace_id!r}; `evergold traces list` shows what there is")
+    return _trace_of(row, _spans_of(connection, trace_id), scores_of(connection, trace_id))
+
+
+def scores_of(connection: Connection, trace_id: str) -> tuple[Score, ...]:
+    query = select(trace_scores).where(trace_scores.c.trace_id == trace_id).order_by(trace_scores.c.id)
+    return tuple(
+        Score(
+            name=row["name"],
+            value=row["value"],
+            source=ScoreSource(row["source"]),
+            comment=row["comment"],
+            span_id=row["span_id"],
+            created_at=row["created_at"],
+        )
+        for row in connection.execute(query).mappings()
+    )
+
+
+def page_of_traces(
+    connection: Connection, wanted: TraceFilter, *, limit: int, before: tuple[str, str] | None
+) -> tuple[list[Trace], tuple[str, str] | None]:
+    """Newest first, without spans and scores; the cursor is the (time, id) of the last one."""
+    query = filtered(select(traces), wanted).order_by(traces.c.started_at.desc(), traces.c.id.desc()).limit(limit + 1)
+    if before is not None:
+        moment, trace_id = before
+        query = query.where(
+            or_(traces.c.started_at < moment, and_(traces.c.started_at == moment, traces.c.id < trace_id))
+        )
+    rows = connection.execute(query).mappings().all()
+    cursor = (rows[limit - 1]["started_at"], rows[limit - 1]["id"]) if len(rows) > limit else None
+    return [_trace_of(row, (), ()) for row in rows[:limit]], cursor
+
+
+def count_traces(connection: Connection, wanted: TraceFilter | None = None) -> int:
+    query = filtered(select(func.count()).select_from(traces), wanted or TraceFilter())
+    return int(connection.execute(query).scalar_one())
+
+
+def filtered(query: Select[Any], wanted: TraceFilter) -> Select[Any]:
+    table = traces.c
+    plain = {
+        table.session_id: wanted.session_id,
+        table.user_id: wanted.user_id,
+        table.status: wanted.status,
+        table.name: wanted.name,
+        table.model: wanted.model,
+    }
+    for column, value in plain.items():
+        if value is not None:
+            query = query.where(column == value)
+    if wanted.since is not None:
+        query = query.where(table.started_at >= wanted.since)
+    if wanted.until is not None:
+        query = query.where(table.started_at < wanted.until)
+    if wanted.search:
+        texts = (table.input_text, table.output_text, table.id)
+        query = query.where(or_(*(text.icontains(wanted.search, autoescape=True) for text in texts)))
+    return query
+
+
+def _insert_traces(connection: Connection, batch: Sequence[Trace], hashes: dict[str, str]) -> None:
+    if not batch:
+        return
+    moment = now()
+    connection.execute(
+        insert(traces),
+        [
+            {
+                "id": trace.id,
+                "session_id": trace.session_id,
+                "user_id": trace.user_id,
+                "name": trace.name,
+                "input_text": trace.input,
+                "output_text": trace.output,
+                "status": trace.status,
+                "message_type": trace.metadata.get("message_type"),
+                "model": trace.metadata.get("model"),
+                "started_at": stamp(trace.started_at) or moment,
+                "ended_at": stamp(trace.ended_at),
+                "tags": dumps(trace.tags),
+                "metadata": dumps(trace.metadata),
+                "content_hash": hashes[trace.id],
+                "received_at": moment,
+            }
+            for trace in batch
+        ],
+    )
+    rows = [_span_row(trace.id, span) for trace in batch for span in trace.spans]
+    if rows:
+        connection.execute(insert(spans), rows)
+
+
+def _span_row(trace_id: str, span: Span) -> dict[str, Any]:
+    return {
+        "trace_id": trace_id,
+        "id": span.id,
+        "parent_id": span.parent_id,
+        "name": span.name,
+        "kind": span.kind,
+        "input_text": span.input,
+        "output_text": span.output,
+        "status": span.status,
+        "started_at": stamp(span.started_at),
+        "ended_at": stamp(span.ended_at),
+        "metadata": dumps(span.metadata),
+    }
+
+
+def _score_row(trace_id: str, score: Score) -> dict[str, Any]:
+    own = [score.span_id, score.name, score.source, score.value, score.comment]
+    return {
+        "trace_id": trace_id,
+        "span_id": score.span_id,
+        "name": score.name,
+        "value": score.value,
+        "source": score.source,
+        "comment": score.comment,
+        "key": score.key or content_hash(own),
+        "created_at": stamp(score.created_at) or now(),
+    }
+
+
+def _spans_of(connection: Connection, trace_id: str) -> tuple[Span, ...]:
+    query = select(spans).where(spans.c.trace_id == trace_id).order_by(spans.c.started_at, spans.c.id)
+    return tuple(
+        Span(
+            id=row["id"],
+            parent_id=row["parent_id"],
+            name=row["name"],
+            kind=row["kind"],
+            input=row["input_text"],
+            output=row["output_text"],
+            status=row["status"],
+            started_at=row["started_at"],
+            ended_at=row["ended_at"],
+            metadata=loads(row["metadata"]),
+        )
+        for row in connection.execute(query).mappings()
+    )
+
+
+def _trace_of(row: Any, its_spans: tuple[Span, ...], its_scores: tuple[Score, ...]) -> Trace:
+    return Trace(
+        id=row["id"],
+        session_id=row["session_id"],
+        user_id=row["user_id"],
+        name=row["name"],
+        input=row["input_text"],
+        output=row["output_text"],
+        status=row["status"],
+        started_at=row["started_at"],
+        ended_at=row["ended_at"],
+        tags=tuple(loads(row["tags"]) or ()),
+        metadata=loads(row["metadata"]),
+        spans=its_spans,
+        scores=its_scores,
+    )

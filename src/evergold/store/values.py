@@ -1,0 +1,38 @@
+"""How values lie in the tables: times as sortable UTC text, JSON as text."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from itertools import islice
+from typing import Any, TypeVar
+
+import orjson
+
+T = TypeVar("T")
+
+
+def stamp(moment: datetime | None) -> str | None:
+    """`2026-01-02T03:04:05.678Z`; finer digits are kept when there are any."""
+    if moment is None:
+        return None
+    spec = "microseconds" if moment.microsecond % 1000 else "milliseconds"
+    return moment.astimezone(UTC).isoformat(timespec=spec).replace("+00:00", "Z")
+
+
+def now() -> str:
+    moment = datetime.now(UTC)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def dumps(value: Any) -> str:
+    return orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS).decode()
+
+
+def loads(text: str | None) -> Any:
+    return orjson.loads(text) if text else {}
+
+
+def batches(items: Iterable[T], size: int = 500) -> Iterator[Sequence[T]]:
+    """Lists of at most `size`, so that a stream of any length fits the database's limits."""
+    source = iter(items)
+    while batch := list(islice(source, size)):
+        yield batch

@@ -1,0 +1,18 @@
+"""Nouns with sensible defaults, so that a test says only what it is about."""
+
+from typing import Any
+
+from evergold.model.case import Case
+from evergold.model.trace import Score, ScoreSource, Trace
+
+
+def a_score(name: str = "no_pii", value: float = 1.0, source: str = "system", **more: Any) -> Score:
+    return Score(name=name, value=value, source=ScoreSource(source), **more)
+
+
+def a_trace(id: str = "t1", **more: Any) -> Trace:
+    return Trace(**{"id": id, "input": "What is the capital of Peru?", "output": "Lima.", **more})
+
+
+def a_case(id: str = "c1", **more: Any) -> Case:
+    return Case(**{"id": id, "input": "What is the capital of Peru?", "output": "Lima.", **more})
