@@ -54,7 +54,7 @@ class Redactor(Protocol):
 class Detector(Protocol):
     """How surely a message corrects the answer before it: 0.0 surely, 0.3 perhaps, None not at all."""
 
-    def detect(self, message: str) -> float | None: ...
+    def detect(self, message: str, reply: str | None = None) -> float | None: ...
 
 
 class Tagger(Protocol):

@@ -6,6 +6,7 @@ from typing import Any
 import orjson
 
 HASH_TAG = "sha256:"
+UNIT_HEX_DIGITS = 12
 
 
 def canonical_json(value: Any) -> bytes:
@@ -23,6 +24,9 @@ def content_hash(value: Any) -> str:
 
 
 def unit_interval(key: str) -> float:
-    """A number in [0, 1) fixed by `key`: sampling decides by it, so that a retry decides the same."""
-    digest = hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return (int.from_bytes(digest, "big") >> 11) / (1 << 53)
+    """A number in [0, 1) fixed by `key`: sampling decides by it, so that a retry decides the same.
+
+    MD5, because PostgreSQL has it built in and the same number must come out of SQL; nothing secret hangs on it.
+    """
+    digest = hashlib.md5(key.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()
+    return int(digest[:UNIT_HEX_DIGITS], 16) / float(16**UNIT_HEX_DIGITS)

@@ -1,0 +1,149 @@
+"""A curation policy: which traces become which dataset entries. Pure values, so that a verdict computed trace by
+trace in Python and one computed over a million traces in SQL read the same numbers and the same sentences.
+
+The revision of a policy is the hash of everything that can change a verdict. Two files that say the same thing are
+the same revision; a changed threshold is a new one, and what the old one did can be taken back by naming it.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from pydantic import BaseModel, Field, field_validator, model_validator
+
+from evergold.model.ident import content_hash, unit_interval
+
+TAG_KINDS = ("message_type", "model", "tool", "failed_check")
+BLANKS = " \t\r\n\v\f\u00a0"
+
+FALLBACK_TEXTS = (
+    "I'm sorry, I can't help with that.",
+    "Something went wrong. Please try again*",
+    "Sorry, something went wrong*",
+    "Sorry, I couldn't process your message*",
+    "Lo siento, algo salió mal*",
+    "Lo siento, ha ocurrido un error*",
+    "Lo siento, no pude procesar tu mensaje*",
+)
+
+
+class Tier(StrEnum):
+    """What a policy makes of a trace. `NONE` means the trace has no place in the dataset."""
+
+    NONE = "none"
+    FAILURE = "failure"
+    CANDIDATE = "candidate"
+    CONFIRMED = "confirmed"
+
+    @property
+    def entry_type(self) -> str | None:
+        return {Tier.FAILURE: "failure", Tier.CANDIDATE: "golden", Tier.CONFIRMED: "golden"}.get(self)
+
+
+class JudgeRole(StrEnum):
+    """What a score of source `llm_judge` counts as."""
+
+    IGNORED = "ignored"
+    SYSTEM = "system"
+
+
+class Reason(StrEnum):
+    """Why a trace has its tier. The value is the sentence, with the policy's thresholds filled in by `Policy.say`."""
+
+    FAILED_CHECK = "a system score is below {low:g}"
+    USER_NEGATIVE = "a user or human score is below {low:g}"
+    CONFIRMED = "every system score is at least {high:g} and a user or human score is too"
+    CANDIDATE = "every system score is at least {high:g}; no user or human has scored it yet"
+    NO_SCORES = "no score that takes part"
+    NO_SYSTEM = "no system score, and no user or human score below {low:g}"
+    SYSTEM_BETWEEN = "a system score lies between {low:g} and {high:g}"
+    USER_BETWEEN = "user or human scores lie only between {low:g} and {high:g}"
+    TRACE_FAILED = "the trace failed, so it is never golden"
+    NO_OUTPUT = "the trace has no output, so it is never golden"
+    FALLBACK = "the reply is a known fallback text, so it is never golden"
+    INELIGIBLE = "the trace is not eligible under the policy"
+    NOT_SAMPLED = "the trace is outside the sample of the policy"
+
+
+class Thresholds(BaseModel, frozen=True, extra="forbid"):
+    """Below `failure_below` is a failure; from `golden_from` upwards is good; between them is neither."""
+
+    failure_below: float = Field(0.3, gt=0.0, le=1.0)
+    golden_from: float = Field(0.8, gt=0.0, le=1.0)
+
+    @model_validator(mode="after")
+    def ordered(self) -> Thresholds:
+        if self.failure_below > self.golden_from:
+            raise ValueError(
+                f"failure_below {self.failure_below:g} is above golden_from {self.golden_from:g}; it must not be"
+            )
+        return self
+
+
+class Eligibility(BaseModel, frozen=True, extra="forbid"):
+    """Every condition given must hold. A list means "one of these"; an empty list means no condition.
+
+    `metadata` asks for equal text values of top-level keys of the trace's metadata (`model`, `message_type`, …).
+    """
+
+    names: tuple[str, ...] = ()
+    users: tuple[str, ...] = ()
+    exclude_users: tuple[str, ...] = ()
+    metadata: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    min_input_chars: int = Field(0, ge=0)
+
+    @field_validator("metadata", mode="before")
+    @classmethod
+    def one_or_many(cls, value: object) -> object:
+        """`model = "m"` is short for `model = ["m"]`."""
+        if isinstance(value, dict):
+            return {key: (item,) if isinstance(item, str) else item for key, item in value.items()}
+        return value
+
+
+class Sampling(BaseModel, frozen=True, extra="forbid"):
+    """The share of each tier that is kept, decided by a hash of the trace id, so that a retry decides the same."""
+
+    failure: float = Field(1.0, ge=0.0, le=1.0)
+    candidate: float = Field(1.0, ge=0.0, le=1.0)
+    confirmed: float = Field(1.0, ge=0.0, le=1.0)
+
+    def rate(self, tier: Tier) -> float:
+        return 0.0 if tier is Tier.NONE else float(getattr(self, tier.value))
+
+
+class Policy(BaseModel, frozen=True, extra="forbid"):
+    """Which traces become which entries of which dataset."""
+
+    name: str = Field("default", pattern=r"^[a-z0-9][a-z0-9_.-]{0,62}$")
+    dataset: str = Field("live", min_length=1, max_length=200)
+    thresholds: Thresholds = Thresholds()
+    ignore: tuple[str, ...] = ()
+    llm_judge: JudgeRole = JudgeRole.IGNORED
+    eligible: Eligibility = Eligibility()
+    sample: Sampling = Sampling()
+    tags: tuple[str, ...] = TAG_KINDS
+    fallback_texts: tuple[str, ...] = FALLBACK_TEXTS
+
+    @field_validator("ignore", "tags", "fallback_texts", mode="after")
+    @classmethod
+    def without_order(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        """Order and repetition mean nothing here, so they must not make another revision."""
+        return tuple(sorted({item.strip() for item in value if item.strip()}))
+
+    @property
+    def rev(self) -> str:
+        """Identity of everything that can change a verdict."""
+        return content_hash(self.model_dump(mode="json"))
+
+    @property
+    def label(self) -> str:
+        """`name@` and the first twelve digits of the revision: what people type and read."""
+        return f"{self.name}@{self.rev.removeprefix('sha256:')[:12]}"
+
+    def say(self, reason: Reason) -> str:
+        return reason.value.format(low=self.thresholds.failure_below, high=self.thresholds.golden_from)
+
+    def keeps(self, trace_id: str, tier: Tier) -> bool:
+        """Whether the sample of this tier holds the trace."""
+        return unit_interval(f"{self.name}:{trace_id}") < self.sample.rate(tier)
