@@ -1,0 +1,113 @@
+"""Kappa against published worked examples, statsmodels' figures, and its own definition done the slow way."""
+
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats as oracle
+
+from evergold.stats.agreement import cohen_kappa, fleiss_kappa, raw_agreement
+
+Table = list[list[int]]
+
+FLEISS_EXAMPLE: Table = [
+    [0, 0, 0, 0, 14],
+    [0, 2, 6, 4, 2],
+    [0, 0, 3, 5, 6],
+    [0, 3, 9, 2, 0],
+    [2, 2, 8, 1, 1],
+    [7, 7, 0, 0, 0],
+    [3, 2, 6, 3, 0],
+    [2, 5, 3, 2, 2],
+    [6, 5, 2, 1, 0],
+    [0, 2, 2, 3, 7],
+]
+
+
+def pairs_of(table: Table) -> list[tuple[int, int]]:
+    return [(i, j) for i, row in enumerate(table) for j, times in enumerate(row) for _ in range(times)]
+
+
+def verdicts_of(table: Table) -> list[list[int]]:
+    return [[category for category, times in enumerate(row) for _ in range(times)] for row in table]
+
+
+@pytest.mark.parametrize(
+    ("table", "value", "low", "high"),
+    [
+        ([[20, 5], [10, 15]], 0.4, 0.151092290476661, 0.648907709523339),
+        ([[44, 5, 1], [7, 20, 3], [9, 5, 6]], 0.491525423728813, 0.350158201217487, 0.632892646240140),
+        ([[25, 15], [35, 25]], 0.038461538461538, -0.141730517814034, 0.218653594737112),
+    ],
+)
+def test_cohens_kappa_and_interval_are_those_of_statsmodels(
+    table: Table, value: float, low: float, high: float
+) -> None:
+    found = cohen_kappa(pairs_of(table))
+    assert found is not None
+    assert (found.value, found.low, found.high) == pytest.approx((value, low, high), abs=1e-6)
+
+
+def test_fleiss_kappa_of_the_textbook_example() -> None:
+    found = fleiss_kappa(verdicts_of(FLEISS_EXAMPLE))
+    assert found is not None
+    assert found.value == pytest.approx(0.20993070442195522)
+    assert found.low is not None and found.high is not None
+    assert found.low < found.value < found.high
+
+
+def slow_fleiss(verdicts: list[list[int]]) -> float:
+    """The definition with loops: equal pairs within cases against equal pairs by overall shares."""
+    per_case = [np.mean([a == b for a, b in combinations(case, 2)]) for case in verdicts]
+    flat = [label for case in verdicts for label in case]
+    accident = np.mean([a == b for a, b in product(flat, flat)])
+    return float((np.mean(per_case) - accident) / (1 - accident))
+
+
+@given(st.lists(st.lists(st.integers(0, 2), min_size=2, max_size=4), min_size=2, max_size=12))
+def test_fleiss_kappa_is_its_definition(verdicts: list[list[int]]) -> None:
+    found = fleiss_kappa(verdicts, draws=20)
+    if len({label for case in verdicts for label in case}) == 1:
+        assert found is None
+    else:
+        assert found is not None
+        assert found.value == pytest.approx(slow_fleiss(verdicts))
+
+
+def test_the_bootstrap_interval_agrees_with_scipy() -> None:
+    verdicts = verdicts_of(FLEISS_EXAMPLE * 4)
+    found = fleiss_kappa(verdicts, draws=4000)
+    rows = np.arange(len(verdicts))
+    peer = oracle.bootstrap(
+        (rows,),
+        lambda chosen: slow_fleiss([verdicts[int(i)] for i in chosen]),
+        vectorized=False,
+        method="percentile",
+        n_resamples=300,
+        rng=np.random.default_rng(1),
+    ).confidence_interval
+    assert found is not None
+    assert (found.low, found.high) == pytest.approx((peer.low, peer.high), abs=0.03)
+
+
+def test_kappa_of_one_verdict_everywhere_is_undefined_not_perfect() -> None:
+    assert cohen_kappa([("approve", "approve")] * 20) is None
+    assert fleiss_kappa([["approve", "approve"]] * 20) is None
+    agreed = raw_agreement([["approve", "approve"]] * 20)
+    assert agreed is not None
+    assert agreed.value == 1.0
+
+
+def test_nothing_shared_gives_nothing() -> None:
+    assert cohen_kappa([]) is None
+    assert fleiss_kappa([["approve"], ["reject"]]) is None
+    assert raw_agreement([["approve"]]) is None
+
+
+def test_perfect_and_opposite_reviewers() -> None:
+    perfect = cohen_kappa([("a", "a"), ("b", "b")] * 10)
+    opposite = cohen_kappa([("a", "b"), ("b", "a")] * 10)
+    assert perfect is not None and opposite is not None
+    assert (perfect.value, opposite.value) == (1.0, -1.0)

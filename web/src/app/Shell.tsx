@@ -1,0 +1,74 @@
+/** The frame around every page: a rail on a desk, a bar at the bottom on a phone. */
+import { useDisclosure } from "@mantine/hooks";
+import { Link, Outlet, useNavigate } from "@tanstack/react-router";
+import { KeyboardIcon, Mark } from "@/ui/icons";
+import { KeyHelp } from "@/ui/KeyHelp";
+import { useShortcuts } from "@/ui/shortcuts";
+import { ColorSchemeToggle } from "./ColorSchemeToggle";
+import { PLACES } from "./navigation";
+import classes from "./Shell.module.css";
+
+export function Shell() {
+  const [helpOpened, help] = useDisclosure(false);
+  const navigate = useNavigate();
+  useShortcuts("Everywhere", [
+    ...PLACES.map(({ to, label, key }) => ({
+      keys: `g ${key}`,
+      does: `Go to ${label}`,
+      run: () => void navigate({ to }),
+    })),
+    { keys: "?", does: "Show these keys", run: help.open },
+  ]);
+
+  return (
+    <div className={classes.shell}>
+      <a className={classes.skip} href="#main">
+        Skip to the page
+      </a>
+      <aside className={classes.rail}>
+        <Brand />
+        <Places />
+        <div className={classes.foot}>
+          <button type="button" className={classes.tool} onClick={help.open}>
+            <KeyboardIcon />
+            <span>Keys</span>
+            <kbd className={classes.hint}>?</kbd>
+          </button>
+          <ColorSchemeToggle className={classes.tool} />
+        </div>
+      </aside>
+      <main id="main" className={classes.main} tabIndex={-1}>
+        <Outlet />
+      </main>
+      <KeyHelp opened={helpOpened} onClose={help.close} />
+    </div>
+  );
+}
+
+function Brand() {
+  return (
+    <Link to="/" className={classes.brand} aria-label="Evergold, overview">
+      <Mark />
+      <span className={classes.word}>Evergold</span>
+    </Link>
+  );
+}
+
+function Places() {
+  return (
+    <nav className={classes.places} aria-label="Main">
+      {PLACES.map(({ to, label, Icon }) => (
+        <Link
+          key={to}
+          to={to}
+          className={classes.place}
+          activeProps={{ className: classes.here }}
+          activeOptions={{ exact: to === "/", includeSearch: false }}
+        >
+          <Icon />
+          <span>{label}</span>
+        </Link>
+      ))}
+    </nav>
+  );
+}

@@ -1,0 +1,11 @@
+/** The door of Review: the paths it answers to. Pages load when visited. */
+import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { rootRoute } from "@/app/root";
+
+export const reviewRoutes = [
+  createRoute({
+    getParentRoute: () => rootRoute,
+    path: "/review",
+    component: lazyRouteComponent(() => import("./ReviewPage"), "ReviewPage"),
+  }),
+] as const;

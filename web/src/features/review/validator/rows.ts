@@ -1,0 +1,118 @@
+/**
+ * The two row shapes of the context datasets, and the one shape the validator works on.
+ *
+ * Dataset A (file paths) and dataset B (line ranges) describe the same case twice; a reviewer thinks of it once. So the
+ * rows are joined into a `Content` on import and split again on export. Keys nobody here knows stay where they were
+ * found (`extraA`, `extraB`, and on the entries themselves), so a round trip loses nothing.
+ */
+
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+export type JsonObject = { [key: string]: Json };
+
+export interface PathEntry {
+  path: string;
+  sources: string[];
+  [extra: string]: Json;
+}
+
+export interface RangeEntry {
+  path: string;
+  startLine: number;
+  endLine: number;
+  sources: string[];
+  [extra: string]: Json;
+}
+
+export interface CaseIdentity {
+  workspaceId: string;
+  taskId: string;
+  flowId: string;
+  caseId: string;
+  caseIndex: number;
+}
+
+/** What a reviewer edits. A half is null when no row of that dataset was imported for the case. */
+export interface Content {
+  identity: CaseIdentity;
+  query: string;
+  baseCommit: string;
+  filePaths: PathEntry[] | null;
+  lineRanges: RangeEntry[] | null;
+  extraA: JsonObject;
+  extraB: JsonObject;
+}
+
+export type ListName = "filePaths" | "lineRanges";
+export type Entry = PathEntry | RangeEntry;
+
+export const PATH_SOURCES = ["review_merge_diff", "tool_call_args", "tool_call_result", "diff", "manual"] as const;
+export const RANGE_SOURCES = ["golden_diff", "tool_call_args", "tool_call_result", "manual"] as const;
+export const SOURCES: Record<ListName, readonly string[]> = { filePaths: PATH_SOURCES, lineRanges: RANGE_SOURCES };
+
+export const SHARED_KEYS = [
+  "workspaceId", "taskId", "flowId", "caseId", "caseIndex", "query", "baseCommit", "needsQuery", "needsBaseCommit",
+] as const;
+
+/** Facts that were derived from a path or commit and are no longer true once it is edited. */
+export const DERIVED_FROM_PATH = ["blobSha", "changeType"] as const;
+export const DERIVED_FROM_COMMIT = ["baseVerified"] as const;
+
+const COMMIT = /^[0-9a-f]{7,64}$/i;
+
+function pathFault(path: string): string | null {
+  if (path.trim() === "") return "has no path";
+  if (path.startsWith("/")) return `path ${path} is absolute; paths are relative to the repository`;
+  if (path.split("/").includes("..")) return `path ${path} leaves the repository`;
+  return null;
+}
+
+function repeated(names: string[]): string[] {
+  const seen = new Set<string>();
+  return names.filter((name) => seen.size === seen.add(name).size);
+}
+
+function rangeFault(range: RangeEntry): string | null {
+  if (!Number.isInteger(range.startLine) || range.startLine < 1) return "needs a start line of 1 or more";
+  if (!Number.isInteger(range.endLine) || range.endLine < range.startLine) {
+    return `ends at line ${range.endLine}, before its start ${range.startLine}`;
+  }
+  return null;
+}
+
+function listFaults(name: string, entries: Entry[], own: (entry: Entry) => string | null): string[] {
+  return entries.flatMap((entry, index) => {
+    const fault = pathFault(entry.path) ?? own(entry) ?? (entry.sources.length === 0 ? "has no source" : null);
+    return fault === null ? [] : [`${name} ${index + 1} ${fault}`];
+  });
+}
+
+/** What keeps a case from being validated, as sentences a reviewer can act on; empty when it is complete. */
+export function lacks(content: Content): string[] {
+  const found: string[] = [];
+  if (content.query.trim() === "") found.push("query is empty");
+  if (content.baseCommit.trim() === "") found.push("base commit is empty");
+  else if (!COMMIT.test(content.baseCommit.trim())) found.push("base commit is not a commit hash (7 to 64 hex digits)");
+  if (content.filePaths !== null) {
+    if (content.filePaths.length === 0) found.push("no file path is listed");
+    found.push(...listFaults("file path", content.filePaths, () => null));
+    found.push(...repeated(content.filePaths.map((entry) => entry.path)).map((path) => `file path ${path} is listed twice`));
+  }
+  if (content.lineRanges !== null) {
+    found.push(...listFaults("line range", content.lineRanges, (entry) => rangeFault(entry as RangeEntry)));
+  }
+  return found;
+}
+
+/** Equality of JSON values; the order of object keys does not matter, the order of lists does. */
+export function sameJson(left: Json | undefined, right: Json | undefined): boolean {
+  if (left === right) return true;
+  if (typeof left !== "object" || typeof right !== "object" || left === null || right === null) return false;
+  if (Array.isArray(left) !== Array.isArray(right)) return false;
+  const [a, b] = [left as JsonObject, right as JsonObject];
+  const keys = Object.keys(a);
+  return keys.length === Object.keys(b).length && keys.every((key) => key in b && sameJson(a[key], b[key]));
+}
+
+export function sameContent(left: Content, right: Content): boolean {
+  return sameJson(left as unknown as Json, right as unknown as Json);
+}

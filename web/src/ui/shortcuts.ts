@@ -1,0 +1,85 @@
+/**
+ * Keyboard shortcuts and the list that `?` shows.
+ *
+ * A component registers its keys while it is mounted; the help dialog lists what is registered right now, so the list is always true.
+ * Keys are single ("j", "/", "Enter") or a sequence of two typed one after the other ("g t").
+ */
+import { useEffect, useRef, useSyncExternalStore } from "react";
+
+export type Shortcut = { keys: string; does: string; run: () => void };
+export type ShortcutGroup = { title: string; shortcuts: readonly Shortcut[] };
+
+const SEQUENCE_MS = 900;
+
+let groups: readonly ShortcutGroup[] = [];
+let pending = "";
+let pendingSince = 0;
+const listeners = new Set<() => void>();
+
+function replace(next: readonly ShortcutGroup[]): void {
+  groups = next;
+  for (const listener of listeners) listener();
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  return (
+    target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
+  );
+}
+
+function find(keys: string): Shortcut | undefined {
+  for (const group of [...groups].reverse()) {
+    const match = group.shortcuts.find((shortcut) => shortcut.keys === keys);
+    if (match) return match;
+  }
+  return undefined;
+}
+
+function onKeyDown(event: KeyboardEvent): void {
+  if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+  const modal = document.querySelector("[role=dialog]");
+  if (modal) return;
+  const sequence = pending && event.timeStamp - pendingSince < SEQUENCE_MS ? `${pending} ${event.key}` : "";
+  const match = (sequence && find(sequence)) || find(event.key);
+  pending = "";
+  if (match) {
+    event.preventDefault();
+    match.run();
+  } else if (groups.some((group) => group.shortcuts.some((shortcut) => shortcut.keys.startsWith(`${event.key} `)))) {
+    pending = event.key;
+    pendingSince = event.timeStamp;
+  }
+}
+
+window.addEventListener("keydown", onKeyDown);
+
+/** Registers keys while the component is mounted. `shortcuts` may change on every render. */
+export function useShortcuts(title: string, shortcuts: readonly Shortcut[]): void {
+  const latest = useRef(shortcuts);
+  latest.current = shortcuts;
+  const shape = shortcuts.map((shortcut) => `${shortcut.keys}\t${shortcut.does}`).join("\n");
+  useEffect(() => {
+    const group: ShortcutGroup = {
+      title,
+      shortcuts: shape
+        .split("\n")
+        .filter(Boolean)
+        .map((line, index) => {
+          const [keys = "", does = ""] = line.split("\t");
+          return { keys, does, run: () => latest.current[index]?.run() };
+        }),
+    };
+    replace([...groups, group]);
+    return () => replace(groups.filter((other) => other !== group));
+  }, [title, shape]);
+}
+
+export function useShortcutGroups(): readonly ShortcutGroup[] {
+  return useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    () => groups,
+  );
+}

@@ -1,0 +1,65 @@
+/** What a page shows when there is nothing to show yet: loading, empty, failed. Every list and panel uses these three. */
+import { Button, Code, CopyButton, Skeleton, Stack, Text, Title, VisuallyHidden } from "@mantine/core";
+import type { ReactNode } from "react";
+import { ApiError } from "@/api/client";
+import { CheckIcon, CopyIcon } from "./icons";
+import classes from "./states.module.css";
+
+const ROWS = ["92%", "78%", "85%", "64%", "88%", "71%", "80%", "58%"];
+
+export function Loading({ what, rows = 6 }: { what: string; rows?: number }) {
+  return (
+    <Stack gap="sm" p="md" role="status" aria-busy="true">
+      <VisuallyHidden>Loading {what}</VisuallyHidden>
+      {ROWS.slice(0, rows).map((width) => (
+        <Skeleton key={width} height={14} width={width} radius="sm" />
+      ))}
+    </Stack>
+  );
+}
+
+export function Empty({ title, children, action }: { title: string; children?: ReactNode; action?: ReactNode }) {
+  return (
+    <div className={classes.state}>
+      <Title order={2}>{title}</Title>
+      {children && <div className={classes.text}>{children}</div>}
+      {action}
+    </div>
+  );
+}
+
+export function Failed({ error, retry }: { error: unknown; retry?: () => void }) {
+  const gone = error instanceof ApiError && error.status === 404;
+  return (
+    <div className={classes.state} role="alert">
+      <Title order={2}>{gone ? "Not here" : "This could not be shown"}</Title>
+      <Text className={classes.text}>{error instanceof Error ? error.message : String(error)}</Text>
+      {retry && !gone && (
+        <Button variant="default" onClick={retry}>
+          Try again
+        </Button>
+      )}
+    </div>
+  );
+}
+
+/** A command to run in a terminal, with a button that copies it. */
+export function Command({ children }: { children: string }) {
+  return (
+    <div className={classes.command}>
+      <Code className={classes.code}>{children}</Code>
+      <CopyButton value={children}>
+        {({ copied, copy }) => (
+          <button
+            type="button"
+            className={classes.copy}
+            onClick={copy}
+            aria-label={copied ? "Copied" : "Copy the command"}
+          >
+            {copied ? <CheckIcon size={16} /> : <CopyIcon size={16} />}
+          </button>
+        )}
+      </CopyButton>
+    </div>
+  );
+}
