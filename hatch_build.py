@@ -1,7 +1,8 @@
 """Puts the browser app into every wheel and source archive.
 
-The app is built from `web/` when the built one is missing or older than its sources, so that a wheel from a clean clone is complete and one
-from a source archive (which carries the built app) needs no Node. An editable install is left alone: there `make setup` builds the app.
+The app is built from `web/` when the built one is missing or older than its sources: a wheel from a clean clone is
+complete, and one from a source archive (which carries the built app) needs no Node. An editable install is left
+alone: there `make setup` builds the app.
 """
 
 import shutil
@@ -12,7 +13,9 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-NO_NPM = "the browser app has to be built first and npm was not found: install Node 20.19 or newer (it brings npm) and build again"
+NO_NPM = (
+    "the browser app is not built and npm was not found: install Node 20.19 or newer (it brings npm), then build again"
+)
 
 
 class WebAppHook(BuildHookInterface):
@@ -50,4 +53,6 @@ def sources(web: Path) -> Iterator[Path]:
     for folder in (web / "src", web / "public"):
         yield folder
         yield from folder.rglob("*")
-    yield from (web / name for name in ("index.html", "package.json", "package-lock.json", "tsconfig.json", "vite.config.ts"))
+    yield from (
+        web / name for name in ("index.html", "package.json", "package-lock.json", "tsconfig.json", "vite.config.ts")
+    )
