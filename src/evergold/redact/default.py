@@ -11,6 +11,7 @@ from evergold.redact.patterns import (
     ASSIGNED,
     BEARER,
     EMAIL,
+    GROUP,
     NUMBER_RUN,
     PRIVATE_KEY,
     TOKEN_RUN,
@@ -26,6 +27,7 @@ _SEPARATORS = b" ().-+"
 _DIGITS_ONLY = bytes(_DIGIT if 48 <= code <= 57 else 32 for code in range(256))
 _TOKEN_CHARACTERS = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")
 _TOKENS_ONLY = bytes(97 if code in _TOKEN_CHARACTERS else 32 for code in range(256))
+JSON_ESCAPES = ("\\n", "\\r", "\\t", "\\b", "\\f")
 _LONG_NUMBER = b"0" * 8
 _LONG_TOKEN = b"a" * TOKEN_RUN
 
@@ -50,8 +52,8 @@ def _likely(text: str) -> list[Pattern]:
         return likely
     if len(text) >= TOKEN_RUN and _LONG_TOKEN in text.encode("utf-8", "replace").translate(_TOKENS_ONLY):
         likely.append(TOKENS)
-        if "PRIVATE KEY-----" in text:
-            likely.insert(0, PRIVATE_KEY)
+    if "PRIVATE KEY-----" in text:
+        likely.append(PRIVATE_KEY)
     lower = text.lower()
     if "bearer" in lower:
         likely.append(BEARER)
@@ -83,21 +85,29 @@ def _replaced(text: str, pattern: Pattern, found: Counter[str]) -> str:
 
 def _numbers_replaced(text: str, found: Counter[str]) -> str:
     pieces: list[str] = []
-    done = 0
-    for match in NUMBER_RUN.finditer(text):
-        start, end = match.span()
-        if text[start - 1 : start].isalnum() or text[end : end + 1].isalnum():
-            continue  # part of an identifier
-        card = card_in(match[0])
+    done = position = 0
+    while match := NUMBER_RUN.search(text, position):
+        start, position = _whole_groups(text, *match.span())
+        card = card_in(text[start:position])
         if card is not None:
-            kind, start, end = "CARD", start + card[0], start + card[1]
+            start, position = start + card[0], start + card[1]
         else:
-            kind = "PHONE"
             while start > done and text[start - 1] in "+(":
                 start -= 1
-            if not is_phone(text[start:end]):
+            if not is_phone(text[start:position]):
                 continue
+        kind = "PHONE" if card is None else "CARD"
         found[kind] += 1
         pieces += [text[done:start], f"[{kind}]"]
-        done = end
+        done = position
     return "".join([*pieces, text[done:]]) if pieces else text
+
+
+def _whole_groups(text: str, start: int, end: int) -> tuple[int, int]:
+    """The run without a first or last group of digits that is part of a word, such as the 9 of `\\u00e9` or of `9th`."""
+    groups = [match.span() for match in GROUP.finditer(text, start, end)]
+    if text[start - 1 : start].isalnum() and text[start - 2 : start] not in JSON_ESCAPES:
+        del groups[0]
+    if text[end : end + 1].isalnum() and groups:
+        del groups[-1]
+    return (groups[0][0], groups[-1][1]) if groups else (end, end)

@@ -7,7 +7,7 @@ right after an escape such as `\\n`, so redacting leaves the document readable.
 import re
 from dataclasses import dataclass
 
-START = r"(?:(?<![A-Za-z0-9_\\])|(?<=\\[nrtbf]))"
+START = r"(?:(?<![A-Za-z0-9_\\])|(?<=\\[nrtbf\\])|(?<=\\u[0-9a-f]{4})|(?<=\\)(?![nrtbfu]))"
 TOKEN_RUN = 16  # the shortest secret below is a run of this many characters without a space
 
 

@@ -141,7 +141,9 @@ def _call(call: dict[str, Any]) -> dict[str, Any]:
     function = call.get("function") if isinstance(call.get("function"), dict) else call
     assert isinstance(function, dict)
     name = next((function[key] for key in ("name", "toolName", "function_name") if function.get(key)), None)
-    arguments = next((function[key] for key in ("arguments", "input", "args") if function.get(key) is not None), {})
+    arguments: Any = next(
+        (function[key] for key in ("arguments", "input", "args") if function.get(key) is not None), {}
+    )
     return {"name": name, "arguments": loaded(arguments)}
 
 

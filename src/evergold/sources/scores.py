@@ -13,7 +13,14 @@ from evergold.sources.messages import unflattened
 from evergold.sources.spans import Attributes, WireEvent, WireSpan
 
 RESULT_EVENT = "gen_ai.evaluation.result"
-SOURCES = {"human": "human", "llm": "llm_judge", "llm_judge": "llm_judge", "code": "system", "system": "system", "user": "user"}
+SOURCES = {
+    "human": "human",
+    "llm": "llm_judge",
+    "llm_judge": "llm_judge",
+    "code": "system",
+    "system": "system",
+    "user": "user",
+}
 LABELS = {"pass": 1.0, "passed": 1.0, "fail": 0.0, "failed": 0.0}
 ON_SPAN = (("annotations", "annotation"), ("evaluations", "evaluation"))
 ON_TRACE = (("trace.annotations", "annotation"), ("trace.evaluations", "evaluation"))
@@ -64,9 +71,7 @@ def result_score(
     yield from _score(fields, (trace_id, span_id, f"{span_id}{event.time_ns}.{place}", event.time_ns), refused)
 
 
-def _score(
-    fields: Attributes, place: tuple[str, str | None, str, int], refused: list[str]
-) -> Iterator[WireScore]:
+def _score(fields: Attributes, place: tuple[str, str | None, str, int], refused: list[str]) -> Iterator[WireScore]:
     trace_id, span_id, key, time_ns = place
     name = str(fields.get("name") or "")
     label = fields.get("label")
@@ -75,14 +80,20 @@ def _score(
     if not name:
         refused.append(f"a score on trace {trace_id} has no name")
     elif value is None or not 0.0 <= value <= 1.0:
-        refused.append(f"score {name!r} on trace {trace_id} is {fields.get('score', label)!r}; a score is a number from 0 to 1")
+        refused.append(
+            f"score {name!r} on trace {trace_id} is {fields.get('score', label)!r}; a score is a number from 0 to 1"
+        )
     elif source is None:
         allowed = ", ".join(sorted(set(SOURCES.values())))
-        refused.append(f"score {name!r} on trace {trace_id} has source {fields['annotator_kind']!r}; use one of {allowed}")
+        refused.append(
+            f"score {name!r} on trace {trace_id} has source {fields['annotator_kind']!r}; use one of {allowed}"
+        )
     else:
         identity = hashlib.sha256(f"{trace_id}/{key}/{name}".encode()).hexdigest()[:32]
         comment = fields.get("explanation") or label
-        yield WireScore(identity, trace_id, span_id, name, value, source, None if comment is None else str(comment), time_ns)
+        yield WireScore(
+            identity, trace_id, span_id, name, value, source, None if comment is None else str(comment), time_ns
+        )
 
 
 def _number(value: Any, label: Any) -> float | None:
