@@ -283,7 +283,23 @@ def test_a_count_that_is_none_is_not_zero(value: Any) -> None:
     assert read({"gen_ai.usage.input_tokens": value}).input_tokens is None
 
 
-ODD: list[Any] = [None, "", "{", "[", 0, True, [], {}, [[]], [None], {"messages": 3}, '{"messages":[1]}', "\x00", '"', "[[[]]]"]
+ODD: list[Any] = [
+    None,
+    "",
+    "{",
+    "[",
+    0,
+    True,
+    [],
+    {},
+    [[]],
+    [None],
+    {"messages": 3},
+    '{"messages":[1]}',
+    "\x00",
+    '"',
+    "[[[]]]",
+]
 
 
 @pytest.mark.parametrize("value", ODD, ids=repr)
