@@ -48,6 +48,12 @@ class Settings:
     benchmark_datasets_dir: Path | None = setting(
         "benchmark.datasets_dir", None, "Folder searched for YAML benchmark datasets, beside the bundled ones."
     )
+    benchmark_timeout: float = setting("benchmark.timeout", 120.0, "Seconds a single call of a target may take.")
+    benchmark_tries: int = setting("benchmark.tries", 5, "How often a call that may succeed later is sent at most.")
+    model_base_url: str = setting(
+        "model.base_url", "", "URL of the OpenAI-compatible server behind `openai/…`; else `OPENAI_BASE_URL`."
+    )
+    model_api_key: str = setting("model.api_key", "", "Key sent to that server; else `OPENAI_API_KEY`.", secret=True)
     review_reviewers: tuple[str, ...] = setting(
         "review.reviewers",
         (),

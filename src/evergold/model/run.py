@@ -93,6 +93,7 @@ class Attempt(BaseModel, frozen=True, extra="forbid"):
     error: str | None = None
     error_class: str | None = None
     usage: Usage = Usage()
+    retry_after: float | None = None
     latency_ms: float | None = None
     sends: int = 1
     cached: bool = False
@@ -131,6 +132,7 @@ class Run(BaseModel, frozen=True, extra="forbid"):
     total: int = 0
     done: int = 0
     failed: int = 0
+    scored: int = 0
     usage: Usage = Usage()
     judge_usage: Usage = Usage()
     metrics: tuple[MetricSpec, ...] = ()

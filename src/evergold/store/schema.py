@@ -271,6 +271,7 @@ runs = Table(
     count_of("total"),
     count_of("done"),
     count_of("failed"),
+    count_of("scored"),
     word("usage", "{}"),
     word("judge_usage", "{}"),
     word("metrics", "[]"),

@@ -1,0 +1,60 @@
+"""`command:PROGRAM ARGS`: any program. One process per attempt: JSON on its input, JSON or text on its output."""
+
+import asyncio
+import os
+import shlex
+import signal
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+import orjson
+
+from evergold.bench.targets.prompts import payload
+from evergold.bench.targets.replies import answered_text, failed
+from evergold.errors import BadInput
+from evergold.model.case import Case
+from evergold.model.run import Attempt
+from evergold.settings import Settings
+
+
+class CommandTarget:
+    """The words of the command are fixed; nothing of a case ever reaches a shell."""
+
+    def __init__(self, words: list[str], params: Mapping[str, Any]) -> None:
+        self._words = words
+        self._params = dict(params)
+
+    @property
+    def identity(self) -> str:
+        return f"command:{shlex.join(self._words)}"
+
+    async def attempt(self, case: Case, trial: int, seed: int | None) -> Attempt:
+        pipe = asyncio.subprocess.PIPE
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *self._words, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True
+            )
+        except OSError as problem:
+            return failed(case, trial, "unknown_model", f"{self._words[0]} cannot be started: {problem.strerror}")
+        try:
+            output, errors = await process.communicate(orjson.dumps(payload(case, self._params, trial, seed)))
+        finally:
+            if process.returncode is None:
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                await process.wait()
+        if process.returncode:
+            last = errors.decode("utf-8", "replace").strip().splitlines()[-1:] or ["nothing on its error output"]
+            return failed(case, trial, "target", f"exit code {process.returncode}: {last[0]}")
+        return answered_text(case, trial, output)
+
+
+def make_command(address: str, params: Mapping[str, Any], _settings: Settings) -> CommandTarget:
+    try:
+        words = shlex.split(address)
+    except ValueError as problem:
+        raise BadInput(f"command:{address} cannot be read: {problem}") from problem
+    if not words:
+        raise BadInput("command: needs a program, for example command:python3 answer.py")
+    return CommandTarget(words, params)

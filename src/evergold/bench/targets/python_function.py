@@ -1,0 +1,72 @@
+"""`python:MODULE:FUNCTION`: a function of the user's, plain or async.
+
+It gets the prompt as text, or the whole `Case` when its parameter is called `case`, and returns text or a mapping (see
+`replies`). What it raises becomes the attempt's error. A plain function runs in a thread, so that one that waits does
+not hold up the others.
+"""
+
+import asyncio
+import importlib
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from evergold.bench.targets.prompts import prompt
+from evergold.bench.targets.replies import answered, failed
+from evergold.errors import BadInput, unknown
+from evergold.model.case import Case
+from evergold.model.run import Attempt
+from evergold.settings import Settings
+
+_THREADS = 64
+
+
+class PythonTarget:
+    def __init__(self, name: str, function: Callable[..., Any], params: Mapping[str, Any]) -> None:
+        self._name = name
+        self._function = function
+        self._params = dict(params)
+        self._wants_case = "case" in inspect.signature(function).parameters
+        self._is_async = inspect.iscoroutinefunction(function)
+        self._threads: ThreadPoolExecutor | None = None
+
+    @property
+    def identity(self) -> str:
+        return f"python:{self._name}"
+
+    async def attempt(self, case: Case, trial: int, seed: int | None) -> Attempt:
+        argument = case if self._wants_case else prompt(case, self._params)
+        try:
+            if self._is_async:
+                reply = await self._function(argument)
+            else:
+                loop = asyncio.get_running_loop()
+                self._threads = self._threads or ThreadPoolExecutor(_THREADS, "evergold-target")
+                reply = await loop.run_in_executor(self._threads, self._function, argument)
+        except Exception as problem:  # whatever a user's function raises is that attempt's error
+            return failed(case, trial, "target", f"{type(problem).__name__}: {problem}")
+        return answered(case, trial, reply)
+
+    async def close(self) -> None:
+        if self._threads is not None:
+            self._threads.shutdown(wait=False, cancel_futures=True)
+            self._threads = None
+
+
+def make_python(address: str, params: Mapping[str, Any], _settings: Settings) -> PythonTarget:
+    module_name, _, function_name = address.partition(":")
+    if not module_name or not function_name:
+        raise BadInput(f"python:{address} is not python:MODULE:FUNCTION, for example python:my_app:answer")
+    if "" not in sys.path:
+        sys.path.insert(0, "")  # a script of the user's stands in the current folder
+    try:
+        module = importlib.import_module(module_name)
+    except ImportError as problem:
+        raise BadInput(f"python:{address}: cannot import {module_name!r}: {problem}") from problem
+    function = getattr(module, function_name, None)
+    if not callable(function):
+        callables = [name for name, value in vars(module).items() if callable(value) and not name.startswith("_")]
+        raise BadInput(f"python:{address}: {unknown('function', function_name, callables)}")
+    return PythonTarget(address, function, params)

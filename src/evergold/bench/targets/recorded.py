@@ -1,0 +1,27 @@
+"""`recorded`: the output already stored in the case. Measures what an application did, without calling anything."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from evergold.bench.targets.replies import failed
+from evergold.errors import BadInput
+from evergold.model.case import Case
+from evergold.model.run import Attempt
+from evergold.settings import Settings
+
+
+class RecordedTarget:
+    @property
+    def identity(self) -> str:
+        return "recorded"
+
+    async def attempt(self, case: Case, trial: int, seed: int | None) -> Attempt:
+        if case.output is None and not case.tool_calls:
+            return failed(case, trial, "nothing_recorded", "the case holds no recorded output")
+        return Attempt(case_id=case.id, trial=trial, output=case.output or "", tool_calls=case.tool_calls, sends=0)
+
+
+def make_recorded(address: str, _params: Mapping[str, Any], _settings: Settings) -> RecordedTarget:
+    if address:
+        raise BadInput(f"recorded takes no address, got {address!r}")
+    return RecordedTarget()

@@ -1,0 +1,162 @@
+"""YAML that people write, read safely: every value keeps its line, and no document can grow in memory.
+
+PyYAML's safe loader builds no objects, but it still follows aliases (a "YAML bomb" is a kilobyte that expands to
+gigabytes), turns `2026-01-02` into a date that JSON cannot hold, keeps the last of two equal keys without a word, and
+recurses as deep as the text asks. `read` refuses all four with the line, and gives plain JSON values.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import yaml
+
+MAX_BYTES = 64 * 1024 * 1024
+MAX_NODES = 2_000_000
+MAX_DEPTH = 60
+_PLAIN_TAGS = {f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "null", "seq", "map", "merge")}
+_Base: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _Loader(_Base):  # type: ignore[misc, valid-type]
+    """Safe loading with dates left as the text they were."""
+
+    yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {
+        first: [(tag, pattern) for tag, pattern in rules if not tag.endswith(":timestamp")]
+        for first, rules in _Base.yaml_implicit_resolvers.items()
+    }
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing wrong in a document, at a line counted from 1 (0 when the whole file is meant)."""
+
+    line: int
+    message: str
+
+
+class Unreadable(Exception):
+    """The document cannot be turned into values at all; carries the one problem that stopped it."""
+
+    def __init__(self, line: int, message: str) -> None:
+        super().__init__(message)
+        self.problem = Problem(line, message)
+
+
+@dataclass(frozen=True)
+class Document:
+    """The values of a document, and the way back from a value's path to its line."""
+
+    value: Any
+    root: yaml.Node | None
+
+    def line(self, path: tuple[int | str, ...]) -> int:
+        """The line of the value at `path`, or of the nearest enclosing value that exists."""
+        node = self.root
+        if node is None:
+            return 0
+        line = node.start_mark.line
+        for step in path:
+            found = _step(node, step)
+            if found is None:
+                break
+            line, node = found
+        return int(line) + 1
+
+
+def read(text: str | bytes) -> Document:
+    """Parse one document. Raises `Unreadable` with the line and what to change."""
+    if len(text) > MAX_BYTES:
+        raise Unreadable(0, f"the file has {len(text):,} bytes; at most {MAX_BYTES:,} are read: split it")
+    try:
+        _check_depth(text)
+        loader = _Loader(text)
+        try:
+            root = loader.get_single_node()
+            if root is None:
+                return Document(None, None)
+            _check_nodes(root)
+            return Document(loader.construct_document(root), root)
+        finally:
+            loader.dispose()
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        raise Unreadable(mark.line + 1 if mark else 0, f"not valid YAML: {error.problem or error.context}") from None
+    except (yaml.YAMLError, ValueError) as error:
+        raise Unreadable(0, f"not valid YAML: {' '.join(str(error).split())}") from None
+
+
+def _check_depth(text: str | bytes) -> None:
+    depth = 0
+    for event in yaml.parse(text, Loader=_Loader):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth > MAX_DEPTH:
+                raise Unreadable(_line(event), f"values are nested more than {MAX_DEPTH} deep")
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+
+
+def _check_nodes(root: yaml.Node) -> None:
+    """Refuse what JSON cannot hold and what aliases would blow up, before any value is built."""
+    measured: dict[int, tuple[int, int]] = {}
+    open_nodes: set[int] = set()
+
+    def measure(node: yaml.Node) -> tuple[int, int]:
+        known = measured.get(id(node))
+        if known is not None:
+            return known
+        line = node.start_mark.line + 1
+        if id(node) in open_nodes:
+            raise Unreadable(line, "an alias (*name) points back into the value that contains it")
+        if node.tag not in _PLAIN_TAGS:
+            raise Unreadable(line, f"the tag {node.tag} has no JSON value; use text, numbers, lists and mappings")
+        open_nodes.add(id(node))
+        size, height = 1, 0
+        for child in _children(node):
+            below = measure(child)
+            size, height = size + below[0], max(height, below[1])
+        open_nodes.discard(id(node))
+        if size > MAX_NODES or height >= MAX_DEPTH:
+            raise Unreadable(line, f"aliases expand to over {MAX_NODES:,} values or {MAX_DEPTH} levels; write them out")
+        measured[id(node)] = size, height + 1
+        return measured[id(node)]
+
+    measure(root)
+
+
+def _line(event: yaml.Event) -> int:
+    return event.start_mark.line + 1 if event.start_mark else 0
+
+
+def _children(node: yaml.Node) -> list[yaml.Node]:
+    if isinstance(node, yaml.SequenceNode):
+        return list(node.value)
+    if not isinstance(node, yaml.MappingNode):
+        _check_number(node)
+        return []
+    seen: dict[str, int] = {}
+    for key, _value in node.value:
+        line = key.start_mark.line + 1
+        if not isinstance(key, yaml.ScalarNode) or not key.tag.endswith((":str", ":merge")):
+            shown = key.value if isinstance(key, yaml.ScalarNode) else "a collection"
+            raise Unreadable(line, f"the key {shown} is not text; put it in quotes")
+        if key.value in seen and key.value != "<<":
+            raise Unreadable(line, f"the key {key.value!r} is already set on line {seen[key.value]}")
+        seen[key.value] = line
+    return [value for _key, value in node.value]
+
+
+def _check_number(node: yaml.Node) -> None:
+    if node.tag.endswith(":float") and node.value.lower().lstrip("+-") in {".inf", ".nan"}:
+        raise Unreadable(node.start_mark.line + 1, f"{node.value} is not a number JSON can hold; put it in quotes")
+
+
+def _step(node: yaml.Node, step: int | str) -> tuple[int, yaml.Node] | None:
+    if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
+        child = node.value[step]
+        return child.start_mark.line, child
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            if key.value == step:
+                return key.start_mark.line, value
+    return None

@@ -1,0 +1,192 @@
+"""Benchmark tasks as YAML: what people write by hand, checked so that a typo is named and never ignored.
+
+The pydantic models below are the schema: they validate a file, they are the JSON Schema published for editors
+(`json_schema`), and they write a dataset back (`write`). Text stays text: `id: 001` is a number to YAML, so it is
+refused with the advice to quote it instead of turning into "1".
+"""
+
+import difflib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
+
+from evergold.errors import BadInput
+from evergold.formats.yaml_reading import Document, Problem, Unreadable, read
+from evergold.model.case import Case, CaseKind, Context, Difficulty, Provenance, ToolCall
+
+Text = Annotated[str, Field(min_length=1)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, populate_by_name=True)
+
+
+class Task(_Strict):
+    """One prompt with its reference answer."""
+
+    id: Text = Field(description="Unique identifier within the dataset.")
+    name: Text = Field(description="Human-readable task name.")
+    input: Text = Field(description="Prompt sent to the model.")
+    expected_output: str = Field(description="Reference answer used for scoring.")
+    difficulty: Difficulty = Field(
+        Difficulty.MEDIUM, strict=False, description="How hard the task is; reports are sliced by it."
+    )
+    expected_tools: tuple[ToolCall, ...] = Field(
+        (),
+        strict=False,
+        validation_alias=AliasChoices("expected_tools", "expected_tool_sequence"),
+        description="Expected tool calls, in order, for the metric tool_correctness.",
+    )
+    context: tuple[str, ...] = Field((), strict=False, description="Retrieval passages, for faithfulness and the like.")
+    tags: tuple[str, ...] = Field((), strict=False, description="Labels to slice reports by.")
+    tools: tuple[dict[str, Any], ...] = Field(
+        (), strict=False, description="Function schemas offered to the model, as in the OpenAI API."
+    )
+    metadata: dict[str, Any] = Field(default_factory=dict, description="Anything else; kept, never interpreted.")
+
+    def case(self, dataset: str) -> Case:
+        return Case(
+            id=self.id,
+            dataset=dataset,
+            kind=CaseKind.TASK,
+            name=self.name,
+            input=self.input,
+            expected=self.expected_output,
+            difficulty=self.difficulty,
+            contexts=tuple(Context(text=text) for text in self.context),
+            expected_tools=self.expected_tools,
+            tags=self.tags,
+            tools=self.tools,
+            metadata=self.metadata,
+            provenance=Provenance(source="yaml"),
+        )
+
+
+class TaskFile(_Strict):
+    """A benchmark dataset: the content of one YAML file."""
+
+    name: Text = Field(description="Name of the dataset, for people. In runs it goes by its file name.")
+    description: str = Field("", description="What this dataset evaluates.")
+    tasks: Annotated[tuple[Task, ...], Field(min_length=1, strict=False)]
+    metadata: dict[str, Any] = Field(default_factory=dict, description="Anything else; kept, never interpreted.")
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A file read to the end: its tasks, or everything wrong with it."""
+
+    file: TaskFile | None
+    problems: tuple[Problem, ...] = ()
+
+
+def parse(text: str | bytes, source: str) -> TaskFile:
+    """The tasks of a YAML text. Raises `BadInput` naming `source`, line and field of every problem."""
+    checked = check(text)
+    if checked.file is None:
+        problems = [f"{source}:{problem.line}: {problem.message}" for problem in checked.problems]
+        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+        raise BadInput(f"{problems[0]}{more}", problems=problems)
+    return checked.file
+
+
+def check(text: str | bytes) -> Checked:
+    """Like `parse`, but problems are the result: what a linter and a listing want."""
+    try:
+        document = read(text)
+    except Unreadable as error:
+        return Checked(None, (error.problem,))
+    if not isinstance(document.value, dict):
+        return Checked(None, (Problem(1, "a dataset is a mapping with name, description and tasks"),))
+    try:
+        file = TaskFile.model_validate(document.value)
+    except ValidationError as error:
+        return Checked(None, tuple(_problems(error, document)))
+    repeated = tuple(_repeated_ids(file, document))
+    return Checked(None if repeated else file, repeated)
+
+
+def write(name: str, description: str, tasks: Iterable[Task], metadata: Mapping[str, Any] | None = None) -> str:
+    """YAML text that `parse` reads back to equal tasks; long text in blocks, defaults left out."""
+    import yaml
+
+    file = TaskFile(name=name, description=description, tasks=tuple(tasks), metadata=dict(metadata or {}))
+    plain = file.model_dump(mode="json", exclude_defaults=True)
+    return yaml.dump(plain, Dumper=_block_dumper(), sort_keys=False, allow_unicode=True, width=110)
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of a dataset file, for editors and linters."""
+    schema = TaskFile.model_json_schema()
+    task = schema["$defs"]["Task"]["properties"]
+    task["expected_tool_sequence"] = {**task["expected_tools"], "description": "Another name of expected_tools."}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Evergold benchmark dataset", **schema}
+
+
+def _block_dumper() -> Any:
+    import yaml
+
+    class Dumper(yaml.SafeDumper):
+        pass
+
+    def text(dumper: yaml.SafeDumper, value: str) -> yaml.Node:
+        lines = value.split("\n")
+        if not all(line.isprintable() for line in lines):
+            style: str | None = '"'
+        else:
+            style = "|" if len(lines) > 1 and all(line.rstrip() == line for line in lines) else None
+        return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
+
+    Dumper.add_representer(str, text)
+    return Dumper
+
+
+def _problems(error: ValidationError, document: Document) -> Iterable[Problem]:
+    for item in error.errors(include_url=False, include_context=True):
+        path = item["loc"]
+        where = _spell(path)
+        line = document.line(path)
+        match item["type"]:
+            case "missing":
+                yield Problem(line, f"{where} is required")
+            case "extra_forbidden":
+                yield Problem(line, f"{where} is unknown; {_nearest(path)}")
+            case "string_type":
+                shown = _shown(item["input"])
+                yield Problem(line, f"{where} must be text, not {shown}; put it in quotes")
+            case "too_short" if item["input"]:
+                continue  # pydantic leaves broken tasks out before it counts them; their own problems are listed
+            case "too_short" | "string_too_short":
+                yield Problem(line, f"{where} must not be empty")
+            case _:
+                said = item["msg"].replace("tuple", "list").replace("dictionary", "mapping")
+                yield Problem(line, f"{where}: {said[:1].lower()}{said[1:]}, not {_shown(item['input'])}")
+
+
+def _spell(path: tuple[int | str, ...]) -> str:
+    spelled = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    return spelled.removeprefix(".")
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return "nothing"
+    shown = repr(value) if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
+    return shown if len(shown) <= 60 else f"{shown[:57]}..."
+
+
+def _nearest(path: tuple[int | str, ...]) -> str:
+    model: type[BaseModel] = TaskFile if len(path) == 1 else ToolCall if len(path) > 3 else Task
+    known = [*model.model_fields]
+    close = difflib.get_close_matches(str(path[-1]).lower(), known, n=1, cutoff=0.5)
+    return f"did you mean {close[0]}?" if close else f"known keys are {', '.join(known)}; anything goes under metadata"
+
+
+def _repeated_ids(file: TaskFile, document: Document) -> Iterable[Problem]:
+    first: dict[str, int] = {}
+    for index, task in enumerate(file.tasks):
+        line = document.line(("tasks", index, "id"))
+        if task.id in first:
+            yield Problem(line, f"tasks[{index}].id {task.id!r} is already used on line {first[task.id]}")
+        first.setdefault(task.id, line)

@@ -1,0 +1,225 @@
+"""Attempts and measurements of runs: written in batches as they arrive, read in pages.
+
+A batch and the run's running totals are one transaction, so that what a progress bar shows is what a crash would leave.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from sqlalchemy import Connection, and_, delete, select, tuple_, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from evergold.model.case import Case
+from evergold.model.run import Attempt, Measurement, Usage
+from evergold.store.db import Database
+from evergold.store.schema import attempts, measurements, response_cache, run_cases, runs
+from evergold.store.values import dumps, loads
+
+PAGE = 500
+Key = tuple[str, int]
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A measurement with the attempt it belongs to."""
+
+    case_id: str
+    trial: int
+    metric: str
+    measurement: Measurement
+
+
+class AttemptStore:
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    def cases(self, run_id: str) -> Iterator[Case]:
+        """The cases of a run as they were when it began, in order, a page at a time."""
+        last = -1
+        while True:
+            page = (
+                select(run_cases.c.position, run_cases.c.body)
+                .where(run_cases.c.run_id == run_id, run_cases.c.position > last)
+                .order_by(run_cases.c.position)
+                .limit(PAGE)
+            )
+            with self._db.read() as connection:
+                rows = connection.execute(page).all()
+            if not rows:
+                return
+            for row in rows:
+                yield Case.model_validate_json(row.body)
+            last = rows[-1].position
+
+    def case(self, run_id: str, case_id: str) -> Case | None:
+        wanted = select(run_cases.c.body).where(run_cases.c.run_id == run_id, run_cases.c.case_id == case_id)
+        with self._db.read() as connection:
+            body = connection.execute(wanted).scalar_one_or_none()
+        return Case.model_validate_json(body) if body else None
+
+    def finished(self, run_id: str) -> set[Key]:
+        """What needs no second call."""
+        with self._db.read() as connection:
+            rows = connection.execute(select(attempts.c.case_id, attempts.c.trial).where(attempts.c.run_id == run_id))
+            return {(row.case_id, row.trial) for row in rows}
+
+    async def record(self, run_id: str, batch: Sequence[Attempt], cache: Mapping[Key, str]) -> None:
+        """Write attempts (and the replies to remember under their cache keys) and add them to the run's totals."""
+        rows = [
+            {
+                "run_id": run_id,
+                "case_id": attempt.case_id,
+                "trial": attempt.trial,
+                "error": attempt.error,
+                "body": attempt.model_dump_json(exclude_defaults=True, exclude={"measurements"}),
+            }
+            for attempt in batch
+        ]
+        failed = sum(attempt.error is not None for attempt in batch)
+        spent = total_usage(attempt.usage for attempt in batch if not attempt.cached)
+        remembered = [
+            {"key": cache[key], "body": row["body"]}
+            for row in rows
+            if (key := (str(row["case_id"]), int(str(row["trial"])))) in cache
+        ]
+
+        def work(connection: Connection) -> None:
+            connection.execute(_insert_new(self._db, attempts), rows)
+            if remembered:
+                connection.execute(_insert_new(self._db, response_cache), remembered)
+            _add_totals(connection, run_id, {"done": len(rows), "failed": failed}, "usage", spent)
+
+        await self._db.write_async(work)
+
+    async def record_scores(self, run_id: str, batch: Sequence[Scored], attempts_done: int) -> None:
+        """Write measurements, count the attempts that are now wholly measured, and add what the judge cost."""
+        rows = [
+            {
+                "run_id": run_id,
+                "case_id": scored.case_id,
+                "trial": scored.trial,
+                "metric": scored.metric,
+                "state": scored.measurement.state.value,
+                "value": scored.measurement.value,
+                "body": scored.measurement.model_dump_json(exclude_defaults=True, exclude={"state", "value"}),
+            }
+            for scored in batch
+        ]
+        spent = total_usage(scored.measurement.usage for scored in batch)
+
+        def work(connection: Connection) -> None:
+            if rows:
+                connection.execute(_insert_new(self._db, measurements), rows)
+            _add_totals(connection, run_id, {"scored": attempts_done}, "judge_usage", spent)
+
+        await self._db.write_async(work)
+
+    def cached(self, keys: Sequence[str]) -> dict[str, Attempt]:
+        """The replies remembered under these keys."""
+        wanted = select(response_cache.c.key, response_cache.c.body).where(response_cache.c.key.in_(keys))
+        with self._db.read() as connection:
+            return {row.key: Attempt.model_validate_json(row.body) for row in connection.execute(wanted)}
+
+    def attempts(self, run_id: str, *, case_id: str | None = None) -> Iterator[Attempt]:
+        """Attempts with their measurements, by case and trial, a page at a time."""
+        last: Key = ("", -1)
+        chosen = [attempts.c.run_id == run_id] + ([attempts.c.case_id == case_id] if case_id is not None else [])
+        while True:
+            page = (
+                select(attempts.c.case_id, attempts.c.trial, attempts.c.body)
+                .where(*chosen, tuple_(attempts.c.case_id, attempts.c.trial) > last)
+                .order_by(attempts.c.case_id, attempts.c.trial)
+                .limit(PAGE)
+            )
+            with self._db.read() as connection:
+                rows = connection.execute(page).all()
+                if not rows:
+                    return
+                end = (rows[-1].case_id, rows[-1].trial)
+                measured = _measured(connection, run_id, last, end)
+            for row in rows:
+                found = measured.get((row.case_id, row.trial), {})
+                yield Attempt.model_validate({**orjson.loads(row.body), "measurements": found})
+            last = end
+
+    def unmeasured(self, run_id: str, metrics: Sequence[str]) -> Iterator[tuple[Case, Attempt]]:
+        """Answered attempts that lack one of `metrics`, each with its case."""
+        cases: dict[str, Case] = {}
+        for attempt in self.attempts(run_id):
+            if attempt.error is None and not set(metrics) <= set(attempt.measurements):
+                if attempt.case_id not in cases:
+                    cases = {case.id: case for case in self._some_cases(run_id, attempt.case_id)}
+                yield cases[attempt.case_id], attempt
+
+    def _some_cases(self, run_id: str, first: str) -> Iterator[Case]:
+        page = (
+            select(run_cases.c.body)
+            .where(run_cases.c.run_id == run_id, run_cases.c.case_id >= first)
+            .order_by(run_cases.c.case_id)
+            .limit(PAGE)
+        )
+        with self._db.read() as connection:
+            for body in connection.execute(page).scalars():
+                yield Case.model_validate_json(body)
+
+    def forget_scores(self, run_id: str, metrics: Sequence[str]) -> None:
+        """Make these metrics be measured again; the answers stay."""
+
+        def work(connection: Connection) -> None:
+            dropped = and_(measurements.c.run_id == run_id, measurements.c.metric.in_(metrics))
+            connection.execute(delete(measurements).where(dropped))
+            connection.execute(update(runs).where(runs.c.id == run_id).values(scored=0))
+
+        self._db.write(work)
+
+    def forget_errors(self, run_id: str) -> int:
+        """Make failed calls be sent again; answers stay. Gives how many there were."""
+
+        def work(connection: Connection) -> int:
+            errors = and_(attempts.c.run_id == run_id, attempts.c.error.is_not(None))
+            gone = connection.execute(delete(attempts).where(errors)).rowcount
+            left = {"done": runs.c.done - gone, "failed": runs.c.failed - gone}
+            connection.execute(update(runs).where(runs.c.id == run_id).values(**left))
+            return gone
+
+        return self._db.write(work)
+
+
+def total_usage(usages: Iterable[Usage]) -> Usage:
+    """The sum; the cost is null only when no cost at all is known."""
+    sent = made = 0
+    costs: list[float] = []
+    for usage in usages:
+        sent += usage.input_tokens
+        made += usage.output_tokens
+        if usage.cost is not None:
+            costs.append(usage.cost)
+    return Usage(input_tokens=sent, output_tokens=made, cost=sum(costs) if costs else None)
+
+
+def _insert_new(db: Database, table: Any) -> Any:
+    """An insert that leaves existing keys as they are: the first result stays."""
+    make = postgresql.insert if db.dialect == "postgresql" else sqlite.insert
+    return make(table).on_conflict_do_nothing()
+
+
+def _add_totals(connection: Connection, run_id: str, counts: dict[str, int], column: str, spent: Usage) -> None:
+    where = runs.c.id == run_id
+    values: dict[str, Any] = {name: runs.c[name] + count for name, count in counts.items() if count}
+    if spent != Usage():
+        before = Usage.model_validate(loads(connection.execute(select(runs.c[column]).where(where)).scalar_one()))
+        values[column] = dumps(before.plus(spent).model_dump(mode="json"))
+    if values:
+        connection.execute(update(runs).where(where).values(**values))
+
+
+def _measured(connection: Connection, run_id: str, after: Key, upto: Key) -> dict[Key, dict[str, Any]]:
+    key = tuple_(measurements.c.case_id, measurements.c.trial)
+    rows = connection.execute(select(measurements).where(measurements.c.run_id == run_id, key > after, key <= upto))
+    found: dict[Key, dict[str, Any]] = {}
+    for row in rows:
+        body = {**orjson.loads(row.body), "state": row.state, "value": row.value}
+        found.setdefault((row.case_id, row.trial), {})[row.metric] = body
+    return found

@@ -1,0 +1,239 @@
+"""Runs, their attempts and measurements: rows in, nouns out.
+
+A run that is being worked on is held by a lease: `owner` and `lease_until`, by the database's own clock, so that two
+servers on one database never work on the same run and a dead one's run can be taken over. Attempts and measurements are
+written once: whoever comes second for the same key changes nothing.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import Connection, Row, and_, delete, func, insert, literal, or_, select, update
+
+from evergold.errors import Conflict, NotFound
+from evergold.model.case import Case
+from evergold.model.run import Measurement, Run, RunSpec, RunStatus, Usage
+from evergold.store.db import Database
+from evergold.store.schema import run_cases, runs, utc_now
+from evergold.store.values import batches, dumps, loads, stamp
+
+PAGE = 500
+LIVE = (RunStatus.QUEUED.value, RunStatus.RUNNING.value)
+
+
+@dataclass(frozen=True)
+class Beat:
+    """What a heartbeat learned: whether the lease is still ours, and whether somebody wants the run to stop."""
+
+    held: bool
+    cancel: bool
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A measurement with the attempt it belongs to."""
+
+    case_id: str
+    trial: int
+    metric: str
+    measurement: Measurement
+
+
+class RunStore:
+    """Everything a runner and a report need of the database."""
+
+    def __init__(self, db: Database) -> None:
+        self.db = db
+
+    def create(self, run: Run, cases: Iterable[Case]) -> Run:
+        """Write a run and the cases as they are now, together or not at all."""
+
+        def work(connection: Connection) -> int:
+            connection.execute(insert(runs).values(**_run_row(run)))
+            total = 0
+            for batch in batches(cases):
+                rows = [
+                    {"run_id": run.id, "case_id": case.id, "position": total + i, "body": case.model_dump_json()}
+                    for i, case in enumerate(batch)
+                ]
+                connection.execute(insert(run_cases), rows)
+                total += len(rows)
+            connection.execute(update(runs).where(runs.c.id == run.id).values(total=total * run.spec.trials))
+            return total
+
+        total = self.db.write(work)
+        return run.model_copy(update={"total": total * run.spec.trials})
+
+    def get(self, run_id: str) -> Run:
+        with self.db.read() as connection:
+            row = connection.execute(select(runs).where(runs.c.id == run_id)).one_or_none()
+        if row is None:
+            raise NotFound(f"no run {run_id!r}; evergold runs list shows them")
+        return _run(row)
+
+    def list(
+        self,
+        *,
+        dataset: str | None = None,
+        model: str | None = None,
+        status: str | None = None,
+        limit: int = 100,
+        offset: int = 0,
+    ) -> tuple[Sequence[Run], int]:
+        """A page of runs, newest first, and how many there are in all."""
+        wanted = {runs.c.dataset: dataset, runs.c.model: model, runs.c.status: status}
+        where = and_(True, *(column == value for column, value in wanted.items() if value is not None))
+        newest = select(runs).where(where).order_by(runs.c.created_at.desc(), runs.c.id.desc())
+        with self.db.read() as connection:
+            total = connection.execute(select(func.count()).select_from(runs).where(where)).scalar_one()
+            rows = connection.execute(newest.limit(limit).offset(offset)).all()
+        return [_run(row) for row in rows], total
+
+    def delete(self, run_id: str) -> None:
+        """Remove a run that nobody is working on."""
+
+        def work(connection: Connection) -> None:
+            gone = connection.execute(
+                delete(runs).where(runs.c.id == run_id, or_(runs.c.status != "running", _expired()))
+            )
+            if gone.rowcount == 0:
+                if connection.execute(select(runs.c.id).where(runs.c.id == run_id)).one_or_none():
+                    raise Conflict(f"run {run_id!r} is running; cancel it first")
+                raise NotFound(f"no run {run_id!r}")
+
+        self.db.write(work)
+
+    def claim(self, run_id: str, owner: str, seconds: float, taking_from: str | None = None) -> bool:
+        """Take a run that nobody holds, or that `taking_from` (known to be dead) held. True when it is ours now."""
+        free = or_(runs.c.owner.is_(None), _expired(), runs.c.owner == literal(taking_from or ""))
+
+        def work(connection: Connection) -> bool:
+            taken = connection.execute(
+                update(runs)
+                .where(runs.c.id == run_id, runs.c.status.in_(LIVE), runs.c.cancel_requested == 0, free)
+                .values(
+                    owner=owner,
+                    lease_until=_later(connection, seconds),
+                    status="running",
+                    error=None,
+                    started_at=func.coalesce(runs.c.started_at, utc_now()),
+                )
+            )
+            return taken.rowcount == 1
+
+        return self.db.write(work)
+
+    def claimable(self) -> Sequence[tuple[Run, str | None]]:
+        """Live runs, oldest first, with who holds them now; held ones are listed, for their owner may be dead."""
+        oldest = select(runs).where(runs.c.status.in_(LIVE)).order_by(runs.c.created_at, runs.c.id)
+        with self.db.read() as connection:
+            rows = connection.execute(oldest).all()
+            now = _now(connection)
+        return [(_run(row), row.owner if row.lease_until and row.lease_until > now else None) for row in rows]
+
+    def beat(self, run_id: str, owner: str, seconds: float) -> "Beat":
+        """Prolong the lease."""
+
+        def work(connection: Connection) -> Beat:
+            row = connection.execute(
+                update(runs)
+                .where(runs.c.id == run_id, runs.c.owner == owner, runs.c.status == "running")
+                .values(lease_until=_later(connection, seconds))
+                .returning(runs.c.cancel_requested)
+            ).one_or_none()
+            return Beat(held=row is not None, cancel=bool(row and row.cancel_requested))
+
+        return self.db.write(work)
+
+    def finish(self, run_id: str, owner: str, status: RunStatus, error: str | None = None) -> None:
+        """End a run that `owner` holds, or put it back in the queue."""
+        values: dict[str, Any] = {"status": status.value, "error": error, "owner": None, "lease_until": None}
+        if status.ended:
+            values["ended_at"] = utc_now()
+        held = and_(runs.c.id == run_id, runs.c.owner == owner)
+        self.db.write(lambda connection: connection.execute(update(runs).where(held).values(**values)) and None)
+
+    def request_cancel(self, run_id: str) -> Run:
+        """Ask for a stop: at once for a queued run; whoever holds a running one sees it at its next heartbeat."""
+
+        def work(connection: Connection) -> None:
+            live = and_(runs.c.id == run_id, runs.c.status.in_(LIVE))
+            connection.execute(update(runs).where(live).values(cancel_requested=1))
+            unheld = or_(runs.c.status == "queued", _expired())
+            values = {"status": "cancelled", "ended_at": utc_now(), "owner": None}
+            connection.execute(update(runs).where(live, unheld).values(**values))
+
+        self.db.write(work)
+        return self.get(run_id)
+
+    def requeue(self, run_id: str, spec: RunSpec | None = None, metrics: str | None = None) -> Run:
+        """Let an ended (or abandoned) run go on; a new spec or metric list replaces the old."""
+        values: dict[str, Any] = {"status": "queued", "error": None, "ended_at": None, "cancel_requested": 0}
+        values |= {"owner": None, "lease_until": None}
+        if spec is not None:
+            values["spec"] = spec.model_dump_json()
+        if metrics is not None:
+            values["metrics"] = metrics
+
+        def work(connection: Connection) -> None:
+            unheld = or_(runs.c.status != "running", _expired())
+            changed = connection.execute(update(runs).where(runs.c.id == run_id, unheld).values(**values))
+            if changed.rowcount == 0:
+                raise Conflict(f"run {run_id!r} is running or does not exist; cancel it first or wait")
+
+        self.db.write(work)
+        return self.get(run_id)
+
+    def abandon(self, run_id: str, error: str) -> None:
+        """A run whose process died and that nobody will take over: say so instead of "running" for ever."""
+        values = {"status": "failed", "error": error, "ended_at": utc_now(), "owner": None, "lease_until": None}
+        dead = and_(runs.c.id == run_id, runs.c.status == "running")
+        self.db.write(lambda connection: connection.execute(update(runs).where(dead).values(**values)) and None)
+
+
+def _later(connection: Connection, seconds: float) -> str:
+    moment = datetime.fromisoformat(_now(connection).replace("Z", "+00:00"))
+    return str(stamp(moment + timedelta(seconds=seconds)))
+
+
+def _now(connection: Connection) -> str:
+    return str(connection.execute(select(utc_now())).scalar_one())
+
+
+def _expired() -> Any:
+    return or_(runs.c.lease_until.is_(None), runs.c.lease_until < utc_now())
+
+
+def _run_row(run: Run) -> dict[str, Any]:
+    return {
+        "id": run.id,
+        "dataset": run.spec.dataset,
+        "model": run.spec.model,
+        "status": run.status.value,
+        "spec": run.spec.model_dump_json(),
+        "metrics": dumps([metric.model_dump(mode="json") for metric in run.metrics]),
+        "provenance": dumps(run.provenance),
+        "created_at": stamp(run.created_at),
+    }
+
+
+def _run(row: Row[Any]) -> Run:
+    return Run(
+        id=row.id,
+        spec=RunSpec.model_validate_json(row.spec),
+        status=RunStatus(row.status),
+        error=row.error,
+        created_at=row.created_at,
+        started_at=row.started_at,
+        ended_at=row.ended_at,
+        total=row.total,
+        done=row.done,
+        failed=row.failed,
+        scored=row.scored,
+        usage=Usage.model_validate(loads(row.usage)),
+        judge_usage=Usage.model_validate(loads(row.judge_usage)),
+        metrics=loads(row.metrics) or (),
+        provenance=loads(row.provenance),
+    )
