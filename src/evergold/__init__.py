@@ -1,1 +1,31 @@
-"""Evergold."""
+"""Evergold: living golden datasets, and benchmarks one can believe.
+
+Importing this package costs nothing; each name below is loaded when it is first used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from evergold.model.case import Case
+    from evergold.model.trace import Correction, Score, Span, Trace
+    from evergold.settings import Settings
+    from evergold.workspace import Workspace
+
+_HOMES = {
+    "Case": "evergold.model.case",
+    "Correction": "evergold.model.trace",
+    "Score": "evergold.model.trace",
+    "Settings": "evergold.settings",
+    "Span": "evergold.model.trace",
+    "Trace": "evergold.model.trace",
+    "Workspace": "evergold.workspace",
+}
+
+__all__ = ["Case", "Correction", "Score", "Settings", "Span", "Trace", "Workspace"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'evergold' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)

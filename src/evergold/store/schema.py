@@ -140,6 +140,18 @@ trace_scores = Table(
     Index("scores_covering", "trace_id", "source", "name", "value"),
 )
 
+trace_corrections = Table(
+    "trace_corrections",
+    metadata,
+    auto_id(),
+    Column("trace_id", Text, ForeignKey("traces.id", ondelete="CASCADE"), nullable=False),
+    Column("text", Text, nullable=False),
+    Column("author", Text),
+    time_of("created_at"),
+    UniqueConstraint("trace_id", "text", name="one_correction_per_text"),
+    comment="What people said the answer should have been: facts, like scores; curation makes cases of them.",
+)
+
 pending_records = Table(
     "pending_records",
     metadata,

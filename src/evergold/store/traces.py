@@ -11,8 +11,8 @@ from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
 from evergold.errors import NotFound
 from evergold.model.ident import content_hash
-from evergold.model.trace import Score, ScoreSource, Span, Trace, TraceStatus
-from evergold.store.schema import curation_queue, pending_records, spans, trace_scores, traces
+from evergold.model.trace import Correction, Score, ScoreSource, Span, Trace, TraceStatus
+from evergold.store.schema import curation_queue, pending_records, spans, trace_corrections, trace_scores, traces
 from evergold.store.values import batches, dumps, loads, now, stamp
 
 
@@ -97,6 +97,17 @@ def put_scores(connection: Connection, trace_id: str, scores: Sequence[Score]) -
     if changed:
         enqueue(connection, [trace_id])
     return changed
+
+
+def put_correction(connection: Connection, correction: Correction) -> bool:
+    """Add what a person said of a stored trace; the same words again are no change."""
+    row = {"trace_id": correction.trace_id, "text": correction.text, "author": correction.author}
+    same = (trace_corrections.c.trace_id == correction.trace_id) & (trace_corrections.c.text == correction.text)
+    if connection.execute(select(trace_corrections.c.id).where(same)).first() is not None:
+        return False
+    connection.execute(insert(trace_corrections), row)
+    enqueue(connection, [correction.trace_id])
+    return True
 
 
 def enqueue(connection: Connection, trace_ids: Iterable[str]) -> None:

@@ -1,0 +1,51 @@
+"""The server: REST under /api/v1, OTLP at /v1, the web app everywhere else."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib import import_module
+from importlib.metadata import version
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.middleware.gzip import GZipMiddleware
+
+from evergold.api.errors import install_errors
+from evergold.api.guard import Guard
+from evergold.api.pages import install_pages
+from evergold.settings import Settings, load_settings
+from evergold.workspace import Workspace
+
+ROUTERS = ("health", "cases", "traces")
+
+
+def create_app(settings: Settings | None = None) -> FastAPI:
+    """The application; its workspace opens when it starts and closes, drained, when it stops."""
+    chosen = settings or load_settings()
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        with Workspace.open(chosen) as workspace:
+            app.state.workspace = workspace
+            yield
+
+    app = FastAPI(
+        title="Evergold",
+        version=version("evergold"),
+        description="Evaluation data that grows out of real use.",
+        lifespan=lifespan,
+        docs_url="/api/docs",
+        redoc_url=None,
+    )
+    app.state.settings = chosen
+    app.add_middleware(GZipMiddleware, minimum_size=2048)
+    app.add_middleware(Guard, settings=chosen)
+    install_errors(app)
+    for name in ROUTERS:
+        app.include_router(import_module(f"evergold.api.{name}").router)
+    install_pages(app)
+    return app
+
+
+def interface() -> dict[str, Any]:
+    """The OpenAPI document, without opening a workspace."""
+    return create_app(Settings()).openapi()

@@ -1,0 +1,47 @@
+"""/cases: HTTP in, workspace verb out."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel
+
+from evergold.api.opened import Opened
+from evergold.model.case import Case
+from evergold.store.cases import CaseFilter, Revision
+
+router = APIRouter(prefix="/api/v1/cases", tags=["cases"])
+
+
+class CasePage(BaseModel):
+    """A page of cases, newest first; `next` asks for the one after it."""
+
+    total: int
+    next: int | None
+    cases: list[Case]
+
+
+class CaseQuery(CaseFilter):
+    """The filters, and which page."""
+
+    limit: Annotated[int, Query(ge=1, le=500)] = 50
+    before: int | None = None
+
+
+@router.get("")
+def list_cases(workspace: Opened, query: Annotated[CaseQuery, Query()]) -> CasePage:
+    """Cases that pass every filter given."""
+    wanted = CaseFilter(**query.model_dump(exclude={"limit", "before"}))
+    found, cursor = workspace.cases.page(wanted, limit=query.limit, before=query.before)
+    return CasePage(total=workspace.cases.count(wanted), next=cursor, cases=found)
+
+
+@router.get("/{dataset}/{case_id:path}/history")
+def case_history(workspace: Opened, dataset: str, case_id: str) -> list[Revision]:
+    """Every revision of a case: who, when, why, and what changed."""
+    return workspace.cases.history(dataset, case_id)
+
+
+@router.get("/{dataset}/{case_id:path}")
+def get_case(workspace: Opened, dataset: str, case_id: str) -> Case:
+    """One case."""
+    return workspace.cases.get(dataset, case_id)

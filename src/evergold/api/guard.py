@@ -1,0 +1,73 @@
+"""What stands before every route: the token, the size of a body, and the origin of a browser's request.
+
+A plain ASGI layer, because it must be cheap: OTLP comes through here thousands of times a second.
+"""
+
+import hmac
+from urllib.parse import urlsplit
+
+from starlette.requests import HTTPConnection
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from evergold.api.errors import refusal
+from evergold.errors import TooLarge
+from evergold.settings import Settings
+
+GUARDED = ("/api/", "/v1/")
+CHANGING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+
+
+class Guard:
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        self._app = app
+        self._tokens = _tokens(settings)
+        self._limit = settings.server_max_body_mb * 1024 * 1024
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or not scope["path"].startswith(GUARDED):
+            await self._app(scope, receive, send)
+            return
+        connection = HTTPConnection(scope)
+        refused = self._refusal(scope, connection)
+        if refused is not None:
+            await refusal(*refused)(scope, receive, send)
+            return
+        await self._app(scope, self._limited(receive), send)
+
+    def _refusal(self, scope: Scope, connection: HTTPConnection) -> tuple[int, str] | None:
+        length = connection.headers.get("content-length", "0")
+        if length.isdigit() and int(length) > self._limit:
+            return 413, f"the body has {length} bytes; at most {self._limit} are taken (server.max_body_mb)"
+        if self._tokens:
+            given = connection.headers.get("authorization", "").removeprefix("Bearer ").encode()
+            name = next((name for token, name in self._tokens if hmac.compare_digest(token, given)), None)
+            if name is None:
+                return 401, "a token is needed: send `Authorization: Bearer TOKEN`"
+            scope["evergold.who"] = name
+        origin = connection.headers.get("origin")
+        if origin and scope["method"] in CHANGING and urlsplit(origin).netloc != connection.headers.get("host"):
+            return 403, f"a page of {origin} may not change anything here"
+        return None
+
+    def _limited(self, receive: Receive) -> Receive:
+        taken = 0
+
+        async def counted() -> Message:
+            nonlocal taken
+            message = await receive()
+            taken += len(message.get("body", b""))
+            if taken > self._limit:
+                raise TooLarge(f"the body is longer than {self._limit} bytes (server.max_body_mb)")
+            return message
+
+        return counted
+
+
+def _tokens(settings: Settings) -> list[tuple[bytes, str]]:
+    """Each token and whose it is: the server's own, and one per reviewer."""
+    tokens = [(settings.server_token.encode(), "owner")] if settings.server_token else []
+    for entry in settings.review_reviewers:
+        name, _, token = entry.partition(":")
+        if token:
+            tokens.append((token.encode(), name))
+    return tokens

@@ -1,0 +1,15 @@
+"""What every route takes: the open workspace, and who is calling."""
+
+from typing import Annotated
+
+from fastapi import Depends, Request
+
+from evergold.workspace import Workspace
+
+
+def the_workspace(request: Request) -> Workspace:
+    workspace: Workspace = request.app.state.workspace
+    return workspace
+
+
+Opened = Annotated[Workspace, Depends(the_workspace)]

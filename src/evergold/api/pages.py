@@ -1,0 +1,38 @@
+"""The web app, from the files built into the package: any path that is not the API's is a page of it."""
+
+from pathlib import Path
+
+from fastapi import FastAPI
+from fastapi.responses import FileResponse, HTMLResponse, Response
+from fastapi.staticfiles import StaticFiles
+
+from evergold.api.errors import refusal
+
+DIST = Path(__file__).parent.parent / "web_dist"
+NOT_BUILT = "<!doctype html><title>Evergold</title><p>The web app is not built here: run <code>make setup</code>.</p>"
+HEADERS = {
+    "Cache-Control": "no-cache",
+    "Content-Security-Policy": (
+        "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
+        "object-src 'none'; base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+}
+
+
+def install_pages(app: FastAPI) -> None:
+    if (DIST / "assets").is_dir():
+        app.mount("/assets", StaticFiles(directory=DIST / "assets"), name="assets")
+
+    @app.get("/{path:path}", include_in_schema=False)
+    def page(path: str) -> Response:
+        if path.startswith(("api/", "v1/")):
+            return refusal(404, f"no route /{path}; /openapi.json lists them")
+        index = DIST / "index.html"
+        if not index.is_file():
+            return HTMLResponse(NOT_BUILT, headers=HEADERS)
+        icon = DIST / path
+        if path and "/" not in path and path != "index.html" and icon.is_file():
+            return FileResponse(icon)
+        return HTMLResponse(index.read_bytes(), headers=HEADERS)

@@ -1,0 +1,65 @@
+"""/traces and /scores: what comes in over REST, and what is there."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel
+
+from evergold.api.opened import Opened
+from evergold.model.trace import ScoreLine, Trace
+from evergold.store.traces import TraceFilter
+
+router = APIRouter(prefix="/api/v1", tags=["traces"])
+
+
+class TracePage(BaseModel):
+    """A page of traces without their spans, newest first; `next` asks for the one after it."""
+
+    next: str | None
+    traces: list[Trace]
+
+
+class TraceQuery(TraceFilter):
+    """The filters, and which page."""
+
+    limit: Annotated[int, Query(ge=1, le=500)] = 50
+    before: str | None = None
+
+
+class Accepted(BaseModel):
+    """What became of the records sent."""
+
+    traces: int
+    scores: int
+    corrections: int
+    duplicates: int
+    rejected: int
+    pending: int
+    problems: list[str]
+
+
+@router.get("/traces")
+def list_traces(workspace: Opened, query: Annotated[TraceQuery, Query()]) -> TracePage:
+    """Traces that pass every filter given."""
+    wanted = TraceFilter(**query.model_dump(exclude={"limit", "before"}))
+    moment, _, trace_id = (query.before or "").partition("|")
+    found, cursor = workspace.intake.page(wanted, limit=query.limit, before=(moment, trace_id) if moment else None)
+    return TracePage(traces=found, next="|".join(cursor) if cursor else None)
+
+
+@router.get("/traces/{trace_id}")
+def get_trace(workspace: Opened, trace_id: str) -> Trace:
+    """One trace with its spans and scores."""
+    return workspace.intake.get(trace_id)
+
+
+@router.post("/traces", status_code=201)
+def post_traces(workspace: Opened, traces: list[Trace] | Trace) -> Accepted:
+    """Store a trace, or several. The same trace again changes nothing."""
+    return Accepted(**vars(workspace.intake.accept(traces if isinstance(traces, list) else [traces])))
+
+
+@router.post("/scores", status_code=201)
+def post_scores(workspace: Opened, scores: list[ScoreLine] | ScoreLine) -> Accepted:
+    """Score a trace; one that has not come yet is waited for."""
+    return Accepted(**vars(workspace.intake.accept(scores if isinstance(scores, list) else [scores])))

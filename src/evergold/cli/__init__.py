@@ -1,0 +1,104 @@
+"""Arguments → workspace verb → print. One file per verb, loaded when it is used: `--help` imports none of them.
+
+Exit codes: 0 done, 1 done and something did not pass (rejected records, failed checks, a regression),
+2 could not run, 3 a comparison that cannot tell. An expected error is one line on stderr; `--debug` shows its traceback.
+"""
+
+import sys
+from importlib import import_module
+from keyword import iskeyword
+from typing import Any
+
+import click
+
+VERBS = {
+    "cases": "List, show and tag cases.",
+    "export": "Write a dataset in the format of another tool.",
+    "import": "Read cases from a file of any known format.",
+    "ingest": "Take in traces, scores and corrections from files.",
+    "openapi": "Print the REST interface as OpenAPI JSON.",
+    "plugins": "List the plug-ins of every seam.",
+    "serve": "REST, OTLP and the dashboard on http://127.0.0.1:8321.",
+    "settings": "Print every setting, its value and where it comes from.",
+}
+
+
+class LazyVerbs(click.Group):
+    """Knows each verb's name and one-line help from the table above; loads its module only to run it."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in VERBS:
+            return None
+        module = cmd_name.replace("-", "_") + ("_" if iskeyword(cmd_name) else "")
+        command: click.Command = import_module(f"evergold.cli.{module}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(sorted(VERBS.items()))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in VERBS and not args[0].startswith("-"):
+            from evergold.errors import unknown
+
+            ctx.fail(unknown("command", args[0], tuple(VERBS)))
+        return super().resolve_command(ctx, args)
+
+
+@click.command(cls=LazyVerbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--home", metavar="DIR", help="Workspace folder (default: .evergold here).")
+@click.option("--db", metavar="URL", help="PostgreSQL URL or SQLite file.")
+@click.option("--debug", is_flag=True, help="Show tracebacks of expected errors.")
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=lambda c, p, v: _version(c, v))
+@click.pass_context
+def root(ctx: click.Context, home: str | None, db: str | None, debug: bool) -> None:
+    """Living golden datasets: from what your LLM app really did to benchmarks one can believe."""
+    ctx.obj = {"home": home, "database_url": db}
+    ctx.meta["debug"] = debug
+
+
+def _version(ctx: click.Context, wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        click.echo(f"evergold {version('evergold')}")
+        ctx.exit()
+
+
+def main(args: list[str] | None = None) -> None:
+    """The console script: runs a verb and turns every expected error into one line and an exit code."""
+    sys.exit(run(args))
+
+
+def run(args: list[str] | None = None) -> int:
+    given = sys.argv[1:] if args is None else args
+    try:
+        result: Any = root.main(args=given, prog_name="evergold", standalone_mode=False)
+    except click.ClickException as problem:
+        problem.show()
+        return problem.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("stopped", err=True)
+        return 130
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 0
+    except Exception as problem:
+        return _explain(problem, "--debug" in given)
+    return result if isinstance(result, int) else 0
+
+
+def _explain(problem: Exception, debug: bool) -> int:
+    from evergold.errors import EvergoldError
+
+    if debug or not isinstance(problem, EvergoldError):
+        raise problem
+    click.echo(f"evergold: {problem.message}", err=True)
+    for detail in problem.problems:
+        click.echo(f"  {detail}", err=True)
+    return problem.exit_code

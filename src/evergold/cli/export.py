@@ -1,0 +1,45 @@
+"""`evergold export`: a dataset as a file another tool reads."""
+
+from pathlib import Path
+
+import click
+
+from evergold.cli.opening import opened
+from evergold.cli.output import emit_json, json_flag
+from evergold.model.case import EntryType, ReviewState
+from evergold.store.cases import CaseFilter
+
+
+@click.command()
+@click.argument("dataset")
+@click.option("--format", "format_name", default="live-jsonl", show_default=True, help="`evergold plugins` lists them.")
+@click.option("--out", type=click.Path(path_type=Path), help="File or folder (default: DATASET with the usual ending).")
+@click.option("--type", "entry_type", type=click.Choice([kind.value for kind in EntryType]))
+@click.option(
+    "--confirmed/--candidate", "confirmed", default=None, help="Golden cases with, or without, a person's word."
+)
+@click.option("--review", type=click.Choice([state.value for state in ReviewState]))
+@click.option("--tag", help="Only cases with this tag.")
+@click.option("--since", metavar="TIME", help="Only cases made at or after this time (UTC).")
+@click.option("--limit", type=click.IntRange(1), help="At most this many, after the filters, newest first.")
+@json_flag
+@click.pass_context
+def command(
+    ctx: click.Context,
+    /,
+    dataset: str,
+    format_name: str,
+    out: Path | None,
+    limit: int | None,
+    as_json: bool,
+    **filters: object,
+) -> None:
+    """Write the cases of DATASET, newest first. The file appears whole or not at all."""
+    wanted = CaseFilter.model_validate({"dataset": dataset, **filters})
+    with opened(ctx) as workspace:
+        path = out or Path(dataset + workspace.cases.suffix_of(format_name))
+        count = workspace.cases.export(wanted, format_name, path, limit=limit)
+    if as_json:
+        emit_json({"path": str(path), "format": format_name, "cases": count})
+    else:
+        click.echo(f"exported {count} cases to {path}")

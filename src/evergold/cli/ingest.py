@@ -1,0 +1,37 @@
+"""`evergold ingest`: files of traces into the store."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from evergold.cli.opening import opened
+from evergold.cli.output import emit_json, json_flag, progress
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, type=str)
+@click.option("--source", metavar="NAME", help="Format of the files (default: recognised).")
+@click.option("--strict", is_flag=True, help="Store nothing when any record is bad.")
+@json_flag
+@click.pass_context
+def command(ctx: click.Context, files: tuple[str, ...], source: str | None, strict: bool, as_json: bool) -> int:
+    """Take in traces, scores and corrections from FILES (- is standard input).
+
+    Bad records are reported as `file:line: field: reason` and counted; the good ones are stored. Exit code 1 when any
+    was rejected. The same file twice changes nothing.
+    """
+    inputs = [sys.stdin.buffer if name == "-" else Path(name) for name in files]
+    size = sum(path.stat().st_size for path in inputs if isinstance(path, Path) and path.is_file())
+    with opened(ctx) as workspace, progress("ingesting", size or None) as advance:
+        report = workspace.intake.ingest(inputs, source=source, strict=strict, progress=advance)
+    for problem in report.problems:
+        click.echo(problem, err=True)
+    if report.rejected > len(report.problems):
+        click.echo(f"… and {report.rejected - len(report.problems)} more rejected records", err=True)
+    if as_json:
+        emit_json(report.counts())
+    else:
+        told = ", ".join(f"{count} {name}" for name, count in report.counts().items() if count or name == "traces")
+        click.echo(f"ingested: {told}" + ("; nothing was stored (--strict)" if strict and report.rejected else ""))
+    return int(report.rejected > 0)

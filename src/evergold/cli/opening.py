@@ -1,0 +1,21 @@
+"""What most verbs begin with: the settings of this call, and the workspace they name."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+from evergold.settings import Settings, load_settings
+from evergold.workspace import Workspace
+
+
+def settings_of(ctx: click.Context, **flags: Any) -> Settings:
+    """File, then environment, then the flags of this call."""
+    return load_settings({**ctx.find_root().obj, **flags})
+
+
+@contextmanager
+def opened(ctx: click.Context, **flags: Any) -> Iterator[Workspace]:
+    with Workspace.open(settings_of(ctx, **flags)) as workspace:
+        yield workspace

@@ -1,0 +1,52 @@
+"""`evergold serve`: the server, on loopback unless told otherwise."""
+
+import errno
+import socket
+from importlib import import_module
+
+import click
+
+from evergold.cli.opening import settings_of
+from evergold.errors import Refused, Unavailable
+from evergold.settings import Settings
+
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+
+@click.command()
+@click.option("--host", help="Address to listen on (default 127.0.0.1).")
+@click.option("--port", type=click.IntRange(0, 65535), help="Port to listen on (default 8321; 0: any free one).")
+@click.pass_context
+def command(ctx: click.Context, host: str | None, port: int | None) -> None:
+    """Serve REST under /api/v1, OTLP at /v1/traces, and the dashboard."""
+    settings = settings_of(ctx, **{"server.host": host, "server.port": port})
+    listener = listen(settings)
+    import uvicorn
+
+    app = import_module("evergold.api.app").create_app(settings)
+    address, number = listener.getsockname()[:2]
+    click.echo(f"evergold: http://{f'[{address}]' if ':' in address else address}:{number}  (stop with Ctrl-C)")
+    uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False)).run(sockets=[listener])
+
+
+def listen(settings: Settings) -> socket.socket:
+    """The socket, bound before anything else is done, so that a taken port costs nothing."""
+    if settings.server_host not in LOOPBACK and not settings.server_token:
+        raise Refused(
+            f"will not listen on {settings.server_host!r} without a token: set EVERGOLD_SERVER_TOKEN, "
+            "or use the default 127.0.0.1"
+        )
+    family = socket.AF_INET6 if ":" in settings.server_host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((settings.server_host, settings.server_port))
+    except OSError as problem:
+        listener.close()
+        taken = problem.errno == errno.EADDRINUSE
+        advice = "another program uses it; choose one with --port" if taken else "choose another with --host and --port"
+        raise Unavailable(
+            f"cannot listen on {settings.server_host}:{settings.server_port}: {problem.strerror}; {advice}"
+        ) from problem
+    listener.listen(2048)
+    return listener

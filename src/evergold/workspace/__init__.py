@@ -1,0 +1,55 @@
+"""The library's facade: one object per stage, one verb per thing to do. CLI, API and SDK call nothing else.
+
+with Workspace.open() as ws:
+    ws.intake.ingest([Path("traces.jsonl")])
+    ws.live.curate()
+    ws.cases.export("live", "live-jsonl", Path("golden.jsonl"))
+"""
+
+from functools import cached_property
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from evergold.settings import Settings, load_settings
+from evergold.store import Store
+
+if TYPE_CHECKING:
+    from evergold.workspace.cases import Cases
+    from evergold.workspace.intake import Intake
+
+
+class Workspace:
+    """A place where data lives: a store, the settings it was opened with, and a facade per stage."""
+
+    def __init__(self, settings: Settings, store: Store) -> None:
+        self.settings = settings
+        self.store = store
+
+    @classmethod
+    def open(cls, settings: Settings | None = None, **flags: Any) -> Self:
+        """Open (or create) the workspace the settings name; `flags` override them (`database_url=…`)."""
+        chosen = settings or load_settings(flags)
+        return cls(chosen, Store.open(chosen))
+
+    def close(self) -> None:
+        self.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @cached_property
+    def intake(self) -> "Intake":
+        from evergold.workspace.intake import Intake
+
+        return Intake(self.store)
+
+    @cached_property
+    def cases(self) -> "Cases":
+        from evergold.workspace.cases import Cases
+
+        return Cases(self.store)

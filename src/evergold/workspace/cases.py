@@ -1,0 +1,104 @@
+"""Cases: list, show, tag, edit by hand, export and import."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from evergold import plugins
+from evergold.errors import BadInput
+from evergold.model.case import Case
+from evergold.model.rejected import Rejected
+from evergold.seams import Format
+from evergold.store import Store
+from evergold.store.case_writes import Author, PutResult, put_cases, revise_case
+from evergold.store.cases import CaseFilter, Revision, count_cases, get_case, iterate_cases, page_of_cases, revisions_of
+
+SNIFF = 64 * 1024
+
+
+class Cases:
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def page(self, wanted: CaseFilter, *, limit: int = 50, before: int | None = None) -> tuple[list[Case], int | None]:
+        """Newest first, and the cursor of the next page."""
+        with self._store.db.read() as connection:
+            return page_of_cases(connection, wanted, limit=limit, before=before)
+
+    def count(self, wanted: CaseFilter) -> int:
+        with self._store.db.read() as connection:
+            return count_cases(connection, wanted)
+
+    def iterate(self, wanted: CaseFilter, *, oldest_first: bool = True) -> Iterator[Case]:
+        with self._store.db.read() as connection:
+            yield from iterate_cases(connection, wanted, oldest_first=oldest_first)
+
+    def get(self, dataset: str, case_id: str) -> Case:
+        with self._store.db.read() as connection:
+            return get_case(connection, dataset, case_id)
+
+    def history(self, dataset: str, case_id: str) -> list[Revision]:
+        with self._store.db.read() as connection:
+            return revisions_of(connection, dataset, case_id)
+
+    def put(self, cases: Iterable[Case], author: Author | None = None) -> PutResult:
+        batch = list(cases)
+        return self._store.db.write(lambda connection: put_cases(connection, batch, author or Author()))
+
+    def revise(self, case: Case, author: Author, *, expected_version: int | None = None) -> Case:
+        return self._store.db.write(lambda connection: revise_case(connection, case, author, expected_version))
+
+    def tag(self, dataset: str, case_id: str, *, add: Iterable[str] = (), remove: Iterable[str] = (), who: str) -> Case:
+        case = self.get(dataset, case_id)
+        tags = tuple(sorted((set(case.tags) | set(add)) - set(remove)))
+        return self.revise(case.model_copy(update={"tags": tags}), Author(who=who, action="tagged"))
+
+    def export(
+        self, wanted: CaseFilter, format_name: str, path: Path, *, limit: int | None = None, **options: Any
+    ) -> int:
+        """Write the cases as `format_name`, newest first; the limit counts what passed the filter. Returns how many."""
+        chosen: Format = plugins.load("formats", format_name)
+        return chosen.write(_first(self.iterate(wanted, oldest_first=False), limit), path, **options)
+
+    def suffix_of(self, format_name: str) -> str:
+        suffix: str = plugins.factory("formats", format_name).suffix
+        return suffix
+
+    def import_file(
+        self, path: Path, *, format_name: str | None = None, dataset: str | None = None, who: str = "system"
+    ) -> tuple[PutResult, list[Rejected]]:
+        """Read cases of any known format into the store; what could not be read is returned, not lost."""
+        if not path.exists():
+            raise BadInput(f"no file {str(path)!r} to import")
+        name = format_name or _recognise(path)
+        reader: Format = plugins.load("formats", name)
+        rejected: list[Rejected] = []
+
+        def good() -> Iterator[Case]:
+            for item in reader.read(path):
+                if isinstance(item, Rejected):
+                    rejected.append(item)
+                else:
+                    yield item if dataset is None else item.model_copy(update={"dataset": dataset})
+
+        author = Author(who=who, action="imported", why=f"{name} file {path.name}")
+        return self._store.db.write(lambda connection: put_cases(connection, good(), author)), rejected
+
+
+def _first(cases: Iterator[Case], limit: int | None) -> Iterator[Case]:
+    for position, case in enumerate(cases):
+        if limit is not None and position >= limit:
+            return
+        yield case
+
+
+def _recognise(path: Path) -> str:
+    head = b""
+    if path.is_file():
+        with path.open("rb") as handle:
+            head = handle.read(SNIFF)
+    for name in plugins.names("formats"):
+        candidate: Format = plugins.load("formats", name)
+        if candidate.accepts(head):
+            return name
+    raise BadInput(f"{path}: none of the known formats ({', '.join(plugins.names('formats'))}); name one with --format")
