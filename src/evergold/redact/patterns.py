@@ -1,0 +1,102 @@
+"""What is redacted by default, as patterns over plain text.
+
+The patterns are also safe on a text that is itself JSON: they match no quote and no backslash, and a match may begin
+right after an escape such as `\\n`, so redacting leaves the document readable.
+"""
+
+import re
+from dataclasses import dataclass
+
+START = r"(?:(?<![A-Za-z0-9_\\])|(?<=\\[nrtbf\\])|(?<=\\u[0-9a-f]{4})|(?<=\\)(?![nrtbfu]))"
+TOKEN_RUN = 16  # the shortest secret below is a run of this many characters without a space
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """A kind of private text. `group` is the part replaced; 0 is all of it."""
+
+    kind: str
+    regex: re.Pattern[str]
+    group: int = 0
+
+
+TOKENS = Pattern(
+    "SECRET",
+    re.compile(
+        START + r"(?:"
+        r"sk-[A-Za-z0-9_-]{16,}"
+        r"|(?:sk|rk|pk|whsec)_(?:live_|test_)?[A-Za-z0-9]{16,}"
+        r"|gh[pousr]_[A-Za-z0-9]{20,}"
+        r"|github_pat_[A-Za-z0-9_]{20,}"
+        r"|glpat-[A-Za-z0-9_-]{16,}"
+        r"|hf_[A-Za-z0-9]{20,}"
+        r"|npm_[A-Za-z0-9]{20,}"
+        r"|pypi-[A-Za-z0-9_-]{20,}"
+        r"|xox[abeoprs]-[A-Za-z0-9-]{12,}"
+        r"|(?:AKIA|ASIA)[A-Z0-9]{16}"
+        r"|AIza[A-Za-z0-9_-]{30,}"
+        r"|ya29\.[A-Za-z0-9_-]{20,}"
+        r"|eyJ[A-Za-z0-9_-]{13,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"
+        r")"
+    ),
+)
+PRIVATE_KEY = Pattern(
+    "SECRET",
+    re.compile(
+        r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY-----[A-Za-z0-9+/=\s\\:,-]*?-----END (?:[A-Z0-9]+ ){0,3}PRIVATE KEY-----"
+    ),
+)
+BEARER = Pattern("SECRET", re.compile(r"(?i)\bbearer\s+([A-Za-z0-9._~+/-]{16,}=*)"), 1)
+ASSIGNED = Pattern(
+    "SECRET",
+    re.compile(
+        r"(?i)(?:password|passwd|secret|api[_-]?key|access[_-]?token|auth[_-]?token)\\?[\"']?\s{0,3}[:=]\s{0,3}\\?[\"']?"
+        r"([^\s\"'\\,;{}\[\]()]{6,})"
+    ),
+    1,
+)
+URL_LOGIN = Pattern("SECRET", re.compile(r"://[^\s/:@\"'\\]{1,64}:([^\s/@\"'\\]{1,128})@"), 1)
+EMAIL = Pattern(
+    "EMAIL",
+    re.compile(
+        START + r"[A-Za-z0-9](?:[A-Za-z0-9._%+-]{0,62}[A-Za-z0-9_%+-])?@"
+        r"(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.){1,8}[A-Za-z]{2,24}\b"
+    ),
+)
+NUMBER_RUN = re.compile(r"[0-9](?:[ ().-]{0,2}[0-9]){7,30}")
+PHONE = re.compile(
+    r"\+[0-9][0-9 ().-]{6,22}"  # international, with its plus
+    r"|\(?[0-9]{2,4}\)?[ -][0-9]{3,4}[ -][0-9]{3,4}"  # national, in groups
+    r"|\(?[0-9]{2,4}\)?[ -][0-9]{2,4}[ -][0-9]{2,4}[ -][0-9]{2,4}"
+    r"|[0-9]{3}\.[0-9]{3}\.[0-9]{4}"
+    r"|\([0-9]{2,4}\) ?[0-9]{3,4}[ -]?[0-9]{3,5}"
+)
+DATE = re.compile(r"(?:19|20)[0-9]{2}[ .-][0-9]{2}[ .-][0-9]{2}")
+
+
+GROUP = re.compile(r"[0-9]+")
+
+
+def card_in(run: str) -> tuple[int, int] | None:
+    """Where in a run of digit groups a card number stands: an expiry date or another number may be beside it."""
+    groups = [match.span() for match in GROUP.finditer(run)]
+    for first, (start, _) in enumerate(groups):
+        for _, end in groups[first:]:
+            if is_card(run[start:end]):
+                return start, end
+    return None
+
+
+def is_card(run: str) -> bool:
+    """13 to 19 digits, alone or in groups, that pass the Luhn check and begin as card numbers do."""
+    digits = [int(character) for character in run if character.isdecimal()]
+    if not 13 <= len(digits) <= 19 or digits[0] not in (2, 3, 4, 5, 6) or "." in run or "(" in run:
+        return False
+    doubled = (digit if index % 2 == 0 else sum(divmod(2 * digit, 10)) for index, digit in enumerate(reversed(digits)))
+    return sum(doubled) % 10 == 0
+
+
+def is_phone(run: str) -> bool:
+    """A plus, brackets or groups: bare digits are as often an order number, and a date is no phone number."""
+    count = sum(character.isdecimal() for character in run)
+    return 8 <= count <= 15 and PHONE.fullmatch(run) is not None and DATE.match(run) is None

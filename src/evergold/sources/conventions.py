@@ -1,0 +1,119 @@
+"""The names each convention gives to a thing a span can say: one table per question, newest and most exact name first.
+
+OpenTelemetry's gen_ai exists in three generations: numbered attributes (`gen_ai.prompt.0.content`), span events
+(`gen_ai.user.message`, `gen_ai.choice`), and JSON attributes (`gen_ai.input.messages`). OpenInference, OpenLLMetry,
+Langfuse, the Vercel AI SDK, MLflow and Pydantic AI each add their own. A new convention is a few lines here.
+"""
+
+MODEL = (
+    "gen_ai.response.model",
+    "gen_ai.request.model",
+    "llm.response.model_name",
+    "llm.model_name",
+    "embedding.model_name",
+    "langfuse.observation.model.name",
+    "ai.response.model",
+    "ai.model.id",
+    "model_name",
+)
+PROVIDER = ("gen_ai.provider.name", "gen_ai.system", "llm.provider", "llm.system", "ai.model.provider")
+TOKENS_IN = (
+    "gen_ai.usage.input_tokens",
+    "gen_ai.usage.prompt_tokens",
+    "llm.token_count.prompt",
+    "ai.usage.inputTokens",
+    "ai.usage.promptTokens",
+)
+TOKENS_OUT = (
+    "gen_ai.usage.output_tokens",
+    "gen_ai.usage.completion_tokens",
+    "llm.token_count.completion",
+    "ai.usage.outputTokens",
+    "ai.usage.completionTokens",
+)
+USAGE_OBJECTS = ("langfuse.observation.usage_details", "mlflow.chat.tokenUsage")
+COST = ("llm.cost.total", "gen_ai.usage.cost")
+SESSION = (
+    "langfuse.session.id",
+    "session.id",
+    "gen_ai.conversation.id",
+    "traceloop.association.properties.session_id",
+    "ai.telemetry.metadata.sessionId",
+    "mlflow.trace.session",
+)
+USER = (
+    "langfuse.user.id",
+    "user.id",
+    "enduser.id",
+    "traceloop.association.properties.user_id",
+    "ai.telemetry.metadata.userId",
+    "mlflow.trace.user",
+)
+TOOL = ("gen_ai.tool.name", "tool.name", "ai.toolCall.name", "traceloop.entity.name")
+QUERY = ("gen_ai.retrieval.query.text",)
+LISTED_INPUT = ("llm.input_messages", "gen_ai.prompt", "llm.prompts")
+LISTED_OUTPUT = ("llm.output_messages", "gen_ai.completion", "llm.choices")
+JSON_INPUT = (
+    "gen_ai.input.messages",
+    "gen_ai.tool.call.arguments",
+    "langfuse.observation.input",
+    "ai.prompt.messages",
+    "ai.prompt",
+    "ai.toolCall.args",
+    "tool_arguments",
+    "mlflow.spanInputs",
+    "traceloop.entity.input",
+    "pydantic_ai.all_messages",
+    "all_messages_events",
+    "gen_ai.prompt",
+)
+JSON_OUTPUT = (
+    "gen_ai.output.messages",
+    "gen_ai.tool.call.result",
+    "langfuse.observation.output",
+    "ai.toolCall.result",
+    "tool_response",
+    "mlflow.spanOutputs",
+    "traceloop.entity.output",
+    "gen_ai.completion",
+)
+TEXT_OUTPUT = ("ai.response.text", "final_result")
+LATE_OUTPUT = ("ai.response.object", "ai.response.toolCalls", "pydantic_ai.all_messages", "all_messages_events")
+MESSAGE_EVENTS = ("gen_ai.system.message", "gen_ai.user.message", "gen_ai.assistant.message", "gen_ai.tool.message")
+KINDS = {
+    **dict.fromkeys(("chat", "text_completion", "generate_content", "completion", "llm", "generation"), "llm"),
+    **dict.fromkeys(("chat_model", "ai.generatetext.dogenerate", "ai.streamtext.dostream"), "llm"),
+    **dict.fromkeys(("ai.generateobject.dogenerate", "ai.streamobject.dostream"), "llm"),
+    **dict.fromkeys(("execute_tool", "tool", "ai.toolcall", "function"), "tool"),
+    **dict.fromkeys(("invoke_agent", "create_agent", "agent"), "agent"),
+    **dict.fromkeys(("embeddings", "embedding", "ai.embed.doembed", "ai.embedmany.doembed"), "embedding"),
+    **dict.fromkeys(("retrieval", "retriever"), "retriever"),
+    **dict.fromkeys(("chain", "workflow", "task", "invoke_workflow"), "chain"),
+    **dict.fromkeys(("ai.generatetext", "ai.streamtext", "ai.generateobject", "ai.streamobject"), "chain"),
+    "reranker": "reranker",
+    "rerank": "reranker",
+    "guardrail": "guardrail",
+    "evaluator": "evaluator",
+}
+KIND = (
+    "openinference.span.kind",
+    "langfuse.observation.type",
+    "gen_ai.operation.name",
+    "ai.operationId",
+    "traceloop.span.kind",
+    "mlflow.spanType",
+    "llm.request.type",
+)
+TAGS = ("tag.tags", "langfuse.trace.tags", "ai.telemetry.metadata.tags")
+METADATA = ("metadata", "langfuse.trace.metadata", "langfuse.observation.metadata")
+METADATA_PREFIXES = ("langfuse.trace.metadata.", "ai.telemetry.metadata.", "traceloop.association.properties.")
+LISTED_LEAVES = (
+    ".message.role",
+    ".message.content",
+    ".content",
+    ".role",
+    ".prompt.text",
+    ".completion.text",
+    ".message.contents.0.message_content.text",
+    ".message.tool_calls.0.tool_call.function.name",
+)

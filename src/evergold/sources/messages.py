@@ -1,0 +1,186 @@
+"""Chat messages in every spelling the conventions use, and the one text each stands for.
+
+An evaluation case wants *the question* and *the answer*. So a list of messages stands for the text of its
+last user message on the way in and of its last assistant message on the way out; the whole list stays in
+the span's attributes. A reply that only calls tools stands for those calls, as JSON.
+"""
+
+from typing import Any
+
+import orjson
+
+USER_ROLES = frozenset({"user", "human"})
+REPLY_ROLES = frozenset({"assistant", "ai", "model"})
+TEXT_KEYS = ("content", "text", "input_text", "output_text")
+WRAPPERS = (
+    ("messages", "prompt", "input", "inputs", "question", "query", "text", "content"),
+    ("choices", "messages", "output", "outputs", "answer", "response", "result", "text", "content", "generations"),
+)
+INPUT, OUTPUT = 0, 1
+
+
+def loaded(value: Any) -> Any:
+    """The JSON document a text holds, or the value as it is."""
+    if isinstance(value, str) and value[:1] in ("{", "[", '"'):
+        try:
+            return orjson.loads(value)
+        except orjson.JSONDecodeError:
+            return value
+    return value
+
+
+def input_text(value: Any) -> str | None:
+    """The question in `value`: a text, a message list, an object that wraps either; else the value as JSON."""
+    return _meaning(value, INPUT)
+
+
+def output_text(value: Any) -> str | None:
+    """The answer in `value`, found the same way."""
+    return _meaning(value, OUTPUT)
+
+
+def _meaning(value: Any, side: int) -> str | None:
+    if value is None or value == "":
+        return None
+    document = loaded(value)
+    found = _unwrapped(document, side)
+    if found is not None:
+        return found
+    return value if isinstance(value, str) else _as_json(document)
+
+
+def _unwrapped(document: Any, side: int) -> str | None:
+    if isinstance(document, str):
+        return document
+    if isinstance(document, list):
+        if document and all(isinstance(item, dict) for item in document):
+            return _said(document, side)
+        only = document[0] if len(document) == 1 else None
+        return _unwrapped(only, side) if isinstance(only, (str, list)) else None
+    if isinstance(document, dict):
+        return _from_object(document, side)
+    return None
+
+
+def _from_object(document: dict[str, Any], side: int) -> str | None:
+    if role_of(document):
+        return _said([document], side)
+    if set(document) <= {"args", "kwargs"} and document.get("args") and not document.get("kwargs"):
+        return _unwrapped(document["args"], side)
+    for key in WRAPPERS[side]:
+        inner = document.get(key)
+        if isinstance(inner, list):
+            found = _unwrapped(inner, side)
+            if found is not None:
+                return found
+        elif isinstance(inner, str) and (len(document) == 1 or key in ("prompt", "messages")):
+            return inner
+        elif isinstance(inner, dict) and len(document) == 1:
+            return _unwrapped(inner, side)
+    return None
+
+
+def _said(messages: list[dict[str, Any]], side: int) -> str | None:
+    wanted = REPLY_ROLES if side == OUTPUT else USER_ROLES
+    fallback = None
+    for message in reversed(messages):
+        text = text_of(message)
+        if text and role_of(message) in wanted:
+            return text
+        fallback = fallback or text
+    if side == OUTPUT:
+        calls = [call for message in messages for call in tool_calls_of(message)]
+        return _as_json(calls) if calls else fallback
+    return fallback
+
+
+def role_of(message: dict[str, Any]) -> str:
+    """Who speaks, lower case; empty when the object does not look like a message."""
+    inner = _inner(message)
+    role = inner.get("role") or (inner.get("type") if inner.get("type") in ("human", "ai", "system", "tool") else "")
+    return str(role or ("assistant" if inner is not message and "choice" in message else "")).lower()
+
+
+def text_of(message: dict[str, Any]) -> str:
+    """The text of one message, its parts joined by blank lines; pictures, calls and tool results are no text."""
+    inner = _inner(message)
+    for key in ("content", "parts", "contents", "text"):
+        text = _parts_text(inner.get(key))
+        if text:
+            return text
+    return ""
+
+
+def _parts_text(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        return ""
+    texts = []
+    for part in content:
+        if isinstance(part, str):
+            texts.append(part)
+        elif isinstance(part, dict):
+            part = part.get("message_content") or part
+            if "tool" not in str(part.get("type", "")) and part.get("type") not in ("reasoning", "thinking"):
+                texts.append(next((part[key] for key in TEXT_KEYS if isinstance(part.get(key), str)), ""))
+    return "\n\n".join(text for text in texts if text)
+
+
+def tool_calls_of(message: dict[str, Any]) -> list[dict[str, Any]]:
+    """The calls a message makes, as `{"name", "arguments"}`, in any of the spellings."""
+    inner = _inner(message)
+    parts = [part for key in ("parts", "content") for part in _dicts(inner.get(key))]
+    calls = [part for part in parts if part.get("type") in ("tool_call", "tool_use", "tool-call", "function_call")]
+    calls += _dicts(inner.get("tool_calls")) + _dicts(inner.get("toolCalls"))
+    return [_call(call) for call in calls]
+
+
+def _call(call: dict[str, Any]) -> dict[str, Any]:
+    call = call.get("tool_call") or call
+    function = call.get("function") if isinstance(call.get("function"), dict) else call
+    assert isinstance(function, dict)
+    name = next((function[key] for key in ("name", "toolName", "function_name") if function.get(key)), None)
+    arguments: Any = next(
+        (function[key] for key in ("arguments", "input", "args") if function.get(key) is not None), {}
+    )
+    return {"name": name, "arguments": loaded(arguments)}
+
+
+def _inner(message: dict[str, Any]) -> dict[str, Any]:
+    for key in ("message", "kwargs"):
+        if isinstance(message.get(key), dict):
+            inner: dict[str, Any] = message[key]
+            return inner
+    return message
+
+
+def _dicts(value: Any) -> list[dict[str, Any]]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def _as_json(value: Any) -> str:
+    return orjson.dumps(value, default=str).decode()
+
+
+def unflattened(attributes: dict[str, Any], prefix: str) -> list[Any]:
+    """`prefix.0.message.role`, `prefix.0.message.content`, … as the list of objects they were before flattening."""
+    tree: dict[str, Any] = {}
+    start = prefix + "."
+    for key, value in attributes.items():
+        if key.startswith(start):
+            node = tree
+            *path, leaf = key[len(start) :].split(".")
+            for step in path:
+                node = node.setdefault(step, {}) if isinstance(node.get(step, {}), dict) else {}
+            node[leaf] = value
+    listed = _listed(tree)
+    return listed if isinstance(listed, list) else []
+
+
+def _listed(node: Any) -> Any:
+    if not isinstance(node, dict):
+        return node
+    if node and all(key.isdecimal() for key in node):
+        return [_listed(node[key]) for key in sorted(node, key=int)]
+    return {key: _listed(value) for key, value in node.items()}

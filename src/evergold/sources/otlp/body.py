@@ -1,0 +1,64 @@
+"""From a request's bytes to plain bytes, within limits.
+
+A body is unpacked piece by piece and given up as soon as it passes the limit, so a small gzip bomb
+never becomes a large one in memory.
+"""
+
+import zlib
+from enum import Enum
+
+from evergold.errors import BadInput, TooLarge, Unsupported
+
+GZIP = 31  # zlib's window bits that say: expect a gzip header
+CHUNK = 1 << 20
+
+
+class Wire(Enum):
+    """The two content types of OTLP over HTTP; a reply is written in the one the request came in."""
+
+    PROTOBUF = "application/x-protobuf"
+    JSON = "application/json"
+
+
+def wire_of(content_type: str | None) -> Wire:
+    """Which of the two it is; parameters such as a charset are tolerated."""
+    name = (content_type or "").split(";", 1)[0].strip().lower()
+    if name in ("application/x-protobuf", "application/protobuf"):
+        return Wire.PROTOBUF
+    if name == "application/json":
+        return Wire.JSON
+    raise Unsupported(f"content type {name or '(none)'} is not OTLP; send application/x-protobuf or application/json")
+
+
+def unpacked(body: bytes, encoding: str | None, limit: int) -> bytes:
+    """The body without its content encoding, refused once it is larger than `limit` bytes."""
+    name = (encoding or "identity").strip().lower()
+    if name == "identity":
+        if len(body) > limit:
+            raise TooLarge(f"the body has {len(body)} bytes; at most {limit} are taken: send smaller batches")
+        return body
+    if name != "gzip":
+        raise Unsupported(f"content encoding {name!r} is not supported; send gzip or none")
+    return _gunzip(body, limit)
+
+
+def _gunzip(body: bytes, limit: int) -> bytes:
+    pieces: list[bytes] = []
+    size = 0
+    rest = body
+    while rest:  # a gzip stream may have several members, one after the other
+        member = zlib.decompressobj(GZIP)
+        while not member.eof:
+            try:
+                piece = member.decompress(rest, CHUNK)
+            except zlib.error as error:
+                raise BadInput(f"the body is not valid gzip: {error}") from None
+            size += len(piece)
+            if size > limit:
+                raise TooLarge(f"the body unpacks to more than {limit} bytes: send smaller batches")
+            rest = member.unconsumed_tail
+            if not piece and not rest and not member.eof:
+                raise BadInput("the gzip body ends too early; send it again")
+            pieces.append(piece)
+        rest = member.unused_data
+    return b"".join(pieces)

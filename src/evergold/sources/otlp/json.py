@@ -1,0 +1,149 @@
+"""OTLP JSON → wire spans and logs.
+
+Read by hand and not by protobuf's JSON parser: OTLP writes trace and span ids as hex, that parser takes
+them for base64 and turns them into other ids without a word. One record of the wrong shape is refused
+by its place in the document; the others are kept.
+"""
+
+from base64 import b64decode
+from binascii import Error as Base64Error
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import orjson
+
+from evergold.errors import BadInput
+from evergold.sources.spans import Attributes, Received, WireEvent, WireLog, WireSpan
+
+ERROR_CODES = (2, "STATUS_CODE_ERROR")
+HEX = frozenset("0123456789abcdef")
+
+
+def read_traces(body: bytes) -> Received:
+    """Every span of an export request."""
+    return _read(body, ("resourceSpans", "scopeSpans", "spans"), _keep_span)
+
+
+def read_logs(body: bytes) -> Received:
+    """Every log record of an export request."""
+    return _read(body, ("resourceLogs", "scopeLogs", "logRecords"), _keep_log)
+
+
+Keep = Callable[[Received, dict[str, Any], Attributes, str | None], None]
+
+
+def _read(body: bytes, keys: tuple[str, str, str], keep: Keep) -> Received:
+    try:
+        document = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise BadInput(f"the body is not JSON: {error}") from None
+    if not isinstance(document, dict):
+        raise BadInput(f"an OTLP JSON body is an object with {keys[0]}, not {type(document).__name__}")
+    received = Received()
+    for place, record, resource, scope in _records(document, keys, received):
+        try:
+            keep(received, record, resource, scope)
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            received.refused.append(f"{place}: {_reason(error)}")
+    return received
+
+
+def _records(
+    document: dict[str, Any], keys: tuple[str, str, str], received: Received
+) -> Iterator[tuple[str, dict[str, Any], Attributes, str | None]]:
+    outer, middle, inner = keys
+    for i, by_resource in enumerate(_objects(document, outer, outer, received)):
+        resource = attributes_of((by_resource.get("resource") or {}).get("attributes"))
+        for j, by_scope in enumerate(_objects(by_resource, middle, f"{outer}[{i}].{middle}", received)):
+            scope = (by_scope.get("scope") or {}).get("name") or None
+            place = f"{outer}[{i}].{middle}[{j}].{inner}"
+            for k, record in enumerate(_objects(by_scope, inner, place, received)):
+                yield f"{place}[{k}]", record, resource, scope
+
+
+def _objects(parent: dict[str, Any], key: str, place: str, received: Received) -> list[dict[str, Any]]:
+    found = parent.get(key) or []
+    if not isinstance(found, list):
+        raise BadInput(f"{place} must be a list, not {type(found).__name__}")
+    good = [item for item in found if isinstance(item, dict)]
+    if len(good) < len(found):
+        received.refused.append(f"{place}: {len(found) - len(good)} items are not objects")
+    return good
+
+
+def _keep_span(received: Received, span: dict[str, Any], resource: Attributes, scope: str | None) -> None:
+    status = span.get("status") or {}
+    events = [
+        WireEvent(str(event["name"]), _nanos(event, "timeUnixNano"), attributes_of(event.get("attributes")))
+        for event in span.get("events") or []
+    ]
+    received.check(
+        WireSpan(
+            _hex(span, "traceId"),
+            _hex(span, "spanId"),
+            _hex(span, "parentSpanId") or None,
+            str(span.get("name") or ""),
+            _nanos(span, "startTimeUnixNano"),
+            _nanos(span, "endTimeUnixNano"),
+            status.get("code") in ERROR_CODES,
+            status.get("message") or None,
+            attributes_of(span.get("attributes")),
+            events,
+            resource,
+            scope,
+        )
+    )
+
+
+def _keep_log(received: Received, record: dict[str, Any], resource: Attributes, _scope: str | None) -> None:
+    attributes = attributes_of(record.get("attributes"))
+    name = str(record.get("eventName") or attributes.get("event.name") or "")
+    time_ns = _nanos(record, "timeUnixNano") or _nanos(record, "observedTimeUnixNano")
+    event = WireEvent(name, time_ns, attributes)
+    ids = (_hex(record, "traceId") or None, _hex(record, "spanId") or None)
+    received.logs.append(WireLog(*ids, event, _value(record.get("body") or {}), resource))
+
+
+def _hex(record: dict[str, Any], key: str) -> str:
+    text = str(record.get(key) or "").lower()
+    if not HEX.issuperset(text):
+        raise ValueError(f"{key} {record[key]!r} is not hex")
+    return text
+
+
+def _nanos(record: dict[str, Any], key: str) -> int:
+    return int(record.get(key) or 0)
+
+
+def attributes_of(pairs: Any) -> Attributes:
+    """`[{"key": …, "value": {"stringValue": …}}]` as a plain dict."""
+    return {str(pair["key"]): _value(pair.get("value") or {}) for pair in pairs or []}
+
+
+def _value(value: dict[str, Any]) -> Any:
+    for kind, content in value.items():
+        if kind in ("stringValue", "boolValue"):
+            return content
+        if kind == "intValue":
+            return int(content)
+        if kind == "doubleValue":
+            return float(content)
+        if kind == "arrayValue":
+            return [_value(item) for item in content.get("values") or []]
+        if kind == "kvlistValue":
+            return attributes_of(content.get("values"))
+        if kind == "bytesValue":
+            return _checked_base64(content)
+    return None
+
+
+def _checked_base64(content: str) -> str:
+    try:
+        b64decode(content, validate=True)
+    except Base64Error:
+        raise ValueError(f"bytesValue {content[:20]!r} is not base64") from None
+    return content
+
+
+def _reason(error: Exception) -> str:
+    return f"missing key {error}" if isinstance(error, KeyError) else str(error)

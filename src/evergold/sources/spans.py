@@ -1,0 +1,90 @@
+"""A span as it came over the wire: decoded, checked for shape, not yet understood.
+
+Every trace source (OTLP protobuf, OTLP JSON, Phoenix files, …) ends here, so attribute names are
+understood in one place (`conventions`) and not once per transport. Plain slotted classes: on the
+intake path a span costs microseconds, and validating each field of it would cost more than storing it.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+Attributes = dict[str, Any]
+
+
+@dataclass(slots=True)
+class WireEvent:
+    """Something that happened inside a span: a message, a choice, an evaluation result."""
+
+    name: str
+    time_ns: int
+    attributes: Attributes
+
+
+@dataclass(slots=True)
+class WireSpan:
+    """One span. Ids are lower-case hex; a root's parent is None; times are nanoseconds since 1970."""
+
+    trace_id: str
+    span_id: str
+    parent_id: str | None
+    name: str
+    start_ns: int
+    end_ns: int
+    failed: bool = False
+    status_message: str | None = None
+    attributes: Attributes = field(default_factory=dict)
+    events: list[WireEvent] = field(default_factory=list)
+    resource: Attributes = field(default_factory=dict)
+    scope: str | None = None
+
+
+@dataclass(slots=True)
+class WireLog:
+    """One log record. Ids are None where the sender was not inside a span."""
+
+    trace_id: str | None
+    span_id: str | None
+    event: WireEvent
+    body: Any = None
+    resource: Attributes = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Received:
+    """What one request or file held: what could be read, and one line for each record that could not."""
+
+    spans: list[WireSpan] = field(default_factory=list)
+    logs: list[WireLog] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+    truncated: int = 0
+
+    def check(self, span: WireSpan) -> None:
+        """Keep a span whose ids have the shape the protocol demands; refuse the others by name."""
+        problem = _id_problem("trace id", span.trace_id, 32) or _id_problem("span id", span.span_id, 16)
+        if problem is None and span.parent_id is not None:
+            problem = _id_problem("parent span id", span.parent_id, 16)
+        if problem is None:
+            self.spans.append(span)
+        else:
+            self.refused.append(f"span {span.name!r}: {problem}")
+
+
+def _id_problem(what: str, value: str, digits: int) -> str | None:
+    if len(value) != digits:
+        return f"{what} {value!r} has {len(value)} hex digits, not {digits}"
+    if not value.strip("0"):
+        return f"{what} is all zeros"
+    return None
+
+
+def shortened(value: Any, limit: int, on_cut: Callable[[], None]) -> Any:
+    """`value` with every text in it that is longer than `limit` characters cut, and the cut said in the text itself."""
+    if isinstance(value, str) and len(value) > limit:
+        on_cut()
+        return f"{value[:limit]}… [{len(value) - limit} more characters were cut on arrival]"
+    if isinstance(value, list):
+        return [shortened(item, limit, on_cut) for item in value]
+    if isinstance(value, dict):
+        return {key: shortened(item, limit, on_cut) for key, item in value.items()}
+    return value

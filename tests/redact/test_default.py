@@ -1,0 +1,79 @@
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evergold.redact.default import DefaultRedactor
+from evergold.redact.patterns import is_card
+
+redact = DefaultRedactor().redact
+
+
+@pytest.mark.parametrize(
+    ("text", "clean", "found"),
+    [
+        ("write to jo.do+x@ex-ample.co.uk now", "write to [EMAIL] now", {"EMAIL": 1}),
+        ("a@b.io, c@d.org", "[EMAIL], [EMAIL]", {"EMAIL": 2}),
+        ("card 4111 1111 1111 1111 12/28", "card [CARD] 12/28", {"CARD": 1}),
+        ("378282246310005", "[CARD]", {"CARD": 1}),
+        ("5500-0000-0000-0004 or 4111111111111111.", "[CARD] or [CARD].", {"CARD": 2}),
+        ("call +34 612 345 678 today", "call [PHONE] today", {"PHONE": 1}),
+        ("(415) 555-2671", "[PHONE]", {"PHONE": 1}),
+        ("or 415-555-2671, or 415.555.2671", "or [PHONE], or [PHONE]", {"PHONE": 2}),
+        ("key sk-proj-abcDEF1234567890abcd end", "key [SECRET] end", {"SECRET": 1}),
+        ("AKIAIOSFODNN7EXAMPLE", "[SECRET]", {"SECRET": 1}),
+        ("ghp_" + "a1" * 18, "[SECRET]", {"SECRET": 1}),
+        ("Authorization: Bearer abcdefghij0123456789", "Authorization: Bearer [SECRET]", {"SECRET": 1}),
+        ('password="hunter22"', 'password="[SECRET]"', {"SECRET": 1}),
+        ("postgres://app:pa55@db/x", "postgres://app:[SECRET]@db/x", {"SECRET": 1}),
+        (
+            "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\nIBAAKCAQEA\n-----END RSA PRIVATE KEY-----",
+            "[SECRET]",
+            {"SECRET": 1},
+        ),
+    ],
+)
+def test_private_things_become_typed_placeholders(text: str, clean: str, found: dict[str, int]) -> None:
+    assert redact(text) == (clean, found)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2024-01-02 10:30 and 1999-12-31",
+        "order 1234567890123 of batch 20260101",
+        "4111-1111-1111-1112 fails the Luhn check",
+        "192.168.100.200",
+        "123e4567-e89b-12d3-a456-426614174000",
+        "1700000000000000000 ns",
+        "the token: a word or part of one",
+        "pass the secret santa list to @jo",
+        "def f(x): return x @ y",
+        "3.14159265358979",
+    ],
+)
+def test_ordinary_text_is_left_alone(text: str) -> None:
+    assert redact(text) == (text, {})
+
+
+@given(st.text())
+def test_redacting_twice_changes_nothing_more(text: str) -> None:
+    once, _ = redact(text)
+    assert redact(once) == (once, {})
+
+
+PRIVATE = st.sampled_from(["jo@example.com", "sk-abcdefghijklmnop1234", "+34 612 345 678", "4111 1111 1111 1111"])
+
+
+@given(st.lists(st.tuples(st.sampled_from(["\n", "\t", " ", '"', "\\", "é "]), PRIVATE), max_size=4))
+def test_a_text_that_is_json_stays_json(parts: list[tuple[str, str]]) -> None:
+    document = {"text": ", ".join(before + private for before, private in parts)}
+    clean, found = redact(json.dumps(document))
+    text = json.loads(clean)["text"]
+    assert not any(private in text for _, private in parts)
+    assert found.total() == len(parts)
+
+
+def test_luhn() -> None:
+    assert is_card("4111111111111111") and not is_card("4111111111111112") and not is_card("1" * 16)

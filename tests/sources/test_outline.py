@@ -1,0 +1,72 @@
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evergold.sources.outline import SpanFacts, outline
+
+
+def facts(number: int, parent: int | None = None, kind: str = "span", **fields: Any) -> SpanFacts:
+    return SpanFacts(
+        id=str(number),
+        parent_id=None if parent is None else str(parent),
+        name=f"step {number}",
+        kind=kind,
+        failed=fields.pop("failed", False),
+        started=fields.pop("started", number),
+        ended=fields.pop("ended", number + 1),
+        has_input=fields.pop("has_input", True),
+        has_output=fields.pop("has_output", True),
+        said=fields,
+    )
+
+
+def test_the_root_speaks_for_the_trace() -> None:
+    told = outline(
+        [facts(1, 0, "llm"), facts(0, session_id="s", trace_name="checkout"), facts(2, 0, "llm", failed=True)]
+    )
+    assert (told.input_from, told.output_from) == ("0", "0")
+    assert (told.name, told.session_id, told.status) == ("checkout", "s", "completed")
+    assert told.metadata["failed_spans"] == ["step 2"]
+
+
+def test_without_a_speaking_root_the_first_and_last_model_call_do() -> None:
+    told = outline(
+        [facts(3, 0, "llm"), facts(0, has_input=False, has_output=False), facts(1, 0, "tool"), facts(2, 0, "llm")]
+    )
+    assert (told.input_from, told.output_from) == ("2", "3")
+    rootless = outline([facts(3, 9, "llm", failed=True), facts(2, 9, "llm")])
+    assert (rootless.input_from, rootless.output_from, rootless.status) == ("2", "3", "failed")
+
+
+def test_a_trace_with_neither_root_nor_model_call_has_only_begun() -> None:
+    told = outline([facts(5, 4, "tool")])
+    assert (told.status, told.input_from, told.output_from) == ("started", None, None)
+
+
+def test_tokens_are_counted_where_they_were_spent() -> None:
+    agent = facts(0, None, "agent", input_tokens=30, model="m")
+    told = outline(
+        [agent, facts(1, 0, "llm", input_tokens=10, model="m"), facts(2, 0, "llm", input_tokens=20, model="n")]
+    )
+    assert told.metadata["input_tokens"] == 30
+    assert told.metadata["models"] == ["m", "n"]
+    assert outline([agent]).metadata["input_tokens"] == 30
+
+
+def test_clock_skew_leaves_a_trace_that_ends_after_it_starts() -> None:
+    told = outline([facts(0, started=100, ended=110), facts(1, 0, started=90, ended=95)])
+    assert (told.started, told.ended) == (90, 110)
+
+
+SPANS = [
+    facts(0, None, "agent", session_id="s", tags=["a"]),
+    facts(1, 0, "llm", input_tokens=3, tags=["b"], metadata={"k": 1}),
+    facts(2, 1, "tool", tool="search", started=1),
+    facts(3, 0, "llm", input_tokens=4, tags=["a"], metadata={"k": 2}),
+]
+
+
+@given(st.permutations(SPANS))
+def test_the_order_of_arrival_does_not_matter(spans: list[SpanFacts]) -> None:
+    assert outline(spans) == outline(SPANS)

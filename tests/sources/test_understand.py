@@ -1,0 +1,308 @@
+"""Each convention's own spelling of the same call: the same question, answer, model and tokens must be read."""
+
+import json
+from typing import Any
+
+import pytest
+
+from evergold.sources.otlp import Wire, read_traces
+from evergold.sources.spans import WireEvent, WireSpan
+from evergold.sources.understand import Understood, understand
+from tests.otlp import a_span, protobuf_body
+
+QUESTION, ANSWER = "What is the capital of Peru?", "Lima."
+OPENAI_IN = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": QUESTION}]
+OPENAI_OUT = [{"role": "assistant", "content": ANSWER}]
+PARTS_IN = [
+    {"role": "user", "parts": [{"type": "text", "content": "Hello"}]},
+    {"role": "assistant", "parts": [{"type": "text", "content": "Hi!"}]},
+    {"role": "user", "parts": [{"type": "text", "content": QUESTION}]},
+]
+PARTS_OUT = [{"role": "assistant", "parts": [{"type": "text", "content": ANSWER}], "finish_reason": "stop"}]
+
+
+def flat(prefix: str, messages: list[dict[str, str]], infix: str = "") -> dict[str, str]:
+    return {f"{prefix}.{i}.{infix}{key}": value for i, item in enumerate(messages) for key, value in item.items()}
+
+
+def read(attributes: dict[str, Any], events: list[WireEvent] | None = None) -> Understood:
+    return understand(WireSpan("t", "s", None, "call", 0, 1, attributes=attributes, events=events or []))
+
+
+CALLS: dict[str, dict[str, Any]] = {
+    "gen_ai, numbered attributes": {
+        "gen_ai.system": "openai",
+        "gen_ai.request.model": "gpt",
+        "gen_ai.usage.prompt_tokens": 7,
+        "gen_ai.usage.completion_tokens": 2,
+        "llm.request.type": "chat",
+        **flat("gen_ai.prompt", OPENAI_IN),
+        **flat("gen_ai.completion", OPENAI_OUT),
+    },
+    "gen_ai, JSON attributes": {
+        "gen_ai.provider.name": "openai",
+        "gen_ai.operation.name": "chat",
+        "gen_ai.request.model": "gpt-latest",
+        "gen_ai.response.model": "gpt",
+        "gen_ai.usage.input_tokens": 7,
+        "gen_ai.usage.output_tokens": 2,
+        "gen_ai.system_instructions": json.dumps([{"type": "text", "content": "Be brief."}]),
+        "gen_ai.input.messages": json.dumps(PARTS_IN),
+        "gen_ai.output.messages": json.dumps(PARTS_OUT),
+    },
+    "gen_ai, structured attributes": {
+        "gen_ai.provider.name": "openai",
+        "gen_ai.operation.name": "chat",
+        "gen_ai.response.model": "gpt",
+        "gen_ai.usage.input_tokens": 7,
+        "gen_ai.usage.output_tokens": 2,
+        "gen_ai.input.messages": PARTS_IN,
+        "gen_ai.output.messages": PARTS_OUT,
+    },
+    "OpenInference": {
+        "openinference.span.kind": "LLM",
+        "llm.model_name": "gpt",
+        "llm.provider": "openai",
+        "llm.token_count.prompt": 7,
+        "llm.token_count.completion": 2,
+        "input.value": json.dumps({"messages": OPENAI_IN, "model": "gpt"}),
+        "input.mime_type": "application/json",
+        "output.value": json.dumps({"choices": [{"message": OPENAI_OUT[0]}]}),
+        "output.mime_type": "application/json",
+        **flat("llm.input_messages", OPENAI_IN, "message."),
+        **flat("llm.output_messages", OPENAI_OUT, "message."),
+    },
+    "OpenInference, values only": {
+        "openinference.span.kind": "LLM",
+        "llm.model_name": "gpt",
+        "llm.provider": "openai",
+        "llm.token_count.prompt": 7,
+        "llm.token_count.completion": 2,
+        "input.value": json.dumps({"messages": OPENAI_IN, "model": "gpt"}),
+        "input.mime_type": "application/json",
+        "output.value": json.dumps({"id": "1", "choices": [{"message": OPENAI_OUT[0]}]}),
+        "output.mime_type": "application/json",
+    },
+    "Langfuse": {
+        "langfuse.observation.type": "generation",
+        "langfuse.observation.model.name": "gpt",
+        "gen_ai.system": "openai",
+        "langfuse.observation.usage_details": json.dumps({"input": 7, "output": 2, "total": 9}),
+        "langfuse.observation.input": json.dumps(OPENAI_IN),
+        "langfuse.observation.output": json.dumps(OPENAI_OUT[0]),
+    },
+    "Vercel AI": {
+        "ai.operationId": "ai.generateText.doGenerate",
+        "ai.model.id": "gpt",
+        "ai.model.provider": "openai",
+        "ai.usage.promptTokens": 7,
+        "ai.usage.completionTokens": 2,
+        "ai.prompt.messages": json.dumps([{"role": "user", "content": [{"type": "text", "text": QUESTION}]}]),
+        "ai.response.text": ANSWER,
+    },
+    "MLflow": {
+        "mlflow.spanType": '"CHAT_MODEL"',
+        "gen_ai.request.model": "gpt",
+        "gen_ai.system": "openai",
+        "mlflow.chat.tokenUsage": json.dumps({"input_tokens": 7, "output_tokens": 2, "total_tokens": 9}),
+        "mlflow.spanInputs": json.dumps({"model": "gpt", "messages": OPENAI_IN}),
+        "mlflow.spanOutputs": json.dumps({"id": "1", "choices": [{"index": 0, "message": OPENAI_OUT[0]}]}),
+    },
+}
+
+
+@pytest.mark.parametrize("convention", CALLS)
+def test_a_model_call(convention: str) -> None:
+    said = read(CALLS[convention])
+    assert (said.kind, said.input, said.output) == ("llm", QUESTION, ANSWER)
+    assert (said.model, said.provider, said.input_tokens, said.output_tokens) == ("gpt", "openai", 7, 2)
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        {"index": 0, "finish_reason": "stop", "message": json.dumps(OPENAI_OUT[0])},
+        {"index": 0, "message": ANSWER},
+        {"content": ANSWER},
+    ],
+)
+def test_the_span_events_of_the_second_generation(choice: dict[str, Any]) -> None:
+    events = [
+        WireEvent("gen_ai.system.message", 1, {"content": "Be brief."}),
+        WireEvent("gen_ai.user.message", 2, {"content": QUESTION}),
+        WireEvent("gen_ai.choice", 3, choice),
+    ]
+    said = read({"gen_ai.operation.name": "chat"}, events)
+    assert (said.kind, said.input, said.output) == ("llm", QUESTION, ANSWER)
+
+
+def test_the_older_content_events() -> None:
+    events = [
+        WireEvent("gen_ai.content.prompt", 1, {"gen_ai.prompt": json.dumps(OPENAI_IN)}),
+        WireEvent("gen_ai.content.completion", 2, {"gen_ai.completion": json.dumps(OPENAI_OUT)}),
+    ]
+    said = read({"gen_ai.request.model": "gpt"}, events)
+    assert (said.kind, said.input, said.output) == ("llm", QUESTION, ANSWER)
+
+
+def test_pydantic_ai_agent_run() -> None:
+    said = read({"pydantic_ai.all_messages": json.dumps(PARTS_IN + PARTS_OUT), "gen_ai.operation.name": "invoke_agent"})
+    assert (said.kind, said.input, said.output) == ("agent", QUESTION, ANSWER)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "tool", "arguments", "result"),
+    [
+        (
+            {
+                "gen_ai.operation.name": "execute_tool",
+                "gen_ai.tool.name": "weather",
+                "gen_ai.tool.call.arguments": '{"city":"Lima"}',
+                "gen_ai.tool.call.result": "19 °C",
+            },
+            "weather",
+            '{"city":"Lima"}',
+            "19 °C",
+        ),
+        (
+            {
+                "ai.operationId": "ai.toolCall",
+                "ai.toolCall.name": "w",
+                "ai.toolCall.args": '{"a":1}',
+                "ai.toolCall.result": "[2]",
+            },
+            "w",
+            '{"a":1}',
+            "[2]",
+        ),
+        (
+            {
+                "traceloop.span.kind": "tool",
+                "traceloop.entity.name": "w",
+                "traceloop.entity.input": '{"args":["Lima"],"kwargs":{}}',
+                "traceloop.entity.output": '"warm"',
+            },
+            "w",
+            "Lima",
+            "warm",
+        ),
+        (
+            {"openinference.span.kind": "TOOL", "tool.name": "w", "input.value": '{"a": 1}', "output.value": "x"},
+            "w",
+            '{"a": 1}',
+            "x",
+        ),
+    ],
+)
+def test_tool_calls(attributes: dict[str, Any], tool: str, arguments: str, result: str) -> None:
+    said = read(attributes)
+    assert (said.kind, said.tool, said.input, said.output) == ("tool", tool, arguments, result)
+
+
+def test_an_answer_that_only_calls_tools_is_those_calls() -> None:
+    openinference = {
+        "openinference.span.kind": "LLM",
+        "llm.output_messages.0.message.role": "assistant",
+        "llm.output_messages.0.message.tool_calls.0.tool_call.function.name": "weather",
+        "llm.output_messages.0.message.tool_calls.0.tool_call.function.arguments": '{"city": "Lima"}',
+    }
+    parts = [{"role": "assistant", "parts": [{"type": "tool_call", "name": "weather", "arguments": {"city": "Lima"}}]}]
+    for attributes in (openinference, {"gen_ai.output.messages": json.dumps(parts)}):
+        assert read(attributes).output == '[{"name":"weather","arguments":{"city":"Lima"}}]'
+
+
+def test_an_answer_that_happens_to_be_json_is_kept_to_the_letter() -> None:
+    answer = '{ "answer" : "Lima" }'
+    assert read({"output.value": answer, "output.mime_type": "text/plain"}).output == answer
+    assert read({"ai.response.text": answer}).output == answer
+
+
+@pytest.mark.parametrize(
+    ("attributes", "documents"),
+    [
+        (
+            {
+                "openinference.span.kind": "RETRIEVER",
+                "retrieval.documents.0.document.id": "d1",
+                "retrieval.documents.0.document.content": "Lima is the capital.",
+                "retrieval.documents.0.document.score": 0.9,
+                "retrieval.documents.0.document.metadata": '{"page": 3}',
+                "retrieval.documents.10.document.content": "later",
+                "retrieval.documents.2.document.content": "sooner",
+            },
+            [
+                {"id": "d1", "content": "Lima is the capital.", "score": 0.9, "metadata": {"page": 3}},
+                {"content": "sooner"},
+                {"content": "later"},
+            ],
+        ),
+        (
+            {"gen_ai.operation.name": "retrieval", "gen_ai.retrieval.documents": '[{"id":"d1","score":0.5}]'},
+            [{"id": "d1", "score": 0.5}],
+        ),
+    ],
+)
+def test_retrieved_documents_in_rank_order(attributes: dict[str, Any], documents: list[dict[str, Any]]) -> None:
+    said = read(attributes)
+    assert said.kind == "retriever"
+    assert said.documents == documents
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        {"session.id": "s", "user.id": "u", "tag.tags": ["a", "b"], "metadata": '{"plan": "pro"}'},
+        {"gen_ai.conversation.id": "s", "enduser.id": "u", "tag.tags": "a,b", "metadata": '{"plan": "pro"}'},
+        {
+            "langfuse.session.id": "s",
+            "langfuse.user.id": "u",
+            "langfuse.trace.tags": '["a","b"]',
+            "langfuse.trace.metadata.plan": "pro",
+        },
+    ],
+)
+def test_whose_call_it_was(attributes: dict[str, Any]) -> None:
+    said = read(attributes)
+    assert (said.session_id, said.user_id, said.tags, said.metadata) == ("s", "u", ["a", "b"], {"plan": "pro"})
+
+
+def test_the_openllmetry_association() -> None:
+    said = read({"traceloop.association.properties.session_id": "s", "traceloop.association.properties.user_id": "u"})
+    assert (said.session_id, said.user_id) == ("s", "u")
+
+
+def test_langfuse_may_state_the_trace_itself() -> None:
+    said = read(
+        {"langfuse.trace.name": "ask", "langfuse.trace.input": '{"question": "why?"}', "langfuse.trace.output": "so"}
+    )
+    assert (said.trace_name, said.trace_input, said.trace_output) == ("ask", "why?", "so")
+
+
+@pytest.mark.parametrize("value", ["many", float("inf"), [1], {"a": 1}])
+def test_a_count_that_is_none_is_not_zero(value: Any) -> None:
+    assert read({"gen_ai.usage.input_tokens": value}).input_tokens is None
+
+
+ODD: list[Any] = [
+    None,
+    "",
+    "{",
+    "[",
+    0,
+    True,
+    [],
+    {},
+    [[]],
+    [None],
+    {"messages": 3},
+    '{"messages":[1]}',
+    "\x00",
+    '"',
+    "[[[]]]",
+]
+
+
+@pytest.mark.parametrize("value", ODD, ids=repr)
+def test_odd_values_never_break_the_reading(value: Any) -> None:
+    names = [name for call in CALLS.values() for name in call]
+    understand(read_traces(protobuf_body(a_span(attributes=dict.fromkeys(names, value))), Wire.PROTOBUF).spans[0])
