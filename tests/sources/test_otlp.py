@@ -105,7 +105,9 @@ def test_a_gzip_bomb_is_given_up_at_the_limit() -> None:
         unpacked(bomb, "gzip", MB)
 
 
-@pytest.mark.parametrize("body", [b"not gzip", gzip.compress(b"cut short")[:-6], gzip.compress(b"x") + b"tail"])
+@pytest.mark.parametrize(
+    "body", [b"not gzip", gzip.compress(b"cut short")[:-6], gzip.compress(b"x") + b"tail"], ids=["none", "cut", "tail"]
+)
 def test_broken_gzip_is_bad_input(body: bytes) -> None:
     with pytest.raises(BadInput, match="gzip"):
         unpacked(body, "gzip", MB)
