@@ -1,0 +1,109 @@
+"""History in bulk: one git process lists the commits, one makes all their diffs, and both are read while they work.
+
+The diffs carry one line of context. It costs next to nothing beside the search for the changes, and it gives away what a
+diff without context hides: whether an insertion stands at the end of the file, and the text of the lines around it.
+"""
+
+import re
+import tempfile
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from evergold.errors import BadInput
+from evergold.repo.git import Repo
+
+_FIELDS = "%H%x00%P%x00%at%x00%an%x00%B"
+_RENAMES = "-M"
+_DIFF = (
+    "--stdin",
+    "--always",
+    "-r",
+    "-p",
+    _RENAMES,
+    "-U1",
+    "--full-index",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--no-color",
+)
+_COMMIT_LINE = re.compile(rb"(?:\A|\n)(?=[0-9a-f]{40}(?:[0-9a-f]{24})?\n)")
+
+
+class Commit(NamedTuple):
+    id: str
+    parents: tuple[str, ...]
+    authored: datetime
+    author: str
+    message: str
+
+
+def commits(repo: Repo, revision: str = "HEAD", first_parent: bool = False, since: str = "") -> Iterator[Commit]:
+    """The commits reachable from a revision, newest first. `since` is a date as git reads it, or a commit or tag."""
+    args = ["log", "-z", f"--format={_FIELDS}", *(["--first-parent"] if first_parent else [])]
+    if repo.objects.commit(revision) is None:
+        raise BadInput(f"{revision!r} names no commit in {str(repo.path)!r}; give a branch, tag or commit")
+    if since and (start := repo.objects.commit(since)):
+        args += [f"^{start}"]
+    elif since:
+        args += [f"--since={since}"]
+    yield from _parse_log(repo.stream(*args, "--end-of-options", revision, "--"))
+
+
+def diffs(repo: Repo, pairs: Iterable[tuple[str, str]]) -> Iterator[tuple[str, bytes]]:
+    """For each (commit, parent): the commit and its diff against that parent, in the order given.
+
+    The pairs are spooled to a file first: git reads it at its own pace, and nobody waits for anybody's full pipe.
+    """
+    with tempfile.TemporaryFile(prefix="evergold-") as wanted:
+        for commit, parent in pairs:
+            wanted.write(f"{commit} {parent}\n".encode())
+        wanted.seek(0)
+        yield from _parse_diffs(repo.stream("diff-tree", *_DIFF, stdin=wanted.fileno()))
+
+
+def _parse_log(pieces: Iterable[bytes]) -> Iterator[Commit]:
+    """Five fields per commit, all ended by NUL; a message cannot hold one."""
+    rest = b""
+    fields: list[bytes] = []
+    for piece in pieces:
+        *whole, rest = (rest + piece).split(b"\0")
+        fields += whole
+        while len(fields) >= 5:
+            yield _commit(fields[:5])
+            del fields[:5]
+    if rest:
+        fields.append(rest)
+    if len(fields) == 5:
+        yield _commit(fields)
+
+
+def _commit(fields: list[bytes]) -> Commit:
+    id, parents, authored, author, message = (field.decode("utf-8", "replace") for field in fields)
+    time = datetime.fromtimestamp(int(authored or 0), UTC)
+    return Commit(id, tuple(parents.split()), time, author, message)
+
+
+def _parse_diffs(pieces: Iterable[bytes]) -> Iterator[tuple[str, bytes]]:
+    """A line that is nothing but an object id begins a commit: every line of a diff begins with a sign or a word.
+
+    Pieces are joined only when one shows such a line, so that a diff of many megabytes is copied once.
+    """
+    held: list[bytes] = []
+    for piece in pieces:
+        held.append(piece)
+        if _COMMIT_LINE.search(piece):
+            *whole, last = _cut(b"".join(held))
+            yield from map(_split_id, whole)
+            held = [last]
+    yield from map(_split_id, _cut(b"".join(held)))
+
+
+def _cut(text: bytes) -> list[bytes]:
+    starts = [match.end() for match in _COMMIT_LINE.finditer(text)]
+    return [text[start:end] for start, end in zip(starts, [*starts[1:], len(text)], strict=True)]
+
+
+def _split_id(text: bytes) -> tuple[str, bytes]:
+    id, _, diff = text.partition(b"\n")
+    return id.decode("ascii", "replace"), diff

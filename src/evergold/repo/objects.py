@@ -1,0 +1,110 @@
+"""Many questions to one `git cat-file` process: which object is this, and what does it hold?
+
+Starting git costs milliseconds; a question to a running one costs microseconds. A case asks for every file it touches.
+"""
+
+import subprocess
+from typing import TYPE_CHECKING, NamedTuple
+
+from evergold.errors import BadInput, NotFound
+from evergold.repo.quoting import path_bytes
+
+if TYPE_CHECKING:
+    from evergold.repo.git import Repo
+
+
+class Found(NamedTuple):
+    id: str
+    kind: str
+    size: int
+
+
+class Objects:
+    """Looks objects up by any name git knows: an id, a ref, `COMMIT:PATH`."""
+
+    def __init__(self, repo: "Repo") -> None:
+        self._repo = repo
+        self._processes: dict[str, subprocess.Popen[bytes]] = {}
+
+    def find(self, name: str | bytes) -> Found | None:
+        """The object of that name, or None where the repository has none (or a short id names several)."""
+        return self._question("--batch-check", _spelled(name))[0]
+
+    def commit(self, name: str) -> str | None:
+        """The full id of a commit. A tag is followed to its commit; a tree or a blob is none."""
+        if not name or name.startswith("-"):
+            return None
+        found = self.find(f"{name}^{{commit}}")
+        return found.id if found and found.kind == "commit" else None
+
+    def require_commit(self, name: str) -> str:
+        commit = self.commit(name)
+        if commit is None:
+            shallow = "; the clone is shallow: git fetch --unshallow" if self._repo.shallow_commits else ""
+            raise NotFound(f"commit {name!r} is not in {str(self._repo.path)!r}{shallow}")
+        return commit
+
+    def at(self, commit: str, path: str) -> Found | None:
+        """What stands at a path of a commit."""
+        return self.find(f"{commit}:".encode() + path_bytes(path))
+
+    def read(self, blob: str) -> bytes:
+        """The bytes of a blob that exists."""
+        found, content = self._question("--batch", blob.encode())
+        if found is None or found.kind != "blob":
+            raise NotFound(f"blob {blob!r} is not in {str(self._repo.path)!r}")
+        return content
+
+    def _question(self, mode: str, name: bytes) -> tuple[Found | None, bytes]:
+        if b"\n" in name:
+            return self._ask_once(mode, name)
+        process = self._process(mode)
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.write(name + b"\n")
+        process.stdin.flush()
+        found = _parse(process.stdout.readline(), self._repo)
+        if found is None or mode == "--batch-check":
+            return found, b""
+        content = process.stdout.read(found.size)
+        process.stdout.read(1)
+        return found, content
+
+    def _ask_once(self, mode: str, name: bytes) -> tuple[Found | None, bytes]:
+        """A path with a line end in it does not fit the line protocol; its object id does."""
+        answer = self._repo.ask(
+            "rev-parse", "--verify", "--quiet", "--end-of-options", name.decode("utf-8", "surrogateescape")
+        )
+        return self._question(mode, answer.stdout.strip()) if answer.returncode == 0 else (None, b"")
+
+    def _process(self, mode: str) -> subprocess.Popen[bytes]:
+        if mode not in self._processes:
+            self._processes[mode] = subprocess.Popen(
+                self._repo.command(["cat-file", mode]),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env=self._repo.environment(None),
+            )
+        return self._processes[mode]
+
+    def close(self) -> None:
+        for process in self._processes.values():
+            assert process.stdin is not None and process.stdout is not None
+            process.stdin.close()
+            process.stdout.close()
+            process.wait()
+        self._processes.clear()
+
+
+def _spelled(name: str | bytes) -> bytes:
+    return name if isinstance(name, bytes) else name.encode("utf-8", "surrogateescape")
+
+
+def _parse(line: bytes, repo: "Repo") -> Found | None:
+    """`ID KIND SIZE`, or `NAME missing`, or `NAME ambiguous`; NAME may hold anything, so the end is what counts."""
+    if not line:
+        raise BadInput(f"git cat-file ended while reading {str(repo.path)!r}; is the repository damaged? (git fsck)")
+    if line.endswith((b" missing\n", b" ambiguous\n")):
+        return None
+    id, kind, size = line.split()
+    return Found(id.decode(), kind.decode(), int(size))
