@@ -1,0 +1,66 @@
+"""From opinions to a verdict.
+
+An opinion is one reviewer's latest word on the case's present content. A case is decided when as many reviewers as it
+needs say the same and nobody says otherwise; when they differ it is disputed, and one adjudicated opinion settles it.
+Nothing here overwrites a colleague: a second verdict is a second opinion, not a replacement.
+"""
+
+from collections.abc import Sequence
+
+from evergold.errors import BadInput
+from evergold.model.case import Case, CaseStatus, ReviewState
+from evergold.model.review import OPINIONS, Opinion, Standing, Verdict
+
+
+def latest(opinions: Sequence[Opinion], rev: str) -> list[Opinion]:
+    """Each reviewer's last word on content `rev`, oldest first; a withdrawn word is no word."""
+    last: dict[str, Opinion] = {}
+    for opinion in opinions:
+        if opinion.rev == rev and opinion.verdict is not Verdict.SKIP:
+            last.pop(opinion.reviewer, None)
+            last[opinion.reviewer] = opinion
+    return [opinion for opinion in last.values() if opinion.verdict not in (Verdict.WITHDRAW, Verdict.REOPEN)]
+
+
+def standing(opinions: Sequence[Opinion], rev: str, needed: int) -> Standing:
+    """Where the opinions on content `rev` leave the case."""
+    return Standing.AGREED if settled(opinions, rev, needed) else _unsettled(latest(opinions, rev))
+
+
+def settled(opinions: Sequence[Opinion], rev: str, needed: int) -> Verdict | None:
+    """The verdict that holds, or None while it is open, disputed or waiting for a second opinion."""
+    words = latest(opinions, rev)
+    rulings = [word for word in words if word.adjudicate and word.verdict in OPINIONS]
+    if rulings:
+        return rulings[-1].verdict
+    if any(word.verdict is Verdict.SECOND_OPINION for word in words):
+        needed = max(needed, 2)
+    said = {word.verdict for word in words if word.verdict in OPINIONS}
+    count = sum(word.verdict in OPINIONS for word in words)
+    return said.pop() if len(said) == 1 and count >= needed else None
+
+
+def _unsettled(words: Sequence[Opinion]) -> Standing:
+    if len({word.verdict for word in words if word.verdict in OPINIONS}) > 1:
+        return Standing.DISPUTED
+    if any(word.verdict is Verdict.SECOND_OPINION for word in words):
+        return Standing.SECOND_OPINION
+    return Standing.OPEN
+
+
+def applied(case: Case, verdict: Verdict | None) -> Case:
+    """The case after the verdict that holds; with none it waits, unvalidated and active."""
+    if verdict is Verdict.APPROVE:
+        active = case.model_copy(update={"status": CaseStatus.ACTIVE})
+        return active.validated()
+    if verdict is Verdict.DISMISS:
+        return case.model_copy(update={"review": ReviewState.UNVALIDATED, "status": CaseStatus.DISMISSED})
+    if case.status is CaseStatus.DISMISSED or case.review is ReviewState.VALIDATED:
+        return case.model_copy(update={"review": ReviewState.UNVALIDATED, "status": CaseStatus.ACTIVE})
+    return case
+
+
+def check_reviewable(case: Case) -> None:
+    """A case erased on request, or withdrawn by its policy, is not for people to bring back by a click."""
+    if case.status in (CaseStatus.ERASED, CaseStatus.WITHDRAWN):
+        raise BadInput(f"case {case.id!r} of {case.dataset!r} is {case.status.value}; it can no longer be reviewed")
