@@ -1,5 +1,5 @@
 /** Validated, complete cases → the two JSONL files; every case left out is listed with what it lacks. */
-import { lacks, type Content, type JsonObject } from "./rows";
+import { type Content, type JsonObject, lacks } from "./rows";
 import type { CaseState, Session } from "./session";
 
 export interface LeftOut {
@@ -21,15 +21,27 @@ export const EXPORT_NAMES = {
 
 function sharedFields(content: Content): JsonObject {
   const { workspaceId, taskId, flowId, caseId, caseIndex } = content.identity;
-  return { workspaceId, taskId, flowId, caseId, caseIndex, query: content.query.trim(), baseCommit: content.baseCommit.trim() };
+  return {
+    workspaceId,
+    taskId,
+    flowId,
+    caseId,
+    caseIndex,
+    query: content.query.trim(),
+    baseCommit: content.baseCommit.trim(),
+  };
 }
 
 export function rowA(content: Content): JsonObject | null {
-  return content.filePaths === null ? null : { ...sharedFields(content), filePaths: content.filePaths, ...content.extraA };
+  return content.filePaths === null
+    ? null
+    : { ...sharedFields(content), filePaths: content.filePaths, ...content.extraA };
 }
 
 export function rowB(content: Content): JsonObject | null {
-  return content.lineRanges === null ? null : { ...sharedFields(content), lineRanges: content.lineRanges, ...content.extraB };
+  return content.lineRanges === null
+    ? null
+    : { ...sharedFields(content), lineRanges: content.lineRanges, ...content.extraB };
 }
 
 function whyLeftOut(state: CaseState): string[] {

@@ -17,14 +17,20 @@ describe("parseFile", () => {
     rows[16] = '{"caseId": "x", "filePaths": [';
     const parsed = parse(...rows);
     expect(parsed.rows).toHaveLength(19);
-    expect(parsed.problems).toMatchObject([{ line: 17, effect: "refused", message: expect.stringContaining("not valid JSON") }]);
+    expect(parsed.problems).toMatchObject([
+      { line: 17, effect: "refused", message: expect.stringContaining("not valid JSON") },
+    ]);
   });
 
   it("reads null where a list belongs as an empty list and says so", () => {
-    const parsed = parse(aRowA("1", { filePaths: null }), aRowB("2", { lineRanges: [{ path: "a", startLine: 1, endLine: 1, sources: null }] }));
+    const parsed = parse(
+      aRowA("1", { filePaths: null }),
+      aRowB("2", { lineRanges: [{ path: "a", startLine: 1, endLine: 1, sources: null }] }),
+    );
     expect(parsed.rows.map((row) => row.entries.length)).toEqual([0, 1]);
     expect(parsed.problems.map((problem) => [problem.line, problem.field, problem.effect])).toEqual([
-      [1, "filePaths", "repaired"], [2, "lineRanges[0].sources", "repaired"],
+      [1, "filePaths", "repaired"],
+      [2, "lineRanges[0].sources", "repaired"],
     ]);
   });
 
@@ -47,7 +53,8 @@ describe("parseFile", () => {
     const parsed = parse(aRowA("1"), aRowA("1"), aRowA("1", { query: "other" }));
     expect(parsed.rows).toHaveLength(1);
     expect(parsed.problems.map((problem) => problem.message)).toEqual([
-      expect.stringContaining("exactly"), expect.stringContaining("other content"),
+      expect.stringContaining("exactly"),
+      expect.stringContaining("other content"),
     ]);
   });
 
@@ -88,7 +95,8 @@ describe("joinRows", () => {
 
   it("uses A's query where the pair disagrees, and B's where A has none", () => {
     const { contents, problems } = joinRows([
-      parse(aRowA("1", { query: "mine" }), aRowA("2", { query: "" })), parse(aRowB("1", { query: "other" }), aRowB("2", { query: "only" })),
+      parse(aRowA("1", { query: "mine" }), aRowA("2", { query: "" })),
+      parse(aRowB("1", { query: "other" }), aRowB("2", { query: "only" })),
     ]);
     expect(contents.map((content) => content.query)).toEqual(["mine", "only"]);
     expect(problems).toMatchObject([{ field: "query", line: 1, effect: "note" }]);

@@ -5,7 +5,15 @@
  * some encoders write for an empty list, so it is read as one and said; anything else of the wrong type refuses the row.
  */
 import { foreignRow, foreignText } from "./formats";
-import { SHARED_KEYS, type CaseIdentity, type Json, type JsonObject, type ListName, type PathEntry, type RangeEntry } from "./rows";
+import {
+  type CaseIdentity,
+  type Json,
+  type JsonObject,
+  type ListName,
+  type PathEntry,
+  type RangeEntry,
+  SHARED_KEYS,
+} from "./rows";
 
 export interface Problem {
   file: string;
@@ -76,9 +84,12 @@ function entry(value: Json, where: string, name: ListName, report: Report): Path
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     return refuse(report, where, `expected an object with a path, found ${show(value)}`);
   }
-  if (typeof value.path !== "string") return refuse(report, `${where}.path`, `expected text, found ${show(value.path)}`);
+  if (typeof value.path !== "string")
+    return refuse(report, `${where}.path`, `expected text, found ${show(value.path)}`);
   const sources = list(value.sources, `${where}.sources`, report).map((source, index) =>
-    typeof source === "string" ? source : refuse(report, `${where}.sources[${index}]`, `expected text, found ${show(source)}`),
+    typeof source === "string"
+      ? source
+      : refuse(report, `${where}.sources[${index}]`, `expected text, found ${show(source)}`),
   );
   if (name === "filePaths") return { ...value, path: value.path, sources };
   const startLine = integer(value, "startLine", `${where}.startLine`, report);
@@ -91,7 +102,8 @@ function entry(value: Json, where: string, name: ListName, report: Report): Path
 function identity(row: JsonObject, report: Report): CaseIdentity {
   const caseId = text(row, "caseId", report);
   if (caseId.trim() === "") refuse(report, "caseId", "a row needs a caseId; without it it belongs to no case");
-  const caseIndex = row.caseIndex === undefined || row.caseIndex === null ? 0 : integer(row, "caseIndex", "caseIndex", report);
+  const caseIndex =
+    row.caseIndex === undefined || row.caseIndex === null ? 0 : integer(row, "caseIndex", "caseIndex", report);
   const named = (field: string) => text(row, field, report);
   return { workspaceId: named("workspaceId"), taskId: named("taskId"), flowId: named("flowId"), caseId, caseIndex };
 }
@@ -104,13 +116,16 @@ function readRow(row: JsonObject, name: ListName, at: { file: string; line: numb
     identity: identity(row, report),
     query: text(row, "query", report),
     baseCommit: text(row, "baseCommit", report),
-    entries: list(row[name], name, report).map((value, index) => entry(value, `${name}[${index}]`, name, report)) as Row["entries"],
+    entries: list(row[name], name, report).map((value, index) =>
+      entry(value, `${name}[${index}]`, name, report),
+    ) as Row["entries"],
     extra: Object.fromEntries(Object.entries(row).filter(([key]) => !known.has(key))),
   };
 }
 
 function rowKind(row: JsonObject, report: Report): ListName {
-  if ("filePaths" in row && "lineRanges" in row) return refuse(report, "lineRanges", "a row holds filePaths or lineRanges, not both");
+  if ("filePaths" in row && "lineRanges" in row)
+    return refuse(report, "lineRanges", "a row holds filePaths or lineRanges, not both");
   if ("filePaths" in row) return "filePaths";
   if ("lineRanges" in row) return "lineRanges";
   const foreign = foreignRow(row);
@@ -148,9 +163,10 @@ function withoutRepeats(rows: Row[], problems: Problem[]): Row[] {
       continue;
     }
     const bare = ({ file: _file, line: _line, ...content }: Row) => JSON.stringify(content);
-    const message = bare(earlier) === bare(row)
-      ? `repeats case ${row.identity.caseId} of line ${earlier.line} exactly; one is kept`
-      : `gives case ${row.identity.caseId} again with other content; line ${earlier.line} is kept, this one is left out`;
+    const message =
+      bare(earlier) === bare(row)
+        ? `repeats case ${row.identity.caseId} of line ${earlier.line} exactly; one is kept`
+        : `gives case ${row.identity.caseId} again with other content; line ${earlier.line} is kept, this one is left out`;
     problems.push({ file: row.file, line: row.line, field: "caseId", message, effect: "refused" });
   }
   return [...first.values()];
@@ -171,7 +187,12 @@ export function parseFile(file: string, content: string): ParsedFile {
   const foreign = foreignText(body);
   const lines = body.split("\n");
   if (foreign !== null && !lines.some((line) => line.startsWith("{") && line.trimEnd().endsWith("}"))) {
-    return { file, kind: "other", rows: [], problems: [{ file, line: null, field: null, message: foreign, effect: "refused" }] };
+    return {
+      file,
+      kind: "other",
+      rows: [],
+      problems: [{ file, line: null, field: null, message: foreign, effect: "refused" }],
+    };
   }
   const problems: Problem[] = [];
   const parsed: Row[] = [];

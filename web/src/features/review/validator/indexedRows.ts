@@ -32,7 +32,8 @@ export const indexedRows: RowStorage = {
   all: () =>
     inTransaction("readonly", (store) => {
       const [keys, values] = [store.getAllKeys(), store.getAll()];
-      return () => keys.result.map((key, index): [string, CaseState] => [String(key), values.result[index] as CaseState]);
+      return () =>
+        keys.result.map((key, index): [string, CaseState] => [String(key), values.result[index] as CaseState]);
     }),
   write: (put, removed) =>
     inTransaction("readwrite", (store) => {

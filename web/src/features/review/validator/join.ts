@@ -51,8 +51,14 @@ function repeatedAcross(rows: Row[], problems: Problem[]): Map<string, Row> {
 export function joinRows(files: ParsedFile[]): Joined {
   const problems: Problem[] = [];
   const rows = files.flatMap((file) => file.rows);
-  const a = repeatedAcross(rows.filter((row) => row.list === "filePaths"), problems);
-  const b = repeatedAcross(rows.filter((row) => row.list === "lineRanges"), problems);
+  const a = repeatedAcross(
+    rows.filter((row) => row.list === "filePaths"),
+    problems,
+  );
+  const b = repeatedAcross(
+    rows.filter((row) => row.list === "lineRanges"),
+    problems,
+  );
   const ids = [...new Set(rows.map((row) => row.identity.caseId))];
   return { contents: ids.map((id) => pair(a.get(id), b.get(id), problems)), problems };
 }

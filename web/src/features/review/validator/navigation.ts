@@ -37,10 +37,14 @@ function haystack(state: CaseState): string {
 
 function shows(state: CaseState, filter: Filter): boolean {
   if (filter.status === "edited" && state.content === state.imported) return false;
-  if (filter.status === "half pair" && state.content.filePaths !== null && state.content.lineRanges !== null) return false;
+  if (filter.status === "half pair" && state.content.filePaths !== null && state.content.lineRanges !== null)
+    return false;
   const bySituation = filter.status === "all" || filter.status === "edited" || filter.status === "half pair";
   if (!bySituation && statusOf(state) !== filter.status) return false;
-  const words = filter.text.toLowerCase().split(/\s+/).filter((word) => word !== "");
+  const words = filter.text
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== "");
   return words.length === 0 || words.every((word) => haystack(state).includes(word));
 }
 

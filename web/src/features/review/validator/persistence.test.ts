@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { aSession } from "./builders";
-import { Persistence, STORAGE_KEY, type RowStorage, type TextStorage } from "./persistence";
-import { reduce, type CaseState } from "./session";
+import { Persistence, type RowStorage, STORAGE_KEY, type TextStorage } from "./persistence";
+import { type CaseState, reduce } from "./session";
 
 /** A browser's storage with a limit, as the real one has. */
 function limitedStorage(limit = Number.POSITIVE_INFINITY): TextStorage {

@@ -19,7 +19,9 @@ export interface RowStorage {
   clear(): Promise<void>;
 }
 
-export type Saved = { ok: true } | { ok: false; reason: "quota" | "other tab" | "unreadable" | "failed"; message: string };
+export type Saved =
+  | { ok: true }
+  | { ok: false; reason: "quota" | "other tab" | "unreadable" | "failed"; message: string };
 export type Stored = Pick<Session, "cases" | "order" | "current">;
 
 export const STORAGE_KEY = "evergold.evaldata";
@@ -39,9 +41,17 @@ const quota = (fault: unknown) => fault instanceof Error && /quota/i.test(`${fau
 
 function failure(fault: unknown): Saved {
   if (quota(fault)) {
-    return { ok: false, reason: "quota", message: "the browser's storage is full: these edits are only in this tab; export or free space, then edit again" };
+    return {
+      ok: false,
+      reason: "quota",
+      message: "the browser's storage is full: these edits are only in this tab; export or free space, then edit again",
+    };
   }
-  return { ok: false, reason: "failed", message: `could not save in the browser: ${fault instanceof Error ? fault.message : String(fault)}` };
+  return {
+    ok: false,
+    reason: "failed",
+    message: `could not save in the browser: ${fault instanceof Error ? fault.message : String(fault)}`,
+  };
 }
 
 export class Persistence {
@@ -67,7 +77,10 @@ export class Persistence {
       this.saved = this.inRows ? Object.fromEntries(await this.rows.all()) : (index.cases ?? {});
       const order = index.order.filter((key) => key in this.saved);
       const unlisted = Object.keys(this.saved).filter((key) => !order.includes(key));
-      return { stored: { cases: this.saved, order: [...order, ...unlisted], current: index.current }, saved: { ok: true } };
+      return {
+        stored: { cases: this.saved, order: [...order, ...unlisted], current: index.current },
+        saved: { ok: true },
+      };
     } catch (fault) {
       const message = `the saved session could not be read (${fault instanceof Error ? fault.message : String(fault)}); it is kept until you clear it`;
       return { stored: null, saved: { ok: false, reason: "unreadable", message } };
@@ -106,7 +119,11 @@ export class Persistence {
   private async saveNow(session: Stored): Promise<Saved> {
     try {
       if (this.savesNow() !== this.saves) {
-        return { ok: false, reason: "other tab", message: "another tab saved this session since: reload to see its work, or keep this tab's" };
+        return {
+          ok: false,
+          reason: "other tab",
+          message: "another tab saved this session since: reload to see its work, or keep this tab's",
+        };
       }
       if (!this.inRows && this.saveSmall(session)) return { ok: true };
       await this.saveRows(session);
@@ -117,7 +134,14 @@ export class Persistence {
   }
 
   private saveSmall(session: Stored): boolean {
-    const index: Index = { version: 1, saves: this.saves + 1, place: "localStorage", order: session.order, current: session.current, cases: session.cases };
+    const index: Index = {
+      version: 1,
+      saves: this.saves + 1,
+      place: "localStorage",
+      order: session.order,
+      current: session.current,
+      cases: session.cases,
+    };
     const text = JSON.stringify(index);
     if (text.length > this.small) return false;
     try {
@@ -137,7 +161,13 @@ export class Persistence {
     const removed = Object.keys(before).filter((key) => !(key in session.cases));
     if (!this.inRows) await this.rows.clear();
     if (put.length > 0 || removed.length > 0) await this.rows.write(put, removed);
-    const index: Index = { version: 1, saves: this.saves + 1, place: "indexedDB", order: session.order, current: session.current };
+    const index: Index = {
+      version: 1,
+      saves: this.saves + 1,
+      place: "indexedDB",
+      order: session.order,
+      current: session.current,
+    };
     this.local.setItem(STORAGE_KEY, JSON.stringify(index));
     [this.saves, this.saved, this.inRows] = [this.saves + 1, session.cases, true];
   }

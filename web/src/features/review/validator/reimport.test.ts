@@ -17,9 +17,15 @@ describe("a re-import", () => {
   });
 
   it("asks when the reviewer edited, and merges fields changed on one side", () => {
-    const rows = [aRowA("1", { query: "theirs", baseCommit: "fffffff" }), aRowB("1", { query: "theirs", baseCommit: "fffffff" })];
+    const rows = [
+      aRowA("1", { query: "theirs", baseCommit: "fffffff" }),
+      aRowB("1", { query: "theirs", baseCommit: "fffffff" }),
+    ];
     const plan = planImport(edited(), contentsOf(...rows));
-    expect(plan.clashes[0]?.fields).toEqual([{ field: "query", changed: "both" }, { field: "baseCommit", changed: "theirs" }]);
+    expect(plan.clashes[0]?.fields).toEqual([
+      { field: "query", changed: "both" },
+      { field: "baseCommit", changed: "theirs" },
+    ]);
     const content = (choice?: "mine" | "theirs" | { query: "theirs" }) =>
       imported(edited(), rows, choice === undefined ? {} : { 1: choice }).cases["1"]?.content;
     expect(content()).toMatchObject({ query: "mine", baseCommit: "fffffff" });
@@ -37,8 +43,17 @@ describe("a re-import", () => {
   });
 
   it("adds the other half of a pair without asking and keeps the edits", () => {
-    const half = reduce(imported(aSession(), [aRowA("1")]), { type: "setField", key: "1", field: "query", value: "mine" });
+    const half = reduce(imported(aSession(), [aRowA("1")]), {
+      type: "setField",
+      key: "1",
+      field: "query",
+      value: "mine",
+    });
     const next = imported(half, [aRowB("1")]);
-    expect(next.cases["1"]?.content).toMatchObject({ query: "mine", filePaths: expect.any(Array), lineRanges: expect.any(Array) });
+    expect(next.cases["1"]?.content).toMatchObject({
+      query: "mine",
+      filePaths: expect.any(Array),
+      lineRanges: expect.any(Array),
+    });
   });
 });

@@ -2,7 +2,7 @@
  * A re-import never destroys edits. The last import is the common ancestor, the reviewer's content is one side, the new
  * file is the other: a field changed on one side only merges by itself, a field changed on both is a choice.
  */
-import { sameContent, sameJson, type Content, type Json } from "./rows";
+import { type Content, type Json, sameContent, sameJson } from "./rows";
 import type { CaseState, Session } from "./session";
 
 export const FIELDS = ["query", "baseCommit", "filePaths", "lineRanges", "extraA", "extraB"] as const;
@@ -67,7 +67,10 @@ export function planImport(session: Session, contents: Content[]): ImportPlan {
     const theirs = completed(incoming, state.imported);
     const fields = changes(state, theirs);
     const untouched = sameContent(state.content, state.imported) && !state.validated;
-    const onlyNewHalf = fields.every(({ field, changed }) => changed !== "both" && (state.imported[field] === null || changed === "mine" || field.startsWith("extra")));
+    const onlyNewHalf = fields.every(
+      ({ field, changed }) =>
+        changed !== "both" && (state.imported[field] === null || changed === "mine" || field.startsWith("extra")),
+    );
     if (sameContent(theirs, state.imported)) plan.unchanged.push(key);
     else if (untouched || fields.length === 0 || onlyNewHalf) plan.updated.push({ key, theirs });
     else plan.clashes.push({ key, state, theirs, fields });

@@ -50,7 +50,15 @@ export const RANGE_SOURCES = ["golden_diff", "tool_call_args", "tool_call_result
 export const SOURCES: Record<ListName, readonly string[]> = { filePaths: PATH_SOURCES, lineRanges: RANGE_SOURCES };
 
 export const SHARED_KEYS = [
-  "workspaceId", "taskId", "flowId", "caseId", "caseIndex", "query", "baseCommit", "needsQuery", "needsBaseCommit",
+  "workspaceId",
+  "taskId",
+  "flowId",
+  "caseId",
+  "caseIndex",
+  "query",
+  "baseCommit",
+  "needsQuery",
+  "needsBaseCommit",
 ] as const;
 
 /** Facts that were derived from a path or commit and are no longer true once it is edited. */
@@ -95,7 +103,9 @@ export function lacks(content: Content): string[] {
   if (content.filePaths !== null) {
     if (content.filePaths.length === 0) found.push("no file path is listed");
     found.push(...listFaults("file path", content.filePaths, () => null));
-    found.push(...repeated(content.filePaths.map((entry) => entry.path)).map((path) => `file path ${path} is listed twice`));
+    found.push(
+      ...repeated(content.filePaths.map((entry) => entry.path)).map((path) => `file path ${path} is listed twice`),
+    );
   }
   if (content.lineRanges !== null) {
     found.push(...listFaults("line range", content.lineRanges, (entry) => rangeFault(entry as RangeEntry)));

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { aRowA, aRowB, aSession, imported } from "./builders";
 import { exportSession } from "./exportRows";
 import { counts, neighbour, nextIncomplete, visible } from "./navigation";
-import { EMPTY, reduce, type Action, type Session } from "./session";
+import { type Action, EMPTY, reduce, type Session } from "./session";
 
 const run = (session: Session, ...actions: Action[]) => actions.reduce(reduce, session);
 const paths = (session: Session, key = "1") => session.cases[key]?.content.filePaths?.map((entry) => entry.path);
@@ -26,14 +26,21 @@ describe("the editor", () => {
   });
 
   it("takes the keystrokes of one field as one change", () => {
-    const typed = run(aSession("1"), ...["a", "ab", "abc"].map((value): Action => ({ type: "setField", key: "1", field: "query", value })));
+    const typed = run(
+      aSession("1"),
+      ...["a", "ab", "abc"].map((value): Action => ({ type: "setField", key: "1", field: "query", value })),
+    );
     expect(reduce(typed, { type: "undo" }).cases["1"]?.content.query).toBe("Add retries");
   });
 
   it("makes a validated case unvalidated when it is edited, and undo brings the verdict back", () => {
     const valid = run(aSession("1"), { type: "validate", keys: ["1"] });
     const edited = reduce(valid, { type: "setField", key: "1", field: "query", value: "x" });
-    expect([valid, edited, reduce(edited, { type: "undo" })].map((session) => session.cases["1"]?.validated)).toEqual([true, false, true]);
+    expect([valid, edited, reduce(edited, { type: "undo" })].map((session) => session.cases["1"]?.validated)).toEqual([
+      true,
+      false,
+      true,
+    ]);
   });
 
   it("does not validate an incomplete case", () => {
@@ -42,7 +49,9 @@ describe("the editor", () => {
   });
 
   it("forgets facts derived from what was edited", () => {
-    const session = imported(EMPTY, [aRowA("1", { baseVerified: true, filePaths: [{ path: "a", sources: ["diff"], blobSha: "f" }] })]);
+    const session = imported(EMPTY, [
+      aRowA("1", { baseVerified: true, filePaths: [{ path: "a", sources: ["diff"], blobSha: "f" }] }),
+    ]);
     const edited = run(
       session,
       { type: "setField", key: "1", field: "baseCommit", value: "fffffff" },
@@ -75,7 +84,10 @@ describe("navigation", () => {
   });
 
   it("filters by status and words and counts every case once", () => {
-    const session = run(imported(aSession("1", "2"), [aRowA("half", { query: "" })]), { type: "validate", keys: ["1"] });
+    const session = run(imported(aSession("1", "2"), [aRowA("half", { query: "" })]), {
+      type: "validate",
+      keys: ["1"],
+    });
     expect(counts(session)).toEqual({ validated: 1, ready: 1, incomplete: 1, total: 3 });
     expect(visible(session, { text: "", status: "half pair" })).toEqual(["half"]);
     expect(visible(session, { text: "RETRIES pkg/a", status: "ready" })).toEqual(["2"]);
@@ -85,13 +97,28 @@ describe("navigation", () => {
 
 describe("export", () => {
   it("writes complete validated rows without the needs flags and lists the rest", () => {
-    const session = run(imported(aSession("1", "2"), [aRowA("3", { baseCommit: "" })]), { type: "validate", keys: ["1"] });
+    const session = run(imported(aSession("1", "2"), [aRowA("3", { baseCommit: "" })]), {
+      type: "validate",
+      keys: ["1"],
+    });
     const { a, b, counts: written, leftOut } = exportSession(session);
     const { needsQuery: _query, needsBaseCommit: _commit, ...expected } = aRowA("1");
     expect(JSON.parse(a)).toEqual(expected);
-    expect(Object.keys(JSON.parse(b))).toEqual(["workspaceId", "taskId", "flowId", "caseId", "caseIndex", "query", "baseCommit", "lineRanges"]);
+    expect(Object.keys(JSON.parse(b))).toEqual([
+      "workspaceId",
+      "taskId",
+      "flowId",
+      "caseId",
+      "caseIndex",
+      "query",
+      "baseCommit",
+      "lineRanges",
+    ]);
     expect(written).toEqual({ a: 1, b: 1 });
-    expect(leftOut).toEqual([{ caseId: "2", lacks: ["not marked as validated yet"] }, { caseId: "3", lacks: ["base commit is empty"] }]);
+    expect(leftOut).toEqual([
+      { caseId: "2", lacks: ["not marked as validated yet"] },
+      { caseId: "3", lacks: ["base commit is empty"] },
+    ]);
   });
 
   it("carries unknown keys through", () => {

@@ -3,8 +3,14 @@
  * reload restores what was there. Pure: no clock, no storage, no React.
  */
 import {
-  DERIVED_FROM_COMMIT, DERIVED_FROM_PATH, lacks, sameContent,
-  type Content, type Entry, type JsonObject, type ListName,
+  type Content,
+  DERIVED_FROM_COMMIT,
+  DERIVED_FROM_PATH,
+  type Entry,
+  type JsonObject,
+  type ListName,
+  lacks,
+  sameContent,
 } from "./rows";
 
 export interface CaseState {
@@ -87,7 +93,13 @@ function commit(session: Session, label: string, after: Patch, field: string | n
 }
 
 /** Editing a validated case makes it unvalidated again: the verdict was on other content. */
-function edit(session: Session, key: string, label: string, change: (content: Content) => Content, field: string | null = null): Session {
+function edit(
+  session: Session,
+  key: string,
+  label: string,
+  change: (content: Content) => Content,
+  field: string | null = null,
+): Session {
   const state = session.cases[key];
   if (state === undefined) return session;
   const content = change(state.content);
@@ -95,11 +107,24 @@ function edit(session: Session, key: string, label: string, change: (content: Co
   return commit(session, label, { [key]: { ...state, content, validated: false } }, field);
 }
 
-function editList(session: Session, key: string, list: ListName, label: string, change: (entries: Entry[]) => Entry[], field: string | null = null): Session {
-  return edit(session, key, label, (content) => {
-    const entries = content[list];
-    return entries === null ? content : ({ ...content, [list]: change(entries) } as Content);
-  }, field);
+function editList(
+  session: Session,
+  key: string,
+  list: ListName,
+  label: string,
+  change: (entries: Entry[]) => Entry[],
+  field: string | null = null,
+): Session {
+  return edit(
+    session,
+    key,
+    label,
+    (content) => {
+      const entries = content[list];
+      return entries === null ? content : ({ ...content, [list]: change(entries) } as Content);
+    },
+    field,
+  );
 }
 
 function editedEntry(entry: Entry, patch: Partial<Entry>): Entry {
@@ -117,8 +142,10 @@ function moved(entries: Entry[], from: number, to: number): Entry[] {
 function setField(content: Content, field: "query" | "baseCommit", value: string): Content {
   if (field === "query") return { ...content, query: value };
   return {
-    ...content, baseCommit: value,
-    extraA: without(content.extraA, DERIVED_FROM_COMMIT), extraB: without(content.extraB, DERIVED_FROM_COMMIT),
+    ...content,
+    baseCommit: value,
+    extraA: without(content.extraA, DERIVED_FROM_COMMIT),
+    extraB: without(content.extraB, DERIVED_FROM_COMMIT),
   };
 }
 
@@ -137,9 +164,10 @@ function travel(session: Session, direction: "undo" | "redo"): Session {
   if (change === undefined) return session;
   const [patch, order] = direction === "undo" ? [change.before, change.orderBefore] : [change.after, change.orderAfter];
   const next = applyPatch(session, patch, order);
-  const stacks = direction === "undo"
-    ? { past: session.past.slice(0, -1), future: [...session.future, change] }
-    : { past: [...session.past, change], future: session.future.slice(0, -1) };
+  const stacks =
+    direction === "undo"
+      ? { past: session.past.slice(0, -1), future: [...session.future, change] }
+      : { past: [...session.past, change], future: session.future.slice(0, -1) };
   return { ...next, ...stacks, current: change.at !== null && change.at in next.cases ? change.at : next.current };
 }
 
@@ -152,7 +180,13 @@ export function reduce(session: Session, action: Action): Session {
     case "select":
       return action.key === session.current ? session : { ...session, current: action.key };
     case "setField":
-      return edit(session, action.key, `edit ${action.field}`, (content) => setField(content, action.field, action.value), `${action.key} ${action.field}`);
+      return edit(
+        session,
+        action.key,
+        `edit ${action.field}`,
+        (content) => setField(content, action.field, action.value),
+        `${action.key} ${action.field}`,
+      );
     case "addEntry":
       return editList(session, action.key, action.list, "add entry", (entries) => {
         const at = action.at ?? entries.length;
@@ -160,16 +194,25 @@ export function reduce(session: Session, action: Action): Session {
       });
     case "editEntry":
       return editList(
-        session, action.key, action.list, "edit entry",
+        session,
+        action.key,
+        action.list,
+        "edit entry",
         (entries) => entries.map((entry, index) => (index === action.index ? editedEntry(entry, action.patch) : entry)),
         `${action.key} ${action.list} ${action.index} ${Object.keys(action.patch).join()}`,
       );
     case "removeEntry":
-      return editList(session, action.key, action.list, "remove entry", (entries) => entries.filter((_, index) => index !== action.index));
+      return editList(session, action.key, action.list, "remove entry", (entries) =>
+        entries.filter((_, index) => index !== action.index),
+      );
     case "moveEntry":
-      return editList(session, action.key, action.list, "move entry", (entries) => moved(entries, action.from, action.to));
+      return editList(session, action.key, action.list, "move entry", (entries) =>
+        moved(entries, action.from, action.to),
+      );
     case "createHalf":
-      return edit(session, action.key, "start the missing half", (content) => (content[action.list] === null ? { ...content, [action.list]: [] } : content));
+      return edit(session, action.key, "start the missing half", (content) =>
+        content[action.list] === null ? { ...content, [action.list]: [] } : content,
+      );
     case "validate":
       return mark(session, action.keys, true);
     case "unvalidate":
@@ -177,7 +220,11 @@ export function reduce(session: Session, action: Action): Session {
     case "reset":
       return edit(session, action.key, "reset to the import", () => (session.cases[action.key] as CaseState).imported);
     case "remove":
-      return commit(session, `remove ${action.keys.length} cases`, Object.fromEntries(action.keys.filter((key) => key in session.cases).map((key) => [key, null])));
+      return commit(
+        session,
+        `remove ${action.keys.length} cases`,
+        Object.fromEntries(action.keys.filter((key) => key in session.cases).map((key) => [key, null])),
+      );
     case "clearAll":
       return commit(session, "clear all", Object.fromEntries(session.order.map((key) => [key, null])));
     case "undo":
