@@ -8,18 +8,32 @@ Nothing here overwrites a colleague: a second verdict is a second opinion, not a
 from collections.abc import Sequence
 
 from evergold.errors import BadInput
-from evergold.model.case import Case, CaseStatus, ReviewState
+from evergold.model.case import Case, CaseKind, CaseStatus, EntryType, ReviewState
+from evergold.model.ident import content_hash
 from evergold.model.review import OPINIONS, Opinion, Standing, Verdict
+
+CONFIRMED = ("confirmed", "confirmed_by")
+
+
+def judged(case: Case) -> str:
+    """Identity of what a reviewer judges: the content, without the mark that judging it leaves."""
+    content = case.content()
+    content["metadata"] = {key: value for key, value in content["metadata"].items() if key not in CONFIRMED}
+    return content_hash(content)
 
 
 def latest(opinions: Sequence[Opinion], rev: str) -> list[Opinion]:
-    """Each reviewer's last word on content `rev`, oldest first; a withdrawn word is no word."""
+    """Each reviewer's last word on content `rev`, oldest first. A withdrawn word is no word; reopening voids all."""
     last: dict[str, Opinion] = {}
     for opinion in opinions:
-        if opinion.rev == rev and opinion.verdict is not Verdict.SKIP:
-            last.pop(opinion.reviewer, None)
+        if opinion.rev != rev or opinion.verdict is Verdict.SKIP:
+            continue
+        last.pop(opinion.reviewer, None)
+        if opinion.verdict is Verdict.REOPEN:
+            last.clear()
+        elif opinion.verdict is not Verdict.WITHDRAW:
             last[opinion.reviewer] = opinion
-    return [opinion for opinion in last.values() if opinion.verdict not in (Verdict.WITHDRAW, Verdict.REOPEN)]
+    return list(last.values())
 
 
 def standing(opinions: Sequence[Opinion], rev: str, needed: int) -> Standing:
@@ -48,16 +62,27 @@ def _unsettled(words: Sequence[Opinion]) -> Standing:
     return Standing.OPEN
 
 
-def applied(case: Case, verdict: Verdict | None) -> Case:
+def applied(case: Case, verdict: Verdict | None, reviewer: str) -> Case:
     """The case after the verdict that holds; with none it waits, unvalidated and active."""
     if verdict is Verdict.APPROVE:
-        active = case.model_copy(update={"status": CaseStatus.ACTIVE})
-        return active.validated()
-    if verdict is Verdict.DISMISS:
-        return case.model_copy(update={"review": ReviewState.UNVALIDATED, "status": CaseStatus.DISMISSED})
-    if case.status is CaseStatus.DISMISSED or case.review is ReviewState.VALIDATED:
-        return case.model_copy(update={"review": ReviewState.UNVALIDATED, "status": CaseStatus.ACTIVE})
-    return case
+        return _confirmed(case.model_copy(update={"status": CaseStatus.ACTIVE}), reviewer).validated()
+    status = CaseStatus.DISMISSED if verdict is Verdict.DISMISS else CaseStatus.ACTIVE
+    return _unconfirmed(case).model_copy(update={"review": ReviewState.UNVALIDATED, "status": status})
+
+
+def _confirmed(case: Case, reviewer: str) -> Case:
+    """A golden candidate that a person approved is confirmed, and says by whom."""
+    if case.kind is not CaseKind.CHAT or case.entry_type is not EntryType.GOLDEN or case.confirmed:
+        return case
+    return case.model_copy(update={"metadata": {**case.metadata, "confirmed": True, "confirmed_by": reviewer}})
+
+
+def _unconfirmed(case: Case) -> Case:
+    """Take back a confirmation that review gave; one that users' scores gave stays."""
+    if "confirmed_by" not in case.metadata:
+        return case
+    metadata = {key: value for key, value in case.metadata.items() if key != "confirmed_by"}
+    return case.model_copy(update={"metadata": metadata | {"confirmed": False}})
 
 
 def check_reviewable(case: Case) -> None:

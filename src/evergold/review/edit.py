@@ -1,7 +1,7 @@
 """Edits of a case: which fields a reviewer may change, what a change makes untrue, and how two revisions differ."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 from pydantic import ValidationError
 
@@ -13,6 +13,16 @@ EDITABLE = tuple(name for name in Case.model_fields if name not in FIXED)
 
 # Facts that were derived from a commit; they are no longer known once another commit is written in.
 DERIVED_FROM_COMMIT = ("baseVerified",)
+
+
+class Changed(Protocol):
+    """A revision, as far as its difference is concerned."""
+
+    @property
+    def version(self) -> int: ...
+
+    @property
+    def changes(self) -> dict[str, Any]: ...
 
 
 def edited(case: Case, changes: Mapping[str, Any]) -> Case:
@@ -32,17 +42,14 @@ def edited(case: Case, changes: Mapping[str, Any]) -> Case:
     return draft.model_copy(update={"review": ReviewState.UNVALIDATED})
 
 
-def difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
-    """Fields that differ, each as `{"from": …, "to": …}`."""
-    names = [name for name in after if before.get(name) != after[name]] + [name for name in before if name not in after]
-    return {name: {"from": before.get(name), "to": after.get(name)} for name in names}
-
-
-def corrected(case: Case, expected: str) -> dict[str, Any]:
-    """The changes that turn a failure into a corrected case: the bad reply stays as output, the right one is expected."""
-    if not expected.strip():
-        raise BadInput(f"case {case.id!r}: write the expected answer before making it a correction")
-    return {"entry_type": "correction", "expected": expected}
+def between(revisions: Sequence[Changed], first: int, last: int) -> dict[str, dict[str, Any]]:
+    """What changed from version `first` to version `last`: each field with its value then and its value after."""
+    found: dict[str, dict[str, Any]] = {}
+    for revision in revisions:
+        if first < revision.version <= last:
+            for name, change in revision.changes.items():
+                found[name] = {"old": found.get(name, change)["old"], "new": change["new"]}
+    return {name: change for name, change in found.items() if change["old"] != change["new"]}
 
 
 def _all(problem: ValidationError) -> list[str]:

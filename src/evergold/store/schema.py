@@ -370,6 +370,15 @@ case_reviews = Table(
     Index("reviews_by_entry", "entry_id", "id"),
 )
 
+review_standings = Table(
+    "review_standings",
+    metadata,
+    Column("entry_id", Integer, ForeignKey("eval_dataset.id", ondelete="CASCADE"), primary_key=True),
+    Column("version", Integer, nullable=False),
+    Column("standing", Text, nullable=False),
+    comment="Where the opinions leave a case; it holds for that version alone, so an edit by anybody reopens the case.",
+)
+
 review_assignments = Table(
     "review_assignments",
     metadata,

@@ -1,0 +1,162 @@
+"""The reviewer's desk: claim, edit, decide. Each function is one transaction, on the version the reviewer saw.
+
+Two reviewers on one case never overwrite each other: an edit or verdict on a version that has moved on is a conflict,
+and verdicts of two people stand beside each other until they agree or somebody adjudicates.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from sqlalchemy import Connection
+
+from evergold.errors import Conflict, EvergoldError
+from evergold.model.case import Case
+from evergold.model.review import (
+    OPINIONS,
+    AssignmentState,
+    CaseFile,
+    CaseKey,
+    Decision,
+    Edit,
+    HistoryEntry,
+    Opinion,
+    QueueQuery,
+    Verdict,
+    VersionedKey,
+)
+from evergold.review.decide import applied, check_reviewable, judged, settled, standing
+from evergold.review.edit import edited
+from evergold.store.assignments import assignments_of, hold, release
+from evergold.store.case_writes import Author, revise_case
+from evergold.store.cases import get_case, revisions_of
+from evergold.store.reviews import add_opinion, next_for, opinions_on, set_standing
+
+
+def case_file(connection: Connection, key: CaseKey, needed: int) -> CaseFile:
+    """Everything about one case, with its history of revisions and opinions in the order in which they happened."""
+    held = get_case(connection, key.dataset, key.id)
+    opinions = opinions_on(connection, key.dataset, key.id)
+    return CaseFile(
+        case=held,
+        rev=held.rev(),
+        missing=held.missing(),
+        standing=standing(opinions, judged(held), needed),
+        opinions=tuple(opinions),
+        assignments=tuple(assignments_of(connection, key)),
+        history=_history(connection, key, opinions),
+    )
+
+
+def edit(connection: Connection, key: CaseKey, wanted: Edit, reviewer: str) -> Case:
+    """Change fields of a case; what was validated is unvalidated again."""
+    held = _seen(connection, VersionedKey(**key.model_dump(), version=wanted.version))
+    author = Author(who=reviewer, action="edited", why=wanted.why)
+    return revise_case(connection, edited(held, wanted.changes), author, wanted.version)
+
+
+def decide(connection: Connection, key: CaseKey, decision: Decision, reviewer: str, needed: int) -> Case:
+    """Record a verdict, with the edits that came with it, and let the case follow what the opinions now say."""
+    held = _seen(connection, VersionedKey(**key.model_dump(), version=decision.version))
+    draft = edited(held, decision.changes)
+    if decision.verdict is Verdict.APPROVE:
+        draft.validated()
+    spoken = Opinion(
+        **key.model_dump(),
+        version=draft.version,
+        rev=judged(draft),
+        reviewer=reviewer,
+        verdict=decision.verdict,
+        comment=decision.comment,
+        adjudicate=decision.adjudicate and decision.verdict in OPINIONS,
+    )
+    opinions = [*opinions_on(connection, key.dataset, key.id), spoken]
+    if decision.verdict is not Verdict.SKIP:
+        draft = applied(draft, settled(opinions, spoken.rev, needed), reviewer)
+    author = Author(who=reviewer, action=decision.verdict.value, why=decision.comment)
+    after = revise_case(connection, draft, author, decision.version)
+    add_opinion(connection, spoken.model_copy(update={"version": after.version}))
+    set_standing(connection, after, standing(opinions, spoken.rev, needed))
+    _put_down(connection, key, reviewer, decision.verdict)
+    return after
+
+
+def decide_many(
+    connection: Connection, keys: Iterable[VersionedKey], decision: Decision, reviewer: str, needed: int
+) -> list[dict[str, Any]]:
+    """The same verdict on many cases: each succeeds or says why not, none holds up the others."""
+    results: list[dict[str, Any]] = []
+    for key in keys:
+        name = {"dataset": key.dataset, "id": key.id}
+        try:
+            with connection.begin_nested():
+                verdict = decision.model_copy(update={"version": key.version})
+                after = decide(connection, CaseKey(**name), verdict, reviewer, needed)
+            results.append({**name, "version": after.version, "error": None})
+        except EvergoldError as problem:
+            results.append({**name, "version": key.version, "error": problem.message})
+    return results
+
+
+def claim(connection: Connection, query: QueueQuery, reviewer: str, needed: int, lease_until: str) -> CaseKey | None:
+    """Take the next case into this reviewer's hands until the lease ends; None when nothing is left for them."""
+    found = next_for(connection, query, reviewer, needed)
+    if found is None:
+        return None
+    key = CaseKey(dataset=found[0], id=found[1])
+    hold(connection, key, reviewer, AssignmentState.CLAIMED, lease_until)
+    return key
+
+
+def _seen(connection: Connection, key: VersionedKey) -> Case:
+    held = get_case(connection, key.dataset, key.id)
+    check_reviewable(held)
+    if held.version != key.version:
+        last = revisions_of(connection, key.dataset, key.id)[-1:]
+        who = f" by {last[0].who}" if last else ""
+        raise Conflict(
+            f"case {key.id!r} was changed{who} meanwhile: it is at version {held.version}, you saw {key.version}; "
+            "load it again and repeat your change"
+        )
+    return held
+
+
+def _put_down(connection: Connection, key: CaseKey, reviewer: str, verdict: Verdict) -> None:
+    """After a verdict the case leaves the reviewer's hands."""
+    if verdict is Verdict.SKIP:
+        hold(connection, key, reviewer, AssignmentState.SKIPPED)
+    elif verdict in OPINIONS or verdict is Verdict.SECOND_OPINION:
+        hold(connection, key, reviewer, AssignmentState.DONE)
+    else:
+        release(connection, key, reviewer)
+
+
+def _history(connection: Connection, key: CaseKey, opinions: Iterable[Opinion]) -> tuple[HistoryEntry, ...]:
+    revisions = revisions_of(connection, key.dataset, key.id)
+    told = {(revision.version, revision.who, revision.action) for revision in revisions}
+    entries = [
+        HistoryEntry.model_validate(
+            {
+                "at": revision.created_at,
+                "who": revision.who,
+                "what": revision.action,
+                "why": revision.why,
+                "version": revision.version,
+                "changes": revision.changes,
+            }
+        )
+        for revision in revisions
+    ]
+    entries += [
+        HistoryEntry.model_validate(
+            {
+                "at": opinion.created_at,
+                "who": opinion.reviewer,
+                "what": opinion.verdict.value,
+                "why": opinion.comment,
+                "version": opinion.version,
+            }
+        )
+        for opinion in opinions
+        if (opinion.version, opinion.reviewer, opinion.verdict.value) not in told
+    ]
+    return tuple(sorted(entries, key=lambda entry: (entry.at, entry.version)))

@@ -1,0 +1,211 @@
+"""Opinions and the queue: what reviewers said, and which cases wait for whom."""
+
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Select, and_, case, delete, exists, func, insert, not_, or_, select
+from sqlalchemy.engine import RowMapping
+
+from evergold.model.case import Case, CaseStatus, ReviewState
+from evergold.model.review import Opinion, QueueItem, QueueQuery, Standing, Verdict
+from evergold.store.cases import CaseFilter, entry_id_of, filtered
+from evergold.store.schema import case_reviews, eval_dataset, review_assignments, review_standings
+from evergold.store.values import dumps, loads, now
+
+TITLE_LENGTH = 160
+
+_entry = eval_dataset.c
+_standing: ColumnElement[str] = func.coalesce(review_standings.c.standing, Standing.OPEN.value)
+
+
+def add_opinion(connection: Connection, opinion: Opinion) -> None:
+    connection.execute(
+        insert(case_reviews),
+        {
+            "entry_id": entry_id_of(connection, opinion.dataset, opinion.id),
+            "version": opinion.version,
+            "reviewer": opinion.reviewer,
+            "verdict": opinion.verdict,
+            "label": dumps({"rev": opinion.rev, "adjudicate": opinion.adjudicate}),
+            "comment": opinion.comment,
+            "created_at": now(),
+        },
+    )
+
+
+def opinions_on(connection: Connection, dataset: str, case_id: str) -> list[Opinion]:
+    """Every word on one case, oldest first."""
+    return _opinions(connection, _opinion_query().where(_entry.dataset == dataset, _entry.case_id == case_id))
+
+
+def opinions_in(connection: Connection, dataset: str | None) -> list[Opinion]:
+    """Every word on the cases of a dataset, or of all, oldest first."""
+    query = _opinion_query()
+    return _opinions(connection, query if dataset is None else query.where(_entry.dataset == dataset))
+
+
+def set_standing(connection: Connection, held: Case, standing: Standing) -> None:
+    """Record where the opinions leave this version of the case."""
+    entry = entry_id_of(connection, held.dataset, held.id)
+    connection.execute(delete(review_standings).where(review_standings.c.entry_id == entry))
+    connection.execute(
+        insert(review_standings), {"entry_id": entry, "version": held.version, "standing": standing.value}
+    )
+
+
+def queue_page(
+    connection: Connection, query: QueueQuery, *, limit: int, offset: int
+) -> tuple[list[QueueItem], dict[str, int]]:
+    """A page of the queue and the counts of everything the query matches."""
+    counts = queue_counts(connection, query)
+    rows = connection.execute(
+        _matching(_item_query(), query).order_by(_entry.id).limit(limit).offset(offset)
+    ).mappings()
+    found = list(rows)
+    holders = _holders(connection, [row["id"] for row in found])
+    return [_item(row, holders.get(row["id"], ())) for row in found], counts
+
+
+def queue_counts(connection: Connection, query: QueueQuery) -> dict[str, int]:
+    """How many cases the query matches, in all and by what remains to be done."""
+    validated = _entry.review == ReviewState.VALIDATED.value
+    parts: list[ColumnElement[int]] = [
+        func.count().label("total"),
+        func.count(case((validated, 1))).label("validated"),
+        func.count(case((_entry.status == CaseStatus.DISMISSED.value, 1))).label("dismissed"),
+        func.count(case((_standing == Standing.DISPUTED.value, 1))).label("disputed"),
+        func.count(case((_standing == Standing.SECOND_OPINION.value, 1))).label("second_opinion"),
+    ]
+    counted = select(*parts).select_from(_joined())
+    row = connection.execute(_matching(counted, query)).one()
+    counts = {name: int(value) for name, value in row._mapping.items()}
+    return counts | {"waiting": counts["total"] - counts["validated"] - counts["dismissed"]}
+
+
+def next_for(connection: Connection, query: QueueQuery, reviewer: str, needed: int) -> tuple[str, str] | None:
+    """The first open case that this reviewer has not judged or skipped and that is not in enough hands already."""
+    mine = exists().where(
+        case_reviews.c.entry_id == _entry.id,
+        case_reviews.c.reviewer == reviewer,
+        case_reviews.c.version == _entry.version,
+        case_reviews.c.verdict != Verdict.WITHDRAW.value,
+    )
+    others = _live_holds(reviewer)
+    assigned_to_me = exists().where(
+        review_assignments.c.entry_id == _entry.id,
+        review_assignments.c.reviewer == reviewer,
+        review_assignments.c.state.in_(("assigned", "claimed")),
+    )
+    hands = case(
+        (_standing.in_((Standing.DISPUTED.value, Standing.SECOND_OPINION.value)), max(needed, 2)), else_=needed
+    )
+    found = connection.execute(
+        _matching(select(_entry.dataset, _entry.case_id).select_from(_joined()), query)
+        .where(_entry.review == ReviewState.UNVALIDATED.value, _entry.status == CaseStatus.ACTIVE.value)
+        .where(not_(mine), or_(assigned_to_me, others < hands))
+        .order_by(assigned_to_me.desc(), _entry.id)
+        .limit(1)
+    ).first()
+    return None if found is None else (found.dataset, found.case_id)
+
+
+def progress(connection: Connection) -> dict[str, list[dict[str, Any]]]:
+    """Per dataset how much is done; per reviewer how many words of which kind, and when the last was."""
+    active = _entry.status.in_((CaseStatus.ACTIVE.value, CaseStatus.DISMISSED.value))
+    per_dataset = select(
+        _entry.dataset,
+        func.count(case((_entry.status == CaseStatus.ACTIVE.value, 1))).label("total"),
+        func.count(case((_entry.review == ReviewState.VALIDATED.value, 1))).label("validated"),
+        func.count(case((_entry.status == CaseStatus.DISMISSED.value, 1))).label("dismissed"),
+    ).where(active)
+    per_reviewer = select(
+        case_reviews.c.reviewer,
+        *(func.count(case((case_reviews.c.verdict == verdict.value, 1))).label(verdict.value) for verdict in Verdict),
+        func.max(case_reviews.c.created_at).label("last_at"),
+    )
+    grouped = {
+        "datasets": per_dataset.group_by(_entry.dataset).order_by(_entry.dataset),
+        "reviewers": per_reviewer.group_by(case_reviews.c.reviewer).order_by(case_reviews.c.reviewer),
+    }
+    return {name: [dict(row) for row in connection.execute(query).mappings()] for name, query in grouped.items()}
+
+
+def _live_holds(reviewer: str) -> ColumnElement[int]:
+    """How many others have the case in hand: assigned, or claimed with a lease that still runs."""
+    table = review_assignments.c
+    query = select(func.count()).where(
+        table.entry_id == _entry.id,
+        table.reviewer != reviewer,
+        or_(table.state == "assigned", and_(table.state == "claimed", table.lease_until > now())),
+    )
+    return query.scalar_subquery()
+
+
+def _joined() -> Any:
+    current = and_(review_standings.c.entry_id == _entry.id, review_standings.c.version == _entry.version)
+    return eval_dataset.outerjoin(review_standings, current)
+
+
+def _item_query() -> Select[Any]:
+    opinions = (
+        select(func.count(func.distinct(case_reviews.c.reviewer)))
+        .where(case_reviews.c.entry_id == _entry.id, case_reviews.c.verdict.in_(("approve", "dismiss")))
+        .scalar_subquery()
+    )
+    return select(
+        *(_entry[name] for name in ("id", "dataset", "case_id", "kind", "entry_type", "review", "status", "version")),
+        _entry.confirmed,
+        _entry.updated_at,
+        func.substr(_entry.input_text, 1, TITLE_LENGTH).label("title"),
+        _standing.label("standing"),
+        opinions.label("opinions"),
+    ).select_from(_joined())
+
+
+def _matching(selected: Any, query: QueueQuery) -> Any:
+    plain = query.model_dump(exclude={"standing", "reviewer", "text"})
+    selected = filtered(selected, CaseFilter(**plain, search=query.text or None))
+    if query.standing is not None:
+        selected = selected.where(_standing == query.standing.value)
+    if query.reviewer is not None:
+        held = select(review_assignments.c.entry_id).where(
+            review_assignments.c.reviewer == query.reviewer, review_assignments.c.state.in_(("assigned", "claimed"))
+        )
+        selected = selected.where(_entry.id.in_(held))
+    return selected
+
+
+def _holders(connection: Connection, entry_ids: list[int]) -> dict[int, tuple[str, ...]]:
+    table = review_assignments.c
+    held: dict[int, tuple[str, ...]] = {}
+    query = select(table.entry_id, table.reviewer).where(
+        table.entry_id.in_(entry_ids),
+        or_(table.state == "assigned", and_(table.state == "claimed", table.lease_until > now())),
+    )
+    for entry_id, reviewer in connection.execute(query.order_by(table.reviewer)):
+        held[entry_id] = (*held.get(entry_id, ()), reviewer)
+    return held
+
+
+def _item(row: RowMapping, holders: tuple[str, ...]) -> QueueItem:
+    named = {name: row[name] for name in QueueItem.model_fields if name not in ("id", "held_by")}
+    return QueueItem(**named, id=row["case_id"], held_by=holders)
+
+
+def _opinion_query() -> Select[Any]:
+    return (
+        select(case_reviews, _entry.dataset, _entry.case_id)
+        .join(eval_dataset, _entry.id == case_reviews.c.entry_id)
+        .order_by(case_reviews.c.id)
+    )
+
+
+def _opinions(connection: Connection, query: Select[Any]) -> list[Opinion]:
+    return [
+        Opinion(
+            dataset=row["dataset"],
+            id=row["case_id"],
+            **{name: row[name] for name in ("version", "reviewer", "verdict", "comment", "created_at")},
+            **loads(row["label"]),
+        )
+        for row in connection.execute(query).mappings()
+    ]

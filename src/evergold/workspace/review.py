@@ -1,0 +1,133 @@
+"""Review: the queue, the desk, and how far reviewers agree."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from evergold.errors import BadInput, Conflict, NotFound
+from evergold.model.case import Case
+from evergold.model.review import (
+    Assignment,
+    AssignmentState,
+    CaseFile,
+    CaseKey,
+    Decision,
+    Edit,
+    QueuePage,
+    QueueQuery,
+    SavedView,
+    Verdict,
+    VersionedKey,
+)
+from evergold.review import desk
+from evergold.review.agreement import agreement
+from evergold.review.edit import between
+from evergold.settings import Settings
+from evergold.store import Store
+from evergold.store import assignments as hands
+from evergold.store.cases import revisions_of
+from evergold.store.reviews import opinions_in, progress, queue_page
+from evergold.store.values import stamp
+
+
+class Review:
+    def __init__(self, store: Store, settings: Settings) -> None:
+        self._store = store
+        self._settings = settings
+
+    @property
+    def needed(self) -> int:
+        """How many reviewers must agree on a case."""
+        return max(1, self._settings.review_reviewers_per_case)
+
+    @property
+    def reviewers(self) -> tuple[str, ...]:
+        """The names the settings know; none means that whoever is here reviews."""
+        return tuple(entry.partition(":")[0] for entry in self._settings.review_reviewers)
+
+    def queue(self, query: QueueQuery, *, limit: int = 100, offset: int = 0) -> QueuePage:
+        with self._store.db.read() as connection:
+            items, counts = queue_page(connection, query, limit=limit, offset=offset)
+        return QueuePage(items=tuple(items), total=counts["total"], counts=counts)
+
+    def case(self, key: CaseKey) -> CaseFile:
+        with self._store.db.read() as connection:
+            return desk.case_file(connection, key, self.needed)
+
+    def edit(self, key: CaseKey, wanted: Edit, reviewer: str) -> Case:
+        return self._store.db.write(lambda connection: desk.edit(connection, key, wanted, reviewer))
+
+    def decide(self, key: CaseKey, decision: Decision, reviewer: str) -> Case:
+        return self._store.db.write(lambda connection: desk.decide(connection, key, decision, reviewer, self.needed))
+
+    def decide_many(
+        self, keys: Sequence[VersionedKey], verdict: Verdict, reviewer: str, comment: str = ""
+    ) -> list[dict[str, Any]]:
+        """One verdict on many cases. `withdraw` on the versions this returns is its undo."""
+        decision = Decision(version=1, verdict=verdict, comment=comment)
+        return self._store.db.write(
+            lambda connection: desk.decide_many(connection, keys, decision, reviewer, self.needed)
+        )
+
+    def difference(self, key: CaseKey, first: int, last: int) -> dict[str, dict[str, Any]]:
+        """What changed in a case from one version to another."""
+        with self._store.db.read() as connection:
+            revisions = revisions_of(connection, key.dataset, key.id)
+        newest = revisions[-1].version if revisions else 1
+        if not 1 <= first <= last <= newest:
+            raise BadInput(f"versions {first} to {last} of case {key.id!r}: it has versions 1 to {newest}")
+        return between(revisions, first, last)
+
+    def claim(self, query: QueueQuery, reviewer: str) -> CaseFile | None:
+        """The next case for this reviewer, held for the lease; None when nothing is left."""
+        until = self._lease_end()
+        key = self._store.db.write(lambda connection: desk.claim(connection, query, reviewer, self.needed, until))
+        return None if key is None else self.case(key)
+
+    def renew(self, key: CaseKey, reviewer: str) -> None:
+        until = self._lease_end()
+        if not self._store.db.write(lambda connection: hands.renew(connection, key, reviewer, until)):
+            raise Conflict(f"case {key.id!r} is not claimed by {reviewer!r}; claim it first")
+
+    def assign(self, keys: Sequence[CaseKey], reviewer: str) -> int:
+        """Put cases into a reviewer's hands until they are done or taken back."""
+        if self.reviewers and reviewer not in self.reviewers:
+            raise BadInput(f"unknown reviewer {reviewer!r} (valid: {', '.join(self.reviewers)})")
+
+        def work(connection: Any) -> int:
+            for key in keys:
+                hands.hold(connection, key, reviewer, AssignmentState.ASSIGNED)
+            return len(keys)
+
+        return self._store.db.write(work)
+
+    def release(self, key: CaseKey, reviewer: str) -> None:
+        if not self._store.db.write(lambda connection: hands.release(connection, key, reviewer)):
+            raise NotFound(f"case {key.id!r} is not in the hands of {reviewer!r}")
+
+    def assignments(self, reviewer: str | None = None) -> list[Assignment]:
+        with self._store.db.read() as connection:
+            return hands.assignments_to(connection, reviewer)
+
+    def agreement(self, dataset: str | None = None) -> dict[str, Any]:
+        with self._store.db.read() as connection:
+            return agreement(opinions_in(connection, dataset))
+
+    def progress(self) -> dict[str, list[dict[str, Any]]]:
+        with self._store.db.read() as connection:
+            return progress(connection)
+
+    def views(self) -> list[SavedView]:
+        with self._store.db.read() as connection:
+            return list(hands.views(connection))
+
+    def save_view(self, view: SavedView) -> SavedView:
+        self._store.db.write(lambda connection: hands.save_view(connection, view))
+        return next(saved for saved in self.views() if saved.name == view.name)
+
+    def delete_view(self, name: str) -> None:
+        self._store.db.write(lambda connection: hands.delete_view(connection, name))
+
+    def _lease_end(self) -> str:
+        end = datetime.now(UTC) + timedelta(minutes=self._settings.review_lease_minutes)
+        return stamp(end.replace(microsecond=end.microsecond // 1000 * 1000)) or ""

@@ -1,0 +1,90 @@
+"""From opinions to a verdict: agreement decides, difference is a dispute, an adjudication settles it."""
+
+import pytest
+
+from evergold.errors import BadInput, Incomplete
+from evergold.model.case import CaseStatus, ReviewState
+from evergold.model.review import Opinion, Standing, Verdict
+from evergold.review.decide import applied, judged, settled, standing
+from evergold.review.edit import edited
+from tests.builders import a_case
+
+CASE = a_case()
+REV = judged(CASE)
+
+
+def word(reviewer: str, verdict: str, *, adjudicate: bool = False, rev: str = REV) -> Opinion:
+    return Opinion(
+        dataset="live", id="c1", version=1, rev=rev, reviewer=reviewer, verdict=Verdict(verdict), adjudicate=adjudicate
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "needed", "verdict", "where"),
+    [
+        ([], 1, None, Standing.OPEN),
+        ([word("ana", "approve")], 1, Verdict.APPROVE, Standing.AGREED),
+        ([word("ana", "approve")], 2, None, Standing.OPEN),
+        ([word("ana", "approve"), word("ana", "approve")], 2, None, Standing.OPEN),
+        ([word("ana", "approve"), word("bo", "approve")], 2, Verdict.APPROVE, Standing.AGREED),
+        ([word("ana", "approve"), word("bo", "dismiss")], 1, None, Standing.DISPUTED),
+        ([word("ana", "approve"), word("bo", "dismiss"), word("bo", "approve")], 2, Verdict.APPROVE, Standing.AGREED),
+        ([word("ana", "approve"), word("bo", "dismiss"), word("bo", "withdraw")], 1, Verdict.APPROVE, Standing.AGREED),
+        (
+            [word("ana", "approve"), word("bo", "dismiss"), word("cy", "dismiss", adjudicate=True)],
+            2,
+            Verdict.DISMISS,
+            Standing.AGREED,
+        ),
+        ([word("ana", "second_opinion")], 1, None, Standing.SECOND_OPINION),
+        ([word("ana", "second_opinion"), word("bo", "approve")], 1, None, Standing.SECOND_OPINION),
+        ([word("ana", "second_opinion"), word("bo", "approve"), word("ana", "approve")], 1, Verdict.APPROVE, Standing.AGREED),
+        ([word("ana", "approve"), word("bo", "reopen")], 1, None, Standing.OPEN),
+        ([word("ana", "skip")], 1, None, Standing.OPEN),
+        ([word("ana", "approve", rev="sha256:older")], 1, None, Standing.OPEN),
+    ],
+)
+def test_what_the_opinions_say(words: list[Opinion], needed: int, verdict: Verdict | None, where: Standing) -> None:
+    assert settled(words, REV, needed) == verdict
+    assert standing(words, REV, needed) == where
+
+
+def test_an_approved_candidate_is_confirmed_by_name_and_a_withdrawal_takes_it_back() -> None:
+    approved = applied(CASE, Verdict.APPROVE, "ana")
+    assert (approved.review, approved.metadata) == (ReviewState.VALIDATED, {"confirmed": True, "confirmed_by": "ana"})
+    assert judged(approved) == REV
+    assert applied(approved, None, "ana").metadata == {"confirmed": False}
+
+
+def test_a_confirmation_by_users_is_not_taken_back() -> None:
+    case = a_case(metadata={"confirmed": True})
+    assert applied(applied(case, Verdict.APPROVE, "ana"), None, "ana").confirmed
+
+
+def test_a_dismissed_case_takes_no_part() -> None:
+    assert applied(CASE, Verdict.DISMISS, "ana").status is CaseStatus.DISMISSED
+
+
+def test_an_incomplete_case_cannot_be_approved() -> None:
+    with pytest.raises(Incomplete, match="expected"):
+        applied(a_case(output=None), Verdict.APPROVE, "ana")
+
+
+def test_an_edit_of_a_validated_case_unvalidates_it_and_an_empty_edit_does_not() -> None:
+    validated = CASE.validated()
+    assert edited(validated, {"expected": "Lima"}).review is ReviewState.UNVALIDATED
+    assert edited(validated, {"input": validated.input}) is validated
+
+
+def test_an_edit_names_what_is_wrong() -> None:
+    with pytest.raises(BadInput, match="did you mean 'expected'"):
+        edited(CASE, {"expectd": "x"})
+    with pytest.raises(BadInput, match="ranges.0"):
+        edited(CASE, {"ranges": [{"path": "a", "start": 9, "end": 1}]})
+    with pytest.raises(BadInput, match="review"):
+        edited(CASE, {"review": "validated"})
+
+
+def test_another_base_commit_is_not_verified() -> None:
+    case = a_case(kind="context", base_commit="abc1234", extra={"baseVerified": True, "kept": 1})
+    assert edited(case, {"base_commit": "def5678"}).extra == {"kept": 1}
