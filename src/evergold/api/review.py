@@ -1,0 +1,195 @@
+"""/review and /decisions: everything the review page does, for scripts too."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query, Request
+from pydantic import BaseModel, Field
+
+from evergold.api.opened import Opened
+from evergold.model.case import Case
+from evergold.model.review import (
+    Assignment,
+    CaseFile,
+    CaseKey,
+    Decision,
+    Edit,
+    QueuePage,
+    QueueQuery,
+    ReviewerName,
+    SavedView,
+    Verdict,
+    VersionedKey,
+)
+
+router = APIRouter(prefix="/api/v1", tags=["review"])
+
+LOCAL = "local"
+MANY = 1000
+
+
+def who_asks(request: Request) -> str:
+    """The reviewer behind the token; where nobody has one, the name the client gives itself, else the local user."""
+    named: str = request.scope.get("evergold.who") or request.headers.get("x-evergold-reviewer", "").strip()
+    return named[:100] or LOCAL
+
+
+def the_case(dataset: Annotated[str, Query(min_length=1)], id: Annotated[str, Query(min_length=1)]) -> CaseKey:
+    return CaseKey(dataset=dataset, id=id)
+
+
+Who = Annotated[str, Depends(who_asks)]
+Key = Annotated[CaseKey, Depends(the_case)]
+
+
+class QueueParams(QueueQuery):
+    """The filters, and which page."""
+
+    limit: Annotated[int, Field(ge=1, le=MANY)] = 100
+    offset: Annotated[int, Field(ge=0, le=10_000_000)] = 0
+
+
+class Me(BaseModel):
+    """Who the server takes the caller for, and the rules of this workspace."""
+
+    name: str
+    reviewers: list[str]
+    reviewers_per_case: int
+    lease_minutes: int
+    repository: bool
+    flows: bool
+
+
+class Bulk(BaseModel, extra="forbid"):
+    """One verdict on many cases."""
+
+    cases: Annotated[list[VersionedKey], Field(min_length=1, max_length=MANY)]
+    verdict: Verdict
+    comment: str = ""
+
+
+class BulkResult(CaseKey, frozen=True):
+    """What became of one case: its version now, or why nothing was done."""
+
+    version: int
+    error: str | None
+
+
+class Assign(BaseModel, extra="forbid"):
+    """Cases for a reviewer."""
+
+    cases: Annotated[list[CaseKey], Field(min_length=1, max_length=MANY)]
+    reviewer: ReviewerName
+
+
+@router.get("/review/me")
+def me(workspace: Opened, who: Who) -> Me:
+    """Who I am here, who else reviews, and what evidence this workspace can show."""
+    settings = workspace.settings
+    return Me(
+        name=who,
+        reviewers=list(workspace.review.reviewers),
+        reviewers_per_case=workspace.review.needed,
+        lease_minutes=settings.review_lease_minutes,
+        repository=settings.review_repo_dir is not None,
+        flows=settings.review_sidekick_db is not None,
+    )
+
+
+@router.get("/review/queue")
+def queue(workspace: Opened, params: Annotated[QueueParams, Query()]) -> QueuePage:
+    """A page of the queue, with counts over everything the filters match."""
+    wanted = QueueQuery(**params.model_dump(exclude={"limit", "offset"}))
+    return workspace.review.queue(wanted, limit=params.limit, offset=params.offset)
+
+
+@router.get("/review/case")
+def case_file(workspace: Opened, key: Key) -> CaseFile:
+    """One case with what it lacks, the opinions on it, who has it in hand, and its history."""
+    return workspace.review.case(key)
+
+
+@router.patch("/review/case")
+def edit_case(workspace: Opened, key: Key, edit: Edit, who: Who) -> Case:
+    """Change fields, on the version seen; 409 when somebody else was first."""
+    return workspace.review.edit(key, edit, who)
+
+
+@router.get("/review/difference")
+def difference(
+    workspace: Opened, key: Key, first: Annotated[int, Query(ge=1)], last: Annotated[int, Query(ge=1)]
+) -> dict[str, Any]:
+    """Each field that changed from version `first` to version `last`."""
+    return workspace.review.difference(key, first, last)
+
+
+@router.post("/decisions")
+def decide(workspace: Opened, key: Key, decision: Decision, who: Who) -> Case:
+    """A verdict on the version seen, with the edits that belong to it; 409 when somebody else was first."""
+    return workspace.review.decide(key, decision, who)
+
+
+@router.post("/decisions/bulk")
+def decide_many(workspace: Opened, bulk: Bulk, who: Who) -> list[BulkResult]:
+    """One verdict on many cases; undo it with `withdraw` on the versions returned."""
+    results = workspace.review.decide_many(bulk.cases, bulk.verdict, who, bulk.comment)
+    return [BulkResult(**result) for result in results]
+
+
+@router.post("/review/claims")
+def claim(workspace: Opened, query: QueueQuery, who: Who) -> CaseFile | None:
+    """The next case for me, held for the lease; null when nothing is left."""
+    return workspace.review.claim(query, who)
+
+
+@router.put("/review/claims", status_code=204)
+def renew(workspace: Opened, key: Key, who: Who) -> None:
+    """Prolong my claim."""
+    workspace.review.renew(key, who)
+
+
+@router.get("/review/assignments")
+def assignments(workspace: Opened, reviewer: str | None = None) -> list[Assignment]:
+    """Which cases are in whose hands."""
+    return workspace.review.assignments(reviewer)
+
+
+@router.post("/review/assignments")
+def assign(workspace: Opened, wanted: Assign) -> dict[str, int]:
+    """Assign cases to a reviewer."""
+    return {"assigned": workspace.review.assign(wanted.cases, wanted.reviewer)}
+
+
+@router.delete("/review/assignments", status_code=204)
+def release(workspace: Opened, key: Key, reviewer: Annotated[str, Query(min_length=1)]) -> None:
+    """Take a case out of a reviewer's hands."""
+    workspace.review.release(key, reviewer)
+
+
+@router.get("/review/agreement")
+def agreement(workspace: Opened, dataset: str | None = None) -> dict[str, Any]:
+    """Cohen's and Fleiss' kappa with intervals; what is undefined says why."""
+    return workspace.review.agreement(dataset)
+
+
+@router.get("/review/progress")
+def progress(workspace: Opened) -> dict[str, list[dict[str, Any]]]:
+    """Progress per dataset and per reviewer."""
+    return workspace.review.progress()
+
+
+@router.get("/review/views")
+def views(workspace: Opened) -> list[SavedView]:
+    """Saved views."""
+    return workspace.review.views()
+
+
+@router.put("/review/views")
+def save_view(workspace: Opened, view: SavedView, who: Who) -> SavedView:
+    """Save a view under its name."""
+    return workspace.review.save_view(view.model_copy(update={"owner": who}))
+
+
+@router.delete("/review/views", status_code=204)
+def delete_view(workspace: Opened, name: Annotated[str, Query(min_length=1)]) -> None:
+    """Delete a saved view."""
+    workspace.review.delete_view(name)
