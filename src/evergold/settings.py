@@ -60,6 +60,18 @@ class Settings:
         "Reviewers as `name:token`; with none, the local user reviews without a token.",
         secret=True,
     )
+    review_reviewers_per_case: int = setting(
+        "review.reviewers_per_case", 1, "How many reviewers must say the same before a case is decided."
+    )
+    review_lease_minutes: int = setting(
+        "review.lease_minutes", 30, "How long a claimed case stays in one reviewer's hands."
+    )
+    review_repo_dir: Path | None = setting(
+        "review.repo_dir", None, "Git repository from which review shows files and proves base commits."
+    )
+    review_sidekick_db: Path | None = setting(
+        "review.sidekick_db", None, "Sidekick database from which review shows diffs and tool calls; read only."
+    )
     origins: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     @property

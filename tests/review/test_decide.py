@@ -38,7 +38,12 @@ def word(reviewer: str, verdict: str, *, adjudicate: bool = False, rev: str = RE
         ),
         ([word("ana", "second_opinion")], 1, None, Standing.SECOND_OPINION),
         ([word("ana", "second_opinion"), word("bo", "approve")], 1, None, Standing.SECOND_OPINION),
-        ([word("ana", "second_opinion"), word("bo", "approve"), word("ana", "approve")], 1, Verdict.APPROVE, Standing.AGREED),
+        (
+            [word("ana", "second_opinion"), word("bo", "approve"), word("ana", "approve")],
+            1,
+            Verdict.APPROVE,
+            Standing.AGREED,
+        ),
         ([word("ana", "approve"), word("bo", "reopen")], 1, None, Standing.OPEN),
         ([word("ana", "skip")], 1, None, Standing.OPEN),
         ([word("ana", "approve", rev="sha256:older")], 1, None, Standing.OPEN),
@@ -79,7 +84,7 @@ def test_an_edit_of_a_validated_case_unvalidates_it_and_an_empty_edit_does_not()
 def test_an_edit_names_what_is_wrong() -> None:
     with pytest.raises(BadInput, match="did you mean 'expected'"):
         edited(CASE, {"expectd": "x"})
-    with pytest.raises(BadInput, match="ranges.0"):
+    with pytest.raises(BadInput, match=r"ranges\.0"):
         edited(CASE, {"ranges": [{"path": "a", "start": 9, "end": 1}]})
     with pytest.raises(BadInput, match="review"):
         edited(CASE, {"review": "validated"})

@@ -1,6 +1,5 @@
 """The desk on both databases: verdicts, conflicts, claims, leases, counts."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -28,7 +27,7 @@ def fill(store: Store, *cases: Case) -> None:
 
 
 @pytest.fixture
-def review(store: Store, settings: Settings) -> Iterator[Review]:
+def review(store: Store, settings: Settings) -> Review:
     fill(store, a_case("c1"), a_case("c2"), a_case("c3", output=None))
     return Review(store, settings)
 

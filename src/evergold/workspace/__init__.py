@@ -16,6 +16,7 @@ from evergold.store import Store
 if TYPE_CHECKING:
     from evergold.workspace.cases import Cases
     from evergold.workspace.intake import Intake
+    from evergold.workspace.review import Review
 
 
 class Workspace:
@@ -53,3 +54,9 @@ class Workspace:
         from evergold.workspace.cases import Cases
 
         return Cases(self.store)
+
+    @cached_property
+    def review(self) -> "Review":
+        from evergold.workspace.review import Review
+
+        return Review(self.store, self.settings)
