@@ -1,10 +1,85 @@
-import { Page } from "@/ui/Page";
-import { Empty } from "@/ui/states";
+/** Every case, newest first, with filters; one opens beside the list. */
+import { getRouteApi, Outlet, useNavigate, useParams } from "@tanstack/react-router";
+import { useMemo } from "react";
+import { count, plural } from "@/ui/format";
+import { RecordList } from "@/ui/RecordList";
+import { Split } from "@/ui/Split";
+import { Command, Empty, Failed, Loading } from "@/ui/states";
+import { CaseFilters } from "./CaseFilters";
+import { CASE_COLUMNS, CASE_TEMPLATE } from "./columns";
+import { type Case, useCases } from "./data";
+import type { CaseView } from "./view";
+
+const route = getRouteApi("/cases");
+const keyOf = (entry: Case) => `${entry.dataset}/${entry.id}`;
 
 export function CasesPage() {
+  const view = route.useSearch();
+  const navigate = useNavigate();
+  const { dataset, caseId } = useParams({ strict: false });
+  const cases = useCases(view);
+  const rows = useMemo(() => cases.data?.pages.flatMap((page) => page.cases) ?? [], [cases.data]);
+  const total = cases.data?.pages[0]?.total;
+  const show = (next: CaseView) => void navigate({ to: ".", search: next, replace: true });
+
   return (
-    <Page title="Cases" lead="The units of evaluation data.">
-      <Empty title="Nothing here yet" />
-    </Page>
+    <Split
+      title="Cases"
+      lead={total === undefined ? undefined : plural(total, "case")}
+      filters={<CaseFilters view={view} onChange={show} />}
+      list={
+        cases.isPending ? (
+          <Loading what="cases" rows={8} />
+        ) : cases.isError && !rows.length ? (
+          <Failed error={cases.error} retry={() => void cases.refetch()} />
+        ) : rows.length === 0 ? (
+          <NoCases filtered={Object.keys(view).length > 0} reset={() => show({})} />
+        ) : (
+          <RecordList
+            label="Cases"
+            rows={rows}
+            columns={CASE_COLUMNS}
+            template={CASE_TEMPLATE}
+            rowKey={keyOf}
+            selected={dataset && caseId ? `${dataset}/${caseId}` : null}
+            href={(row) => `/cases/${encodeURIComponent(row.dataset)}/${encodeURIComponent(row.id)}`}
+            open={(row) =>
+              void navigate({
+                to: "/cases/$dataset/$caseId",
+                params: { dataset: row.dataset, caseId: row.id },
+                search: view,
+                replace: Boolean(caseId),
+              })
+            }
+            more={cases.hasNextPage}
+            loadMore={cases.fetchNextPage}
+            loadingMore={cases.isFetchingNextPage}
+            end={`That is all: ${count(rows.length)}`}
+          />
+        )
+      }
+      record={caseId ? <Outlet /> : null}
+    />
+  );
+}
+
+function NoCases({ filtered, reset }: { filtered: boolean; reset: () => void }) {
+  if (filtered) {
+    return (
+      <Empty
+        title="No case passes these filters"
+        action={
+          <button type="button" onClick={reset}>
+            Clear the filters
+          </button>
+        }
+      />
+    );
+  }
+  return (
+    <Empty title="No cases yet">
+      <p>Cases come from traces with scores. Bring some in and let the policy decide:</p>
+      <Command>{"evergold ingest traces.jsonl\nevergold curate"}</Command>
+    </Empty>
   );
 }

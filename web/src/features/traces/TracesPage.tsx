@@ -1,10 +1,75 @@
-import { Page } from "@/ui/Page";
-import { Empty } from "@/ui/states";
+/** Every trace, newest first. Pages are asked for as they are scrolled to, so a million traces cost what one page costs. */
+import { getRouteApi, Outlet, useNavigate, useParams } from "@tanstack/react-router";
+import { useMemo } from "react";
+import { count } from "@/ui/format";
+import { RecordList } from "@/ui/RecordList";
+import { Split } from "@/ui/Split";
+import { Command, Empty, Failed, Loading } from "@/ui/states";
+import { TRACE_COLUMNS, TRACE_TEMPLATE } from "./columns";
+import { type Trace, useTraces } from "./data";
+import { TraceFilters } from "./TraceFilters";
+import type { TraceView } from "./view";
+
+const route = getRouteApi("/traces");
+const keyOf = (trace: Trace) => trace.id;
 
 export function TracesPage() {
+  const view = route.useSearch();
+  const navigate = useNavigate();
+  const { traceId } = useParams({ strict: false });
+  const traces = useTraces(view);
+  const rows = useMemo(() => traces.data?.pages.flatMap((page) => page.traces) ?? [], [traces.data]);
+  const show = (next: TraceView) => void navigate({ to: ".", search: next, replace: true });
+
   return (
-    <Page title="Traces" lead="Every interaction that was recorded.">
-      <Empty title="Nothing here yet" />
-    </Page>
+    <Split
+      title="Traces"
+      lead="What the app really did, newest first"
+      filters={<TraceFilters view={view} onChange={show} />}
+      list={
+        traces.isPending ? (
+          <Loading what="traces" rows={8} />
+        ) : traces.isError && !rows.length ? (
+          <Failed error={traces.error} retry={() => void traces.refetch()} />
+        ) : rows.length === 0 ? (
+          <NoTraces filtered={Object.keys(view).length > 0} />
+        ) : (
+          <RecordList
+            label="Traces"
+            rows={rows}
+            columns={TRACE_COLUMNS}
+            template={TRACE_TEMPLATE}
+            rowKey={keyOf}
+            selected={traceId ?? null}
+            href={(row) => `/traces/${encodeURIComponent(row.id)}`}
+            open={(row) =>
+              void navigate({
+                to: "/traces/$traceId",
+                params: { traceId: row.id },
+                search: view,
+                replace: Boolean(traceId),
+              })
+            }
+            more={traces.hasNextPage}
+            loadMore={traces.fetchNextPage}
+            loadingMore={traces.isFetchingNextPage}
+            end={`That is all: ${count(rows.length)}`}
+          />
+        )
+      }
+      record={traceId ? <Outlet /> : null}
+    />
+  );
+}
+
+function NoTraces({ filtered }: { filtered: boolean }) {
+  if (filtered) return <Empty title="No trace passes these filters">Widen the period or clear the search.</Empty>;
+  return (
+    <Empty title="No traces yet">
+      <p>Point an OpenTelemetry exporter at this server, or read a file:</p>
+      <Command>{`export OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=${window.location.origin}/v1/traces`}</Command>
+      <p />
+      <Command>evergold ingest traces.jsonl</Command>
+    </Empty>
   );
 }

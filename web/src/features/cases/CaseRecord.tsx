@@ -1,0 +1,104 @@
+/** One case, whole: what went in, what came out, what was expected, where it comes from and how it changed. */
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { Facts, factsOf } from "@/ui/Facts";
+import { moment } from "@/ui/format";
+import { RecordFrame, Section } from "@/ui/Record";
+import { Failed, Loading } from "@/ui/states";
+import { TextBlock } from "@/ui/TextBlock";
+import { Tier, tierOf } from "@/ui/Tier";
+import { CaseEvidence } from "./CaseEvidence";
+import { CaseHistory } from "./CaseHistory";
+import { type Case, useCase } from "./data";
+import { Tags } from "./Tags";
+
+const route = getRouteApi("/cases/$dataset/$caseId");
+
+export function CaseRecord() {
+  const { dataset, caseId } = route.useParams();
+  const navigate = route.useNavigate();
+  const found = useCase(dataset, caseId);
+  const close = () => void navigate({ to: "/cases", search: (before) => before });
+
+  if (found.isPending) return <Loading what="case" />;
+  if (found.isError) {
+    return (
+      <RecordFrame title={caseId} close={close}>
+        <Failed error={found.error} retry={() => void found.refetch()} />
+      </RecordFrame>
+    );
+  }
+  const entry = found.data;
+  return (
+    <RecordFrame
+      title={entry.name || entry.input || entry.id}
+      badge={<Tier tier={tierOf(entry)} faded={entry.status !== "active"} />}
+      close={close}
+      meta={
+        <>
+          <span>{entry.dataset}</span>
+          <span>{entry.kind}</span>
+          <span>{entry.review === "validated" ? "validated" : "not validated"}</span>
+          {entry.status !== "active" && <span>{entry.status}</span>}
+          <span>{moment(entry.updated_at ?? entry.created_at)}</span>
+          <Tags tags={entry.tags} />
+        </>
+      }
+    >
+      <Texts entry={entry} />
+      <CaseEvidence entry={entry} />
+      <Section title="Where it comes from">
+        <Origin entry={entry} />
+      </Section>
+      {Object.keys(entry.metadata ?? {}).length > 0 && (
+        <Section title="Metadata">
+          <Facts facts={factsOf(entry.metadata)} />
+        </Section>
+      )}
+      <Section title="History">
+        <CaseHistory dataset={entry.dataset} caseId={entry.id} />
+      </Section>
+    </RecordFrame>
+  );
+}
+
+function Texts({ entry }: { entry: Case }) {
+  const wrong = entry.entry_type !== "golden";
+  return (
+    <Section title="The case">
+      <div style={{ display: "grid", gap: 18 }}>
+        <TextBlock label="Input" text={entry.input} />
+        <TextBlock label="Output" text={entry.output} absent="no output recorded" tone={wrong ? "rust" : "plain"} />
+        <TextBlock label="Expected" text={entry.expected} absent="nobody has written what was expected" tone="gold" />
+      </div>
+    </Section>
+  );
+}
+
+function Origin({ entry }: { entry: Case }) {
+  const from = entry.provenance;
+  const trace = from.trace_id && (
+    <Link to="/traces/$traceId" params={{ traceId: from.trace_id }}>
+      {from.trace_id}
+    </Link>
+  );
+  return (
+    <Facts
+      facts={[
+        ["Case", <code key="id">{entry.id}</code>],
+        ["Source", from.source],
+        ["Trace", trace],
+        ["Session", from.session_id],
+        ["User", from.user_id],
+        ["Policy", [from.policy, from.policy_rev].filter(Boolean).join(" @ ")],
+        ["Chance of being sampled", from.inclusion_probability],
+        ["Document", from.document],
+        ["Repository", from.repository],
+        ["Base commit", entry.base_commit],
+        ["Task", from.task_id],
+        ["Flow", from.flow_id],
+        ["Created", moment(entry.created_at)],
+        ["Version", entry.version],
+      ]}
+    />
+  );
+}

@@ -1,0 +1,35 @@
+import { age } from "@/ui/format";
+import type { ListColumn } from "@/ui/RecordList";
+import { Tier, tierOf } from "@/ui/Tier";
+import type { Case } from "./data";
+import { Tags } from "./Tags";
+
+export const CASE_TEMPLATE = "112px minmax(0, 5fr) minmax(0, 4fr) 112px minmax(0, 150px) 76px";
+
+export const CASE_COLUMNS: ListColumn<Case>[] = [
+  {
+    id: "tier",
+    header: "Worth",
+    cell: ({ row }) => <Tier tier={tierOf(row.original)} faded={row.original.status !== "active"} />,
+  },
+  { id: "main", header: "Input", cell: ({ row }) => row.original.name || firstLine(row.original.input) },
+  {
+    id: "second",
+    header: "Expected, or else the answer",
+    cell: ({ row }) => <span className="eg-dim">{firstLine(row.original.expected ?? row.original.output)}</span>,
+  },
+  { id: "dataset", header: "Dataset", cell: ({ row }) => row.original.dataset },
+  { id: "tags", header: "Tags", cell: ({ row }) => <Tags tags={row.original.tags} /> },
+  {
+    id: "age",
+    header: "Changed",
+    cell: ({ row }) => (
+      <span className="eg-dim eg-numeric">{age(row.original.updated_at ?? row.original.created_at)}</span>
+    ),
+  },
+];
+
+/** Enough of a text for one line; a megabyte of it would only slow the list down. */
+function firstLine(text: string | null | undefined): string {
+  return (text ?? "").slice(0, 300);
+}

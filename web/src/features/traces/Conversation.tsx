@@ -1,0 +1,53 @@
+/** What was said, turn by turn: the whole session where there is one, with this trace's turn marked. */
+import { Link } from "@tanstack/react-router";
+import { Fragment } from "react";
+import { age } from "@/ui/format";
+import { TextBlock } from "@/ui/TextBlock";
+import { type Trace, useSession } from "./data";
+import classes from "./traces.module.css";
+
+export function Conversation({ trace }: { trace: Trace }) {
+  const session = useSession(trace.session_id);
+  const turns = session.data?.turns ?? [];
+  const known = turns.some((turn) => turn.id === trace.id);
+  return (
+    <div className={classes.conversation}>
+      {session.data?.cut && <p className={classes.note}>Only the latest turns of this session are shown.</p>}
+      {(known ? turns : [trace]).map((turn) => (
+        <Fragment key={turn.id}>
+          {turn.id === trace.id ? <ThisTurn trace={trace} /> : <OtherTurn turn={turn} />}
+        </Fragment>
+      ))}
+    </div>
+  );
+}
+
+function ThisTurn({ trace }: { trace: Trace }) {
+  return (
+    <section className={classes.turn} data-this="true" aria-label="This trace">
+      <TextBlock label="Input" text={trace.input} absent="nothing was recorded as input" />
+      <TextBlock
+        label="Output"
+        text={trace.output}
+        absent="no output"
+        tone={trace.status === "failed" ? "rust" : "gold"}
+      />
+    </section>
+  );
+}
+
+function OtherTurn({ turn }: { turn: Trace }) {
+  return (
+    <Link
+      from="/traces/$traceId"
+      to="/traces/$traceId"
+      params={{ traceId: turn.id }}
+      search={true}
+      className={classes.turn}
+    >
+      <span className={classes.said}>{turn.input.slice(0, 280)}</span>
+      <span className={classes.reply}>{turn.output?.slice(0, 280)}</span>
+      <span className={classes.when}>{age(turn.started_at)}</span>
+    </Link>
+  );
+}

@@ -1,0 +1,83 @@
+/** One trace: the verdict first, then what was said, how the time was spent, and what was thought of it. */
+import { Tabs } from "@mantine/core";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { Facts, factsOf } from "@/ui/Facts";
+import { duration, milliseconds, moment } from "@/ui/format";
+import { RecordFrame } from "@/ui/Record";
+import { Failed, Loading } from "@/ui/states";
+import { Conversation } from "./Conversation";
+import { modelOf } from "./columns";
+import { useTrace } from "./data";
+import { Scores } from "./Scores";
+import { Status } from "./Status";
+import { Waterfall } from "./Waterfall";
+import { Why } from "./Why";
+
+const route = getRouteApi("/traces/$traceId");
+
+export function TraceRecord() {
+  const { traceId } = route.useParams();
+  const navigate = route.useNavigate();
+  const found = useTrace(traceId);
+  const close = () => void navigate({ to: "/traces", search: (before) => before });
+
+  if (found.isPending) return <Loading what="trace" />;
+  if (found.isError) {
+    return (
+      <RecordFrame title={traceId} close={close}>
+        <Failed error={found.error} retry={() => void found.refetch()} />
+      </RecordFrame>
+    );
+  }
+  const trace = found.data;
+  return (
+    <RecordFrame
+      title={trace.input || trace.name || trace.id}
+      badge={<Status status={trace.status} />}
+      close={close}
+      meta={
+        <>
+          <span>{moment(trace.started_at)}</span>
+          <span>{duration(milliseconds(trace.started_at, trace.ended_at))}</span>
+          {modelOf(trace) && <span>{modelOf(trace)}</span>}
+          {trace.session_id && (
+            <Link to="/traces" search={{ session: trace.session_id }}>
+              session {trace.session_id}
+            </Link>
+          )}
+        </>
+      }
+    >
+      <Why traceId={trace.id} />
+      <Tabs defaultValue="conversation" mt="md" keepMounted={false}>
+        <Tabs.List mb="md">
+          <Tabs.Tab value="conversation">Conversation</Tabs.Tab>
+          <Tabs.Tab value="spans">Spans ({trace.spans.length})</Tabs.Tab>
+          <Tabs.Tab value="scores">Scores ({trace.scores.length})</Tabs.Tab>
+          <Tabs.Tab value="details">Details</Tabs.Tab>
+        </Tabs.List>
+        <Tabs.Panel value="conversation">
+          <Conversation trace={trace} />
+        </Tabs.Panel>
+        <Tabs.Panel value="spans">
+          <Waterfall spans={trace.spans} />
+        </Tabs.Panel>
+        <Tabs.Panel value="scores">
+          <Scores scores={trace.scores} />
+        </Tabs.Panel>
+        <Tabs.Panel value="details">
+          <Facts
+            facts={[
+              ["Trace", <code key="id">{trace.id}</code>],
+              ["Name", trace.name],
+              ["User", trace.user_id],
+              ["Session", trace.session_id],
+              ["Tags", trace.tags.join(", ")],
+              ...factsOf(trace.metadata),
+            ]}
+          />
+        </Tabs.Panel>
+      </Tabs>
+    </RecordFrame>
+  );
+}

@@ -1,0 +1,3 @@
+export function Why({ traceId }: { traceId: string }) {
+  return <div data-trace={traceId} />;
+}

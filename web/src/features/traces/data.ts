@@ -1,0 +1,46 @@
+/** What the Traces pages ask the server for. */
+import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { api, type Schemas, unwrap } from "@/api/client";
+import { asQuery, type TraceView } from "./view";
+
+export type Trace = Schemas["Trace"];
+export type Span = Schemas["Span"];
+export type Score = Schemas["Score"];
+
+const PAGE = 100;
+const SESSION_TURNS = 200;
+const WATCH_MS = 10_000;
+
+export function useTraces(view: TraceView) {
+  return useInfiniteQuery({
+    queryKey: ["traces", view],
+    queryFn: ({ pageParam }) =>
+      unwrap(api.GET("/api/v1/traces", { params: { query: { ...asQuery(view), limit: PAGE, before: pageParam } } })),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next,
+    placeholderData: keepPreviousData,
+    // New traces appear by themselves while the top of the list is all there is; deeper pages stay as they were read.
+    refetchInterval: (query) => ((query.state.data?.pages.length ?? 0) <= 1 ? WATCH_MS : false),
+  });
+}
+
+export function useTrace(traceId: string) {
+  return useQuery({
+    queryKey: ["trace", traceId],
+    queryFn: () => unwrap(api.GET("/api/v1/traces/{trace_id}", { params: { path: { trace_id: traceId } } })),
+  });
+}
+
+/** The other turns of the conversation, oldest first. */
+export function useSession(sessionId: string | null | undefined) {
+  return useQuery({
+    queryKey: ["session", sessionId],
+    enabled: Boolean(sessionId),
+    queryFn: async () => {
+      const page = await unwrap(
+        api.GET("/api/v1/traces", { params: { query: { session_id: sessionId, limit: SESSION_TURNS } } }),
+      );
+      return { turns: page.traces.toReversed(), cut: page.next !== null };
+    },
+  });
+}

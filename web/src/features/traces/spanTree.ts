@@ -1,0 +1,79 @@
+/**
+ * Spans as a tree with timings, in the order a reader follows: parents before children, siblings by start.
+ *
+ * Real telemetry is untidy: parents that never arrived, spans without times, a span that names itself. Such a span still gets
+ * its row; nothing is dropped.
+ */
+
+export type TimedSpan = {
+  id: string;
+  parent_id?: string | null;
+  started_at?: string | null;
+  ended_at?: string | null;
+};
+
+export type SpanRow<Item extends TimedSpan> = {
+  span: Item;
+  depth: number;
+  /** Start and length as shares of the whole, or null where a time is missing. */
+  bar: { offset: number; width: number } | null;
+  ms: number | null;
+};
+
+export type SpanTree<Item extends TimedSpan> = { rows: SpanRow<Item>[]; totalMs: number };
+
+export function spanTree<Item extends TimedSpan>(spans: readonly Item[]): SpanTree<Item> {
+  const [start, end] = extent(spans);
+  const total = end - start;
+  const known = new Set(spans.map((span) => span.id));
+  const children = new Map<string | null, Item[]>();
+  for (const span of spans) {
+    const parent = span.parent_id && span.parent_id !== span.id && known.has(span.parent_id) ? span.parent_id : null;
+    children.set(parent, [...(children.get(parent) ?? []), span]);
+  }
+  const rows: SpanRow<Item>[] = [];
+  const seen = new Set<Item>();
+  function visit(span: Item, depth: number) {
+    if (seen.has(span)) return;
+    seen.add(span);
+    rows.push({ span, depth, ...timing(span, start, total) });
+    for (const child of inOrder(children.get(span.id) ?? [])) visit(child, depth + 1);
+  }
+  for (const root of inOrder(children.get(null) ?? [])) visit(root, 0);
+  for (const span of spans) visit(span, 0); // members of a cycle have no root
+  return { rows, totalMs: total };
+}
+
+/** Four or so round marks for the time axis. */
+export function ticks(totalMs: number, wanted = 4): number[] {
+  if (totalMs <= 0) return [0];
+  const rough = totalMs / wanted;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((factor) => factor * power).find((size) => size >= rough) ?? rough;
+  return Array.from({ length: Math.floor(totalMs / step) + 1 }, (_, index) => index * step);
+}
+
+function extent(spans: readonly TimedSpan[]): [number, number] {
+  let low = Number.POSITIVE_INFINITY;
+  let high = Number.NEGATIVE_INFINITY;
+  for (const span of spans) {
+    for (const time of [span.started_at, span.ended_at]) {
+      if (!time) continue;
+      const at = new Date(time).getTime();
+      low = Math.min(low, at);
+      high = Math.max(high, at);
+    }
+  }
+  return low <= high ? [low, high] : [0, 0];
+}
+
+function timing(span: TimedSpan, start: number, total: number): Pick<SpanRow<TimedSpan>, "bar" | "ms"> {
+  if (!span.started_at || !span.ended_at) return { bar: null, ms: null };
+  const from = new Date(span.started_at).getTime();
+  const ms = Math.max(0, new Date(span.ended_at).getTime() - from);
+  return { ms, bar: total > 0 ? { offset: (from - start) / total, width: ms / total } : { offset: 0, width: 1 } };
+}
+
+function inOrder<Item extends TimedSpan>(spans: Item[]): Item[] {
+  return spans.toSorted((one, other) => (one.started_at ?? "").localeCompare(other.started_at ?? ""));
+}

@@ -1,0 +1,128 @@
+/**
+ * A list of any length: only the rows in view exist, and the next page is asked for when its end comes near.
+ *
+ * Rows are links, so they open in a tab of their own; j and k walk through them, Enter opens. How columns fold on a narrow
+ * screen is the stylesheet's business: every cell carries its column's id as `data-column`.
+ */
+import { type ColumnDef, type RowData, tableFeatures, useTable } from "@tanstack/react-table";
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { type ReactNode, useEffect, useRef, useState } from "react";
+import classes from "./RecordList.module.css";
+import { useShortcuts } from "./shortcuts";
+
+export const listFeatures = tableFeatures({});
+export type ListColumn<Row extends RowData> = ColumnDef<typeof listFeatures, Row>;
+
+type RecordListProps<Row extends RowData> = {
+  label: string;
+  rows: Row[];
+  columns: ListColumn<Row>[];
+  template: string;
+  rowKey: (row: Row) => string;
+  selected?: string | null;
+  open: (row: Row) => void;
+  href: (row: Row) => string;
+  more: boolean;
+  loadMore: () => void;
+  loadingMore: boolean;
+  end?: ReactNode;
+};
+
+const ROW_HEIGHT = 45;
+
+export function RecordList<Row extends RowData>(props: RecordListProps<Row>) {
+  const { rows, columns, rowKey, more, loadMore, loadingMore, selected, open, href } = props;
+  const table = useTable({ features: listFeatures, columns, data: rows, getRowId: rowKey });
+  const scroller = useRef<HTMLDivElement>(null);
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => ROW_HEIGHT,
+    overscan: 12,
+  });
+  const items = virtual.getVirtualItems();
+  const last = items[items.length - 1]?.index ?? -1;
+  useEffect(() => {
+    if (more && !loadingMore && last >= rows.length - 15) loadMore();
+  }, [more, loadingMore, last, rows.length, loadMore]);
+
+  const [cursor, setCursor] = useCursor(rows, rowKey, selected);
+  function move(step: number) {
+    const next = Math.min(Math.max(cursor + step, 0), rows.length - 1);
+    const row = rows[next];
+    if (!row) return;
+    setCursor(next);
+    virtual.scrollToIndex(next);
+    if (selected) open(row);
+  }
+  useShortcuts(props.label, [
+    { keys: "j", does: "Next", run: () => move(1) },
+    { keys: "k", does: "Previous", run: () => move(-1) },
+    {
+      keys: "Enter",
+      does: "Open",
+      run: () => {
+        const row = rows[cursor];
+        if (row) open(row);
+      },
+    },
+  ]);
+
+  const tableRows = table.getRowModel().rows;
+  return (
+    <div className={classes.frame}>
+      <div className={classes.header} style={{ gridTemplateColumns: props.template }} aria-hidden="true">
+        {table.getHeaderGroups()[0]?.headers.map((header) => (
+          <span key={header.id} data-column={header.column.id}>
+            <table.FlexRender header={header} />
+          </span>
+        ))}
+      </div>
+      <div ref={scroller} className={classes.scroll}>
+        <ul className={classes.list} style={{ height: virtual.getTotalSize() }} aria-label={props.label}>
+          {items.map((item) => {
+            const row = tableRows[item.index];
+            if (!row) return null;
+            return (
+              <li
+                key={row.id}
+                ref={virtual.measureElement}
+                data-index={item.index}
+                className={classes.item}
+                style={{ transform: `translateY(${item.start}px)` }}
+              >
+                <a
+                  className={classes.row}
+                  style={{ gridTemplateColumns: props.template }}
+                  href={href(row.original)}
+                  aria-current={selected === row.id ? "true" : undefined}
+                  data-cursor={cursor === item.index || undefined}
+                  onClick={(event) => {
+                    if (event.metaKey || event.ctrlKey || event.shiftKey) return;
+                    event.preventDefault();
+                    setCursor(item.index);
+                    open(row.original);
+                  }}
+                >
+                  {row.getAllCells().map((cell) => (
+                    <span key={cell.id} className={classes.cell} data-column={cell.column.id}>
+                      <table.FlexRender cell={cell} />
+                    </span>
+                  ))}
+                </a>
+              </li>
+            );
+          })}
+        </ul>
+        <div className={classes.end}>{loadingMore ? "Loading more…" : more ? "" : props.end}</div>
+      </div>
+    </div>
+  );
+}
+
+/** Where j and k stand: the selected row, or where they were moved to. */
+function useCursor<Row>(rows: Row[], rowKey: (row: Row) => string, selected: string | null | undefined) {
+  const [cursor, setCursor] = useState(-1);
+  const at = selected ? rows.findIndex((row) => rowKey(row) === selected) : -1;
+  return [at >= 0 ? at : Math.min(cursor, rows.length - 1), setCursor] as const;
+}

@@ -1,0 +1,67 @@
+/** A text as it was written: line breaks kept, long ones folded, JSON laid out, one click to copy. Never parsed as HTML. */
+import { CopyButton } from "@mantine/core";
+import { useMemo, useState } from "react";
+import { CheckIcon, CopyIcon } from "./icons";
+import classes from "./TextBlock.module.css";
+
+const FOLD_AT = 1200;
+
+type TextBlockProps = {
+  text: string | null | undefined;
+  label?: string;
+  absent?: string;
+  tone?: "plain" | "gold" | "rust" | "sea";
+};
+
+export function TextBlock({ text, label, absent = "none", tone = "plain" }: TextBlockProps) {
+  const [open, setOpen] = useState(false);
+  const shown = useMemo(() => layOut(text ?? ""), [text]);
+  const long = shown.value.length > FOLD_AT;
+  const empty = text === null || text === undefined || text === "";
+  return (
+    <section className={classes.block} data-tone={tone} aria-label={label}>
+      {label && (
+        <header className={classes.head}>
+          <span>{label}</span>
+          {!empty && <Copy text={text} />}
+        </header>
+      )}
+      {empty ? (
+        <p className={classes.absent}>{absent}</p>
+      ) : (
+        <pre className={classes.text} data-code={shown.code || undefined}>
+          {long && !open ? `${shown.value.slice(0, FOLD_AT)}…` : shown.value}
+        </pre>
+      )}
+      {long && (
+        <button type="button" className={classes.more} onClick={() => setOpen(!open)}>
+          {open ? "Show less" : `Show all ${shown.value.length.toLocaleString("en-US")} characters`}
+        </button>
+      )}
+    </section>
+  );
+}
+
+function Copy({ text }: { text: string }) {
+  return (
+    <CopyButton value={text}>
+      {({ copied, copy }) => (
+        <button type="button" className={classes.copy} onClick={copy} aria-label={copied ? "Copied" : "Copy"}>
+          {copied ? <CheckIcon size={15} /> : <CopyIcon size={15} />}
+        </button>
+      )}
+    </CopyButton>
+  );
+}
+
+function layOut(text: string): { value: string; code: boolean } {
+  const first = text.trimStart()[0];
+  if ((first === "{" || first === "[") && text.length < 200_000) {
+    try {
+      return { value: JSON.stringify(JSON.parse(text), null, 2), code: true };
+    } catch {
+      // it only looks like JSON
+    }
+  }
+  return { value: text, code: false };
+}

@@ -1,0 +1,13 @@
+/** Reading a page's state from its address: known values are taken, everything else is dropped. */
+
+export function text(value: unknown): string | undefined {
+  return typeof value === "string" || typeof value === "number" ? String(value) || undefined : undefined;
+}
+
+export function oneOf<Value extends string>(known: readonly Value[], value: unknown): Value | undefined {
+  return known.find((candidate) => candidate === value);
+}
+
+export function withoutBlanks<View extends object>(view: View): View {
+  return Object.fromEntries(Object.entries(view).filter(([, value]) => value !== undefined)) as View;
+}
