@@ -1,0 +1,1 @@
+"""Judges: a question about an answer → a verdict."""

@@ -1,0 +1,97 @@
+"""Metrics: a case and an attempt → a measurement, or the reason why there is none.
+
+A metric is named as `NAME`, or `NAME:KEY=VALUE,KEY=VALUE` with parameters, or `NAME:{json object}` where a value has a
+comma in it. Names come from the entry-point group `evergold.metrics`.
+"""
+
+import math
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import orjson
+
+from evergold import plugins
+from evergold.errors import BadInput, EvergoldError
+from evergold.model.case import Case
+from evergold.model.run import Attempt, Measurement, MeasurementState, MetricSpec
+from evergold.seams import Judge, JudgedMetric, Metric
+
+AnyMetric = Metric | JudgedMetric
+
+
+def make_metric(text: str) -> AnyMetric:
+    """The metric a text names. Raises `NotFound` (unknown name) or `BadInput` (parameters it does not take)."""
+    name, params = parse_metric(text)
+    metric: AnyMetric = plugins.load("metrics", name, **params)
+    return metric
+
+
+def parse_metric(text: str) -> tuple[str, dict[str, Any]]:
+    """Name and parameters of a metric as a user writes it."""
+    name, _, rest = text.strip().partition(":")
+    if not rest:
+        return name, {}
+    if rest.startswith("{"):
+        try:
+            params = orjson.loads(rest)
+        except orjson.JSONDecodeError as problem:
+            raise BadInput(f"metric {name!r}: parameters {rest!r} are not JSON: {problem}") from problem
+        return name, dict(params)
+    parameters: dict[str, Any] = {}
+    for part in rest.split(","):
+        key, sign, value = part.partition("=")
+        if not sign or not key.strip():
+            raise BadInput(f"metric {name!r}: {part!r} is not KEY=VALUE; write for example length:most=50,unit=words")
+        parameters[key.strip()] = _value(value.strip())
+    return name, parameters
+
+
+def judged(metric: AnyMetric) -> bool:
+    return hasattr(metric, "measure_with")
+
+
+def spec_of(text: str, judge: Judge | None = None) -> MetricSpec:
+    """How a run records a metric: enough to know whether two numbers mean the same."""
+    metric: Any = make_metric(text)
+    name, _ = parse_metric(text)
+    params = {field.name: getattr(metric, field.name) for field in fields(metric)} if is_dataclass(metric) else {}
+    if judge is None or not judged(metric):
+        return MetricSpec(name=name, version=metric.version, params=params)
+    prompts = metric.prompt_hash()
+    return MetricSpec(name=name, version=metric.version, params=params, judge=judge.identity, prompt_hash=prompts)
+
+
+async def measure(metric: AnyMetric, case: Case, attempt: Attempt, judge: Judge | None = None) -> Measurement:
+    """One measurement. A metric that breaks is an error with its reason, and so is a value that is no number.
+
+    Everything is caught on purpose: a plug-in may raise anything, and one bad case must not end a run.
+    """
+    if attempt.error is not None:
+        return Measurement.unscored(f"the attempt failed: {attempt.error}")
+    try:
+        made = await _measured(metric, case, attempt, judge)
+    except EvergoldError as problem:
+        return Measurement.error(problem.message)
+    except Exception as problem:
+        return Measurement.error(f"{type(metric).__name__} broke: {type(problem).__name__}: {problem}")
+    if made.state is MeasurementState.SCORED and not math.isfinite(made.value or 0.0):
+        return Measurement.error(f"{type(metric).__name__} gave {made.value}, which is not a number one can average")
+    return made
+
+
+async def _measured(metric: Any, case: Case, attempt: Attempt, judge: Judge | None) -> Measurement:
+    made: Measurement
+    if not judged(metric):
+        made = metric.measure(case, attempt)
+    elif judge is None:
+        made = Measurement.unscored("this metric needs a judge and the run has none")
+    else:
+        made = await metric.measure_with(case, attempt, judge)
+    return made
+
+
+def _value(text: str) -> Any:
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return text

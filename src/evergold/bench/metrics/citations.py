@@ -1,0 +1,111 @@
+"""Citations: does an answer point at the passages it was given, and do they say what it says?
+
+A marker is `[3]`, or several in one bracket (`[1, 4]`), numbered from 1 in the order of the contexts.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import ClassVar
+
+from evergold.bench.metrics.tokens import words
+from evergold.bench.offline.text import sentences
+from evergold.model.case import Case
+from evergold.model.run import Attempt, Measurement
+
+_MARKER = re.compile(r"\[\s*(\d{1,6}(?:\s*[,;]\s*\d{1,6})*)\s*\]")
+_LEADING_MARKER = re.compile(r"\A\s*\[\d+\]\s*")
+NO_CONTEXTS = "the case has no contexts to cite"
+
+
+def markers(text: str) -> list[int]:
+    """Every number cited, in order, repeats kept."""
+    return [int(number) for group in _MARKER.findall(text) for number in re.findall(r"\d+", group)]
+
+
+def cited(case: Case, text: str) -> list[int]:
+    """The distinct contexts cited, as numbers from 1; out of range, or lost (a context without text), is not one."""
+    numbers = dict.fromkeys(markers(text))
+    return [n for n in numbers if 1 <= n <= len(case.contexts) and case.contexts[n - 1].text is not None]
+
+
+def long_words(text: str) -> set[str]:
+    """The words of over three letters."""
+    return {word for word in words(text) if len(word) > 3}
+
+
+@dataclass(frozen=True)
+class CitationPrecision:
+    """Markers in range over all markers; 1 when there is none (nothing was cited wrongly)."""
+
+    version: ClassVar[str] = "1"
+
+    def measure(self, case: Case, attempt: Attempt) -> Measurement:
+        found = markers(attempt.output)
+        if not found:
+            return Measurement.of(1.0, "no markers", markers=0)
+        wrong = sorted({n for n in found if not 1 <= n <= len(case.contexts)})
+        good = sum(1 <= n <= len(case.contexts) for n in found)
+        reason = f"out of range: {', '.join(map(str, wrong))}" if wrong else None
+        return Measurement.of(good / len(found), reason, markers=len(found), out_of_range=wrong)
+
+
+@dataclass(frozen=True)
+class CitationRecall:
+    """Distinct contexts cited over all contexts."""
+
+    version: ClassVar[str] = "1"
+
+    def measure(self, case: Case, attempt: Attempt) -> Measurement:
+        present = sum(context.text is not None for context in case.contexts)
+        if not present:
+            return Measurement.unscored(NO_CONTEXTS)
+        return Measurement.of(len(cited(case, attempt.output)) / present, cited=cited(case, attempt.output))
+
+
+@dataclass(frozen=True)
+class CitationCoverage:
+    """How much of what is cited was used: per cited context the share of its words of over three letters that stand in
+    the answer, averaged."""
+
+    version: ClassVar[str] = "1"
+
+    def measure(self, case: Case, attempt: Attempt) -> Measurement:
+        answer = long_words(attempt.output)
+        shares = []
+        for number in cited(case, attempt.output):
+            wanted = long_words(_LEADING_MARKER.sub("", case.contexts[number - 1].text or ""))
+            if wanted:
+                shares.append(len(wanted & answer) / len(wanted))
+        if not shares:
+            return Measurement.unscored("the answer cites no context with words to look for")
+        return Measurement.of(sum(shares) / len(shares), contexts=len(shares))
+
+
+@dataclass(frozen=True)
+class CitationGrounded:
+    """The share of the answer's sentences that cite a context holding at least `share` of their longer words."""
+
+    version: ClassVar[str] = "1"
+    share: float = 0.5
+
+    def measure(self, case: Case, attempt: Attempt) -> Measurement:
+        if not case.contexts:
+            return Measurement.unscored(NO_CONTEXTS)
+        parts = [part for part in _with_trailing_markers(attempt.output) if long_words(_MARKER.sub("", part))]
+        if not parts:
+            return Measurement.unscored("the answer has no sentence to ground")
+        loose = [part for part in parts if not self._grounded(case, part)]
+        reason = f"not grounded: {loose[0]}" if loose else None
+        return Measurement.of(1 - len(loose) / len(parts), reason, sentences=len(parts))
+
+    def _grounded(self, case: Case, sentence: str) -> bool:
+        said = long_words(_MARKER.sub("", sentence))
+        offered: set[str] = set()
+        for number in cited(case, sentence):
+            offered |= long_words(case.contexts[number - 1].text or "")
+        return len(said & offered) / len(said) >= self.share
+
+
+def _with_trailing_markers(text: str) -> list[str]:
+    """Sentences; a marker written after the full stop belongs to the sentence before it."""
+    return list(sentences(re.sub(r"([.!?])((?:\s*\[[\d,;\s]+\])+)", r"\2\1", text)))

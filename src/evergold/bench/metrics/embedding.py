@@ -1,0 +1,30 @@
+"""Embedding similarity: near in meaning, by static word vectors. A hint, never a verdict on its own."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from evergold.bench.metrics.exact import NO_EXPECTED
+from evergold.bench.offline.embed import embedder
+from evergold.errors import Unavailable
+from evergold.model.case import Case
+from evergold.model.run import Attempt, Measurement
+
+
+@dataclass(frozen=True)
+class EmbeddingSimilarity:
+    """Cosine of the embeddings of answer and expected answer; a negative one counts as 0."""
+
+    version: ClassVar[str] = "1"
+
+    def __post_init__(self) -> None:
+        if embedder() is None:
+            raise Unavailable("metric embedding_similarity needs wordllama: pip install 'evergold[embeddings]'")
+
+    def measure(self, case: Case, attempt: Attempt) -> Measurement:
+        model = embedder()
+        if case.expected is None or model is None:
+            return Measurement.unscored(NO_EXPECTED)
+        if not attempt.output.strip():
+            return Measurement.of(0.0, "the answer is empty")
+        want, got = model.vectors([case.expected, attempt.output])
+        return Measurement.of(min(1.0, max(0.0, float(want @ got))), model=model.name)

@@ -1,0 +1,45 @@
+"""Exact match: the strictest question one can ask of an answer."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from evergold.model.case import Case
+from evergold.model.run import Attempt, Measurement
+
+NO_EXPECTED = "the case has no expected answer"
+
+
+@dataclass(frozen=True)
+class ExactMatch:
+    """1 when the answer equals the expected text, else 0; white space around either does not count."""
+
+    version: ClassVar[str] = "1"
+    ignore_case: bool = False
+
+    def measure(self, case: Case, attempt: Attempt) -> Measurement:
+        if case.expected is None:
+            return Measurement.unscored(NO_EXPECTED)
+        want, got = case.expected.strip(), attempt.output.strip()
+        if self.ignore_case:
+            want, got = want.casefold(), got.casefold()
+        return Measurement.of(float(want == got))
+
+
+@dataclass(frozen=True)
+class Contains:
+    """1 when the answer contains `text` (by default the expected answer), else 0."""
+
+    version: ClassVar[str] = "1"
+    text: str | None = None
+    ignore_case: bool = True
+
+    def measure(self, case: Case, attempt: Attempt) -> Measurement:
+        want = self.text if self.text is not None else case.expected
+        if want is None:
+            return Measurement.unscored(NO_EXPECTED)
+        if not want.strip():
+            return Measurement.unscored("the text to look for is empty, and every answer contains it")
+        want, got = want.strip(), attempt.output
+        if self.ignore_case:
+            want, got = want.casefold(), got.casefold()
+        return Measurement.of(float(want in got))

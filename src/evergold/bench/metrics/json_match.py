@@ -1,0 +1,45 @@
+"""JSON match: the same value, however it is laid out."""
+
+import re
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import orjson
+
+from evergold.bench.metrics.exact import NO_EXPECTED
+from evergold.bench.metrics.similarity import likeness
+from evergold.model.case import Case
+from evergold.model.run import Attempt, Measurement
+
+_FENCED = re.compile(r"\A\s*```(?:json)?\s*\n(.*?)\n?\s*```\s*\Z", re.DOTALL | re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class JsonMatch:
+    """1 when the answer is the expected JSON value; `partial` gives the share of it that is right.
+
+    A Markdown fence around the answer is taken off. An answer that is not JSON is wrong (0); an expected answer that
+    is not JSON cannot be compared with (unscored).
+    """
+
+    version: ClassVar[str] = "1"
+    partial: bool = False
+
+    def measure(self, case: Case, attempt: Attempt) -> Measurement:
+        if case.expected is None:
+            return Measurement.unscored(NO_EXPECTED)
+        try:
+            want = _parse(case.expected)
+        except orjson.JSONDecodeError as problem:
+            return Measurement.unscored(f"the expected answer is not JSON: {problem}")
+        try:
+            got = _parse(attempt.output)
+        except orjson.JSONDecodeError as problem:
+            return Measurement.of(0.0, f"the answer is not JSON: {problem}")
+        alike = likeness(want, got)
+        return Measurement.of(alike if self.partial else float(alike == 1.0))
+
+
+def _parse(text: str) -> Any:
+    fenced = _FENCED.match(text)
+    return orjson.loads(fenced.group(1) if fenced else text)

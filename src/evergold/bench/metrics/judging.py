@@ -1,0 +1,114 @@
+"""What the judged metrics share: how a question is put, and what is made of an answer.
+
+The rule behind all of it: an answer that does not fit the question is no answer. Three claims need three verdicts, with
+those three ids; anything else is unscored with the reason, and never a number.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from evergold.model.ident import content_hash
+from evergold.model.judging import Answer, Question
+from evergold.model.run import Measurement, Usage
+
+
+def prompt_hash(*prompts: str) -> str:
+    """Identity of the words a judge is asked with; a judge asked in other words is another judge."""
+    return content_hash(list(prompts))
+
+
+def numbered(items: Sequence[str]) -> str:
+    return "\n".join(f"{number}. {item}" for number, item in enumerate(items, start=1))
+
+
+def object_schema(properties: dict[str, Any]) -> dict[str, Any]:
+    """An object with exactly these properties: the subset of JSON Schema every endpoint takes."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def verdict_question(task: str, inputs: dict[str, Any], prompt: str, count: int, verdicts: tuple[str, ...]) -> Question:
+    """A question with one verdict per item, items numbered from 1."""
+    item = object_schema(
+        {
+            "id": {"type": "integer", "enum": list(range(1, count + 1))},
+            "reason": {"type": "string"},
+            "verdict": {"type": "string", "enum": list(verdicts)},
+        }
+    )
+    schema = object_schema({"verdicts": {"type": "array", "items": item}})
+    return Question(task=task, inputs=inputs, prompt=prompt, answer_schema=schema)
+
+
+def list_question(task: str, inputs: dict[str, Any], prompt: str, key: str, extra: dict[str, Any]) -> Question:
+    """A question whose answer is a list of strings under `key`."""
+    schema = object_schema({**extra, key: {"type": "array", "items": {"type": "string"}}})
+    return Question(task=task, inputs=inputs, prompt=prompt, answer_schema=schema)
+
+
+def problem_with(question: Question, data: Any) -> str | None:
+    """What is wrong with an answer, in words one can send back for repair; None when it fits."""
+    problem = _schema_problem(question.answer_schema, data, "the answer")
+    if problem is not None or "verdicts" not in question.answer_schema["properties"]:
+        return problem
+    wanted = question.answer_schema["properties"]["verdicts"]["items"]["properties"]["id"]["enum"]
+    got = [verdict["id"] for verdict in data["verdicts"]]
+    if sorted(got) != wanted:
+        return f"verdicts must have each of the ids {_listed(wanted)} exactly once; got {_listed(got) or 'none'}"
+    return None
+
+
+def read_verdicts(question: Question, answer: Answer) -> dict[int, dict[str, Any]] | None:
+    """Verdicts by id; None when the answer is missing or does not fit."""
+    if answer.data is None or problem_with(question, answer.data) is not None:
+        return None
+    return {verdict["id"]: verdict for verdict in answer.data["verdicts"]}
+
+
+def no_answer(question: Question, answer: Answer, spent: Usage | None = None) -> Measurement:
+    """The measurement for an answer that cannot be used: an error when the judge broke, else unscored."""
+    usage = answer.usage if spent is None else spent.plus(answer.usage)
+    if answer.details.get("broken"):
+        made = Measurement.error(answer.reason or "the judge failed")
+    else:
+        reason = answer.reason or problem_with(question, answer.data) or "the judge gave no answer"
+        made = Measurement.unscored(f"{question.task}: {reason}")
+    return made.model_copy(update={"usage": usage})
+
+
+def support(verdicts: dict[int, dict[str, Any]], counts_as: frozenset[str]) -> tuple[float, bool]:
+    """The sum of verdicts that count, and whether it is weighted.
+
+    A judge that knows how sure it is gives `p`, the probability that the verdict counts; then the sum is of those.
+    """
+    weighted = all("p" in verdict for verdict in verdicts.values())
+    if weighted:
+        return sum(float(verdict["p"]) for verdict in verdicts.values()), True
+    return float(sum(verdict["verdict"] in counts_as for verdict in verdicts.values())), False
+
+
+def _schema_problem(schema: dict[str, Any], value: Any, where: str) -> str | None:
+    kinds: dict[str, Any] = {"object": dict, "array": list, "string": str, "integer": int, "boolean": bool}
+    kind = schema["type"]
+    if not isinstance(value, kinds[kind]) or (isinstance(value, bool) and kind != "boolean"):
+        return f"{where} must be of type {kind}, not {value!r:.60}"
+    if "enum" in schema and value not in schema["enum"]:
+        return f"{where} must be one of {_listed(schema['enum'])}, not {value!r:.60}"
+    if kind == "array":
+        problems = (_schema_problem(schema["items"], item, f"{where}[{i}]") for i, item in enumerate(value))
+        return next((problem for problem in problems if problem), None)
+    if kind == "object":
+        for name in schema["required"]:
+            if name not in value:
+                return f"{where} lacks {name!r}"
+        problems = (_schema_problem(part, value[name], name) for name, part in schema["properties"].items())
+        return next((problem for problem in problems if problem), None)
+    return None
+
+
+def _listed(values: Sequence[Any]) -> str:
+    return ", ".join(map(str, values))

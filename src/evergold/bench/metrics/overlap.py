@@ -1,0 +1,110 @@
+"""Overlap of words and letters with the expected answer: token F1, ROUGE-L, chrF, BLEU, edit similarity."""
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import ClassVar
+
+from evergold.bench.metrics.exact import NO_EXPECTED
+from evergold.bench.metrics.tokens import f_score, words
+from evergold.errors import Unavailable
+from evergold.model.case import Case
+from evergold.model.run import Attempt, Measurement
+
+
+@dataclass(frozen=True)
+class TokenF1:
+    """F1 of the bags of words: order does not count, repeats do."""
+
+    version: ClassVar[str] = "1"
+
+    def measure(self, case: Case, attempt: Attempt) -> Measurement:
+        if case.expected is None:
+            return Measurement.unscored(NO_EXPECTED)
+        want, got = words(case.expected), words(attempt.output)
+        if not want and not got:
+            return Measurement.of(1.0)
+        shared = (Counter(want) & Counter(got)).total()
+        return Measurement.of(f_score(shared, len(got), len(want)))
+
+
+@dataclass(frozen=True)
+class RougeL:
+    """F1 of the longest common subsequence of words: order counts, gaps do not."""
+
+    version: ClassVar[str] = "1"
+
+    def measure(self, case: Case, attempt: Attempt) -> Measurement:
+        from rapidfuzz.distance import LCSseq
+
+        if case.expected is None:
+            return Measurement.unscored(NO_EXPECTED)
+        want, got = words(case.expected), words(attempt.output)
+        if not want and not got:
+            return Measurement.of(1.0)
+        return Measurement.of(f_score(LCSseq.similarity(want, got), len(got), len(want)))
+
+
+@dataclass(frozen=True)
+class ChrF:
+    """chrF: F-score of letter n-grams up to `order`, white space left out; the mean over orders, recall weighed beta."""
+
+    version: ClassVar[str] = "1"
+    order: int = 6
+    beta: float = 2.0
+
+    def measure(self, case: Case, attempt: Attempt) -> Measurement:
+        if case.expected is None:
+            return Measurement.unscored(NO_EXPECTED)
+        want, got = "".join(case.expected.split()), "".join(attempt.output.split())
+        if not want and not got:
+            return Measurement.of(1.0)
+        precision = recall = 0.0
+        orders = 0
+        for n in range(1, self.order + 1):
+            wanted, gotten = _letters(want, n), _letters(got, n)
+            if not wanted or not gotten:
+                continue
+            shared = (wanted & gotten).total()
+            precision += shared / gotten.total()
+            recall += shared / wanted.total()
+            orders += 1
+        return Measurement.of(f_score(1.0, orders / precision, orders / recall, self.beta) if precision else 0.0)
+
+
+@dataclass(frozen=True)
+class Bleu:
+    """Sentence BLEU as sacrebleu counts it, smoothed, with the order cut to what a short answer has; from 0 to 1."""
+
+    version: ClassVar[str] = "1"
+
+    def __post_init__(self) -> None:
+        try:
+            import sacrebleu  # noqa: F401
+        except ImportError as problem:
+            raise Unavailable("metric bleu needs sacrebleu: pip install 'evergold[metrics]'") from problem
+
+    def measure(self, case: Case, attempt: Attempt) -> Measurement:
+        from sacrebleu.metrics.bleu import BLEU
+
+        if case.expected is None:
+            return Measurement.unscored(NO_EXPECTED)
+        score = BLEU(effective_order=True).sentence_score(attempt.output, [case.expected])
+        return Measurement.of(min(1.0, score.score / 100))
+
+
+@dataclass(frozen=True)
+class EditSimilarity:
+    """1 − the edits (insert, delete, replace a letter) that turn one text into the other, over the longer's length."""
+
+    version: ClassVar[str] = "1"
+
+    def measure(self, case: Case, attempt: Attempt) -> Measurement:
+        from rapidfuzz.distance import Levenshtein
+
+        if case.expected is None:
+            return Measurement.unscored(NO_EXPECTED)
+        return Measurement.of(Levenshtein.normalized_similarity(case.expected.strip(), attempt.output.strip()))
+
+
+def _letters(text: str, n: int) -> Counter[str]:
+    return Counter(text[i : i + n] for i in range(len(text) - n + 1))

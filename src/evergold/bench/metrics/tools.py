@@ -1,0 +1,156 @@
+"""Tool correctness: did the model call the tools it should have, with the arguments it should have?
+
+Expected and actual calls are matched one to one so that the sum of argument similarities is greatest. Every call the
+model makes counts, so calls nobody asked for cost precision, and a tool expected twice must be called twice.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from evergold.bench.metrics.assignment import best_pairs
+from evergold.bench.metrics.judging import no_answer, prompt_hash, read_verdicts, verdict_question
+from evergold.bench.metrics.similarity import likeness
+from evergold.bench.metrics.tokens import f_score
+from evergold.model.case import Case, ToolCall
+from evergold.model.ident import canonical_json
+from evergold.model.judging import Question
+from evergold.model.run import Attempt, Measurement
+from evergold.seams import Judge
+
+Weights = list[list[float]]
+
+
+def call_weights(expected: Sequence[ToolCall], actual: Sequence[ToolCall]) -> Weights:
+    """How well each actual call fits each expected one: 0 for another tool, else the likeness of the arguments."""
+    return [[likeness(want.args, got.args) if want.name == got.name else 0.0 for got in actual] for want in expected]
+
+
+@dataclass(frozen=True)
+class ToolCorrectness:
+    """F1 of matched calls; with `ordered`, F1 of the longest common subsequence of calls."""
+
+    version: ClassVar[str] = "1"
+    ordered: bool = False
+
+    def measure(self, case: Case, attempt: Attempt) -> Measurement:
+        expected, actual = case.expected_tools, attempt.tool_calls
+        return self.score(expected, actual, call_weights(expected, actual))
+
+    def score(self, expected: Sequence[ToolCall], actual: Sequence[ToolCall], weights: Weights) -> Measurement:
+        if not expected and not actual:
+            return Measurement.of(1.0, "no calls expected, none made", precision=1.0, recall=1.0, f1=1.0, order=1.0)
+        pairs = [(i, j) for i, j in best_pairs(weights) if expected[i].name == actual[j].name]
+        matched = sum(weights[i][j] for i, j in pairs)
+        f1 = f_score(matched, len(actual), len(expected))
+        order = f_score(_common_subsequence(weights), len(actual), len(expected))
+        return Measurement.of(
+            order if self.ordered else f1,
+            _what_differs(expected, actual, pairs, weights),
+            precision=matched / len(actual) if actual else None,
+            recall=matched / len(expected) if expected else None,
+            f1=f1,
+            order=order,
+        )
+
+
+ARGUMENTS_PROMPT = """A model called tools. For each numbered pair of calls of the same tool, decide whether the actual \
+arguments mean the same as the expected ones for the task at hand. Different wording, units, order or formatting of the \
+same thing is "same"; another value, or an argument missing that matters, is "different".
+
+<task>
+{task}
+</task>
+
+<pairs>
+{pairs}
+</pairs>
+
+Answer with one verdict per pair id, the reason first."""
+
+
+@dataclass(frozen=True)
+class SemanticToolCorrectness:
+    """The same, with a judge who says which unequal arguments mean the same."""
+
+    version: ClassVar[str] = "1"
+    ordered: bool = False
+
+    def prompt_hash(self) -> str:
+        return prompt_hash(ARGUMENTS_PROMPT)
+
+    async def measure_with(self, case: Case, attempt: Attempt, judge: Judge) -> Measurement:
+        plain = ToolCorrectness(ordered=self.ordered)
+        expected, actual = case.expected_tools, attempt.tool_calls
+        weights = call_weights(expected, actual)
+        doubtful = _doubtful(expected, actual, weights)
+        if not doubtful:
+            return plain.score(expected, actual, weights)
+        question = self._question(case, attempt, doubtful)
+        answer = await judge.ask(question)
+        verdicts = read_verdicts(question, answer)
+        if verdicts is None:
+            return no_answer(question, answer)
+        for number, (i, j) in enumerate(doubtful, start=1):
+            if verdicts[number]["verdict"] == "same":
+                weights[i][j] = 1.0
+        return plain.score(expected, actual, weights).model_copy(update={"usage": answer.usage})
+
+    def _question(self, case: Case, attempt: Attempt, doubtful: list[tuple[int, int]]) -> Question:
+        pairs = [
+            {
+                "id": number,
+                "name": case.expected_tools[i].name,
+                "expected": case.expected_tools[i].args,
+                "actual": attempt.tool_calls[j].args,
+            }
+            for number, (i, j) in enumerate(doubtful, start=1)
+        ]
+        shown = "\n".join(
+            f"{pair['id']}. {pair['name']}: expected {_compact(pair['expected'])}, actual {_compact(pair['actual'])}"
+            for pair in pairs
+        )
+        prompt = ARGUMENTS_PROMPT.format(task=case.input, pairs=shown)
+        return verdict_question("argument_verdicts", {"pairs": pairs}, prompt, len(pairs), ("same", "different"))
+
+
+def tool_correctness(ordered: bool = False, semantic: bool = False) -> ToolCorrectness | SemanticToolCorrectness:
+    """The factory behind the name: `semantic` asks a judge about arguments that are not equal."""
+    return SemanticToolCorrectness(ordered) if semantic else ToolCorrectness(ordered)
+
+
+def _doubtful(expected: Sequence[ToolCall], actual: Sequence[ToolCall], weights: Weights) -> list[tuple[int, int]]:
+    """The matched pairs of one tool whose arguments differ; a pair of one tool is preferred to none, however unlike."""
+    nudged = [
+        [weights[i][j] + 1e-6 * (want.name == got.name) for j, got in enumerate(actual)]
+        for i, want in enumerate(expected)
+    ]
+    return [(i, j) for i, j in best_pairs(nudged) if expected[i].name == actual[j].name and weights[i][j] < 1]
+
+
+def _common_subsequence(weights: Weights) -> float:
+    """The greatest sum of weights along pairs that keep the order on both sides."""
+    columns = len(weights[0]) if weights else 0
+    above = [0.0] * (columns + 1)
+    for row in weights:
+        here = [0.0]
+        for j, weight in enumerate(row):
+            here.append(max(here[j], above[j + 1], above[j] + weight))
+        above = here
+    return above[-1]
+
+
+def _what_differs(
+    expected: Sequence[ToolCall], actual: Sequence[ToolCall], pairs: list[tuple[int, int]], weights: Weights
+) -> str | None:
+    found, used = {i for i, _ in pairs}, {j for _, j in pairs}
+    notes = {
+        "missing": [call.name for i, call in enumerate(expected) if i not in found],
+        "extra": [call.name for j, call in enumerate(actual) if j not in used],
+        "other arguments": [expected[i].name for i, j in pairs if weights[i][j] < 1],
+    }
+    return "; ".join(f"{what}: {', '.join(names)}" for what, names in notes.items() if names) or None
+
+
+def _compact(value: Any) -> str:
+    return canonical_json(value).decode()

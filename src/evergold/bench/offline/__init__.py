@@ -1,0 +1,1 @@
+"""The offline judge's parts: text, embeddings, features, weights. No model, no key, no network."""

@@ -1,0 +1,135 @@
+"""Text as the offline judge sees it: sentences, words, numbers, names, negations.
+
+Small on purpose. A word is matched by its stem, because "played" supports "plays"; a number is matched by its value,
+because "1,200" supports "1200" and "twelve" supports "12". English rules; another language falls back to whole words.
+"""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+WORD = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)*|\d+[^\W_]*", re.UNICODE)
+SENTENCE_END = re.compile(r"(?<=[.!?…。！？])[\"'”’)\]]*\s+(?=[\"'“‘(\[]*[A-Z0-9À-ÖØ-Þ#*\-•])|\n+|(?<=[。！？])")
+ABBREVIATION = re.compile(
+    r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|Sr|Jr|St|Gen|Col|Lt|Sgt|Rep|Sen|Gov|Capt|No|Nos|vs|etc|approx|Inc|Ltd|Co|Corp|Jan|Feb|"
+    r"Mar|Apr|Jun|Jul|Aug|Sep|Sept|Oct|Nov|Dec|Fig|Eq|al|cf|e\.g|i\.e|U\.S|U\.K|a\.m|p\.m)|\b[A-Z]|(?:^|\s)\d+)\.$"
+)
+LIST_MARK = re.compile(r"^\s*(?:[-*•–]|\d{1,2}[.)]|#+)\s+")
+FUNCTION_WORDS = """a about above after again all also am an and any are as at be because been before being below between
+both but by can could did do does doing down during each few for from further had has have having he her here hers
+herself him himself his how i if in into is it its itself just me more most my myself of off on once only or other our
+ours ourselves out over own same she should so some such than that the their theirs them themselves then there these
+they this those through to too under until up very was we were what when where which while who whom why will with would
+you your yours yourself yourselves 's s t d ll m re ve"""
+DENYING_WORDS = """no not never none nobody nothing neither nor nowhere without cannot deny denied denies refuse refused
+refuses fail failed fails lack lacks lacked unable refute refuted"""
+COUNTING_WORDS = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
+seventeen eighteen nineteen twenty"""
+STOPWORDS = frozenset(FUNCTION_WORDS.split())
+NEGATIONS = frozenset(DENYING_WORDS.split())
+TENS = {"thirty": 30.0, "forty": 40.0, "fifty": 50.0, "sixty": 60.0, "seventy": 70.0, "eighty": 80.0, "ninety": 90.0}
+NUMBER_WORDS = {word: float(value) for value, word in enumerate(COUNTING_WORDS.split())} | TENS
+SUFFIXES = (
+    "ations",
+    "ation",
+    "ments",
+    "ment",
+    "ingly",
+    "edly",
+    "ings",
+    "ing",
+    "ies",
+    "ied",
+    "ers",
+    "ed",
+    "es",
+    "er",
+    "ly",
+    "s",
+)
+
+
+@lru_cache(maxsize=200_000)
+def stem(word: str) -> str:
+    """A word without its commonest endings; never shorter than three letters."""
+    word = word.removesuffix("'s").removesuffix("’s")
+    for suffix in SUFFIXES:
+        if word.endswith(suffix) and len(word) - len(suffix) >= 3:
+            word = word[: -len(suffix)]
+            break
+    return word[:-1] if len(word) > 3 and word[-1] in "ey" else word
+
+
+def number_value(word: str) -> float | None:
+    """The value a word stands for, if it is a number: "1,200" → 1200, "seven" → 7, "3rd" → 3."""
+    if word in NUMBER_WORDS:
+        return NUMBER_WORDS[word]
+    digits = re.match(r"\d+(?:[.,]\d+)*", word)
+    if digits is None:
+        return None
+    plain = digits.group().replace(",", "")
+    try:
+        return float(plain)
+    except ValueError:
+        return None
+
+
+@dataclass(frozen=True)
+class Text:
+    """One sentence or passage, taken apart once and looked at many times."""
+
+    raw: str
+
+    @cached_property
+    def tokens(self) -> tuple[str, ...]:
+        """Words as written, in order."""
+        return tuple(WORD.findall(unicodedata.normalize("NFKC", self.raw)))
+
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        return tuple(token.casefold().replace("’", "'") for token in self.tokens)
+
+    @cached_property
+    def stems(self) -> tuple[str, ...]:
+        return tuple(stem(word) for word in self.words)
+
+    @cached_property
+    def content(self) -> tuple[str, ...]:
+        """Stems of the words that carry meaning; every word where a text has only function words."""
+        kept = tuple(stem(word) for word in self.words if word not in STOPWORDS)
+        return kept or self.stems
+
+    @cached_property
+    def numbers(self) -> frozenset[float]:
+        values = (number_value(word) for word in self.words)
+        return frozenset(value for value in values if value is not None)
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Stems of capitalised words that do not open the sentence: mostly names of people, places, things."""
+        return frozenset(
+            stem(token.casefold())
+            for index, token in enumerate(self.tokens)
+            if index > 0 and token[0].isupper() and token.casefold() not in STOPWORDS
+        )
+
+    @cached_property
+    def negated(self) -> bool:
+        return any(word in NEGATIONS or word.endswith("n't") for word in self.words)
+
+
+def ngrams(items: tuple[str, ...], n: int) -> tuple[tuple[str, ...], ...]:
+    return tuple(items[i : i + n] for i in range(len(items) - n + 1))
+
+
+def sentences(text: str) -> tuple[str, ...]:
+    """Sentences and list items, in order, without list marks; abbreviations do not end one."""
+    parts: list[str] = []
+    for piece in SENTENCE_END.split(text):
+        if parts and ABBREVIATION.search(parts[-1]):
+            parts[-1] = f"{parts[-1]} {piece.strip()}"
+        elif piece and piece.strip():
+            parts.append(piece.strip())
+    cleaned = (LIST_MARK.sub("", part).strip() for part in parts)
+    return tuple(part for part in cleaned if WORD.search(part))
