@@ -3,6 +3,7 @@
 from typing import Any
 
 from evergold.model.case import Case
+from evergold.model.run import Attempt
 from evergold.model.trace import Score, ScoreSource, Trace
 
 
@@ -16,3 +17,7 @@ def a_trace(id: str = "t1", **more: Any) -> Trace:
 
 def a_case(id: str = "c1", **more: Any) -> Case:
     return Case(**{"id": id, "input": "What is the capital of Peru?", "output": "Lima.", **more})
+
+
+def an_attempt(output: str = "Lima.", case_id: str = "c1", **more: Any) -> Attempt:
+    return Attempt(**{"case_id": case_id, "output": output, **more})
