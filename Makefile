@@ -1,10 +1,73 @@
 # Evergold's commands. `make help` lists them.
+SHELL := /bin/bash
 BIN := .venv/bin
+PYTHON ?= python3
+VENV := .venv/.ready
+MODULES := web/node_modules/.ready
+DIST := src/evergold/web_dist/index.html
+WEB_SOURCES := $(shell find web/src web/public web/index.html web/vite.config.ts web/tsconfig.json -type f 2>/dev/null)
 
-.PHONY: check
-check:  ## fast subset for a commit: format, lint, types, import contract, fast tests
+.DEFAULT_GOAL := help
+.PHONY: help setup demo check test types format web-check types-check browser perf clean
+
+help:  ## show the commands
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+setup: $(VENV) $(DIST)  ## .venv with everything installed, and the web app built
+
+$(VENV): pyproject.toml uv.lock
+	@command -v uv >/dev/null || test -x $(BIN)/uv || { $(PYTHON) -m venv .venv && $(BIN)/pip install --quiet uv; }
+	@PATH="$(CURDIR)/$(BIN):$$PATH" uv sync --quiet --locked --inexact --python $(PYTHON)
+	@touch $@
+
+$(MODULES): web/package.json web/package-lock.json
+	@cd web && npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
+$(DIST): $(MODULES) $(WEB_SOURCES)
+	@cd web && npm run --silent build
+	@touch $@
+
+demo: setup  ## the whole loop on sample data, a report, then the dashboard (ARGS=--no-serve ends after the report)
+	@$(BIN)/evergold demo $(ARGS)
+
+check: $(VENV)  ## fast subset for a commit: format, lint, types, import contract, fast tests
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports
 	$(BIN)/mypy
 	$(BIN)/pytest -m "not slow" -n 2
+
+test: setup browser  ## everything CI checks
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/lint-imports
+	$(BIN)/mypy
+	$(MAKE) --no-print-directory web-check types-check
+	$(BIN)/pytest -n 2
+
+web-check: $(MODULES)
+	cd web && npm run --silent check && npm run --silent test
+
+types: $(VENV) $(MODULES)  ## generate the web app's API types from the server's OpenAPI
+	$(BIN)/evergold openapi > web/openapi.json
+	cd web && npm run --silent types -- openapi.json
+	@rm -f web/openapi.json
+
+types-check: types
+	@git diff --exit-code --stat -- web/src/api/schema.d.ts || \
+		{ echo "web/src/api/schema.d.ts is stale: run 'make types' and commit it"; exit 1; }
+
+browser:
+	@scripts/ensure_chromium.sh
+
+format:  ## format and mend what can be mended
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+	cd web && npm run --silent format
+
+perf: setup  ## our own speed, side by side with floors (ARGS=NAME for one)
+	$(BIN)/python -m perf $(ARGS)
+
+clean:  ## remove what the commands above made
+	rm -rf .venv web/node_modules src/evergold/web_dist dist .mypy_cache .ruff_cache .pytest_cache

@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# The browser tests drive the system's Chromium. Install it where we may; otherwise say so and fail: never skip.
+set -euo pipefail
+for name in chromium chromium-browser google-chrome; do
+  command -v "$name" >/dev/null && exit 0
+done
+if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+  echo "installing chromium with apt"
+  export DEBIAN_FRONTEND=noninteractive
+  apt-get update -qq
+  apt-get install -y -qq chromium >/dev/null
+  command -v chromium >/dev/null && exit 0
+fi
+echo "the browser tests need Chromium: install it (Debian: apt-get install chromium) and run again" >&2
+exit 1
