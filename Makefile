@@ -47,7 +47,7 @@ test: setup browser  ## everything CI checks
 	$(BIN)/pytest -n 2
 
 web-check: $(MODULES)
-	cd web && npm run --silent check && npm run --silent test
+	cd web && npm run --silent check && npm run --silent --if-present test
 
 types: $(VENV) $(MODULES)  ## generate the web app's API types from the server's OpenAPI
 	$(BIN)/evergold openapi > web/openapi.json

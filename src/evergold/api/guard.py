@@ -32,7 +32,12 @@ class Guard:
         if refused is not None:
             await refusal(*refused)(scope, receive, send)
             return
-        await self._app(scope, self._limited(receive), send)
+        body = _Counted(receive, self._limit)
+        await self._app(scope, body.receive, body.guarding(send))
+        if body.over:
+            await refusal(413, f"the body is longer than {self._limit} bytes (server.max_body_mb)")(
+                scope, receive, send
+            )
 
     def _refusal(self, scope: Scope, connection: HTTPConnection) -> tuple[int, str] | None:
         length = connection.headers.get("content-length", "0")
@@ -49,18 +54,29 @@ class Guard:
             return 403, f"a page of {origin} may not change anything here"
         return None
 
-    def _limited(self, receive: Receive) -> Receive:
-        taken = 0
 
-        async def counted() -> Message:
-            nonlocal taken
-            message = await receive()
-            taken += len(message.get("body", b""))
-            if taken > self._limit:
-                raise TooLarge(f"the body is longer than {self._limit} bytes (server.max_body_mb)")
-            return message
+class _Counted:
+    """A body read under a limit. Past it the route is told that the client left, and its answer is not sent."""
 
-        return counted
+    def __init__(self, receive: Receive, limit: int) -> None:
+        self._receive = receive
+        self._left = limit
+        self.over = False
+
+    async def receive(self) -> Message:
+        message = await self._receive()
+        self._left -= len(message.get("body", b""))
+        if self._left < 0:
+            self.over = True
+            raise TooLarge("the body is over the limit")
+        return message
+
+    def guarding(self, send: Send) -> Send:
+        async def send_unless_over(message: Message) -> None:
+            if not self.over:
+                await send(message)
+
+        return send_unless_over
 
 
 def _tokens(settings: Settings) -> list[tuple[bytes, str]]:

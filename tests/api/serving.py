@@ -1,0 +1,31 @@
+"""A real server: `evergold serve` in a process of its own, on a free port."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def served(folder: Path, **env: str) -> Iterator[str]:
+    """Yields its address once it answers; stops it as Ctrl-C would."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("EVERGOLD_")}
+    process = subprocess.Popen(
+        [str(Path(sys.executable).parent / "evergold"), "serve", "--port", "0"],
+        cwd=folder,
+        env={**clean, "PYTHONUNBUFFERED": "1", **env},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        assert "http://" in line, f"the server did not start: {line!r}"
+        yield line.split()[1]
+    finally:
+        process.terminate()
+        process.wait(30)
+        if process.stdout is not None:
+            process.stdout.close()

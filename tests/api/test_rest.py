@@ -1,0 +1,77 @@
+"""The thin thread over HTTP, against a real server."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx2 as httpx
+import pytest
+
+from tests.api.serving import served
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[httpx.Client]:
+    with served(tmp_path) as url, httpx.Client(base_url=url) as client:
+        yield client
+
+
+def test_traces_in_and_out(server: httpx.Client) -> None:
+    trace = {"id": "t1", "input": "hi", "output": "hello", "scores": [{"name": "ok", "value": 1.0}]}
+    assert server.post("/api/v1/traces", json=trace).json()["traces"] == 1
+    assert server.post("/api/v1/traces", json=[trace]).json()["duplicates"] == 1
+    other = server.post("/api/v1/traces", json={**trace, "output": "other"}).json()
+    assert (other["rejected"], other["traces"]) == (1, 0)
+    held = server.get("/api/v1/traces/t1").json()
+    assert (held["output"], held["scores"][0]["name"]) == ("hello", "ok")
+    assert [row["id"] for row in server.get("/api/v1/traces").json()["traces"]] == ["t1"]
+
+
+def test_a_score_waits_for_its_trace(server: httpx.Client) -> None:
+    score = {"trace_id": "late", "name": "rating", "value": 1.0, "source": "user"}
+    assert server.post("/api/v1/scores", json=score).json()["pending"] == 1
+    server.post("/api/v1/traces", json={"id": "late", "input": "x", "output": "y"})
+    assert [s["name"] for s in server.get("/api/v1/traces/late").json()["scores"]] == ["rating"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status", "said"),
+    [
+        ("GET", "/api/v1/cases/live/none", None, 404, "no case 'none'"),
+        ("GET", "/api/v1/traces/none", None, 404, "no trace 'none'"),
+        ("GET", "/api/v1/cases?limit=0", None, 400, "limit"),
+        ("GET", "/api/v1/cases?colour=red", None, 400, "colour"),
+        ("GET", "/api/v1/nothing", None, 404, "no route"),
+        ("POST", "/api/v1/scores", {"trace_id": "t", "name": "n", "value": 3}, 400, "value"),
+        ("POST", "/api/v1/traces", {"id": ""}, 400, "id"),
+    ],
+)
+def test_errors_are_one_line_with_the_right_status(
+    server: httpx.Client, method: str, path: str, body: object, status: int, said: str
+) -> None:
+    answer = server.request(method, path, json=body)
+    assert answer.status_code == status
+    assert said in str(answer.json())
+
+
+def test_the_first_request_finds_a_database_and_the_app(server: httpx.Client) -> None:
+    assert server.get("/api/v1/health").json()["status"] == "ok"
+    page = server.get("/cases/live/anything")
+    assert page.status_code == 200
+    assert "text/html" in page.headers["content-type"]
+    assert server.get("/openapi.json").json()["info"]["title"] == "Evergold"
+
+
+def test_a_token_guards_the_interface(tmp_path: Path) -> None:
+    with (
+        served(tmp_path, EVERGOLD_SERVER_TOKEN="s3cret", EVERGOLD_SERVER_MAX_BODY_MB="1") as url,
+        httpx.Client(base_url=url) as client,
+    ):
+        assert client.get("/api/v1/cases").status_code == 401
+        assert client.get("/api/v1/cases", headers={"Authorization": "Bearer wrong"}).status_code == 401
+        client.headers["Authorization"] = "Bearer s3cret"
+        assert client.get("/api/v1/cases").status_code == 200
+        assert client.post("/api/v1/traces", content=b"x" * 2_000_000).status_code == 413
+        chunks = (b"x" * 100_000 for _ in range(20))
+        assert client.post("/api/v1/traces", content=chunks).status_code == 413
+        foreign = client.post("/api/v1/scores", json={}, headers={"Origin": "https://elsewhere.example"})
+        assert foreign.status_code == 403

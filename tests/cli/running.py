@@ -1,0 +1,35 @@
+"""Run the real console script in a folder of its own."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Ran:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+def evergold(*args: str, cwd: Path, stdin: str = "", **env: str) -> Ran:
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("EVERGOLD_")}
+    done = subprocess.run(
+        [str(Path(sys.executable).parent / "evergold"), *args],
+        cwd=cwd,
+        env={**clean, **env},
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    return Ran(done.returncode, done.stdout, done.stderr)
