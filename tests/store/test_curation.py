@@ -1,0 +1,194 @@
+"""Set-based curation says what the tier table says, on both databases, and every change leaves a revision."""
+
+import math
+import random
+from collections.abc import Sequence
+from functools import partial
+
+import pytest
+from sqlalchemy import Connection, text
+
+from evergold.curate.classify import classify
+from evergold.curate.taggers import automatic_tags
+from evergold.model.case import Case, CaseStatus
+from evergold.model.policy import Eligibility, JudgeRole, Policy, Sampling, Thresholds, Tier
+from evergold.model.trace import Score, ScoreSource, Span, Trace, TraceStatus
+from evergold.store import Store
+from evergold.store.cases import CaseFilter, Revision, iterate_cases, revisions_of
+from evergold.store.curation import Changes, curate_range, curate_traces, preview, ranges, take_queued
+from evergold.store.traces import put_scores, put_traces, scores_of
+from tests.builders import a_score, a_trace
+
+VALUES = [0.0, 0.1, math.nextafter(0.3, 0), 0.3, 0.5, math.nextafter(0.8, 0), 0.8, 0.95, 1.0]
+OUTPUTS = ["Lima.", "Lima.", "Lima.", None, "", " \n\t\u00a0", "Try later.", " Oops, code 17 "]
+
+POLICIES = [
+    Policy(name="typed", eligible=Eligibility(metadata={"model": ("m1",)})),
+    Policy(),
+    Policy(name="strict", thresholds=Thresholds(failure_below=0.5, golden_from=0.95), ignore=("flag",)),
+    Policy(name="judged", llm_judge=JudgeRole.SYSTEM, fallback_texts=("Try later.", "Oops*")),
+    Policy(name="sampled", sample=Sampling(candidate=0.5, confirmed=0.25, failure=0.75)),
+    Policy(
+        name="some",
+        eligible=Eligibility(
+            names=("chat",),
+            users=("ana", "bo"),
+            exclude_users=("bo",),
+            metadata={"model": ("m1", "m2"), "size": ("1",)},
+            min_input_chars=5,
+        ),
+    ),
+]
+
+
+def random_traces(count: int, seed: int) -> list[Trace]:
+    pick = random.Random(seed)
+    sources = list(ScoreSource)
+    return [
+        a_trace(
+            f"t{number:04}",
+            name=pick.choice(["chat", "chat", "other"]),
+            input=pick.choice(["hi", "a long question"]),
+            output=pick.choice(OUTPUTS),
+            status=pick.choice([TraceStatus.COMPLETED] * 4 + [TraceStatus.FAILED]),
+            user_id=pick.choice([None, "ana", "bo"]),
+            tags=tuple(pick.sample(["vip", "beta"], pick.randint(0, 2))),
+            metadata=pick.choice([{}, {"model": "m1", "message_type": "audio"}, {"model": "m2", "size": 1}]),
+            spans=tuple(
+                Span(id=f"s{n}", kind="tool", name=pick.choice(["search", "sum"])) for n in range(pick.randint(0, 2))
+            ),
+            scores=random_scores(pick, sources),
+        )
+        for number in range(count)
+    ]
+
+
+def random_scores(pick: random.Random, sources: Sequence[ScoreSource]) -> tuple[Score, ...]:
+    return tuple(
+        Score(
+            name=f"{pick.choice(['check', 'flag'])}", value=pick.choice(VALUES), source=pick.choice(sources), key=str(n)
+        )
+        for n in range(pick.randint(0, 4))
+    )
+
+
+def backfill(store: Store, policy: Policy) -> Changes:
+    total = Changes()
+    with store.db.read() as connection:
+        spans = list(ranges(connection, 70))
+    for after, upto, _ in spans:
+        total.add(store.db.write(partial(curate_range, policy=policy, after=after, upto=upto)))
+    return total
+
+
+def entries(store: Store, policy: Policy, status: CaseStatus | None = CaseStatus.ACTIVE) -> dict[str, Case]:
+    with store.db.read() as connection:
+        found = list(iterate_cases(connection, CaseFilter(policy=policy.name, status=status)))
+    return {str(case.provenance.trace_id): case for case in found}
+
+
+def history(store: Store, case: Case) -> list[Revision]:
+    with store.db.read() as connection:
+        return revisions_of(connection, case.dataset, case.id)
+
+
+def tier_of(case: Case | None) -> Tier:
+    if case is None:
+        return Tier.NONE
+    if case.entry_type == "failure":
+        return Tier.FAILURE
+    return Tier.CONFIRMED if case.confirmed else Tier.CANDIDATE
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: policy.name)
+def test_sql_and_python_give_the_same_verdicts(store: Store, policy: Policy) -> None:
+    incoming = random_traces(120, seed=1)
+    store.db.write(lambda c: put_traces(c, incoming))
+    backfill(store, policy)
+    living = entries(store, policy)
+    for trace in incoming:
+        verdict = classify(trace, trace.scores, policy)
+        entry = living.get(trace.id)
+        assert tier_of(entry) is verdict.tier, (trace, verdict)
+        if entry is not None:
+            assert set(entry.tags) == set(automatic_tags(trace, trace.scores, policy))
+            assert entry.provenance.inclusion_probability == verdict.included
+            (told,) = history(store, entry)
+            assert told.why == policy.say(verdict.reason)
+            assert sorted((s["name"], s["source"]) for s in told.evidence["scores"]) == sorted(
+                (s.name, s.source.value) for s in verdict.deciding
+            )
+    assert backfill(store, policy).total == 0
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: policy.name)
+def test_they_still_agree_after_every_score_has_changed(store: Store, policy: Policy) -> None:
+    incoming = random_traces(120, seed=1)
+    store.db.write(lambda c: put_traces(c, incoming))
+    backfill(store, policy)
+    store.db.write(lambda c: [put_scores(c, trace.id, trace.scores) for trace in random_traces(120, seed=2)])
+    backfill(store, policy)
+    living = entries(store, policy)
+    with store.db.read() as connection:
+        for trace in incoming:
+            verdict = classify(trace, scores_of(connection, trace.id), policy)
+            assert tier_of(living.get(trace.id)) is verdict.tier, (trace, verdict)
+    assert backfill(store, policy).total == 0
+
+
+def scored(store: Store, *scores: Score) -> Changes:
+    def work(connection: Connection) -> Changes:
+        put_scores(connection, "t1", scores)
+        return curate_traces(connection, Policy(), take_queued(connection))
+
+    return store.db.write(work)
+
+
+def test_one_living_entry_follows_its_scores(store: Store) -> None:
+    store.db.write(lambda c: put_traces(c, [a_trace("t1")]))
+    steps = [
+        (a_score("check", 0.9, key="check"), {"added": 1}),
+        (a_score("thumbs", 1.0, "user", key="thumbs"), {"confirmed": 1}),
+        (a_score("thumbs", 0.0, "user", key="thumbs"), {"failed": 1}),
+        (a_score("thumbs", 0.5, "user", key="thumbs"), {"withdrawn": 1}),
+        (a_score("thumbs", 0.9, "user", key="thumbs"), {"restored": 1}),
+    ]
+    for score, change in steps:
+        assert scored(store, score).by_kind == change
+    (entry,) = entries(store, Policy(), status=None).values()
+    assert entry.metadata == {"confirmed": True} and entry.version == 5
+    told = history(store, entry)
+    assert [revision.action for revision in told] == ["added", "confirmed", "failed", "withdrawn", "restored"]
+    assert [revision.evidence["is"] for revision in told] == ["candidate", "confirmed", "failure", "none", "confirmed"]
+    assert told[2].why == "a user or human score is below 0.3"
+    assert told[2].evidence["scores"] == [{"name": "thumbs", "source": "user", "value": 0.0}]
+    assert all(revision.who == f"policy {Policy().label}" for revision in told)
+
+
+def test_a_queue_that_is_taken_is_empty(store: Store) -> None:
+    store.db.write(lambda c: put_traces(c, [a_trace(f"t{n}", scores=(a_score(),)) for n in range(5)]))
+    assert sorted(store.db.write(lambda c: take_queued(c, 3))) == ["t0", "t1", "t2"]
+    assert len(store.db.write(take_queued)) == 2
+    assert store.db.write(take_queued) == []
+
+
+def test_a_preview_tells_and_does_nothing(store: Store) -> None:
+    store.db.write(lambda c: put_traces(c, [a_trace("t1", scores=(a_score(),)), a_trace("t2")]))
+    with store.db.read() as connection:
+        assert preview(connection, Policy(), "", "t2").by_kind == {"added": 1}
+    assert entries(store, Policy()) == {}
+
+
+def test_policies_stand_beside_each_other(store: Store) -> None:
+    store.db.write(lambda c: put_traces(c, [a_trace("t1", scores=(a_score(value=0.9),))]))
+    other = Policy(name="other", dataset="elsewhere", thresholds=Thresholds(golden_from=0.85))
+    assert backfill(store, Policy()).by_kind == backfill(store, other).by_kind == {"added": 1}
+    assert entries(store, other)["t1"].dataset == "elsewhere"
+
+
+def test_the_late_text_of_a_trace_reaches_an_untouched_entry(store: Store) -> None:
+    store.db.write(lambda c: put_traces(c, [a_trace("t1", output=None, scores=(a_score(value=0.0),))]))
+    backfill(store, Policy())
+    store.db.write(lambda c: c.execute(text("UPDATE traces SET output_text = 'Quito.' WHERE id = 't1'")))
+    assert backfill(store, Policy()).by_kind == {"refreshed": 1}
+    assert entries(store, Policy())["t1"].output == "Quito."
