@@ -8,7 +8,7 @@ DIST := src/evergold/web_dist/index.html
 WEB_SOURCES := $(shell find web/src web/public web/index.html web/vite.config.ts web/tsconfig.json -type f 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test types format web-check types-check browser perf clean
+.PHONY: help setup demo quick check test types format web-check types-check browser perf clean
 
 help:  ## show the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -31,19 +31,16 @@ $(DIST): $(MODULES) $(WEB_SOURCES)
 demo: setup  ## the whole loop on sample data, a report, then the dashboard (ARGS=--no-serve ends after the report)
 	@$(BIN)/evergold demo $(ARGS)
 
-check: $(VENV)  ## fast subset for a commit: format, lint, types, import contract, fast tests
+quick: $(VENV)  ## format, lint, import contract and types alone
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports
 	$(BIN)/mypy
+
+check: quick  ## fast subset for a commit: quick, and the fast tests
 	$(BIN)/pytest -m "not slow" -n 2
 
-test: setup browser  ## everything CI checks
-	$(BIN)/ruff format --check .
-	$(BIN)/ruff check .
-	$(BIN)/lint-imports
-	$(BIN)/mypy
-	$(MAKE) --no-print-directory web-check types-check
+test: setup browser quick web-check types-check  ## everything CI checks
 	$(BIN)/pytest -n 2
 
 web-check: $(MODULES)
