@@ -8,7 +8,7 @@ DIST := src/evergold/web_dist/index.html
 WEB_SOURCES := $(shell find web/src web/public web/index.html web/vite.config.ts web/tsconfig.json -type f 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo quick check test types format web-check types-check browser perf clean
+.PHONY: help setup demo quick check test types docs format web-check types-check browser perf clean
 
 help:  ## show the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -57,6 +57,9 @@ types-check: types
 
 browser:
 	@scripts/ensure_chromium.sh
+
+docs: $(VENV)  ## write docs/reference.md from the code
+	$(BIN)/python -m scripts.reference
 
 format:  ## format and mend what can be mended
 	$(BIN)/ruff format .

@@ -1,0 +1,105 @@
+"""Write docs/reference.md from the code: every command, setting, seam and route. A test fails when it is stale."""
+
+import re
+from importlib import import_module
+from keyword import iskeyword
+from pathlib import Path
+
+import click
+
+from evergold import seams
+from evergold.api.app import interface
+from evergold.cli import VERBS
+from evergold.settings import Settings, describe
+
+TARGET = Path(__file__).parent.parent / "docs" / "reference.md"
+
+
+def render() -> str:
+    return "\n".join(["# Reference", "", *_commands(), *_settings(), *_seams(), *_routes()]) + "\n"
+
+
+def _commands() -> list[str]:
+    lines = [
+        "## Commands",
+        "",
+        "`--json` prints one JSON document. Exit codes: 0 done, 1 something did not pass, 2 could",
+        "not run, 3 cannot tell.",
+        "",
+    ]
+    for verb in sorted(VERBS):
+        module = verb.replace("-", "_") + ("_" if iskeyword(verb) else "")
+        lines += _command(f"evergold {verb}", import_module(f"evergold.cli.{module}").command)
+    return lines
+
+
+def _command(name: str, command: click.Command) -> list[str]:
+    arguments = [
+        param.make_metavar(click.Context(command)) for param in command.params if isinstance(param, click.Argument)
+    ]
+    lines = [f"### `{' '.join([name, *arguments])}`", "", _prose(command.help), ""]
+    options = [param for param in command.params if isinstance(param, click.Option)]
+    for option in options:
+        flags = ", ".join(f"`{flag}`" for flag in [*option.opts, *option.secondary_opts])
+        lines.append(f"- {flags}: {option.help or _choices(option)}")
+    lines += [""] if options else []
+    if isinstance(command, click.Group):
+        for sub in sorted(command.commands):
+            lines += _command(f"{name} {sub}", command.commands[sub])
+    return lines
+
+
+def _choices(option: click.Option) -> str:
+    return (
+        ", ".join(map(str, option.type.choices)) + "."
+        if isinstance(option.type, click.Choice)
+        else option.type.name + "."
+    )
+
+
+def _prose(text: str | None) -> str:
+    return "\n".join(" ".join(part.split()) + "\n" for part in (text or "").replace("\b", "").split("\n\n")).strip()
+
+
+def _settings() -> list[str]:
+    lines = [
+        "## Settings",
+        "",
+        "Read from `evergold.toml`, then the environment, then flags. `evergold settings` prints them.",
+        "",
+    ]
+    lines += ["| name | environment | default | what it does |", "|---|---|---|---|"]
+    lines += [
+        f"| `{row['name']}` | `{row['env']}` | {_code(row['value'])} | {row['doc']} |" for row in describe(Settings())
+    ]
+    return [*lines, ""]
+
+
+def _code(value: object) -> str:
+    return f"`{value}`" if value not in ("", None, (), []) else "–"
+
+
+def _seams() -> list[str]:
+    table = [line for line in (seams.__doc__ or "").splitlines() if line.startswith("|")]
+    return [
+        "## Seams",
+        "",
+        "A plug-in is a class (or function) named by an entry point; `evergold plugins` lists them.",
+        "",
+        *table,
+        "",
+    ]
+
+
+def _routes() -> list[str]:
+    lines = ["## Routes", "", "`/openapi.json` describes each in full; `/api/docs` lets one try them.", ""]
+    lines += ["| route | what it does |", "|---|---|"]
+    for path, methods in sorted(interface()["paths"].items()):
+        for method, spec in methods.items():
+            told = re.split(r"\n\n", spec.get("description") or spec.get("summary", ""))[0]
+            lines.append(f"| `{method.upper()} {path}` | {' '.join(told.split())} |")
+    return lines
+
+
+if __name__ == "__main__":
+    TARGET.write_text(render(), encoding="utf-8")
