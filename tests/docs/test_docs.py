@@ -12,11 +12,11 @@ from scripts.reference import TARGET, render
 
 ROOT = Path(__file__).parent.parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+pytestmark = pytest.mark.slow
 BLOCK = re.compile(r"^```(console|python)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?://|#|mailto:)([^)#\s]+)")
 
 
-@pytest.mark.slow
 def test_the_reference_names_every_command_setting_seam_and_route() -> None:
     assert TARGET.read_text(encoding="utf-8") == render(), "docs/reference.md is stale: run `make docs`"
 
@@ -27,7 +27,6 @@ def test_links_lead_somewhere(page: Path) -> None:
     assert missing == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if BLOCK.search(page.read_text(encoding="utf-8"))], ids=lambda page: page.stem
 )
