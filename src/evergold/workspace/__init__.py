@@ -16,6 +16,7 @@ from evergold.store import Store
 if TYPE_CHECKING:
     from evergold.workspace.cases import Cases
     from evergold.workspace.intake import Intake
+    from evergold.workspace.overview import Overviews
     from evergold.workspace.review import Review
 
 
@@ -60,3 +61,9 @@ class Workspace:
         from evergold.workspace.review import Review
 
         return Review(self.store, self.settings)
+
+    @cached_property
+    def overviews(self) -> "Overviews":
+        from evergold.workspace.overview import Overviews
+
+        return Overviews(self.store)

@@ -29,8 +29,8 @@ export function TokenDialog() {
       <form onSubmit={submit}>
         <Stack gap="md">
           <Text size="sm" c="dimmed">
-            It was set when the server was started (<code>EVERGOLD_TOKEN</code>). It is kept in this browser and sent
-            only to this server.
+            It was set when the server was started (<code>EVERGOLD_SERVER_TOKEN</code>). It is kept in this browser and
+            sent only to this server.
           </Text>
           <PasswordInput
             label="Access token"

@@ -148,6 +148,290 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/review/me": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Me
+         * @description Who I am here, who else reviews, and what evidence this workspace can show.
+         */
+        get: operations["me_api_v1_review_me_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/review/queue": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Queue
+         * @description A page of the queue, with counts over everything the filters match.
+         */
+        get: operations["queue_api_v1_review_queue_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/review/case": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Case File
+         * @description One case with what it lacks, the opinions on it, who has it in hand, and its history.
+         */
+        get: operations["case_file_api_v1_review_case_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Edit Case
+         * @description Change fields, on the version seen; 409 when somebody else was first.
+         */
+        patch: operations["edit_case_api_v1_review_case_patch"];
+        trace?: never;
+    };
+    "/api/v1/review/difference": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Difference
+         * @description Each field that changed from version `first` to version `last`.
+         */
+        get: operations["difference_api_v1_review_difference_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/decisions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Decide
+         * @description A verdict on the version seen, with the edits that belong to it; 409 when somebody else was first.
+         */
+        post: operations["decide_api_v1_decisions_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/decisions/bulk": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Decide Many
+         * @description One verdict on many cases; undo it with `withdraw` on the versions returned.
+         */
+        post: operations["decide_many_api_v1_decisions_bulk_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/review/claims": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Renew
+         * @description Prolong my claim.
+         */
+        put: operations["renew_api_v1_review_claims_put"];
+        /**
+         * Claim
+         * @description The next case for me, held for the lease; null when nothing is left.
+         */
+        post: operations["claim_api_v1_review_claims_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/review/assignments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Assignments
+         * @description Which cases are in whose hands.
+         */
+        get: operations["assignments_api_v1_review_assignments_get"];
+        put?: never;
+        /**
+         * Assign
+         * @description Assign cases to a reviewer.
+         */
+        post: operations["assign_api_v1_review_assignments_post"];
+        /**
+         * Release
+         * @description Take a case out of a reviewer's hands.
+         */
+        delete: operations["release_api_v1_review_assignments_delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/review/agreement": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Agreement
+         * @description Cohen's and Fleiss' kappa with intervals; what is undefined says why.
+         */
+        get: operations["agreement_api_v1_review_agreement_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/review/progress": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Progress
+         * @description Progress per dataset and per reviewer.
+         */
+        get: operations["progress_api_v1_review_progress_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/review/views": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Views
+         * @description Saved views.
+         */
+        get: operations["views_api_v1_review_views_get"];
+        /**
+         * Save View
+         * @description Save a view under its name.
+         */
+        put: operations["save_view_api_v1_review_views_put"];
+        post?: never;
+        /**
+         * Delete View
+         * @description Delete a saved view.
+         */
+        delete: operations["delete_view_api_v1_review_views_delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/stats/overview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Overview
+         * @description Intake over time, tier mix, failing checks and coverage of what began within the period.
+         */
+        get: operations["overview_api_v1_stats_overview_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/stats/facets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Facets
+         * @description Datasets and tags that cases can be filtered by, with their numbers.
+         */
+        get: operations["facets_api_v1_stats_facets_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -171,6 +455,69 @@ export interface components {
             pending: number;
             /** Problems */
             problems: string[];
+        };
+        /**
+         * Assign
+         * @description Cases for a reviewer.
+         */
+        Assign: {
+            /** Cases */
+            cases: components["schemas"]["CaseKey"][];
+            /** Reviewer */
+            reviewer: string;
+        };
+        /**
+         * Assignment
+         * @description A case in somebody's hands; a claim lapses with its lease, an assignment stays until it is done or taken back.
+         */
+        Assignment: {
+            /** Dataset */
+            dataset: string;
+            /** Id */
+            id: string;
+            /** Reviewer */
+            reviewer: string;
+            state: components["schemas"]["AssignmentState"];
+            /** Lease Until */
+            lease_until?: string | null;
+        };
+        /**
+         * AssignmentState
+         * @enum {string}
+         */
+        AssignmentState: "assigned" | "claimed" | "skipped" | "done";
+        /**
+         * Bucket
+         * @enum {string}
+         */
+        Bucket: "hour" | "day";
+        /**
+         * Bulk
+         * @description One verdict on many cases.
+         */
+        Bulk: {
+            /** Cases */
+            cases: components["schemas"]["VersionedKey"][];
+            verdict: components["schemas"]["Verdict"];
+            /**
+             * Comment
+             * @default
+             */
+            comment: string;
+        };
+        /**
+         * BulkResult
+         * @description What became of one case: its version now, or why nothing was done.
+         */
+        BulkResult: {
+            /** Dataset */
+            dataset: string;
+            /** Id */
+            id: string;
+            /** Version */
+            version: number;
+            /** Error */
+            error: string | null;
         };
         /**
          * Case
@@ -288,6 +635,34 @@ export interface components {
             updated_at?: string | null;
         };
         /**
+         * CaseFile
+         * @description Everything a reviewer needs of one case in one answer.
+         */
+        CaseFile: {
+            case: components["schemas"]["Case"];
+            /** Rev */
+            rev: string;
+            /** Missing */
+            missing: string[];
+            standing: components["schemas"]["Standing"];
+            /** Opinions */
+            opinions: components["schemas"]["Opinion"][];
+            /** Assignments */
+            assignments: components["schemas"]["Assignment"][];
+            /** History */
+            history: components["schemas"]["HistoryEntry"][];
+        };
+        /**
+         * CaseKey
+         * @description The name of a case.
+         */
+        CaseKey: {
+            /** Dataset */
+            dataset: string;
+            /** Id */
+            id: string;
+        };
+        /**
          * CaseKind
          * @enum {string}
          */
@@ -311,6 +686,20 @@ export interface components {
          */
         CaseStatus: "active" | "withdrawn" | "dismissed" | "erased";
         /**
+         * Check
+         * @description A score by name and source: how often it was given, and how often it was below the failure threshold.
+         */
+        Check: {
+            /** Name */
+            name: string;
+            /** Source */
+            source: string;
+            /** Failing */
+            failing: number;
+            /** Scored */
+            scored: number;
+        };
+        /**
          * Context
          * @description One retrieved passage with where it came from; a passage that was lost keeps its place as None.
          */
@@ -325,15 +714,84 @@ export interface components {
             } | null;
         };
         /**
+         * Coverage
+         * @description A dataset: all its active cases, and how many traces of the period have a case in it.
+         */
+        Coverage: {
+            /** Dataset */
+            dataset: string;
+            /** Cases */
+            cases: number;
+            /** Traces */
+            traces: number;
+        };
+        /**
+         * Decision
+         * @description A verdict on the version the reviewer saw, with the edits made on the way and the reason given.
+         */
+        Decision: {
+            /** Version */
+            version: number;
+            verdict: components["schemas"]["Verdict"];
+            /**
+             * Comment
+             * @default
+             */
+            comment: string;
+            /** Changes */
+            changes?: {
+                [key: string]: unknown;
+            };
+            /**
+             * Adjudicate
+             * @default false
+             */
+            adjudicate: boolean;
+        };
+        /**
          * Difficulty
          * @enum {string}
          */
         Difficulty: "easy" | "medium" | "hard";
         /**
+         * Edit
+         * @description Changed fields of a case, on the version the reviewer saw.
+         */
+        Edit: {
+            /** Version */
+            version: number;
+            /** Changes */
+            changes: {
+                [key: string]: unknown;
+            };
+            /**
+             * Why
+             * @default
+             */
+            why: string;
+        };
+        /**
          * EntryType
          * @enum {string}
          */
         EntryType: "golden" | "failure" | "correction";
+        /** Facet */
+        Facet: {
+            /** Name */
+            name: string;
+            /** Cases */
+            cases: number;
+        };
+        /**
+         * Facets
+         * @description What cases can be filtered by: every dataset, and the tags used most.
+         */
+        Facets: {
+            /** Datasets */
+            datasets: components["schemas"]["Facet"][];
+            /** Tags */
+            tags: components["schemas"]["Facet"][];
+        };
         /** HTTPValidationError */
         HTTPValidationError: {
             /** Detail */
@@ -345,6 +803,65 @@ export interface components {
             status: string;
             /** Version */
             version: string;
+        };
+        /**
+         * HistoryEntry
+         * @description One thing that happened to a case: a revision of it, or an opinion on it.
+         */
+        HistoryEntry: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Who */
+            who: string;
+            /** What */
+            what: string;
+            /**
+             * Why
+             * @default
+             */
+            why: string;
+            /** Version */
+            version: number;
+            /** Changes */
+            changes?: {
+                [key: string]: unknown;
+            };
+        };
+        /**
+         * Intake
+         * @description One bucket of time: the traces that began in it, and the cases that came of them.
+         */
+        Intake: {
+            /**
+             * Confirmed
+             * @default 0
+             */
+            confirmed: number;
+            /**
+             * Candidate
+             * @default 0
+             */
+            candidate: number;
+            /**
+             * Failure
+             * @default 0
+             */
+            failure: number;
+            /**
+             * Correction
+             * @default 0
+             */
+            correction: number;
+            /** Start */
+            start: string;
+            /**
+             * Traces
+             * @default 0
+             */
+            traces: number;
         };
         /**
          * LineRange
@@ -373,6 +890,82 @@ export interface components {
                 [key: string]: unknown;
             };
         };
+        /**
+         * Me
+         * @description Who the server takes the caller for, and the rules of this workspace.
+         */
+        Me: {
+            /** Name */
+            name: string;
+            /** Reviewers */
+            reviewers: string[];
+            /** Reviewers Per Case */
+            reviewers_per_case: number;
+            /** Lease Minutes */
+            lease_minutes: number;
+            /** Repository */
+            repository: boolean;
+            /** Flows */
+            flows: boolean;
+        };
+        /**
+         * Opinion
+         * @description One recorded verdict. `rev` names the content it was given on: on other content it counts no more.
+         */
+        Opinion: {
+            /** Dataset */
+            dataset: string;
+            /** Id */
+            id: string;
+            /** Version */
+            version: number;
+            /** Rev */
+            rev: string;
+            /** Reviewer */
+            reviewer: string;
+            verdict: components["schemas"]["Verdict"];
+            /**
+             * Comment
+             * @default
+             */
+            comment: string;
+            /**
+             * Adjudicate
+             * @default false
+             */
+            adjudicate: boolean;
+            /** Created At */
+            created_at?: string | null;
+        };
+        /**
+         * Overview
+         * @description Everything the first page shows. `traces` is the whole store, `in_period` what began since `since`.
+         */
+        Overview: {
+            /** Since */
+            since: string;
+            bucket: components["schemas"]["Bucket"];
+            /** Traces */
+            traces: number;
+            /** In Period */
+            in_period: number;
+            /** Oldest */
+            oldest: string | null;
+            /** Newest */
+            newest: string | null;
+            /** Intake */
+            intake: components["schemas"]["Intake"][];
+            tiers: components["schemas"]["Tiers"];
+            /** Checks */
+            checks: components["schemas"]["Check"][];
+            /** Coverage */
+            coverage: components["schemas"]["Coverage"][];
+        };
+        /**
+         * Period
+         * @enum {string}
+         */
+        Period: "24h" | "7d" | "30d" | "90d" | "365d";
         /**
          * Provenance
          * @description Where a case comes from: enough to find its trace, flow or document again, and to redo its curation.
@@ -407,6 +1000,76 @@ export interface components {
             flow_id?: string | null;
             /** Case Index */
             case_index?: number | null;
+        };
+        /**
+         * QueueItem
+         * @description One line of the queue: enough to choose by, without the body.
+         */
+        QueueItem: {
+            /** Dataset */
+            dataset: string;
+            /** Id */
+            id: string;
+            kind: components["schemas"]["CaseKind"];
+            entry_type: components["schemas"]["EntryType"];
+            /** Title */
+            title: string;
+            review: components["schemas"]["ReviewState"];
+            status: components["schemas"]["CaseStatus"];
+            standing: components["schemas"]["Standing"];
+            /** Version */
+            version: number;
+            /** Confirmed */
+            confirmed: boolean;
+            /**
+             * Held By
+             * @default []
+             */
+            held_by: string[];
+            /**
+             * Opinions
+             * @default 0
+             */
+            opinions: number;
+            /** Updated At */
+            updated_at?: string | null;
+        };
+        /**
+         * QueuePage
+         * @description A page of the queue; `counts` are over everything the query matches, not over the page.
+         */
+        QueuePage: {
+            /** Items */
+            items: components["schemas"]["QueueItem"][];
+            /** Total */
+            total: number;
+            /** Counts */
+            counts: {
+                [key: string]: number;
+            };
+        };
+        /**
+         * QueueQuery
+         * @description Which cases, in the words of a reviewer; every given field narrows.
+         */
+        QueueQuery: {
+            /** Dataset */
+            dataset?: string | null;
+            kind?: components["schemas"]["CaseKind"] | null;
+            entry_type?: components["schemas"]["EntryType"] | null;
+            review?: components["schemas"]["ReviewState"] | null;
+            /** @default active */
+            status: components["schemas"]["CaseStatus"] | null;
+            standing?: components["schemas"]["Standing"] | null;
+            /** Reviewer */
+            reviewer?: string | null;
+            /** Tag */
+            tag?: string | null;
+            /**
+             * Text
+             * @default
+             */
+            text: string;
         };
         /**
          * RankedPath
@@ -455,6 +1118,25 @@ export interface components {
             evidence: {
                 [key: string]: unknown;
             };
+        };
+        /** SavedView */
+        SavedView: {
+            /** Name */
+            name: string;
+            /**
+             * Owner
+             * @default
+             */
+            owner: string;
+            /**
+             * @default {
+             *       "status": "active",
+             *       "text": ""
+             *     }
+             */
+            query: components["schemas"]["QueueQuery"];
+            /** Created At */
+            created_at?: string | null;
         };
         /**
          * Score
@@ -545,6 +1227,38 @@ export interface components {
             metadata?: {
                 [key: string]: unknown;
             };
+        };
+        /**
+         * Standing
+         * @description Where the opinions on a case's present content leave it.
+         * @enum {string}
+         */
+        Standing: "open" | "agreed" | "disputed" | "second_opinion";
+        /**
+         * Tiers
+         * @description How many active cases there are of each worth.
+         */
+        Tiers: {
+            /**
+             * Confirmed
+             * @default 0
+             */
+            confirmed: number;
+            /**
+             * Candidate
+             * @default 0
+             */
+            candidate: number;
+            /**
+             * Failure
+             * @default 0
+             */
+            failure: number;
+            /**
+             * Correction
+             * @default 0
+             */
+            correction: number;
         };
         /** ToolCall */
         ToolCall: {
@@ -637,6 +1351,24 @@ export interface components {
             input?: unknown;
             /** Context */
             ctx?: Record<string, never>;
+        };
+        /**
+         * Verdict
+         * @description What a reviewer says of a case. Approve and dismiss are opinions; the others steer the queue.
+         * @enum {string}
+         */
+        Verdict: "approve" | "dismiss" | "second_opinion" | "skip" | "reopen" | "withdraw";
+        /**
+         * VersionedKey
+         * @description A case as somebody saw it: a change asked for on an older version is a conflict.
+         */
+        VersionedKey: {
+            /** Dataset */
+            dataset: string;
+            /** Id */
+            id: string;
+            /** Version */
+            version: number;
         };
     };
     responses: never;
@@ -908,6 +1640,590 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    me_api_v1_review_me_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Me"];
+                };
+            };
+        };
+    };
+    queue_api_v1_review_queue_get: {
+        parameters: {
+            query?: {
+                dataset?: string | null;
+                kind?: components["schemas"]["CaseKind"] | null;
+                entry_type?: components["schemas"]["EntryType"] | null;
+                review?: components["schemas"]["ReviewState"] | null;
+                status?: components["schemas"]["CaseStatus"] | null;
+                standing?: components["schemas"]["Standing"] | null;
+                reviewer?: string | null;
+                tag?: string | null;
+                text?: string;
+                limit?: number;
+                offset?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueuePage"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    case_file_api_v1_review_case_get: {
+        parameters: {
+            query: {
+                dataset: string;
+                id: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CaseFile"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    edit_case_api_v1_review_case_patch: {
+        parameters: {
+            query: {
+                dataset: string;
+                id: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Edit"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Case"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    difference_api_v1_review_difference_get: {
+        parameters: {
+            query: {
+                first: number;
+                last: number;
+                dataset: string;
+                id: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    decide_api_v1_decisions_post: {
+        parameters: {
+            query: {
+                dataset: string;
+                id: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Decision"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Case"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    decide_many_api_v1_decisions_bulk_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Bulk"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BulkResult"][];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    renew_api_v1_review_claims_put: {
+        parameters: {
+            query: {
+                dataset: string;
+                id: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    claim_api_v1_review_claims_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["QueueQuery"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CaseFile"] | null;
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    assignments_api_v1_review_assignments_get: {
+        parameters: {
+            query?: {
+                reviewer?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Assignment"][];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    assign_api_v1_review_assignments_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Assign"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: number;
+                    };
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    release_api_v1_review_assignments_delete: {
+        parameters: {
+            query: {
+                reviewer: string;
+                dataset: string;
+                id: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    agreement_api_v1_review_agreement_get: {
+        parameters: {
+            query?: {
+                dataset?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    progress_api_v1_review_progress_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: {
+                            [key: string]: unknown;
+                        }[];
+                    };
+                };
+            };
+        };
+    };
+    views_api_v1_review_views_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SavedView"][];
+                };
+            };
+        };
+    };
+    save_view_api_v1_review_views_put: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SavedView"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SavedView"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    delete_view_api_v1_review_views_delete: {
+        parameters: {
+            query: {
+                name: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    overview_api_v1_stats_overview_get: {
+        parameters: {
+            query?: {
+                period?: components["schemas"]["Period"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Overview"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    facets_api_v1_stats_facets_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Facets"];
                 };
             };
         };

@@ -28,7 +28,7 @@ export function SearchBox({ label, value, onChange }: SearchBoxProps) {
         report(event.currentTarget.value.trim());
       }}
       onKeyDown={(event) => event.key === "Escape" && field.current?.blur()}
-      style={{ flex: "1 1 200px", maxWidth: 360 }}
+      style={{ flex: "1 0 200px", maxWidth: 360 }}
     />
   );
 }

@@ -41,3 +41,29 @@ export function Word({ label, value, onChange }: WordProps) {
     />
   );
 }
+
+type PickProps = {
+  label: string;
+  known: readonly string[];
+  value: string | undefined;
+  onChange: (value: string | null) => void;
+};
+
+/** One of many known values, found by typing. A value that is not (or no longer) known stays visible. */
+export function Pick({ label, known, value, onChange }: PickProps) {
+  return (
+    <Select
+      aria-label={label}
+      placeholder={label}
+      w={132}
+      clearable
+      searchable
+      limit={100}
+      nothingFoundMessage="none"
+      data={value && !known.includes(value) ? [value, ...known] : [...known]}
+      value={value ?? null}
+      onChange={onChange}
+      comboboxProps={{ width: 220, position: "bottom-start" }}
+    />
+  );
+}

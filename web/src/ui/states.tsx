@@ -1,5 +1,5 @@
 /** What a page shows when there is nothing to show yet: loading, empty, failed. Every list and panel uses these three. */
-import { Button, Code, CopyButton, Skeleton, Stack, Text, Title, VisuallyHidden } from "@mantine/core";
+import { Button, CopyButton, Skeleton, Stack, Text, Title, VisuallyHidden } from "@mantine/core";
 import type { ReactNode } from "react";
 import { ApiError } from "@/api/client";
 import { CheckIcon, CopyIcon } from "./icons";
@@ -47,7 +47,7 @@ export function Failed({ error, retry }: { error: unknown; retry?: () => void })
 export function Command({ children }: { children: string }) {
   return (
     <div className={classes.command}>
-      <Code className={classes.code}>{children}</Code>
+      <pre className={classes.code}>{children}</pre>
       <CopyButton value={children}>
         {({ copied, copy }) => (
           <button

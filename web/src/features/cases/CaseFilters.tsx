@@ -1,7 +1,8 @@
 /** The filters of the list. Each change is a new address. */
 import { Button } from "@mantine/core";
-import { Choice, Word } from "@/ui/filters";
+import { Choice, Pick } from "@/ui/filters";
 import { SearchBox } from "@/ui/SearchBox";
+import { useFacets } from "./data";
 import { type CaseView, KINDS, REVIEWS, STATUSES, TIERS } from "./view";
 
 const WORTH = {
@@ -27,6 +28,7 @@ export function CaseFilters({ view, onChange }: CaseFiltersProps) {
     const { [key]: _, ...rest } = view;
     onChange(value ? { ...rest, [key]: value } : rest);
   }
+  const facets = useFacets();
   const active = Object.keys(view).length;
   return (
     <>
@@ -47,8 +49,13 @@ export function CaseFilters({ view, onChange }: CaseFiltersProps) {
         value={view.status}
         onChange={(value) => set("status", value)}
       />
-      <Word label="Dataset" value={view.dataset} onChange={(value) => set("dataset", value)} />
-      <Word label="Tag" value={view.tag} onChange={(value) => set("tag", value)} />
+      <Pick
+        label="Dataset"
+        known={names(facets.data?.datasets)}
+        value={view.dataset}
+        onChange={(value) => set("dataset", value)}
+      />
+      <Pick label="Tag" known={names(facets.data?.tags)} value={view.tag} onChange={(value) => set("tag", value)} />
       {active > 0 && (
         <Button variant="subtle" size="sm" onClick={() => onChange({})}>
           Clear
@@ -56,4 +63,8 @@ export function CaseFilters({ view, onChange }: CaseFiltersProps) {
       )}
     </>
   );
+}
+
+function names(facets: readonly { name: string }[] | undefined): string[] {
+  return facets?.map((facet) => facet.name) ?? [];
 }

@@ -34,3 +34,11 @@ export function useHistory(dataset: string, caseId: string) {
       unwrap(api.GET("/api/v1/cases/{dataset}/{case_id}/history", { params: { path: { dataset, case_id: caseId } } })),
   });
 }
+
+export function useFacets() {
+  return useQuery({
+    queryKey: ["facets"],
+    queryFn: () => unwrap(api.GET("/api/v1/stats/facets")),
+    staleTime: 60_000,
+  });
+}

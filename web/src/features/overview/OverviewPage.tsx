@@ -1,10 +1,83 @@
-import { Page } from "@/ui/Page";
-import { Empty } from "@/ui/states";
+/** The first page: is data coming in, what does it become, what fails, and how much of the traffic is covered. */
+import { SegmentedControl } from "@mantine/core";
+import { getRouteApi } from "@tanstack/react-router";
+import { moment, plural } from "@/ui/format";
+import { Page, Panel } from "@/ui/Page";
+import { Empty, Failed, Loading } from "@/ui/states";
+import { ChecksPanel } from "./ChecksPanel";
+import { CoveragePanel } from "./CoveragePanel";
+import { type Overview, useOverview } from "./data";
+import { IntakePanel } from "./IntakePanel";
+import { Live } from "./Live";
+import classes from "./overview.module.css";
+import { TierStrip } from "./TierStrip";
+import { PERIODS, type Period, USUAL } from "./view";
+import { Welcome } from "./Welcome";
+
+const route = getRouteApi("/");
+const WORDS: Record<Period, string> = { "24h": "24 h", "7d": "7 d", "30d": "30 d", "90d": "90 d", "365d": "1 y" };
 
 export function OverviewPage() {
+  const { period = USUAL } = route.useSearch();
+  const navigate = route.useNavigate();
+  const seen = useOverview(period);
+  const empty = seen.data?.traces === 0 && seen.data.coverage.length === 0;
+
   return (
-    <Page title="Overview" lead="What came in and what it became.">
-      <Empty title="Nothing here yet" />
+    <Page
+      title="Overview"
+      lead={<Live updatedAt={seen.dataUpdatedAt} failed={seen.isError} />}
+      actions={
+        !empty && (
+          <SegmentedControl
+            aria-label="Period"
+            data={PERIODS.map((value) => ({ value, label: WORDS[value] }))}
+            value={period}
+            onChange={(value) => void navigate({ search: { period: value as Period }, replace: true })}
+          />
+        )
+      }
+    >
+      {seen.isPending ? (
+        <Loading what="overview" />
+      ) : !seen.data ? (
+        <Failed error={seen.error} retry={() => void seen.refetch()} />
+      ) : empty ? (
+        <Welcome />
+      ) : (
+        <Numbers seen={seen.data} />
+      )}
     </Page>
+  );
+}
+
+function Numbers({ seen }: { seen: Overview }) {
+  return (
+    <div className={classes.grid}>
+      <div className={classes.wide}>
+        <TierStrip seen={seen} />
+      </div>
+      <div className={classes.wide}>
+        <Panel title="Intake and what it became" aside={`${plural(seen.traces, "trace")} in all`}>
+          {seen.in_period > 0 ? <IntakePanel seen={seen} /> : <Quiet newest={seen.newest} />}
+        </Panel>
+      </div>
+      <Panel title="Checks that fail most">
+        <ChecksPanel checks={seen.checks} />
+      </Panel>
+      <Panel title="Traffic covered by dataset">
+        <CoveragePanel coverage={seen.coverage} inPeriod={seen.in_period} />
+      </Panel>
+    </div>
+  );
+}
+
+function Quiet({ newest }: { newest: string | null }) {
+  return (
+    <Empty title="Nothing came in during this period">
+      {newest
+        ? `The newest trace is from ${moment(newest)}. Choose a longer period to see it.`
+        : "There are no traces yet."}
+    </Empty>
   );
 }

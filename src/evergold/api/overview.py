@@ -1,0 +1,21 @@
+"""/stats/overview and /stats/facets: what the first page and the filters of the browser app show."""
+
+from fastapi import APIRouter
+
+from evergold.api.opened import Opened
+from evergold.store.overview import Facets, Overview
+from evergold.workspace.overview import Period
+
+router = APIRouter(prefix="/api/v1/stats", tags=["stats"])
+
+
+@router.get("/overview")
+def overview(workspace: Opened, period: Period = Period.MONTH) -> Overview:
+    """Intake over time, tier mix, failing checks and coverage of what began within the period."""
+    return workspace.overviews.over(period)
+
+
+@router.get("/facets")
+def facets(workspace: Opened) -> Facets:
+    """Datasets and tags that cases can be filtered by, with their numbers."""
+    return workspace.overviews.facets()
