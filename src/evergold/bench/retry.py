@@ -1,0 +1,37 @@
+"""What is tried again, how often and after how long: decided by the class of the error, never by its words.
+
+| class                                   | why                                       | tried again           |
+|-----------------------------------------|-------------------------------------------|-----------------------|
+| rate_limit                              | the server asks to be called later        | yes, all calls slow down |
+| server, connection                      | a bad moment                              | yes                   |
+| timeout, malformed                      | perhaps a bad moment                      | once                  |
+| auth, quota, unknown_model              | no call of this run can succeed           | no: the run stops     |
+| everything else                         | this case fails, the others go on         | no                    |
+"""
+
+import random
+from dataclasses import dataclass, field
+
+FATAL = frozenset({"auth", "quota", "unknown_model"})
+_ONCE = frozenset({"timeout", "malformed"})
+_OFTEN = frozenset({"rate_limit", "server", "connection"})
+
+
+@dataclass
+class RetryPolicy:
+    """Exponential backoff with full jitter; a server's own `Retry-After` wins over it."""
+
+    tries: int = 5
+    first_wait: float = 0.5
+    longest_wait: float = 60.0
+    random: random.Random = field(default_factory=random.Random)
+
+    def wait(self, error_class: str | None, sent: int, retry_after: float | None) -> float | None:
+        """Seconds to wait before sending again, or None when this was the last try."""
+        allowed = self.tries if error_class in _OFTEN else min(2, self.tries) if error_class in _ONCE else 1
+        if sent >= allowed:
+            return None
+        if retry_after is not None:
+            return retry_after if retry_after <= self.longest_wait else None
+        ceiling = min(self.longest_wait, self.first_wait * 2 ** (sent - 1))
+        return self.random.uniform(ceiling / 2, ceiling)
