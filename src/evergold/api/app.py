@@ -15,7 +15,7 @@ from evergold.api.pages import install_pages
 from evergold.settings import Settings, load_settings
 from evergold.workspace import Workspace
 
-ROUTERS = ("health", "cases", "traces", "review", "overview")
+ROUTERS = ("health", "cases", "traces", "review", "overview", "runs")
 
 
 def create_app(settings: Settings | None = None) -> FastAPI:
@@ -24,7 +24,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        with Workspace.open(chosen) as workspace:
+        with Workspace.open(chosen) as workspace, workspace.bench.serving():
             app.state.workspace = workspace
             yield
 

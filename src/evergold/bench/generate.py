@@ -8,13 +8,13 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any
 
 from evergold.bench.budget import Budget
 from evergold.bench.gate import Gate
 from evergold.bench.journal import Journal
 from evergold.bench.retry import FATAL, RetryPolicy
 from evergold.bench.targets.replies import failed
+from evergold.bench.workers import together
 from evergold.errors import EvergoldError
 from evergold.model.case import Case
 from evergold.model.ident import content_hash
@@ -58,20 +58,9 @@ async def generate(run: Run, target: Target, store: AttemptStore, caller: Caller
             await journal.add(await _attempt(run, case, trial, target, store, caller))
 
     try:
-        await _all_or_first_error([work() for _ in range(run.spec.concurrency)])
+        await together(work() for _ in range(run.spec.concurrency))
     finally:
         await journal.close()
-
-
-async def _all_or_first_error(workers: list[Any]) -> None:
-    """Run together; the first failure stops the rest, and is raised as itself."""
-    tasks = [asyncio.ensure_future(worker) for worker in workers]
-    try:
-        await asyncio.gather(*tasks)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _missing(run: Run, store: AttemptStore) -> Iterator[tuple[Case, int]]:

@@ -24,7 +24,9 @@ class NamedMetric:
         return hasattr(self.metric, "measure_with")
 
     def spec(self, judge: Judge | None) -> MetricSpec:
-        params = {f.name: getattr(self.metric, f.name) for f in fields(self.metric)} if is_dataclass(self.metric) else {}
+        params = (
+            {f.name: getattr(self.metric, f.name) for f in fields(self.metric)} if is_dataclass(self.metric) else {}
+        )
         return MetricSpec(
             name=self.name,
             version=self.metric.version,

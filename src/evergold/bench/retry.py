@@ -9,8 +9,8 @@
 | everything else                         | this case fails, the others go on         | no                    |
 """
 
-import random
 from dataclasses import dataclass, field
+from random import Random
 
 FATAL = frozenset({"auth", "quota", "unknown_model"})
 _ONCE = frozenset({"timeout", "malformed"})
@@ -24,7 +24,7 @@ class RetryPolicy:
     tries: int = 5
     first_wait: float = 0.5
     longest_wait: float = 60.0
-    random: random.Random = field(default_factory=random.Random)
+    dice: Random = field(default_factory=Random)
 
     def wait(self, error_class: str | None, sent: int, retry_after: float | None) -> float | None:
         """Seconds to wait before sending again, or None when this was the last try."""
@@ -34,4 +34,4 @@ class RetryPolicy:
         if retry_after is not None:
             return retry_after if retry_after <= self.longest_wait else None
         ceiling = min(self.longest_wait, self.first_wait * 2 ** (sent - 1))
-        return self.random.uniform(ceiling / 2, ceiling)
+        return self.dice.uniform(ceiling / 2, ceiling)

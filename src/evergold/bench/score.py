@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from evergold.bench.budget import Budget
-from evergold.bench.generate import _all_or_first_error
 from evergold.bench.journal import Journal
 from evergold.bench.metric_names import NamedMetric
+from evergold.bench.workers import together
+from evergold.errors import EvergoldError
 from evergold.model.case import Case
-from evergold.model.run import Attempt, Measurement, Run
+from evergold.model.run import Attempt, Measurement, Run, Usage
 from evergold.seams import Judge
 from evergold.store.attempts import AttemptStore, Scored
 
@@ -45,31 +46,35 @@ async def score(run: Run, store: AttemptStore, scoring: Scoring) -> None:
             await journal.add(found)
 
     try:
-        await _all_or_first_error([work() for _ in range(run.spec.concurrency)])
+        await together(work() for _ in range(run.spec.concurrency))
     finally:
         await journal.close()
 
 
 async def _measure(named: NamedMetric, case: Case, attempt: Attempt, scoring: Scoring) -> Measurement:
+    limit = scoring.deadline * 4
     try:
         if not named.judged:
             measured: Measurement = named.metric.measure(case, attempt)
             return measured
         if scoring.judge is None:
             return Measurement.unscored(f"{named.name} needs a judge")
-        await scoring.budget.reserve()
-        measurement = None
-        try:
-            async with asyncio.timeout(scoring.deadline * 4):
-                measurement = await named.metric.measure_with(case, attempt, scoring.judge)
-        finally:
-            scoring.budget.settle(measurement.usage if measurement else Measurement.unscored("").usage)
-        return measurement
+        async with asyncio.timeout(limit):
+            return await _judged(named, case, attempt, scoring.judge, scoring.budget)
+    except EvergoldError:
+        raise
     except TimeoutError:
-        return Measurement.error(f"the judge gave no answer within {scoring.deadline * 4:g} s")
+        return Measurement.error(f"the judge gave no answer within {limit:g} s")
     except Exception as problem:
-        from evergold.errors import EvergoldError
-
-        if isinstance(problem, EvergoldError):
-            raise
         return Measurement.error(f"{named.name} broke: {type(problem).__name__}: {problem}")
+
+
+async def _judged(named: NamedMetric, case: Case, attempt: Attempt, judge: Judge, budget: Budget) -> Measurement:
+    await budget.reserve()
+    spent = Usage()
+    try:
+        measurement: Measurement = await named.metric.measure_with(case, attempt, judge)
+        spent = measurement.usage
+    finally:
+        budget.settle(spent)
+    return measurement

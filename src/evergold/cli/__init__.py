@@ -12,6 +12,10 @@ from typing import Any
 import click
 
 VERBS = {
+    "compare": "Compare two runs over the same cases; --gate for CI.",
+    "datasets": "List benchmark datasets, check their files, print their schema.",
+    "run": "Run a benchmark: a dataset against a model, with metrics.",
+    "runs": "List, show, cancel, delete and re-score benchmark runs; the leaderboard.",
     "cases": "List, show and tag cases.",
     "export": "Write a dataset in the format of another tool.",
     "import": "Read cases from a file of any known format.",

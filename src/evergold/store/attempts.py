@@ -5,10 +5,10 @@ A batch and the run's running totals are one transaction, so that what a progres
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
-from sqlalchemy import Connection, and_, delete, select, tuple_, update
+from sqlalchemy import Connection, and_, delete, func, select, tuple_, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from evergold.model.case import Case
@@ -29,6 +29,15 @@ class Scored:
     trial: int
     metric: str
     measurement: Measurement
+
+
+class Value(NamedTuple):
+    """One measurement's value; None where it could not be made."""
+
+    case_id: str
+    trial: int
+    metric: str
+    value: float | None
 
 
 class AttemptStore:
@@ -144,6 +153,17 @@ class AttemptStore:
                 yield Attempt.model_validate({**orjson.loads(row.body), "measurements": found})
             last = end
 
+    def values(self, run_id: str) -> list[Value]:
+        """Every measurement of a run without its details: what comparing thousands of cases needs."""
+        columns = [measurements.c[name] for name in ("case_id", "trial", "metric", "value")]
+        with self._db.read() as connection:
+            rows = connection.execute(select(*columns).where(measurements.c.run_id == run_id))
+            return [Value(*row) for row in rows]
+
+    def clusters(self, run_id: str) -> dict[str, str]:
+        """Case → the session, document or repository it shares with others, where it has one."""
+        return {case.id: name for case in self.cases(run_id) if (name := _cluster(case))}
+
     def unmeasured(self, run_id: str, metrics: Sequence[str]) -> Iterator[tuple[Case, Attempt]]:
         """Answered attempts that lack one of `metrics`, each with its case."""
         cases: dict[str, Case] = {}
@@ -163,6 +183,22 @@ class AttemptStore:
         with self._db.read() as connection:
             for body in connection.execute(page).scalars():
                 yield Case.model_validate_json(body)
+
+    def recount(self, run_id: str) -> None:
+        """Make the run's totals what the rows say; after a crash or a takeover they may differ."""
+
+        def work(connection: Connection) -> None:
+            of_run = attempts.c.run_id == run_id
+            measured = select(measurements.c.case_id, measurements.c.trial).where(measurements.c.run_id == run_id)
+            counts = {
+                "done": select(func.count()).select_from(attempts).where(of_run),
+                "failed": select(func.count()).select_from(attempts).where(of_run, attempts.c.error.is_not(None)),
+                "scored": select(func.count()).select_from(measured.distinct().subquery()),
+            }
+            values = {name: query.scalar_subquery() for name, query in counts.items()}
+            connection.execute(update(runs).where(runs.c.id == run_id).values(**values))
+
+        self._db.write(work)
 
     def forget_scores(self, run_id: str, metrics: Sequence[str]) -> None:
         """Make these metrics be measured again; the answers stay."""
@@ -185,6 +221,11 @@ class AttemptStore:
             return gone
 
         return self._db.write(work)
+
+
+def _cluster(case: Case) -> str | None:
+    origin = case.provenance
+    return origin.session_id or origin.document or origin.repository
 
 
 def total_usage(usages: Iterable[Usage]) -> Usage:

@@ -91,6 +91,13 @@ def count_cases(connection: Connection, wanted: CaseFilter) -> int:
     return int(connection.execute(query).scalar_one())
 
 
+def dataset_names(connection: Connection) -> dict[str, int]:
+    """Every dataset that holds active cases, with how many."""
+    table = eval_dataset.c
+    query = select(table.dataset, func.count()).where(table.status == "active").group_by(table.dataset)
+    return {str(name): int(count) for name, count in connection.execute(query.order_by(table.dataset))}
+
+
 def revisions_of(connection: Connection, dataset: str, case_id: str) -> list[Revision]:
     entry = entry_id_of(connection, dataset, case_id)
     query = select(case_revisions).where(case_revisions.c.entry_id == entry).order_by(case_revisions.c.version)

@@ -73,7 +73,7 @@ class RunStore:
             raise NotFound(f"no run {run_id!r}; evergold runs list shows them")
         return _run(row)
 
-    def list(
+    def page(
         self,
         *,
         dataset: str | None = None,
@@ -186,10 +186,10 @@ class RunStore:
         self.db.write(work)
         return self.get(run_id)
 
-    def abandon(self, run_id: str, error: str) -> None:
+    def abandon(self, run_id: str, owner: str | None, error: str) -> None:
         """A run whose process died and that nobody will take over: say so instead of "running" for ever."""
         values = {"status": "failed", "error": error, "ended_at": utc_now(), "owner": None, "lease_until": None}
-        dead = and_(runs.c.id == run_id, runs.c.status == "running")
+        dead = and_(runs.c.id == run_id, runs.c.status == "running", or_(runs.c.owner == (owner or ""), _expired()))
         self.db.write(lambda connection: connection.execute(update(runs).where(dead).values(**values)) and None)
 
 

@@ -14,6 +14,7 @@ from evergold.settings import Settings, load_settings
 from evergold.store import Store
 
 if TYPE_CHECKING:
+    from evergold.workspace.bench import Bench
     from evergold.workspace.cases import Cases
     from evergold.workspace.intake import Intake
     from evergold.workspace.overview import Overviews
@@ -67,3 +68,9 @@ class Workspace:
         from evergold.workspace.overview import Overviews
 
         return Overviews(self.store)
+
+    @cached_property
+    def bench(self) -> "Bench":
+        from evergold.workspace.bench import Bench
+
+        return Bench(self.settings, self.store)

@@ -1,0 +1,202 @@
+"""/benchmarks: runs, their results and progress, the datasets and metrics to make them of."""
+
+from collections.abc import AsyncIterator, Sequence
+from itertools import islice
+from typing import Annotated
+
+import anyio
+from fastapi import APIRouter, Query, Response
+from fastapi.responses import StreamingResponse
+from pydantic import BaseModel
+
+from evergold.api.opened import Opened
+from evergold.bench.plan import Plan
+from evergold.model.case import Case
+from evergold.model.run import Attempt, Run, RunSpec, RunStatus
+from evergold.report.compare import Comparison
+from evergold.report.leaderboard import Board
+from evergold.report.scores import Mean
+from evergold.workspace.bench import MetricInfo
+from evergold.workspace.bench_datasets import BenchmarkDataset
+
+router = APIRouter(prefix="/api/v1", tags=["benchmarks"])
+LOOK_SECONDS = 0.3
+
+
+class RunPage(BaseModel):
+    """Runs, newest first."""
+
+    total: int
+    runs: list[Run]
+
+
+class RunQuery(BaseModel):
+    dataset: str | None = None
+    model: str | None = None
+    status: RunStatus | None = None
+    limit: Annotated[int, Query(ge=1, le=500)] = 50
+    offset: Annotated[int, Query(ge=0, le=2**31)] = 0
+
+
+class Results(BaseModel):
+    """A run with the mean of every metric and a page of its attempts, by case and trial."""
+
+    run: Run
+    means: list[Mean]
+    total: int
+    attempts: list[Attempt]
+
+
+class AttemptDetail(BaseModel):
+    """A case as it was when the run began, and every attempt at it."""
+
+    case: Case
+    attempts: list[Attempt]
+
+
+class Rescore(BaseModel, extra="forbid"):
+    metrics: tuple[str, ...] = ()
+    judge: str | None = None
+
+
+class Resume(BaseModel, extra="forbid"):
+    retry_errors: bool = False
+    budget_tokens: Annotated[int, Query(ge=1)] | None = None
+    budget_money: Annotated[float, Query(gt=0)] | None = None
+
+
+class ToReview(BaseModel, extra="forbid"):
+    """Which attempt becomes a case to review, and in which dataset."""
+
+    case_id: str
+    trial: int = 0
+    dataset: Annotated[str, Query(min_length=1, max_length=200)] = "failures"
+
+
+@router.get("/benchmarks/datasets")
+def list_benchmark_datasets(workspace: Opened) -> list[BenchmarkDataset]:
+    """Datasets a run can name; a file that cannot be used is listed with what is wrong."""
+    return workspace.bench.datasets.list()
+
+
+@router.get("/metrics")
+def list_metrics(workspace: Opened) -> Sequence[MetricInfo]:
+    """Every metric a run can name."""
+    return workspace.bench.metrics()
+
+
+@router.post("/benchmarks/runs", status_code=201)
+def start_run(workspace: Opened, spec: RunSpec, response: Response) -> Run:
+    """Start a run. It belongs to the server: it goes on when the client leaves, and after a restart."""
+    run = workspace.bench.start(spec)
+    response.headers["Location"] = f"/api/v1/benchmarks/runs/{run.id}"
+    return run
+
+
+@router.post("/benchmarks/plan")
+def plan_run(workspace: Opened, spec: RunSpec) -> Plan:
+    """What a run would take, and the smallest difference it could show. Nothing is started."""
+    return workspace.bench.plan(spec)
+
+
+@router.get("/benchmarks/runs")
+def list_runs(workspace: Opened, query: Annotated[RunQuery, Query()]) -> RunPage:
+    """Runs that pass every filter given."""
+    found, total = workspace.bench.page(**query.model_dump())
+    return RunPage(total=total, runs=list(found))
+
+
+@router.get("/benchmarks/leaderboard")
+def leaderboard(workspace: Opened, dataset: str | None = None) -> Sequence[Board]:
+    """Models ranked per dataset version; versions are never mixed."""
+    return workspace.bench.results.leaderboard(dataset)
+
+
+@router.get("/benchmarks/compare")
+def compare_runs(
+    workspace: Opened, first: str, second: str, margin: Annotated[float, Query(ge=0, le=1)] = 0.02
+) -> Comparison:
+    """The second run against the first, paired by case."""
+    return workspace.bench.results.compare(first, second, margin=margin)
+
+
+@router.get("/benchmarks/runs/{run_id}")
+def get_run(workspace: Opened, run_id: str) -> Run:
+    """One run and how far it is."""
+    return workspace.bench.get(run_id)
+
+
+@router.get("/benchmarks/runs/{run_id}/results")
+def run_results(
+    workspace: Opened,
+    run_id: str,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    offset: Annotated[int, Query(ge=0, le=2**31)] = 0,
+) -> Results:
+    """Means with intervals and coverage, and a page of attempts with their measurements."""
+    run = workspace.bench.get(run_id)
+    page = list(islice(workspace.bench.attempts(run_id), offset, offset + limit))
+    return Results(run=run, means=workspace.bench.results.means(run), total=run.done, attempts=page)
+
+
+@router.get("/benchmarks/runs/{run_id}/cases/{case_id:path}")
+def run_case(workspace: Opened, run_id: str, case_id: str) -> AttemptDetail:
+    """One case of a run with its attempts."""
+    case = workspace.bench.case(run_id, case_id)
+    return AttemptDetail(case=case, attempts=list(workspace.bench.attempts(run_id, case_id)))
+
+
+@router.post("/benchmarks/runs/{run_id}/cancel")
+def cancel_run(workspace: Opened, run_id: str) -> Run:
+    """Stop a run. Calls under way are given up within a second."""
+    return workspace.bench.cancel(run_id)
+
+
+@router.post("/benchmarks/runs/{run_id}/resume")
+def resume_run(workspace: Opened, run_id: str, wanted: Resume) -> Run:
+    """Go on with a run that ended early; finished calls are not repeated."""
+    return workspace.bench.resume(run_id, **wanted.model_dump())
+
+
+@router.post("/benchmarks/runs/{run_id}/rescore")
+def rescore_run(workspace: Opened, run_id: str, wanted: Rescore) -> Run:
+    """Measure stored answers again; the model is not called."""
+    return workspace.bench.rescore(run_id, wanted.metrics, wanted.judge)
+
+
+@router.post("/benchmarks/runs/{run_id}/to-review", status_code=201)
+def attempt_to_review(workspace: Opened, run_id: str, wanted: ToReview) -> Case:
+    """Turn an attempt into a case to review."""
+    return workspace.bench.results.to_review(run_id, wanted.case_id, wanted.trial, dataset=wanted.dataset, who="api")
+
+
+@router.delete("/benchmarks/runs/{run_id}", status_code=204)
+def delete_run(workspace: Opened, run_id: str) -> None:
+    """Delete a run that is not running, with its attempts."""
+    workspace.bench.delete(run_id)
+
+
+@router.get("/benchmarks/runs/{run_id}/events", response_class=StreamingResponse)
+async def run_events(workspace: Opened, run_id: str) -> StreamingResponse:
+    """Progress as server-sent events: `progress` with the run whenever it changed, `end` with the run when it ended."""
+    first = await anyio.to_thread.run_sync(workspace.bench.get, run_id)
+
+    async def events() -> AsyncIterator[str]:
+        run, told = first, None
+        while True:
+            if run != told:
+                yield _event("end" if run.status.ended else "progress", run)
+                told = run
+            else:
+                yield ": still here\n\n"
+            if run.status.ended:
+                return
+            await anyio.sleep(LOOK_SECONDS)
+            run = await anyio.to_thread.run_sync(workspace.bench.get, run_id)
+
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    return StreamingResponse(events(), media_type="text/event-stream", headers=headers)
+
+
+def _event(name: str, run: Run) -> str:
+    return f"event: {name}\ndata: {run.model_dump_json()}\n\n"

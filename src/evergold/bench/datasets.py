@@ -1,0 +1,87 @@
+"""Benchmark datasets in folders: every YAML file below is one, called by its stem.
+
+A file that cannot be used is listed with what is wrong, never left out in silence. Two files of one stem are both
+unusable until one is renamed, because a run names a dataset by its stem. The samples shipped with the package are
+found like any other; a file of the user's own by the same name takes a sample's place.
+"""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from evergold.errors import BadInput, unknown
+from evergold.formats.yaml_tasks import TaskFile, check
+from evergold.model.case import Case
+from evergold.model.ident import content_hash
+
+SAMPLES = Path(__file__).parent.parent / "samples" / "benchmarks"
+SUFFIXES = (".yaml", ".yml")
+
+
+@dataclass(frozen=True)
+class DatasetFile:
+    """A dataset file as found: usable, or with its problems."""
+
+    name: str
+    path: Path
+    file: TaskFile | None
+    problems: tuple[str, ...] = ()
+    sample: bool = False
+
+    def cases(self) -> list[Case]:
+        if self.file is None:
+            told = f"{self.problems[0]}" + (f" (and {len(self.problems) - 1} more)" if len(self.problems) > 1 else "")
+            raise BadInput(f"dataset {self.name!r} cannot be used: {told}", problems=self.problems)
+        return [task.case(self.name) for task in self.file.tasks]
+
+
+def read_file(path: Path, root: Path | None = None, *, sample: bool = False) -> DatasetFile:
+    """One file, with problems spelled `file:line: what`."""
+    shown = str(path.relative_to(root) if root else path)
+    try:
+        checked = check(path.read_bytes())
+    except OSError as problem:
+        return DatasetFile(path.stem, path, None, (f"{shown}: {problem.strerror}",), sample)
+    problems = tuple(f"{shown}:{problem.line}: {problem.message}" for problem in checked.problems)
+    return DatasetFile(path.stem, path, checked.file, problems, sample)
+
+
+def discover(folder: Path | None, samples: Path | None = SAMPLES) -> dict[str, DatasetFile]:
+    """Every dataset by name. Raises `BadInput` when the folder that the settings name is not there."""
+    if folder is not None and not folder.is_dir():
+        raise BadInput(f"benchmark.datasets_dir is {str(folder)!r}, which is not a folder")
+    found = _in_folder(samples, sample=True) if samples else {}
+    return {**found, **(_in_folder(folder, sample=False) if folder else {})}
+
+
+def find(name: str, datasets: dict[str, DatasetFile]) -> DatasetFile:
+    """The dataset of that name. A name is looked up, never turned into a path."""
+    if name not in datasets:
+        raise BadInput(unknown("dataset", name, tuple(datasets)))
+    return datasets[name]
+
+
+def dataset_hash(cases: list[Case]) -> str:
+    """What the dataset says, whatever its order: the same hash means the same questions."""
+    return content_hash(sorted((case.id, case.rev()) for case in cases))
+
+
+def _in_folder(folder: Path, *, sample: bool) -> dict[str, DatasetFile]:
+    found: dict[str, DatasetFile] = {}
+    for path in _files(folder):
+        entry = read_file(path, folder, sample=sample)
+        other = found.get(entry.name)
+        if other is not None:
+            same = f"two datasets are called {entry.name!r}: {other.path.relative_to(folder)} and "
+            entry = DatasetFile(entry.name, path, None, (f"{same}{path.relative_to(folder)}; rename one",), sample)
+        found[entry.name] = entry
+    return found
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    for parent, folders, names in os.walk(folder):
+        folders.sort()
+        for name in sorted(names):
+            if name.lower().endswith(SUFFIXES) and not name.startswith("."):
+                yield Path(parent) / name

@@ -1,0 +1,22 @@
+"""A judge's name → the judge. `offline` needs no key; any chat model's name makes that model the judge."""
+
+from evergold import plugins
+from evergold.errors import BadInput, unknown
+from evergold.seams import Judge
+from evergold.settings import Settings
+
+DEFAULT_JUDGE = "offline"
+
+
+def check_judge(name: str) -> None:
+    """Raise `BadInput` listing the valid ones when nobody answers to that name."""
+    known = plugins.names("judges")
+    word = name.replace(":", "/").partition("/")[0]
+    if known and word not in known:
+        raise BadInput(unknown("judge", word, known))
+
+
+def make_judge(name: str, settings: Settings) -> Judge:
+    word, _, address = name.replace(":", "/", 1).partition("/")
+    judge: Judge = plugins.factory("judges", word)(address, settings)
+    return judge

@@ -1,0 +1,61 @@
+"""Before a run: how many calls, about how many tokens and how much money, and the smallest difference it could show."""
+
+from collections.abc import Sequence
+
+from pydantic import BaseModel
+
+from evergold.bench.metric_names import NamedMetric
+from evergold.bench.prices import cost
+from evergold.bench.targets import parse_name
+from evergold.bench.targets.prompts import messages
+from evergold.model.case import Case
+from evergold.model.run import RunSpec
+from evergold.stats.paired import planned_effect
+
+_CHARACTERS_PER_TOKEN = 4
+_JUDGE_CALLS = {"faithfulness": 2, "answer_relevancy": 2}
+_UNKNOWN_OUTPUT = 300
+
+
+class Plan(BaseModel, frozen=True):
+    """An estimate; what it rests on is said in `assumes`."""
+
+    dataset: str
+    version: str
+    content_hash: str
+    model: str
+    cases: int
+    calls: int
+    judge_calls: int
+    input_tokens: int
+    output_tokens: int
+    cost: float | None
+    smallest_visible_effect: float | None
+    assumes: str
+
+
+def plan_run(
+    spec: RunSpec, version: str, dataset_hash: str, cases: Sequence[Case], metrics: Sequence[NamedMetric]
+) -> Plan:
+    """What a run of these cases would take."""
+    characters = sum(len(str(message.get("content", ""))) for c in cases for message in messages(c, spec.params))
+    expected = [len(case.expected) // _CHARACTERS_PER_TOKEN for case in cases if case.expected]
+    answer = max(1, sum(expected) // len(expected)) if expected else _UNKNOWN_OUTPUT
+    calls = len(cases) * spec.trials
+    sent = characters * spec.trials // _CHARACTERS_PER_TOKEN
+    name = parse_name(spec.model)
+    return Plan(
+        dataset=spec.dataset,
+        version=version,
+        content_hash=dataset_hash,
+        model=spec.model,
+        cases=len(cases),
+        calls=0 if name.plugin == "recorded" else calls,
+        judge_calls=calls * sum(_JUDGE_CALLS.get(metric.name, 1) for metric in metrics if metric.judged),
+        input_tokens=sent,
+        output_tokens=answer * calls,
+        cost=cost(name.plugin, name.address, sent, answer * calls),
+        smallest_visible_effect=planned_effect(len(cases), spec.trials),
+        assumes="four characters per token, answers as long as the expected ones, two runs that differ on a quarter "
+        "of pass/fail cases, 80 % power at 5 %",
+    )

@@ -1,0 +1,102 @@
+"""One run, from claimed to ended: generate what is missing, score what is unscored, and always say how it ended.
+
+The run is held by a lease that a heartbeat renews. The same heartbeat learns that somebody wants the run to stop, or
+that the lease was lost, in which case this process lets go at once and writes nothing more.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from evergold.bench.budget import Budget
+from evergold.bench.gate import Gate
+from evergold.bench.generate import Caller, generate
+from evergold.bench.lease import BEAT_SECONDS, LEASE_SECONDS
+from evergold.bench.metric_names import NamedMetric
+from evergold.bench.retry import RetryPolicy
+from evergold.bench.score import Scoring, score
+from evergold.errors import EvergoldError
+from evergold.model.run import Run, RunStatus
+from evergold.seams import Judge, Target
+from evergold.store.attempts import AttemptStore
+from evergold.store.runs import RunStore
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What a run is made of, made from its spec by whoever starts it."""
+
+    target: Target
+    metrics: Sequence[NamedMetric]
+    judge: Judge | None
+    retry: RetryPolicy
+    deadline: float
+
+
+class Stop(EvergoldError):
+    """The run is to end now, by wish or because it is no longer ours."""
+
+
+@dataclass
+class Runner:
+    runs: RunStore
+    attempts: AttemptStore
+    owner: str
+    when_interrupted: RunStatus = RunStatus.QUEUED
+
+    async def execute(self, run: Run, parts: Parts) -> RunStatus:
+        """Work on a run this owner has claimed. Ends it in the store, whatever happens; gives how it ended."""
+        self.attempts.recount(run.id)
+        work = asyncio.ensure_future(self._work(run, parts))
+        beat = asyncio.ensure_future(self._beat(run.id))
+        try:
+            await asyncio.wait([work, beat], return_when=asyncio.FIRST_COMPLETED)
+            status, error = _outcome(work, beat)
+        except asyncio.CancelledError:
+            status, error = self.when_interrupted, None
+            raise
+        finally:
+            for task in (work, beat):
+                task.cancel()
+            await asyncio.gather(work, beat, return_exceptions=True)
+            await _close(parts)
+            self.attempts.recount(run.id)
+            self.runs.finish(run.id, self.owner, status, error)
+        return status
+
+    async def _work(self, run: Run, parts: Parts) -> None:
+        budget = Budget(run.spec.budget_tokens, run.spec.budget_money)
+        budget.charge(run.usage)
+        budget.charge(run.judge_usage)
+        caller = Caller(Gate(run.spec.concurrency), budget, parts.retry, parts.deadline)
+        await generate(run, parts.target, self.attempts, caller)
+        await score(run, self.attempts, Scoring(parts.metrics, parts.judge, budget, parts.deadline))
+
+    async def _beat(self, run_id: str) -> None:
+        while True:
+            await asyncio.sleep(BEAT_SECONDS)
+            beat = await asyncio.to_thread(self.runs.beat, run_id, self.owner, LEASE_SECONDS)
+            if beat.cancel:
+                raise Stop("cancelled")
+            if not beat.held:
+                raise Stop("lost")
+
+
+def _outcome(work: "asyncio.Future[None]", beat: "asyncio.Future[None]") -> tuple[RunStatus, str | None]:
+    if work.done():
+        problem = work.exception()
+        if problem is None:
+            return RunStatus.COMPLETED, None
+        told = problem.message if isinstance(problem, EvergoldError) else f"{type(problem).__name__}: {problem}"
+        return RunStatus.FAILED, told
+    problem = beat.exception()
+    if isinstance(problem, Stop) and problem.message == "cancelled":
+        return RunStatus.CANCELLED, None
+    return RunStatus.FAILED, f"the lease could not be kept: {problem}"
+
+
+async def _close(parts: Parts) -> None:
+    for part in (parts.target, parts.judge):
+        close = getattr(part, "close", None)
+        if close is not None:
+            await close()

@@ -1,0 +1,16 @@
+"""Several coroutines as one: they end together, and the first error is the error."""
+
+import asyncio
+from collections.abc import Coroutine, Iterable
+from typing import Any
+
+
+async def together(workers: Iterable[Coroutine[Any, Any, None]]) -> None:
+    """Run all; the first failure (or a cancellation) stops the rest, waits for them to let go, and is raised."""
+    tasks = [asyncio.ensure_future(worker) for worker in workers]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

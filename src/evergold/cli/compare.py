@@ -1,0 +1,43 @@
+"""`evergold compare`: is the second run better, worse, tied, or can these cases not tell?"""
+
+import click
+
+from evergold.cli.opening import opened
+from evergold.cli.output import emit_json, json_flag, table
+
+
+@click.command()
+@click.argument("first")
+@click.argument("second")
+@click.option("--margin", type=click.FloatRange(0, 1), default=0.02, show_default=True, help="Smaller is called a tie.")
+@click.option("--gate", is_flag=True, help="Exit code 1 on a regression, 3 when inconclusive, else 0.")
+@json_flag
+@click.pass_context
+def command(ctx: click.Context, first: str, second: str, margin: float, gate: bool, as_json: bool) -> int:
+    """Compare run SECOND with run FIRST, case by case (paired bootstrap, exact McNemar, Holm over metrics)."""
+    with opened(ctx) as workspace:
+        found = workspace.bench.results.compare(first, second, margin=margin)
+    if as_json:
+        emit_json({**found.model_dump(mode="json"), "exit_code": found.exit_code})
+        return found.exit_code if gate else 0
+    columns = ("metric", "first", "second", "difference", "95 %", "p", "verdict", "visible from", "n", "gained", "lost")
+    rows = [
+        (
+            metric.metric,
+            f"{metric.first:.3f}",
+            f"{metric.second:.3f}",
+            f"{metric.difference:+.3f}",
+            f"{metric.low:+.3f} … {metric.high:+.3f}",
+            f"{metric.p:.4f}",
+            metric.verdict,
+            "–" if metric.smallest_visible is None else f"{metric.smallest_visible:.3f}",
+            f"{metric.n}" + (f" (+{metric.unpaired} unpaired)" if metric.unpaired else ""),
+            len(metric.gained),
+            len(metric.lost),
+        )
+        for metric in found.metrics
+    ]
+    table(f"{second} against {first}", columns, rows)
+    for warning in found.warnings:
+        click.echo(f"note: {warning}", err=True)
+    return found.exit_code if gate else 0

@@ -1,0 +1,178 @@
+"""`evergold run`: a dataset against a model, here and now."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+import orjson
+
+from evergold.cli.opening import opened
+from evergold.cli.output import emit_json, json_flag, progress, table
+from evergold.errors import BadInput
+from evergold.model.run import Run, RunSpec, RunStatus
+from evergold.workspace import Workspace
+
+
+@click.command()
+@click.argument("dataset", required=False)
+@click.option(
+    "--model", metavar="NAME", help="openai/gpt-4o, local/smollm2, recorded, http:URL, command:…, python:M:F."
+)
+@click.option(
+    "--metric", "metrics", multiple=True, metavar="NAME", help="Repeat for several; NAME:param=value sets one."
+)
+@click.option("--judge", metavar="NAME", help="Who judges: offline (default) or a model's name.")
+@click.option("--trials", type=click.IntRange(1, 1000), default=1, show_default=True, help="Attempts per case.")
+@click.option("--concurrency", type=click.IntRange(1, 1000), default=20, show_default=True, help="Most calls at once.")
+@click.option("--budget", metavar="TOKENS|$MONEY", help="Hard limit, of target and judge: 50000, or $2.50.")
+@click.option("--limit", type=click.IntRange(1), help="Only the first N cases.")
+@click.option("--seed", type=int, help="Sent with every call; trial k gets seed + k.")
+@click.option("--param", "params", multiple=True, metavar="KEY=VALUE", help="Sent to the model (temperature=0).")
+@click.option("--no-cache", is_flag=True, help="Ask again also what was asked before.")
+@click.option("--resume", metavar="RUN", help="Go on with a run that ended early, or with one whose process died.")
+@click.option("--retry-errors", is_flag=True, help="With --resume: send failed calls again.")
+@click.option("--plan", is_flag=True, help="Only say what it would take and what it could show.")
+@click.option("--fail-under", multiple=True, metavar="METRIC=VALUE", help="Exit code 1 when the mean is below.")
+@json_flag
+@click.pass_context
+def command(ctx: click.Context, /, **options: Any) -> int:
+    """Run DATASET (a name from `evergold datasets list`, or a YAML file) against a model.
+
+    Every attempt is on disk before the next begins: after a crash, --resume repeats no finished call.
+    """
+    as_json = options["as_json"]
+    with opened(ctx) as workspace:
+        if options["plan"]:
+            return _show_plan(workspace, _spec(options), as_json)
+        run = _begun(workspace, options)
+        with _following(workspace, run):
+            ended = workspace.bench.work_on(run.id)
+        return _show(workspace, ended, _thresholds(options["fail_under"]), as_json)
+
+
+def _begun(workspace: Workspace, options: dict[str, Any]) -> Run:
+    if options["resume"]:
+        return workspace.bench.resume(
+            options["resume"], retry_errors=options["retry_errors"], **_budget(options["budget"])
+        )
+    return workspace.bench.run_here(_spec(options))
+
+
+def _spec(options: dict[str, Any]) -> RunSpec:
+    for name, example in (("dataset", "basic-coding"), ("model", "--model openai/gpt-4o")):
+        if not options[name]:
+            raise BadInput(f"{name} is missing; for example: {example}")
+    kept = ("dataset", "model", "metrics", "judge", "trials", "concurrency", "limit", "seed")
+    names = tuple(name for given in options["metrics"] for name in _split(given))
+    return RunSpec(
+        **{name: options[name] for name in kept} | {"metrics": names},
+        cache=not options["no_cache"],
+        params=dict(_pair(text) for text in options["params"]),
+        **_budget(options["budget"]),
+    )
+
+
+def _split(given: str) -> list[str]:
+    """`a,b` is two metrics; `a:x=1,y=2` is one with two parameters."""
+    return [given] if ":" in given else [name for name in given.split(",") if name]
+
+
+def _pair(text: str) -> tuple[str, Any]:
+    key, sign, value = text.partition("=")
+    if not sign or not key:
+        raise BadInput(f"--param {text!r} is not KEY=VALUE, for example temperature=0")
+    try:
+        return key, orjson.loads(value)
+    except orjson.JSONDecodeError:
+        return key, value
+
+
+def _budget(text: str | None) -> dict[str, Any]:
+    if text is None:
+        return {}
+    number = text.removeprefix("$").replace("_", "")
+    try:
+        amount = float(number)
+    except ValueError:
+        amount = 0.0
+    if amount <= 0:
+        raise BadInput(f"--budget {text!r} is neither a number of tokens (50000) nor of dollars ($2.50)")
+    return {"budget_money": amount} if text.startswith("$") else {"budget_tokens": int(amount)}
+
+
+def _thresholds(texts: tuple[str, ...]) -> dict[str, float]:
+    found = {}
+    for text in texts:
+        name, _, value = text.rpartition("=")
+        try:
+            found[name] = float(value)
+        except ValueError as problem:
+            raise BadInput(f"--fail-under {text!r} is not METRIC=VALUE, for example correctness=0.8") from problem
+    return found
+
+
+@contextmanager
+def _following(workspace: Workspace, run: Run) -> Iterator[None]:
+    """A bar for people: calls and scores, from what is already stored."""
+    ended = threading.Event()
+    with progress(f"{run.spec.model} on {run.spec.dataset}", run.total * 2) as advance:
+
+        def follow() -> None:
+            shown = 0
+            while not ended.wait(0.2):
+                now = workspace.bench.get(run.id)
+                reached = now.done + now.scored + now.failed
+                advance(reached - shown)
+                shown = reached
+
+        follower = threading.Thread(target=follow, daemon=True)
+        follower.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            follower.join()
+
+
+def _show_plan(workspace: Workspace, spec: RunSpec, as_json: bool) -> int:
+    plan = workspace.bench.plan(spec, local=True)
+    if as_json:
+        emit_json(plan)
+        return 0
+    money = "unknown price" if plan.cost is None else f"about ${plan.cost:.4f}"
+    effect = plan.smallest_visible_effect
+    click.echo(f"{plan.dataset} {plan.version}: {plan.cases} cases against {plan.model}")
+    click.echo(f"  calls    {plan.calls} of the model, {plan.judge_calls} of the judge")
+    click.echo(f"  tokens   about {plan.input_tokens:,} in, {plan.output_tokens:,} out ({money})")
+    click.echo(f"  visible  {'no difference (too few cases)' if effect is None else f'differences of {effect:.3f} up'}")
+    click.echo(f"  assumes  {plan.assumes}")
+    return 0
+
+
+def _show(workspace: Workspace, run: Run, thresholds: dict[str, float], as_json: bool) -> int:
+    means = workspace.bench.results.means(run)
+    known = {mean.metric: mean.value for mean in means}
+    unmet = [name for name, least in thresholds.items() if (known.get(name) is None) or (known[name] or 0.0) < least]
+    if as_json:
+        emit_json({"run": run, "means": means, "below": unmet})
+    else:
+        table(f"{run.id}: {run.spec.model} on {run.spec.dataset}", ("metric", "mean"), [(m.metric, m) for m in means])
+        click.echo(summary_line(run))
+        for name in unmet:
+            click.echo(f"{name} is below {thresholds[name]:g}", err=True)
+    if run.error:
+        click.echo(f"evergold: {run.error}", err=True)
+    return int(run.status is not RunStatus.COMPLETED or bool(unmet))
+
+
+def summary_line(run: Run) -> str:
+    """`run_… completed: 40 attempts, 2 failed, 1,234 tokens`."""
+    tokens = run.usage.input_tokens + run.usage.output_tokens
+    judged = run.judge_usage.input_tokens + run.judge_usage.output_tokens
+    money = "" if run.usage.cost is None else f" (${run.usage.cost:.4f})"
+    judge = f", {judged:,} tokens of the judge" if judged else ""
+    told = f"{run.id} {run.status}: {run.done} of {run.total} attempts, {run.failed} failed, {tokens:,} tokens{money}"
+    note = "; judged by the model under test" if run.provenance.get("self_judged") else ""
+    return f"{told}{judge}{note}"

@@ -1,0 +1,162 @@
+"""Two runs over the same cases, metric by metric: which is better, how sure is that, and what flipped.
+
+Only cases that both runs scored are compared, and how many were not is part of the answer. Runs that differ in dataset,
+judge or metric version are compared with a warning, because then the numbers may not mean the same.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from pydantic import BaseModel
+
+from evergold.errors import BadInput
+from evergold.model.run import Run
+from evergold.report.scores import ValueRow, by_case
+from evergold.stats.paired import Effect, Verdict, holm, judge, mcnemar_exact, paired_effect
+
+PASS_MARK = 0.5
+MOST_UNPAIRED = 0.1
+
+
+class MetricComparison(BaseModel, frozen=True):
+    """One metric: second run minus first. `p` is corrected for the number of metrics (Holm)."""
+
+    metric: str
+    n: int
+    unpaired: int
+    first: float
+    second: float
+    difference: float
+    low: float
+    high: float
+    p: float
+    test: str
+    verdict: Verdict
+    smallest_visible: float | None
+    gained: tuple[str, ...]
+    lost: tuple[str, ...]
+
+
+class Comparison(BaseModel, frozen=True):
+    first: str
+    second: str
+    margin: float
+    metrics: tuple[MetricComparison, ...]
+    warnings: tuple[str, ...]
+
+    @property
+    def exit_code(self) -> int:
+        """0 no regression, 1 a regression, 3 these cases cannot tell."""
+        verdicts = {metric.verdict for metric in self.metrics}
+        thin = any(metric.unpaired > MOST_UNPAIRED * (metric.n + metric.unpaired) for metric in self.metrics)
+        if Verdict.WORSE in verdicts:
+            return 1
+        return 3 if Verdict.INCONCLUSIVE in verdicts or thin or not verdicts else 0
+
+
+@dataclass(frozen=True)
+class RunValues:
+    """A run and its measurements."""
+
+    run: Run
+    rows: Sequence[ValueRow]
+
+
+def compare(
+    first: RunValues, second: RunValues, clusters: Mapping[str, str] | None = None, *, margin: float = 0.02
+) -> Comparison:
+    """Compare the metrics both runs have. `clusters` (case → name) says which cases are not independent."""
+    before, after = by_case(first.rows), by_case(second.rows)
+    names = [name for name in first.run.spec.metrics if name in second.run.spec.metrics]
+    if not names:
+        raise BadInput(
+            f"nothing to compare: {first.run.id} has {', '.join(first.run.spec.metrics)}, "
+            f"{second.run.id} has {', '.join(second.run.spec.metrics)}; re-score one of them"
+        )
+    total = max(_cases(first.run), _cases(second.run))
+    effects = [_effect(before.get(name, {}), after.get(name, {}), clusters or {}) for name in names]
+    measured = [(name, found) for name, found in zip(names, effects, strict=True) if found is not None]
+    adjusted = holm([found.p for _, found in measured])
+    warnings = list(_warnings(first.run, second.run))
+    warnings += [f"{n}: no case was scored in both runs" for n, found in zip(names, effects, strict=True) if not found]
+    compared = tuple(
+        _described(name, found, p, total, margin) for (name, found), p in zip(measured, adjusted, strict=True)
+    )
+    return Comparison(
+        first=first.run.id, second=second.run.id, margin=margin, metrics=compared, warnings=tuple(warnings)
+    )
+
+
+@dataclass(frozen=True)
+class _Paired:
+    before: dict[str, float]
+    after: dict[str, float]
+    effect: Effect
+    p: float
+    test: str
+
+
+def _effect(before: Mapping[str, float], after: Mapping[str, float], clusters: Mapping[str, str]) -> _Paired | None:
+    shared = sorted(before.keys() & after.keys())
+    if not shared:
+        return None
+    differences = [after[case] - before[case] for case in shared]
+    names = [clusters.get(case, f"case {case}") for case in shared]
+    clustered = len(set(names)) < len(names)
+    effect = paired_effect(differences, names if clustered else None)
+    binary = not clustered and all(value in (0.0, 1.0) for case in shared for value in (before[case], after[case]))
+    p = mcnemar_exact(differences.count(-1.0), differences.count(1.0)) if binary else effect.p
+    test = "exact McNemar" if binary else "paired bootstrap" + (" over clusters" if clustered else "")
+    return _Paired({c: before[c] for c in shared}, {c: after[c] for c in shared}, effect, p, test)
+
+
+def _described(name: str, paired: _Paired, adjusted_p: float, total: int, margin: float) -> MetricComparison:
+    effect = paired.effect
+    passed = {case: (paired.before[case] >= PASS_MARK, paired.after[case] >= PASS_MARK) for case in paired.before}
+    return MetricComparison(
+        metric=name,
+        n=effect.n,
+        unpaired=max(0, total - effect.n),
+        first=fmean(paired.before.values()),
+        second=fmean(paired.after.values()),
+        difference=effect.mean,
+        low=effect.low,
+        high=effect.high,
+        p=adjusted_p,
+        test=paired.test,
+        verdict=judge(effect, adjusted_p, margin=margin),
+        smallest_visible=effect.smallest_visible,
+        gained=tuple(case for case, (was, now) in passed.items() if now and not was),
+        lost=tuple(case for case, (was, now) in passed.items() if was and not now),
+    )
+
+
+def _cases(run: Run) -> int:
+    return run.total // run.spec.trials
+
+
+def _warnings(first: Run, second: Run) -> list[str]:
+    found = []
+    one, other = (run.provenance.get("dataset", {}) for run in (first, second))
+    if one.get("content_hash") != other.get("content_hash"):
+        found.append(f"the datasets differ: {_spelled(one)} and {_spelled(other)}; only shared cases are compared")
+    specs = {spec.name: spec for spec in second.metrics}
+    for spec in first.metrics:
+        twin = specs.get(spec.name)
+        if twin is not None and twin != spec:
+            what = (
+                "judge"
+                if twin.judge != spec.judge
+                else "prompts"
+                if twin.prompt_hash != spec.prompt_hash
+                else "version"
+            )
+            found.append(f"{spec.name}: the {what} differs between the runs, so its numbers may not mean the same")
+    found += [f"{run.id} is {run.status}, not completed" for run in (first, second) if run.status != "completed"]
+    found += [f"{run.id}: {run.failed} attempts failed" for run in (first, second) if run.failed]
+    return found
+
+
+def _spelled(dataset: Mapping[str, str]) -> str:
+    return f"{dataset.get('name')} {dataset.get('version')}"

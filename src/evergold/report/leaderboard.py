@@ -1,0 +1,84 @@
+"""Models ranked on one version of one dataset. Versions are never mixed: other questions are another table."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from pydantic import BaseModel
+
+from evergold.model.run import Run, Usage
+from evergold.report.scores import Mean, ValueRow, by_case, means
+
+
+class Entry(BaseModel, frozen=True):
+    """The newest completed run of a model."""
+
+    model: str
+    run_id: str
+    judge: str | None
+    self_judged: bool
+    means: tuple[Mean, ...]
+    failed: int
+    usage: Usage
+    judge_usage: Usage
+
+
+class Board(BaseModel, frozen=True):
+    """One dataset version, ranked by the first metric; an entry without it comes last."""
+
+    dataset: str
+    version: str
+    content_hash: str
+    metrics: tuple[str, ...]
+    entries: tuple[Entry, ...]
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """What a board is made of: a completed run, its values, and which cases belong together."""
+
+    run: Run
+    rows: Sequence[ValueRow]
+    clusters: Mapping[str, str]
+
+
+def newest_per_model(runs: Iterable[Run]) -> list[Run]:
+    """Of runs given newest first, the first of each model on each dataset version."""
+    kept: dict[tuple[str, str], Run] = {}
+    for run in runs:
+        kept.setdefault((run.provenance.get("dataset", {}).get("content_hash", ""), run.spec.model), run)
+    return list(kept.values())
+
+
+def boards(ranked: Iterable[Ranked]) -> list[Board]:
+    """One board per dataset version, in the order their runs come."""
+    groups: dict[tuple[str, str, str], list[Ranked]] = {}
+    for item in ranked:
+        dataset = item.run.provenance.get("dataset", {})
+        key = (item.run.spec.dataset, dataset.get("version", ""), dataset.get("content_hash", ""))
+        groups.setdefault(key, []).append(item)
+    return [_board(*key, group) for key, group in groups.items()]
+
+
+def _board(dataset: str, version: str, content_hash: str, group: list[Ranked]) -> Board:
+    metrics = tuple(dict.fromkeys(name for item in group for name in item.run.spec.metrics))
+    entries = sorted((_entry(item, metrics) for item in group), key=_rank)
+    return Board(dataset=dataset, version=version, content_hash=content_hash, metrics=metrics, entries=tuple(entries))
+
+
+def _entry(item: Ranked, metrics: Sequence[str]) -> Entry:
+    run = item.run
+    return Entry(
+        model=run.spec.model,
+        run_id=run.id,
+        judge=run.provenance.get("judge"),
+        self_judged=bool(run.provenance.get("self_judged")),
+        means=tuple(means(by_case(item.rows), metrics, run.total // run.spec.trials, item.clusters)),
+        failed=run.failed,
+        usage=run.usage,
+        judge_usage=run.judge_usage,
+    )
+
+
+def _rank(entry: Entry) -> tuple[float, str]:
+    value = entry.means[0].value if entry.means else None
+    return (-value if value is not None else 1.0, entry.model)

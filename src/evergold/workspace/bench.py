@@ -1,0 +1,265 @@
+"""Benchmarks: plan, start, follow, cancel, resume and re-score runs.
+
+A run is validated whole before anything is written: an unknown dataset, metric, model or judge leaves no run behind.
+Over the network a run is queued for the server's worker; on the command line it is worked on where it was started.
+"""
+
+import asyncio
+import inspect
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from functools import cached_property
+from importlib.metadata import version
+from typing import Any
+from uuid import uuid4
+
+from pydantic import BaseModel
+
+from evergold import plugins
+from evergold.bench.judge_names import DEFAULT_JUDGE, check_judge, make_judge
+from evergold.bench.lease import LEASE_SECONDS, is_dead, new_owner
+from evergold.bench.metric_names import NamedMetric, make_metrics
+from evergold.bench.plan import Plan, plan_run
+from evergold.bench.retry import RetryPolicy
+from evergold.bench.runner import Parts, Runner
+from evergold.bench.targets import make_target, parse_name, refuse_remote
+from evergold.bench.worker import RunWorker
+from evergold.errors import BadInput, Conflict, EvergoldError, NotFound
+from evergold.model.case import Case
+from evergold.model.run import Attempt, Run, RunSpec, RunStatus
+from evergold.seams import Judge
+from evergold.settings import Settings
+from evergold.store import Store
+from evergold.store.attempts import AttemptStore
+from evergold.store.runs import RunStore
+from evergold.store.values import dumps
+from evergold.workspace.bench_datasets import BenchDatasets, Frozen
+from evergold.workspace.bench_results import BenchResults
+
+
+class MetricInfo(BaseModel, frozen=True):
+    """A metric one can name in a run."""
+
+    name: str
+    description: str
+    version: str
+    judged: bool
+
+
+ABANDONED = "the process that ran it ended; go on with: evergold run --resume {id}"
+
+
+class Bench:
+    def __init__(self, settings: Settings, store: Store) -> None:
+        self._settings = settings
+        self._store = store
+        self._runs = RunStore(store.db)
+        self._attempts = AttemptStore(store.db)
+        self._worker: RunWorker | None = None
+
+    @cached_property
+    def datasets(self) -> BenchDatasets:
+        return BenchDatasets(self._settings, self._store)
+
+    @cached_property
+    def results(self) -> BenchResults:
+        return BenchResults(self._store)
+
+    def plan(self, spec: RunSpec, *, local: bool = False) -> Plan:
+        """What a run would take and could show; nothing is stored or called."""
+        frozen, metrics = self._checked(spec, local=local)
+        return plan_run(spec, frozen.version, frozen.content_hash, frozen.cases, metrics)
+
+    def metrics(self) -> list[MetricInfo]:
+        """Every metric installed here, with what it measures."""
+        made = [(name, plugins.factory("metrics", name)) for name in plugins.names("metrics")]
+        return [
+            MetricInfo(
+                name=name,
+                description=(inspect.getdoc(factory) or "").partition("\n")[0],
+                version=str(getattr(factory, "version", "1")),
+                judged=hasattr(factory, "measure_with"),
+            )
+            for name, factory in made
+        ]
+
+    def start(self, spec: RunSpec) -> Run:
+        """Queue a run for the server's worker. What a client sends names a model, never a program or a file."""
+        refuse_remote(spec.model)
+        run = self._create(spec, origin="server", local=False)
+        self._wake()
+        return run
+
+    def run_here(self, spec: RunSpec) -> Run:
+        """Create a run that this process will work on: `work_on` does it."""
+        return self._create(spec, origin="local", local=True)
+
+    def work_on(self, run_id: str) -> Run:
+        """Work on a run in this process until it ends; an interrupt leaves it cancelled, to be resumed."""
+        owner = new_owner()
+        holder = next((holder for run, holder in self._runs.claimable() if run.id == run_id), None)
+        dead = holder if holder and is_dead(holder) else None
+        if not self._runs.claim(run_id, owner, LEASE_SECONDS, taking_from=dead):
+            raise Conflict(f"run {run_id!r} is {self.get(run_id).status} and cannot be taken; is it running elsewhere?")
+        asyncio.run(self._execute(self.get(run_id), owner, RunStatus.CANCELLED))
+        return self.get(run_id)
+
+    def resume(
+        self,
+        run_id: str,
+        *,
+        retry_errors: bool = False,
+        budget_tokens: int | None = None,
+        budget_money: float | None = None,
+    ) -> Run:
+        """Let a run that ended early go on with what is missing. Finished calls are not repeated."""
+        run = self.get(run_id)
+        if retry_errors:
+            self._attempts.forget_errors(run_id)
+        budgets = {"budget_tokens": budget_tokens, "budget_money": budget_money}
+        spec = run.spec.model_copy(update={name: value for name, value in budgets.items() if value is not None})
+        resumed = run if run.status is RunStatus.RUNNING else self._runs.requeue(run_id, spec)
+        self._wake()
+        return resumed
+
+    def rescore(self, run_id: str, metrics: Sequence[str] = (), judge: str | None = None) -> Run:
+        """Measure stored answers again, or with further metrics or another judge. The target is not called."""
+        run = self.get(run_id)
+        names = list(dict.fromkeys(metrics)) or list(run.spec.metrics)
+        spec = run.spec.model_copy(
+            update={"metrics": tuple(dict.fromkeys([*run.spec.metrics, *names])), "judge": judge or run.spec.judge}
+        )
+        made = make_metrics(spec.metrics)
+        who = self._judge(spec, made)
+        kept = {metric.name: metric for metric in run.metrics if metric.name not in names}
+        listed = [kept.get(metric.name) or metric.spec(who) for metric in made]
+        requeued = self._runs.requeue(run_id, spec, dumps([metric.model_dump(mode="json") for metric in listed]))
+        self._attempts.forget_scores(run_id, names)
+        self._wake()
+        return requeued
+
+    def cancel(self, run_id: str) -> Run:
+        """Stop a run: at once when it waits, within a second when it is being worked on."""
+        if self.get(run_id).status.ended:
+            raise Conflict(f"run {run_id!r} has ended already")
+        return self._runs.request_cancel(run_id)
+
+    def delete(self, run_id: str) -> None:
+        self.get(run_id)
+        self._runs.delete(run_id)
+
+    def get(self, run_id: str) -> Run:
+        self._sweep()
+        return self._runs.get(run_id)
+
+    def page(
+        self,
+        *,
+        dataset: str | None = None,
+        model: str | None = None,
+        status: RunStatus | None = None,
+        limit: int = 50,
+        offset: int = 0,
+    ) -> tuple[Sequence[Run], int]:
+        """Runs, newest first, and how many there are."""
+        self._sweep()
+        return self._runs.page(dataset=dataset, model=model, status=status, limit=limit, offset=offset)
+
+    def attempts(self, run_id: str, case_id: str | None = None) -> Iterator[Attempt]:
+        """The attempts of a run with their measurements."""
+        self._runs.get(run_id)
+        return self._attempts.attempts(run_id, case_id=case_id)
+
+    def cases(self, run_id: str) -> Iterator[Case]:
+        """The cases of a run as they were when it began."""
+        self._runs.get(run_id)
+        return self._attempts.cases(run_id)
+
+    def case(self, run_id: str, case_id: str) -> Case:
+        found = self._attempts.case(run_id, case_id)
+        if found is None:
+            raise NotFound(f"run {run_id!r} has no case {case_id!r}")
+        return found
+
+    @contextmanager
+    def serving(self) -> Iterator[None]:
+        """Work on queued runs in the background, for as long as a server lives."""
+        owner = new_owner()
+        self._worker = RunWorker(self._runs, owner, lambda run: self._execute(run, owner, RunStatus.QUEUED))
+        self._worker.start()
+        try:
+            yield
+        finally:
+            self._worker.stop()
+            self._worker = None
+
+    def _create(self, spec: RunSpec, *, origin: str, local: bool) -> Run:
+        frozen, metrics = self._checked(spec, local=local)
+        judge = self._judge(spec, metrics)
+        run = Run(
+            id=f"run_{datetime.now(UTC):%Y%m%d%H%M%S}_{uuid4().hex[:6]}",
+            spec=spec.model_copy(update={"dataset": frozen.name}),
+            created_at=datetime.now(UTC),
+            metrics=tuple(metric.spec(judge) for metric in metrics),
+            provenance=_provenance(spec, frozen, judge, origin),
+        )
+        return self._runs.create(run, frozen.cases)
+
+    def _checked(self, spec: RunSpec, *, local: bool) -> tuple[Frozen, list[NamedMetric]]:
+        metrics = make_metrics(spec.metrics)
+        parse_name(spec.model)
+        check_judge(spec.judge or DEFAULT_JUDGE)
+        return self.datasets.freeze(spec.dataset, limit=spec.limit, local=local), metrics
+
+    def _judge(self, spec: RunSpec, metrics: Sequence[NamedMetric]) -> Judge | None:
+        if not any(metric.judged for metric in metrics):
+            return None
+        return make_judge(spec.judge or DEFAULT_JUDGE, self._settings)
+
+    async def _execute(self, run: Run, owner: str, when_interrupted: RunStatus) -> None:
+        runner = Runner(self._runs, self._attempts, owner, when_interrupted)
+        try:
+            parts = self._parts(run)
+        except EvergoldError as problem:
+            self._runs.finish(run.id, owner, RunStatus.FAILED, problem.message)
+            return
+        await runner.execute(run, parts)
+
+    def _parts(self, run: Run) -> Parts:
+        metrics = make_metrics(run.spec.metrics)
+        target = make_target(run.spec.model, run.spec.params, self._settings)
+        if run.spec.budget_money is not None and not getattr(target, "priced", True):
+            raise BadInput(f"no price is known for {target.identity}; give the budget in tokens")
+        return Parts(
+            target=target,
+            metrics=metrics,
+            judge=self._judge(run.spec, metrics),
+            retry=RetryPolicy(tries=self._settings.benchmark_tries),
+            deadline=float(run.spec.params.get("timeout", self._settings.benchmark_timeout)),
+        )
+
+    def _wake(self) -> None:
+        if self._worker is not None:
+            self._worker.notify()
+
+    def _sweep(self) -> None:
+        """No run stays "running" when nobody runs it: a local one has failed, a server's goes back to the queue."""
+        for run, holder in self._runs.claimable():
+            if run.status is not RunStatus.RUNNING or (holder is not None and not is_dead(holder)):
+                continue
+            if run.provenance.get("origin") == "local":
+                self._runs.abandon(run.id, holder, ABANDONED.format(id=run.id))
+
+
+def _provenance(spec: RunSpec, frozen: Frozen, judge: Judge | None, origin: str) -> Mapping[str, Any]:
+    name = judge.identity if judge else None
+    return {
+        "dataset": {"name": frozen.name, "version": frozen.version, "content_hash": frozen.content_hash},
+        "judge": name,
+        "self_judged": name is not None and name.split(" at ")[0] == spec.model,
+        "target": spec.model,
+        "seed": spec.seed,
+        "code": f"evergold {version('evergold')}",
+        "origin": origin,
+    }

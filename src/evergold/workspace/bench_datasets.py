@@ -1,0 +1,94 @@
+"""What a run can be made of: YAML datasets from folders, and datasets that live in the store."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import BaseModel
+
+from evergold.bench.datasets import DatasetFile, dataset_hash, discover, read_file
+from evergold.errors import BadInput, unknown
+from evergold.model.case import Case
+from evergold.settings import Settings
+from evergold.store import Store
+from evergold.store.cases import CaseFilter, dataset_names, iterate_cases
+
+
+class BenchmarkDataset(BaseModel, frozen=True):
+    """A dataset one can name in a run; with problems, one that has to be mended first."""
+
+    name: str
+    title: str
+    description: str = ""
+    origin: str
+    tasks: int
+    content_hash: str | None = None
+    difficulties: dict[str, int] = {}
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Frozen:
+    """The cases of a run, and what pins them."""
+
+    name: str
+    version: str
+    content_hash: str
+    cases: list[Case]
+
+
+class BenchDatasets:
+    def __init__(self, settings: Settings, store: Store) -> None:
+        self._settings = settings
+        self._store = store
+
+    def list(self) -> "list[BenchmarkDataset]":
+        """Every dataset, the broken ones with their problems."""
+        files = [_described(entry) for entry in self._files().values()]
+        with self._store.db.read() as connection:
+            stored = [
+                BenchmarkDataset(name=name, title=name, origin="store", tasks=count)
+                for name, count in dataset_names(connection).items()
+            ]
+        return sorted([*files, *stored], key=lambda dataset: dataset.name)
+
+    def freeze(self, name: str, *, limit: int | None = None, local: bool = False) -> Frozen:
+        """The cases of a dataset as they are now. `local`: a path to a YAML file is a name too."""
+        path = Path(name)
+        if local and path.suffix in (".yaml", ".yml") and path.is_file():
+            return _frozen(path.stem, read_file(path).cases(), limit)
+        files = self._files()
+        if name in files:
+            return _frozen(name, files[name].cases(), limit)
+        with self._store.db.read() as connection:
+            cases = list(iterate_cases(connection, CaseFilter(dataset=name)))
+            stored = dataset_names(connection)
+        if not cases:
+            raise BadInput(unknown("dataset", name, sorted({*files, *stored})))
+        return _frozen(name, cases, limit)
+
+    def _files(self) -> dict[str, DatasetFile]:
+        return discover(self._settings.benchmark_datasets_dir)
+
+
+def _frozen(name: str, cases: list[Case], limit: int | None) -> Frozen:
+    chosen = cases[:limit]
+    content = dataset_hash(chosen)
+    version = content.removeprefix("sha256:")[:12]
+    return Frozen(name, version, content, chosen)
+
+
+def _described(entry: DatasetFile) -> BenchmarkDataset:
+    origin = "sample" if entry.sample else "file"
+    if entry.file is None:
+        return BenchmarkDataset(name=entry.name, title=entry.name, origin=origin, tasks=0, problems=entry.problems)
+    cases = entry.cases()
+    levels = [case.difficulty.value for case in cases if case.difficulty]
+    return BenchmarkDataset(
+        name=entry.name,
+        title=entry.file.name,
+        description=entry.file.description,
+        origin=origin,
+        tasks=len(cases),
+        content_hash=dataset_hash(cases),
+        difficulties={level: levels.count(level) for level in ("easy", "medium", "hard") if level in levels},
+    )

@@ -1,0 +1,81 @@
+"""What is made of finished runs: comparisons, leaderboards, and cases to review from attempts that failed."""
+
+from collections.abc import Sequence
+
+from sqlalchemy import Connection
+
+from evergold.errors import BadInput, NotFound
+from evergold.model.case import Case, CaseStatus, EntryType, Provenance, ReviewState
+from evergold.model.run import Run, RunStatus
+from evergold.report.compare import Comparison, RunValues, compare
+from evergold.report.leaderboard import Board, Ranked, boards, newest_per_model
+from evergold.report.scores import Mean, by_case, means
+from evergold.store import Store
+from evergold.store.attempts import AttemptStore
+from evergold.store.case_writes import Author, put_cases
+from evergold.store.cases import get_case
+from evergold.store.runs import RunStore
+
+FEEDBACK_DATASET = "failures"
+
+
+class BenchResults:
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._runs = RunStore(store.db)
+        self._attempts = AttemptStore(store.db)
+
+    def means(self, run: Run) -> list[Mean]:
+        """Every metric's mean over cases, with interval and coverage."""
+        scores = by_case(self._attempts.values(run.id))
+        return means(scores, run.spec.metrics, run.total // run.spec.trials, self._attempts.clusters(run.id))
+
+    def compare(self, first: str, second: str, *, margin: float = 0.02) -> Comparison:
+        """Second run against first, paired by case."""
+        one, other = (RunValues(self._runs.get(id), self._attempts.values(id)) for id in (first, second))
+        clusters = {**self._attempts.clusters(first), **self._attempts.clusters(second)}
+        return compare(one, other, clusters, margin=margin)
+
+    def leaderboard(self, dataset: str | None = None) -> Sequence[Board]:
+        """The newest completed run of every model, per dataset version."""
+        found, _ = self._runs.page(dataset=dataset, status=RunStatus.COMPLETED, limit=1000)
+        return boards(
+            Ranked(run, self._attempts.values(run.id), self._attempts.clusters(run.id))
+            for run in newest_per_model(found)
+        )
+
+    def to_review(
+        self, run_id: str, case_id: str, trial: int = 0, *, dataset: str = FEEDBACK_DATASET, who: str = "system"
+    ) -> Case:
+        """Turn an attempt into a case to review: the question, what was expected, and the answer that was given."""
+        asked = self._attempts.case(run_id, case_id)
+        given = next((a for a in self._attempts.attempts(run_id, case_id=case_id) if a.trial == trial), None)
+        if asked is None or given is None:
+            raise NotFound(f"run {run_id!r} has no attempt {trial} at case {case_id!r}")
+        if given.error is not None:
+            raise BadInput(f"attempt {trial} at case {case_id!r} has no answer to review: {given.error}")
+        run = self._runs.get(run_id)
+        judged = {name: m.model_dump(mode="json", exclude_defaults=True) for name, m in given.measurements.items()}
+        case = asked.model_copy(
+            update={
+                "id": f"{run_id}/{case_id}/{trial}",
+                "dataset": dataset,
+                "entry_type": EntryType.FAILURE,
+                "output": given.output,
+                "tool_calls": given.tool_calls,
+                "review": ReviewState.UNVALIDATED,
+                "status": CaseStatus.ACTIVE,
+                "version": 1,
+                "created_at": None,
+                "updated_at": None,
+                "provenance": Provenance(source="benchmark"),
+                "metadata": {**asked.metadata, "run": run_id, "model": run.spec.model, "measurements": judged},
+            }
+        )
+        author = Author(who=who, action="fed back", why=f"attempt {trial} of run {run_id}")
+
+        def work(connection: Connection) -> Case:
+            put_cases(connection, [case], author)
+            return get_case(connection, dataset, case.id)
+
+        return self._store.db.write(work)
