@@ -165,7 +165,7 @@ def test_a_metric_that_breaks_is_an_error_with_its_reason(bench: Bench) -> None:
     assert bench.work(Scripted(breaking)).status is RunStatus.COMPLETED
     measurement = bench.all()[0].measurements["equals"]
     assert (measurement.state, measurement.value) == (MeasurementState.ERROR, None)
-    assert measurement.reason == "equals broke: ZeroDivisionError: division by zero"
+    assert measurement.reason == "Equals broke: ZeroDivisionError: division by zero"
 
 
 @pytest.mark.parametrize(

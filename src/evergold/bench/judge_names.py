@@ -12,7 +12,7 @@ def check_judge(name: str) -> None:
     """Raise `BadInput` listing the valid ones when nobody answers to that name."""
     known = plugins.names("judges")
     word = name.replace(":", "/").partition("/")[0]
-    if known and word not in known:
+    if word not in known:
         raise BadInput(unknown("judge", word, known))
 
 

@@ -11,12 +11,15 @@ from dataclasses import dataclass
 from evergold.bench.budget import Budget
 from evergold.bench.journal import Journal
 from evergold.bench.metric_names import NamedMetric
+from evergold.bench.metrics import measure
 from evergold.bench.workers import together
-from evergold.errors import EvergoldError
 from evergold.model.case import Case
 from evergold.model.run import Attempt, Measurement, Run, Usage
 from evergold.seams import Judge
 from evergold.store.attempts import AttemptStore, Scored
+
+CALLS_OF_A_JUDGE = 4
+"""A metric may ask its judge a few times, a repair included: that many deadlines of one call."""
 
 
 @dataclass(frozen=True)
@@ -52,29 +55,17 @@ async def score(run: Run, store: AttemptStore, scoring: Scoring) -> None:
 
 
 async def _measure(named: NamedMetric, case: Case, attempt: Attempt, scoring: Scoring) -> Measurement:
-    limit = scoring.deadline * 4
-    try:
-        if not named.judged:
-            measured: Measurement = named.metric.measure(case, attempt)
-            return measured
-        if scoring.judge is None:
-            return Measurement.unscored(f"{named.name} needs a judge")
-        async with asyncio.timeout(limit):
-            return await _judged(named, case, attempt, scoring.judge, scoring.budget)
-    except EvergoldError:
-        raise
-    except TimeoutError:
-        return Measurement.error(f"the judge gave no answer within {limit:g} s")
-    except Exception as problem:
-        return Measurement.error(f"{named.name} broke: {type(problem).__name__}: {problem}")
-
-
-async def _judged(named: NamedMetric, case: Case, attempt: Attempt, judge: Judge, budget: Budget) -> Measurement:
-    await budget.reserve()
+    if not named.judged or scoring.judge is None:
+        return await measure(named.metric, case, attempt, scoring.judge)
+    limit = scoring.deadline * CALLS_OF_A_JUDGE
+    await scoring.budget.reserve()
     spent = Usage()
     try:
-        measurement: Measurement = await named.metric.measure_with(case, attempt, judge)
+        async with asyncio.timeout(limit):
+            measurement = await measure(named.metric, case, attempt, scoring.judge)
         spent = measurement.usage
+    except TimeoutError:
+        return Measurement.error(f"the judge gave no answer within {limit:g} s")
     finally:
-        budget.settle(spent)
+        scoring.budget.settle(spent)
     return measurement

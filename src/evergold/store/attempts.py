@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import orjson
 from sqlalchemy import Connection, and_, delete, func, select, tuple_, update
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import sqlite
 
 from evergold.model.case import Case
 from evergold.model.run import Attempt, Measurement, Usage
@@ -162,7 +162,10 @@ class AttemptStore:
 
     def clusters(self, run_id: str) -> dict[str, str]:
         """Case → the session, document or repository it shares with others, where it has one."""
-        return {case.id: name for case in self.cases(run_id) if (name := _cluster(case))}
+        wanted = select(run_cases.c.case_id, run_cases.c.body).where(run_cases.c.run_id == run_id)
+        with self._db.read() as connection:
+            found = ((row.case_id, _cluster(orjson.loads(row.body))) for row in connection.execute(wanted))
+            return {case_id: name for case_id, name in found if name}
 
     def unmeasured(self, run_id: str, metrics: Sequence[str]) -> Iterator[tuple[Case, Attempt]]:
         """Answered attempts that lack one of `metrics`, each with its case."""
@@ -223,9 +226,9 @@ class AttemptStore:
         return self._db.write(work)
 
 
-def _cluster(case: Case) -> str | None:
-    origin = case.provenance
-    return origin.session_id or origin.document or origin.repository
+def _cluster(case: dict[str, Any]) -> str | None:
+    origin = case.get("provenance") or {}
+    return origin.get("session_id") or origin.get("document") or origin.get("repository")
 
 
 def total_usage(usages: Iterable[Usage]) -> Usage:
@@ -242,8 +245,11 @@ def total_usage(usages: Iterable[Usage]) -> Usage:
 
 def _insert_new(db: Database, table: Any) -> Any:
     """An insert that leaves existing keys as they are: the first result stays."""
-    make = postgresql.insert if db.dialect == "postgresql" else sqlite.insert
-    return make(table).on_conflict_do_nothing()
+    if db.dialect == "postgresql":
+        from sqlalchemy.dialects import postgresql
+
+        return postgresql.insert(table).on_conflict_do_nothing()
+    return sqlite.insert(table).on_conflict_do_nothing()
 
 
 def _add_totals(connection: Connection, run_id: str, counts: dict[str, int], column: str, spent: Usage) -> None:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cached_property
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from pydantic import BaseModel
@@ -20,7 +20,6 @@ from evergold import plugins
 from evergold.bench.judge_names import DEFAULT_JUDGE, check_judge, make_judge
 from evergold.bench.lease import LEASE_SECONDS, is_dead, new_owner
 from evergold.bench.metric_names import NamedMetric, make_metrics
-from evergold.bench.plan import Plan, plan_run
 from evergold.bench.retry import RetryPolicy
 from evergold.bench.runner import Parts, Runner
 from evergold.bench.targets import make_target, parse_name, refuse_remote
@@ -35,7 +34,10 @@ from evergold.store.attempts import AttemptStore
 from evergold.store.runs import RunStore
 from evergold.store.values import dumps
 from evergold.workspace.bench_datasets import BenchDatasets, Frozen
-from evergold.workspace.bench_results import BenchResults
+
+if TYPE_CHECKING:
+    from evergold.bench.plan import Plan
+    from evergold.workspace.bench_results import BenchResults
 
 
 class MetricInfo(BaseModel, frozen=True):
@@ -63,11 +65,15 @@ class Bench:
         return BenchDatasets(self._settings, self._store)
 
     @cached_property
-    def results(self) -> BenchResults:
+    def results(self) -> "BenchResults":
+        from evergold.workspace.bench_results import BenchResults
+
         return BenchResults(self._store)
 
-    def plan(self, spec: RunSpec, *, local: bool = False) -> Plan:
+    def plan(self, spec: RunSpec, *, local: bool = False) -> "Plan":
         """What a run would take and could show; nothing is stored or called."""
+        from evergold.bench.plan import plan_run
+
         frozen, metrics = self._checked(spec, local=local)
         return plan_run(spec, frozen.version, frozen.content_hash, frozen.cases, metrics)
 
@@ -209,7 +215,8 @@ class Bench:
     def _checked(self, spec: RunSpec, *, local: bool) -> tuple[Frozen, list[NamedMetric]]:
         metrics = make_metrics(spec.metrics)
         parse_name(spec.model)
-        check_judge(spec.judge or DEFAULT_JUDGE)
+        if spec.judge or any(metric.judged for metric in metrics):
+            check_judge(spec.judge or DEFAULT_JUDGE)
         return self.datasets.freeze(spec.dataset, limit=spec.limit, local=local), metrics
 
     def _judge(self, spec: RunSpec, metrics: Sequence[NamedMetric]) -> Judge | None:

@@ -1,0 +1,206 @@
+"""/benchmarks over HTTP: the seed's request, progress, results, and every refusal without a run left behind."""
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from evergold.api.app import create_app
+from evergold.settings import Settings
+from tests.openai_server import Reply, Script, broken, serving
+
+ANSWER = Reply("42")
+SEED_REQUEST = {"dataset": "basic-coding", "model": "openai/gpt-4o", "metrics": ["exact_match"]}
+Serve = Callable[..., AbstractContextManager[TestClient]]
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Serve:
+    @contextmanager
+    def started(script: Script = ANSWER, **changed: Any) -> Iterator[TestClient]:
+        with serving(script) as model:
+            chosen = {"home": tmp_path / "home", "model_base_url": model.url, "benchmark_tries": 1, **changed}
+            with TestClient(create_app(Settings(**chosen))) as client:
+                client.model = model  # type: ignore[attr-defined]
+                yield client
+
+    return started
+
+
+def ended(client: TestClient, run_id: str) -> dict[str, Any]:
+    """Follow the events of a run to its end."""
+    body = client.get(f"/api/v1/benchmarks/runs/{run_id}/events").text
+    name, data = [part for part in body.strip().split("\n\n") if part.startswith("event:")][-1].split("\n")
+    assert name == "event: end"
+    run: dict[str, Any] = json.loads(data.removeprefix("data: "))
+    return run
+
+
+def test_the_documented_request_makes_a_run_that_ends_with_results(serve: Serve) -> None:
+    with serve() as client:
+        posted = client.post("/api/v1/benchmarks/runs", json={**SEED_REQUEST, "dataset": "reasoning"})
+        assert posted.status_code == 201, posted.text
+        run = ended(client, posted.json()["id"])
+        assert (run["status"], run["total"], run["done"], run["scored"]) == ("completed", 8, 8, 8)
+        assert run["provenance"]["dataset"]["content_hash"].startswith("sha256:")
+        results = client.get(f"/api/v1/benchmarks/runs/{run['id']}/results").json()
+        assert results["means"][0]["metric"] == "exact_match"
+        assert results["means"][0]["value"] == pytest.approx(1 / 8)
+        one = client.get(f"/api/v1/benchmarks/runs/{run['id']}/cases/sequence").json()
+        assert one["case"]["expected"] == "42"
+        assert one["attempts"][0]["measurements"]["exact_match"]["value"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"dataset": "nothing-here"}, "valid: basic-coding, extraction"),
+        ({"dataset": "../../etc/passwd"}, "unknown dataset '../../etc/passwd'"),
+        ({"dataset": "/etc/passwd"}, "unknown dataset"),
+        ({"metrics": ["niceness"]}, "unknown metric 'niceness'"),
+        ({"metrics": []}, "no metrics given; choose some of: answer_relevancy"),
+        ({"model": "gpt-4o"}, "write openai/gpt-4o"),
+        ({"model": ""}, "model"),
+        ({"judge": "my-aunt"}, "unknown judge"),
+        ({"trials": 0}, "trials"),
+        ({"modle": "x"}, "modle"),
+    ],
+)
+def test_what_cannot_be_run_is_400_and_leaves_no_run(serve: Serve, change: dict[str, Any], says: str) -> None:
+    with serve() as client:
+        refused = client.post("/api/v1/benchmarks/runs", json={**SEED_REQUEST, **change})
+        assert refused.status_code == 400
+        assert says in refused.text
+        assert client.get("/api/v1/benchmarks/runs").json() == {"total": 0, "runs": []}
+
+
+@pytest.mark.parametrize("model", ["command:id", "python:os:getcwd", "http://127.0.0.1:1/"])
+def test_a_client_cannot_make_the_server_run_a_program(serve: Serve, model: str) -> None:
+    with serve() as client:
+        assert client.post("/api/v1/benchmarks/runs", json={**SEED_REQUEST, "model": model}).status_code == 403
+
+
+def test_a_model_without_a_key_fails_the_run_with_what_to_set(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    with serve(model_base_url="") as client:
+        run = ended(client, client.post("/api/v1/benchmarks/runs", json=SEED_REQUEST).json()["id"])
+        assert run["status"] == "failed" and "set OPENAI_API_KEY" in run["error"]
+
+
+def test_failed_calls_are_errors_and_the_run_still_ends(serve: Serve) -> None:
+    with serve(broken(500)) as client:
+        run = ended(client, client.post("/api/v1/benchmarks/runs", json=SEED_REQUEST).json()["id"])
+        assert (run["status"], run["done"], run["failed"], run["scored"]) == ("completed", 8, 8, 0)
+        means = client.get(f"/api/v1/benchmarks/runs/{run['id']}/results").json()["means"]
+        assert means == [{"metric": "exact_match", "value": None, "low": None, "high": None, "n": 0, "of": 8}]
+
+
+def test_a_run_is_cancelled_while_its_calls_hang_and_can_go_on(serve: Serve) -> None:
+    gate = threading.Event()
+    with serve(Reply("42", hold=gate)) as client:
+        run_id = client.post("/api/v1/benchmarks/runs", json=SEED_REQUEST).json()["id"]
+        client.model.wait_for(1)  # type: ignore[attr-defined]
+        assert client.delete(f"/api/v1/benchmarks/runs/{run_id}").status_code == 409
+        assert client.post(f"/api/v1/benchmarks/runs/{run_id}/cancel").status_code == 200
+        assert ended(client, run_id)["status"] == "cancelled"
+        assert client.post(f"/api/v1/benchmarks/runs/{run_id}/cancel").status_code == 409
+        gate.set()
+        assert client.post(f"/api/v1/benchmarks/runs/{run_id}/resume", json={}).json()["status"] == "queued"
+        assert ended(client, run_id)["status"] == "completed"
+        assert client.delete(f"/api/v1/benchmarks/runs/{run_id}").status_code == 204
+        assert client.get(f"/api/v1/benchmarks/runs/{run_id}").status_code == 404
+
+
+def test_runs_are_listed_filtered_and_paged(serve: Serve) -> None:
+    with serve() as client:
+        made = [
+            client.post("/api/v1/benchmarks/runs", json={**SEED_REQUEST, "model": f"openai/m{i % 2}"}).json()["id"]
+            for i in range(4)
+        ]
+        for run_id in made:
+            ended(client, run_id)
+        page = client.get("/api/v1/benchmarks/runs", params={"limit": 3}).json()
+        rest = client.get("/api/v1/benchmarks/runs", params={"limit": 3, "offset": 3}).json()
+        assert page["total"] == 4 and len(page["runs"]) == 3
+        assert sorted(run["id"] for run in page["runs"] + rest["runs"]) == sorted(made)
+        only = client.get("/api/v1/benchmarks/runs", params={"model": "openai/m1"}).json()
+        assert only["total"] == 2 and {run["spec"]["model"] for run in only["runs"]} == {"openai/m1"}
+        assert client.get("/api/v1/benchmarks/runs", params={"status": "failed"}).json()["total"] == 0
+
+
+def test_two_runs_are_compared_and_ranked(serve: Serve) -> None:
+    answers = {"openai/right": "42", "openai/wrong": "no"}
+    with serve(lambda body: Reply(answers[f"openai/{body['model']}"])) as client:
+        request = {**SEED_REQUEST, "dataset": "reasoning"}
+        first, second = (
+            ended(client, client.post("/api/v1/benchmarks/runs", json={**request, "model": model}).json()["id"])["id"]
+            for model in answers
+        )
+        compared = client.get("/api/v1/benchmarks/compare", params={"first": first, "second": second}).json()
+        assert compared["metrics"][0]["lost"] == ["sequence"]
+        assert compared["metrics"][0]["test"] == "exact McNemar"
+        board = client.get("/api/v1/benchmarks/leaderboard").json()
+        assert [entry["model"] for entry in board[0]["entries"]] == ["openai/right", "openai/wrong"]
+
+
+def test_an_attempt_becomes_a_case_to_review(serve: Serve) -> None:
+    with serve(Reply("no idea")) as client:
+        run_id = client.post("/api/v1/benchmarks/runs", json=SEED_REQUEST).json()["id"]
+        ended(client, run_id)
+        sent = {"case_id": "fizzbuzz"}
+        made = client.post(f"/api/v1/benchmarks/runs/{run_id}/to-review", json=sent)
+        assert made.status_code == 201
+        case = made.json()
+        assert (case["dataset"], case["entry_type"], case["output"]) == ("failures", "failure", "no idea")
+        assert case["metadata"]["model"] == "openai/gpt-4o"
+        again = client.post(f"/api/v1/benchmarks/runs/{run_id}/to-review", json=sent).json()
+        assert again["version"] == case["version"], "the same attempt twice is one case"
+        missing = client.post(f"/api/v1/benchmarks/runs/{run_id}/to-review", json={"case_id": "nothing"})
+        assert missing.status_code == 404
+
+
+def test_datasets_metrics_and_plans(serve: Serve, tmp_path: Path) -> None:
+    folder = tmp_path / "mine" / "deep"
+    folder.mkdir(parents=True)
+    (folder / "broken.yaml").write_text("name: x\ntasks: [{id: 1}]\n")
+    (folder / "good.yml").write_text("name: Good\ntasks: [{id: a, name: b, input: c, expected_output: d}]\n")
+    with serve(benchmark_datasets_dir=tmp_path / "mine") as client:
+        found = {entry["name"]: entry for entry in client.get("/api/v1/benchmarks/datasets").json()}
+        assert found["good"]["tasks"] == 1 and found["basic-coding"]["origin"] == "sample"
+        assert found["broken"]["problems"][0].startswith("deep/broken.yaml:2: tasks[0].id must be text, not 1")
+        assert "exact_match" in {metric["name"] for metric in client.get("/api/v1/metrics").json()}
+        plan = client.post("/api/v1/benchmarks/plan", json=SEED_REQUEST).json()
+        assert (plan["cases"], plan["calls"]) == (8, 8) and plan["smallest_visible_effect"] > 0.3
+        refused = client.post("/api/v1/benchmarks/runs", json={**SEED_REQUEST, "dataset": "broken"})
+        assert refused.status_code == 400 and "broken.yaml:2" in refused.text
+
+
+def test_a_run_goes_on_after_the_server_was_restarted(serve: Serve) -> None:
+    gate = threading.Event()
+    with serve(Reply("42", hold=gate)) as client:
+        run_id = client.post("/api/v1/benchmarks/runs", json=SEED_REQUEST).json()["id"]
+        client.model.wait_for(8)  # type: ignore[attr-defined]
+    gate.set()
+    with serve(Reply("42")) as client:
+        run = ended(client, run_id)
+        assert (run["status"], run["done"]) == ("completed", 8)
+
+
+def test_answers_are_scored_again_with_another_metric_and_no_call(serve: Serve) -> None:
+    with serve() as client:
+        run_id = client.post("/api/v1/benchmarks/runs", json=SEED_REQUEST).json()["id"]
+        ended(client, run_id)
+        sent = len(client.model.requests)  # type: ignore[attr-defined]
+        again = client.post(f"/api/v1/benchmarks/runs/{run_id}/rescore", json={"metrics": ["token_f1"]})
+        assert again.status_code == 200, again.text
+        run = ended(client, run_id)
+        assert [metric["name"] for metric in run["metrics"]] == ["exact_match", "token_f1"]
+        attempt = client.get(f"/api/v1/benchmarks/runs/{run_id}/results").json()["attempts"][0]
+        assert set(attempt["measurements"]) == {"exact_match", "token_f1"}
+        assert len(client.model.requests) == sent  # type: ignore[attr-defined]
