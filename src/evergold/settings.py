@@ -54,6 +54,10 @@ class Settings:
         "model.base_url", "", "URL of the OpenAI-compatible server behind `openai/…`; else `OPENAI_BASE_URL`."
     )
     model_api_key: str = setting("model.api_key", "", "Key sent to that server; else `OPENAI_API_KEY`.", secret=True)
+    judge_base_url: str = setting(
+        "judge.base_url", "", "URL of the server behind a judge `openai/…`; else the model's."
+    )
+    judge_api_key: str = setting("judge.api_key", "", "Key sent to that server; else the model's.", secret=True)
     review_reviewers: tuple[str, ...] = setting(
         "review.reviewers",
         (),

@@ -1,0 +1,156 @@
+"""A language model as judge, at any OpenAI-compatible endpoint.
+
+A reply is an answer only when it is complete, not a refusal, and fits the question's schema with the right ids. A reply
+that does not fit is sent back once with what is wrong; after that there is no answer, and the metric is unscored. The
+schema also stands in the prompt, for servers that accept the option and ignore it.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import orjson
+
+from evergold.bench.endpoints import Endpoint, openai_endpoint
+from evergold.bench.judges.abilities import EVERYTHING, fewer, request_options
+from evergold.bench.judges.replies import Reply, parse_object, read_reply
+from evergold.bench.local_model import local_endpoint
+from evergold.bench.metrics.judging import problem_with
+from evergold.bench.prices import cost
+from evergold.model.judging import Answer, Question
+from evergold.model.run import Usage
+from evergold.settings import Settings
+
+SYSTEM = "You are a careful, impartial evaluator. You answer with one JSON object and nothing else."
+REPAIR = "That answer cannot be used: {problem}. Give the whole answer again as one JSON object that fits this schema: {schema}"
+SHAPE = "\n\nAnswer with one JSON object that fits this schema, and nothing else: {schema}"
+NOT_UNDERSTOOD = frozenset({400, 404, 405, 415, 422, 501})
+LOCAL_MAX_TOKENS = 512
+
+Messages = list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How patient the judge is with its endpoint."""
+
+    timeout: float = 120.0
+    retries: int = 4
+    max_tokens: int | None = None
+
+
+class OpenAIJudge:
+    """One chat completion per question, one more to repair. Its client retries 429 and 5xx on its own."""
+
+    def __init__(self, endpoint: Endpoint, limits: Limits | None = None) -> None:
+        self._endpoint = endpoint
+        self._limits = limits or Limits()
+        self._abilities = EVERYTHING
+        self._client: Any = None
+
+    @property
+    def identity(self) -> str:
+        return self._endpoint.identity
+
+    async def ask(self, question: Question) -> Answer:
+        schema = orjson.dumps(question.answer_schema).decode()
+        messages: Messages = [
+            {"role": "system", "content": SYSTEM},
+            {"role": "user", "content": question.prompt + SHAPE.format(schema=schema)},
+        ]
+        first = await self._reply(messages, question)
+        data, problem = _judged(first, question)
+        if problem is None or first.final is not None:
+            return _answer(first, data, first.final, first.usage)
+        messages += [
+            {"role": "assistant", "content": first.text or "(nothing)"},
+            {"role": "user", "content": REPAIR.format(problem=problem, schema=schema)},
+        ]
+        second = await self._reply(messages, question)
+        data, problem = _judged(second, question)
+        reason = second.final or (f"no usable answer after one repair: {problem}" if problem else None)
+        return _answer(second, data, reason, first.usage.plus(second.usage), repaired=True)
+
+    async def close(self) -> None:
+        if self._client is not None:
+            await self._client.close()
+            self._client = None
+
+    async def _reply(self, messages: Messages, question: Question) -> Reply:
+        """One reply, asking for less until the endpoint understands; what it refused is remembered once it answers."""
+        import openai
+
+        abilities = self._abilities
+        while True:
+            options = request_options(question, abilities)
+            if self._limits.max_tokens is not None:
+                options["max_tokens"] = self._limits.max_tokens
+            try:
+                completion = await self._connected().chat.completions.create(
+                    model=self._endpoint.model, messages=messages, **options
+                )
+            except openai.APIStatusError as problem:
+                left = fewer(abilities, question, str(problem)) if problem.status_code in NOT_UNDERSTOOD else None
+                if left is None:
+                    return Reply(final=f"the judge's endpoint said {problem.status_code}: {problem}", broken=True)
+                abilities = left
+                continue
+            except openai.APIError as problem:
+                cause = problem.__cause__ or ""
+                return Reply(final=f"the judge could not be reached: {problem} {cause}".strip(), broken=True)
+            except ValueError as problem:
+                return Reply(final=f"the judge's endpoint did not answer with JSON: {problem}", broken=True)
+            self._abilities = abilities
+            return replace(read_reply(completion), usage=self._usage(getattr(completion, "usage", None)))
+
+    def _connected(self) -> Any:
+        if self._client is None:
+            import openai
+
+            self._client = openai.AsyncOpenAI(
+                base_url=self._endpoint.base_url,
+                api_key=self._endpoint.api_key,
+                max_retries=self._limits.retries,
+                timeout=self._limits.timeout,
+            )
+        return self._client
+
+    def _usage(self, usage: Any) -> Usage:
+        sent, made = getattr(usage, "prompt_tokens", 0) or 0, getattr(usage, "completion_tokens", 0) or 0
+        price = cost(self._endpoint.provider, self._endpoint.model, sent, made)
+        return Usage(input_tokens=sent, output_tokens=made, cost=price)
+
+
+def make_openai_judge(address: str, settings: Settings) -> OpenAIJudge:
+    """`openai/MODEL`; the judge's own URL and key where they are set, else those of the model under test."""
+    own = replace(
+        settings,
+        model_base_url=settings.judge_base_url or settings.model_base_url,
+        model_api_key=settings.judge_api_key or settings.model_api_key,
+    )
+    return OpenAIJudge(openai_endpoint(address, own), Limits(timeout=settings.benchmark_timeout))
+
+
+def make_local_judge(address: str, settings: Settings) -> OpenAIJudge:
+    return OpenAIJudge(local_endpoint(address), Limits(timeout=settings.benchmark_timeout, max_tokens=LOCAL_MAX_TOKENS))
+
+
+def _judged(reply: Reply, question: Question) -> tuple[dict[str, Any] | None, str | None]:
+    data = parse_object(reply.text)
+    if data is None:
+        return None, "it is not one JSON object"
+    problem = problem_with(question, data)
+    return (data, None) if problem is None else (None, problem)
+
+
+def _answer(
+    reply: Reply, data: dict[str, Any] | None, reason: str | None, usage: Usage, repaired: bool = False
+) -> Answer:
+    details = {name: True for name, said in (("broken", reply.broken), ("repaired", repaired)) if said}
+    return Answer(
+        data=data if reason is None else None,
+        reason=reason,
+        text=reply.text,
+        token_logprobs=reply.logprobs,
+        usage=usage,
+        details=details,
+    )
