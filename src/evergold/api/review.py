@@ -7,6 +7,7 @@ from pydantic import BaseModel, Field
 
 from evergold.api.opened import Opened
 from evergold.model.case import Case
+from evergold.model.evidence import BaseCheck, Evidence, FileAtCommit
 from evergold.model.review import (
     Assignment,
     CaseFile,
@@ -193,3 +194,34 @@ def save_view(workspace: Opened, view: SavedView, who: Who) -> SavedView:
 def delete_view(workspace: Opened, name: Annotated[str, Query(min_length=1)]) -> None:
     """Delete a saved view."""
     workspace.review.delete_view(name)
+
+
+class BaseQuestion(BaseModel, extra="forbid"):
+    """A commit, and the diff that should apply to it."""
+
+    commit: Annotated[str, Field(min_length=1, max_length=200)]
+    diff: Annotated[str | None, Field(max_length=20_000_000)] = None
+
+
+@router.get("/review/evidence")
+def evidence(workspace: Opened, key: Key) -> Evidence:
+    """What is known of a stored case's origin: trace and conversation, or diff and tool calls."""
+    return workspace.review.evidence.of_case(key)
+
+
+@router.get("/review/evidence/flow")
+def flow_evidence(workspace: Opened, flow_id: str, case_id: str, workspace_id: str = "") -> Evidence:
+    """The approved diff and the tool calls of one case of a flow, for rows that are not in the store."""
+    return workspace.review.evidence.of_flow(workspace_id, flow_id, case_id)
+
+
+@router.post("/review/base")
+def check_base(workspace: Opened, question: BaseQuestion) -> BaseCheck:
+    """Whether a commit is in the repository and the diff applies to it."""
+    return workspace.review.evidence.check_base(question.commit, question.diff)
+
+
+@router.get("/review/file")
+def file_at_commit(workspace: Opened, commit: str, path: str) -> FileAtCommit:
+    """A file as it was at a commit of the repository in the settings."""
+    return workspace.review.evidence.file(commit, path)

@@ -28,12 +28,14 @@ from evergold.store import assignments as hands
 from evergold.store.cases import revisions_of
 from evergold.store.reviews import opinions_in, progress, queue_page
 from evergold.store.values import stamp
+from evergold.workspace.evidence import EvidenceRoom
 
 
 class Review:
     def __init__(self, store: Store, settings: Settings) -> None:
         self._store = store
         self._settings = settings
+        self.evidence = EvidenceRoom(store, settings)
 
     @property
     def needed(self) -> int:

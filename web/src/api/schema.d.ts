@@ -392,6 +392,86 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/review/evidence": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Evidence
+         * @description What is known of a stored case's origin: trace and conversation, or diff and tool calls.
+         */
+        get: operations["evidence_api_v1_review_evidence_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/review/evidence/flow": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Flow Evidence
+         * @description The approved diff and the tool calls of one case of a flow, for rows that are not in the store.
+         */
+        get: operations["flow_evidence_api_v1_review_evidence_flow_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/review/base": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Check Base
+         * @description Whether a commit is in the repository and the diff applies to it.
+         */
+        post: operations["check_base_api_v1_review_base_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/review/file": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * File At Commit
+         * @description A file as it was at a commit of the repository in the settings.
+         */
+        get: operations["file_at_commit_api_v1_review_file_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/stats/overview": {
         parameters: {
             query?: never;
@@ -486,6 +566,30 @@ export interface components {
          * @enum {string}
          */
         AssignmentState: "assigned" | "claimed" | "skipped" | "done";
+        /**
+         * BaseCheck
+         * @description Whether a commit is in the repository, and whether the golden diff applies to it; None where it was not tried.
+         */
+        BaseCheck: {
+            /** Commit */
+            commit: string;
+            /** Exists */
+            exists: boolean;
+            /** Applies */
+            applies?: boolean | null;
+            /** Message */
+            message: string;
+        };
+        /**
+         * BaseQuestion
+         * @description A commit, and the diff that should apply to it.
+         */
+        BaseQuestion: {
+            /** Commit */
+            commit: string;
+            /** Diff */
+            diff?: string | null;
+        };
         /**
          * Bucket
          * @enum {string}
@@ -775,6 +879,37 @@ export interface components {
          * @enum {string}
          */
         EntryType: "golden" | "failure" | "correction";
+        /**
+         * Evidence
+         * @description What is known of a case's origin. `missing` says, where nothing is, what would bring it.
+         */
+        Evidence: {
+            /** Diff */
+            diff?: string | null;
+            /**
+             * Tool Calls
+             * @default []
+             */
+            tool_calls: components["schemas"]["ToolEvidence"][];
+            /**
+             * Suggested Queries
+             * @default []
+             */
+            suggested_queries: string[];
+            /**
+             * Suggested Commits
+             * @default []
+             */
+            suggested_commits: string[];
+            trace?: components["schemas"]["Trace"] | null;
+            /**
+             * Conversation
+             * @default []
+             */
+            conversation: components["schemas"]["Trace"][];
+            /** Missing */
+            missing?: string | null;
+        };
         /** Facet */
         Facet: {
             /** Name */
@@ -791,6 +926,23 @@ export interface components {
             datasets: components["schemas"]["Facet"][];
             /** Tags */
             tags: components["schemas"]["Facet"][];
+        };
+        /**
+         * FileAtCommit
+         * @description A file as it was at a commit; `text` is None when it is binary or too large to show.
+         */
+        FileAtCommit: {
+            /** Commit */
+            commit: string;
+            /** Path */
+            path: string;
+            /** Text */
+            text: string | null;
+            /**
+             * Message
+             * @default
+             */
+            message: string;
         };
         /** HTTPValidationError */
         HTTPValidationError: {
@@ -1268,6 +1420,27 @@ export interface components {
             args?: {
                 [key: string]: unknown;
             };
+        };
+        /**
+         * ToolEvidence
+         * @description One tool call of the agent: what it asked and what it got.
+         */
+        ToolEvidence: {
+            /** Id */
+            id: string;
+            /** Name */
+            name: string;
+            /** Arguments */
+            arguments?: {
+                [key: string]: unknown;
+            };
+            /** Result */
+            result?: string | null;
+            /**
+             * Failed
+             * @default false
+             */
+            failed: boolean;
         };
         /**
          * Trace
@@ -2165,6 +2338,136 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    evidence_api_v1_review_evidence_get: {
+        parameters: {
+            query: {
+                dataset: string;
+                id: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Evidence"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    flow_evidence_api_v1_review_evidence_flow_get: {
+        parameters: {
+            query: {
+                flow_id: string;
+                case_id: string;
+                workspace_id?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Evidence"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    check_base_api_v1_review_base_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BaseQuestion"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BaseCheck"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    file_at_commit_api_v1_review_file_get: {
+        parameters: {
+            query: {
+                commit: string;
+                path: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FileAtCommit"];
+                };
             };
             /** @description Validation Error */
             422: {

@@ -29,7 +29,7 @@ export function Shell() {
         <Brand />
         <Places />
         <div className={classes.foot}>
-          <button type="button" className={classes.tool} onClick={help.open}>
+          <button type="button" className={classes.tool} aria-label="Keys" onClick={help.open}>
             <KeyboardIcon />
             <span>Keys</span>
             <kbd className={classes.hint}>?</kbd>

@@ -8,4 +8,9 @@ export const reviewRoutes = [
     path: "/review",
     component: lazyRouteComponent(() => import("./ReviewPage"), "ReviewPage"),
   }),
+  createRoute({
+    getParentRoute: () => rootRoute,
+    path: "/dev/evaldata",
+    component: lazyRouteComponent(() => import("./validator/ValidatorPage"), "ValidatorPage"),
+  }),
 ] as const;

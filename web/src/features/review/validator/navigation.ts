@@ -48,7 +48,10 @@ function shows(state: CaseState, filter: Filter): boolean {
   return words.length === 0 || words.every((word) => haystack(state).includes(word));
 }
 
-export function visible(session: Session, filter: Filter): string[] {
+/** The part of a session that a list shows; moving from case to case leaves it as it is. */
+export type Shelf = Pick<Session, "cases" | "order">;
+
+export function visible(session: Shelf, filter: Filter): string[] {
   return session.order.filter((key) => shows(session.cases[key] as CaseState, filter));
 }
 
@@ -72,7 +75,7 @@ export function nextIncomplete(session: Session): string | null {
 
 export type Counts = Record<Status, number> & { total: number };
 
-export function counts(session: Session): Counts {
+export function counts(session: Shelf): Counts {
   const found: Counts = { validated: 0, ready: 0, incomplete: 0, total: session.order.length };
   for (const key of session.order) found[statusOf(session.cases[key] as CaseState)] += 1;
   return found;

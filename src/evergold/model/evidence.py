@@ -1,0 +1,47 @@
+"""Evidence: what a reviewer looks at to judge a case. Read, never edited."""
+
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+from evergold.model.trace import Trace
+
+
+class ToolEvidence(BaseModel, frozen=True, extra="forbid"):
+    """One tool call of the agent: what it asked and what it got."""
+
+    id: str
+    name: str
+    arguments: dict[str, Any] = Field(default_factory=dict)
+    result: str | None = None
+    failed: bool = False
+
+
+class Evidence(BaseModel, frozen=True, extra="forbid"):
+    """What is known of a case's origin. `missing` says, where nothing is, what would bring it."""
+
+    diff: str | None = None
+    tool_calls: tuple[ToolEvidence, ...] = ()
+    suggested_queries: tuple[str, ...] = ()
+    suggested_commits: tuple[str, ...] = ()
+    trace: Trace | None = None
+    conversation: tuple[Trace, ...] = ()
+    missing: str | None = None
+
+
+class BaseCheck(BaseModel, frozen=True, extra="forbid"):
+    """Whether a commit is in the repository, and whether the golden diff applies to it; None where it was not tried."""
+
+    commit: str
+    exists: bool
+    applies: bool | None = None
+    message: str
+
+
+class FileAtCommit(BaseModel, frozen=True, extra="forbid"):
+    """A file as it was at a commit; `text` is None when it is binary or too large to show."""
+
+    commit: str
+    path: str
+    text: str | None
+    message: str = ""

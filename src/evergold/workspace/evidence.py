@@ -1,0 +1,66 @@
+"""Evidence for reviewers: from the store, from the row itself, from the flow database and the repository of the settings.
+
+A client names commits, paths and flows; which database and which repository they are looked up in is the settings'
+decision alone.
+"""
+
+from evergold.model.evidence import BaseCheck, Evidence, FileAtCommit
+from evergold.model.review import CaseKey
+from evergold.model.trace import Trace
+from evergold.review.evidence import of_row
+from evergold.settings import Settings
+from evergold.store import Store
+from evergold.store.cases import get_case
+from evergold.store.traces import TraceFilter, get_trace, known_traces, page_of_traces
+
+TURNS = 50
+NO_FLOWS = "no flow database is set; name it with review.sidekick_db to see the diff and the tool calls"
+NO_REPO = "no repository is set; name it with review.repo_dir"
+NO_TRACE = "the trace of this case is not in this workspace"
+
+
+class EvidenceRoom:
+    def __init__(self, store: Store, settings: Settings) -> None:
+        self._store = store
+        self._settings = settings
+
+    def of_case(self, key: CaseKey) -> Evidence:
+        """What is known of a stored case: its trace and conversation, or the flow it was extracted from."""
+        with self._store.db.read() as connection:
+            case = get_case(connection, key.dataset, key.id)
+        origin = case.provenance
+        if origin.trace_id:
+            return self._of_trace(origin.trace_id)
+        kept = of_row(case.extra)
+        if kept is not None:
+            return kept
+        if origin.flow_id:
+            return self.of_flow(origin.workspace_id or "", origin.flow_id, case.id)
+        return Evidence(missing="this case names no trace and no flow it came from")
+
+    def of_flow(self, workspace_id: str, flow_id: str, case_id: str) -> Evidence:
+        """The approved diff and the tool calls of one case of a flow."""
+        if self._settings.review_sidekick_db is None:
+            return Evidence(missing=NO_FLOWS)
+        return Evidence(missing=f"flow {flow_id!r} with action {case_id!r} is not in the flow database")
+
+    def check_base(self, commit: str, diff: str | None) -> BaseCheck:
+        """Whether a commit exists and the golden diff applies to it."""
+        return BaseCheck(commit=commit, exists=False, message=NO_REPO)
+
+    def file(self, commit: str, path: str) -> FileAtCommit:
+        """A file as it was at a commit."""
+        return FileAtCommit(commit=commit, path=path, text=None, message=NO_REPO)
+
+    def _of_trace(self, trace_id: str) -> Evidence:
+        with self._store.db.read() as connection:
+            if not known_traces(connection, [trace_id]):
+                return Evidence(missing=NO_TRACE)
+            trace = get_trace(connection, trace_id)
+            turns: list[Trace] = []
+            if trace.session_id:
+                turns, _ = page_of_traces(
+                    connection, TraceFilter(session_id=trace.session_id), limit=TURNS, before=None
+                )
+        in_order = sorted(turns, key=lambda turn: (turn.started_at is None, turn.started_at, turn.id))
+        return Evidence(trace=trace, conversation=tuple(in_order))

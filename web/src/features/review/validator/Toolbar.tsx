@@ -1,0 +1,105 @@
+/** Import, export, steps, undo: everything about the whole session, and whether it is saved. */
+import { Button, FileButton } from "@mantine/core";
+import { useRef } from "react";
+import type { SaveState } from "./useValidator";
+import classes from "./validator.module.css";
+
+type ToolbarProps = {
+  empty: boolean;
+  save: SaveState;
+  undo: string | null;
+  redo: string | null;
+  onFiles: (files: File[]) => void;
+  onExport: () => void;
+  onSend: (() => void) | null;
+  onClear: () => void;
+  onStep: (step: "previous" | "next" | "incomplete") => void;
+  onUndo: () => void;
+  onRedo: () => void;
+};
+
+export function Toolbar(props: ToolbarProps) {
+  const { empty, undo, redo } = props;
+  const forget = useRef<() => void>(null);
+  return (
+    <header className={classes.bar}>
+      <h1>Validator</h1>
+      <SaveWord save={props.save} />
+      {!empty && (
+        <>
+          <Button.Group>
+            <Button size="xs" variant="default" onClick={() => props.onStep("previous")}>
+              Previous
+            </Button>
+            <Button size="xs" variant="default" onClick={() => props.onStep("next")}>
+              Next
+            </Button>
+            <Button size="xs" variant="default" onClick={() => props.onStep("incomplete")}>
+              Next incomplete
+            </Button>
+          </Button.Group>
+          <Button.Group>
+            <Button
+              size="xs"
+              variant="default"
+              disabled={undo === null}
+              title={undo ?? undefined}
+              onClick={props.onUndo}
+            >
+              Undo
+            </Button>
+            <Button
+              size="xs"
+              variant="default"
+              disabled={redo === null}
+              title={redo ?? undefined}
+              onClick={props.onRedo}
+            >
+              Redo
+            </Button>
+          </Button.Group>
+        </>
+      )}
+      <FileButton
+        multiple
+        resetRef={forget}
+        onChange={(files) => {
+          props.onFiles(files);
+          forget.current?.(); // or choosing the same file again would be no change
+        }}
+        accept=".jsonl,.ndjson,.json,.txt"
+      >
+        {(button) => (
+          <Button size="xs" color="gold.7" variant={empty ? "filled" : "default"} {...button}>
+            Import
+          </Button>
+        )}
+      </FileButton>
+      {!empty && (
+        <>
+          <Button size="xs" color="gold.7" onClick={props.onExport}>
+            Export
+          </Button>
+          {props.onSend !== null && (
+            <Button size="xs" variant="default" onClick={props.onSend}>
+              Send to workspace
+            </Button>
+          )}
+          <Button size="xs" variant="subtle" color="red" onClick={props.onClear}>
+            Clear all
+          </Button>
+        </>
+      )}
+    </header>
+  );
+}
+
+function SaveWord({ save }: { save: SaveState }) {
+  const word =
+    save === "loading" ? "Loading…" : save === "saving" ? "Saving…" : save.ok ? "Saved in this browser" : "Not saved";
+  return (
+    <span className={classes.saved} role="status">
+      {word}
+    </span>
+  );
+}
