@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 _IDENTITY = {
@@ -37,7 +38,7 @@ class GitRepo:
             ["git", *args], cwd=self.path, env=env, check=True, capture_output=True, input=input
         ).stdout
 
-    def write(self, files: dict[str, str | bytes | None]) -> None:
+    def write(self, files: Mapping[str, str | bytes | None]) -> None:
         """Put files in the work tree; None removes one."""
         for name, content in files.items():
             path = self.path / name
@@ -47,7 +48,7 @@ class GitRepo:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content.encode() if isinstance(content, str) else content)
 
-    def commit(self, files: dict[str, str | bytes | None] | None = None, message: str = "Change") -> str:
+    def commit(self, files: Mapping[str, str | bytes | None] | None = None, message: str = "Change") -> str:
         self.write(files or {})
         self.minutes += 1
         self.git("add", "-A")

@@ -18,6 +18,7 @@ VERBS = {
     "runs": "List, show, cancel, delete and re-score benchmark runs; the leaderboard.",
     "cases": "List, show and tag cases.",
     "export": "Write a dataset in the format of another tool.",
+    "extract": "Cases for context retrieval, from merged agent work or git history.",
     "import": "Read cases from a file of any known format.",
     "ingest": "Take in traces, scores and corrections from files.",
     "openapi": "Print the REST interface as OpenAPI JSON.",

@@ -1,0 +1,99 @@
+"""The commit the work of a case started from, and the proof that it is that one.
+
+Repositories forget: branches are deleted, targets move on. So candidates are gathered from what is left (the branch or its
+archive tag, merges on the target's main line, commits named in the approval), and the first one that *proves* is taken:
+every old file of the golden diff must be there with exactly the content the diff was made against. A candidate that
+does not prove is never used, however plausible: a wrong base makes every golden line wrong.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from evergold.extract.approval import Approval
+from evergold.extract.diff import ChangeType, FileDiff
+from evergold.extract.golden import Golden
+from evergold.repo import patch, refs
+from evergold.repo.git import Repo
+
+ANCESTORS_TRIED = 1000
+
+
+class Base(NamedTuple):
+    """A proved commit, or none and the reason why."""
+
+    commit: str | None
+    reason: str = ""
+
+
+def derive_base(repo: Repo, approval: Approval, golden: Golden) -> Base:
+    if not golden.proof:
+        return Base(None, "the approval shows no diff to prove a base commit with")
+    tried: set[str] = set()
+    for commit in _candidates(repo, approval):
+        if commit not in tried and proves(repo, commit, golden):
+            return Base(commit)
+        tried.add(commit)
+    return Base(None, _why_not(repo, approval, tried))
+
+
+def proves(repo: Repo, commit: str, golden: Golden) -> bool:
+    """Old blobs where the diff names them; `git apply --check` for the rest. A diff of nothing proves nothing."""
+    if not golden.proof or not all(_was_there(repo, commit, file) for file in golden.proof):
+        return False
+    if all(_names_its_blob(file) for file in golden.proof):
+        return True
+    text = golden.proof_text if golden.proof_text.endswith("\n") else golden.proof_text + "\n"
+    return patch.applies(repo, commit, text.encode("utf-8", "surrogatepass"))
+
+
+def _candidates(repo: Repo, approval: Approval) -> Iterator[str]:
+    """Likely ones first. The tip of the target as it is today is never among them for its own sake."""
+    tips = refs.branch_tips(repo, approval.source_branch) if approval.source_branch else []
+    target = refs.target_tip(repo, approval.target_branch) if approval.target_branch else None
+    for tip in tips if target else []:
+        assert target is not None
+        if not refs.contains(repo, target, tip) and (base := refs.merge_base(repo, tip, target)):
+            yield base
+        for before, merged in refs.merges_of(repo, tip, target):
+            if base := refs.merge_base(repo, before, merged):
+                yield base
+    for tip in tips if target else []:
+        yield from refs.first_parents(repo, tip, ANCESTORS_TRIED)[1:]
+    for name in approval.named_objects:
+        if commit := repo.objects.commit(name):
+            yield from refs.parents(repo, commit)[:1]
+
+
+def _why_not(repo: Repo, approval: Approval, tried: set[str]) -> str:
+    if tried:
+        return f"none of {len(tried)} candidate commits has the files the diff was made against"
+    if not approval.source_branch:
+        return "the approval names no source branch"
+    if not refs.branch_tips(repo, approval.source_branch):
+        return f"branch {approval.source_branch!r} and its archive tag are gone"
+    return f"target branch {approval.target_branch!r} is not in the repository"
+
+
+def _was_there(repo: Repo, commit: str, file: FileDiff) -> bool:
+    """Whether the old side of a file is what the commit holds; a file the diff adds must not be there."""
+    if file.submodule:
+        return _had_submodule(repo, commit, file)
+    if file.old_path is None:
+        return file.new_path is None or repo.objects.at(commit, file.new_path) is None
+    found = repo.objects.at(commit, file.old_path)
+    if found is None or found.kind != "blob":
+        return False
+    return file.old_blob is None or found.id.startswith(file.old_blob)
+
+
+def _had_submodule(repo: Repo, commit: str, file: FileDiff) -> bool:
+    """A submodule's commit is no object here, so it is asked for by name."""
+    if file.old_path is None:
+        return True
+    answer = repo.ask("rev-parse", "--verify", "--quiet", f"{commit}:{file.old_path}")
+    return answer.returncode == 0 and answer.stdout.decode().startswith(file.old_blob or "")
+
+
+def _names_its_blob(file: FileDiff) -> bool:
+    """Whether `_was_there` has compared content; a rename, a mode change or an addition has none to compare."""
+    return file.old_blob is not None or file.type is ChangeType.ADDED or not file.hunks

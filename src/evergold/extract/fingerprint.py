@@ -1,0 +1,39 @@
+"""Each golden range carries its proof: the blob at base it lies in, and a hash of its text."""
+
+from collections.abc import Iterable
+
+from evergold.extract.spans import text_hash
+from evergold.model.case import LineRange
+from evergold.repo.git import Repo
+
+
+def split_lines(content: bytes) -> list[bytes]:
+    """Lines as git counts them: ended by a line feed and nothing else, the end kept."""
+    lines = content.split(b"\n")
+    last = lines.pop()
+    return [line + b"\n" for line in lines] + ([last] if last else [])
+
+
+def with_proof(ranges: Iterable[LineRange], repo: Repo, commit: str, proved: str) -> tuple[LineRange, ...]:
+    """Ranges with source `proved` get blob and hash. All are cut to the length of their file at the commit.
+
+    A range that lies behind the end of its file, or in a file the commit does not have, stays as it was found.
+    """
+    files: dict[str, tuple[str, list[bytes]] | None] = {}
+    done: list[LineRange] = []
+    for item in ranges:
+        if item.path not in files:
+            found = repo.objects.at(commit, item.path)
+            blob = found.id if found and found.kind == "blob" else None
+            files[item.path] = (blob, split_lines(repo.objects.read(blob))) if blob else None
+        file = files[item.path]
+        if file is None or item.start > len(file[1]):
+            done.append(item)
+            continue
+        blob, lines = file
+        end = min(item.end, len(lines))
+        update: dict[str, object] = {"end": end}
+        if proved in item.sources:
+            update |= {"blob": blob, "text_hash": text_hash(lines[item.start - 1 : end])}
+        done.append(item.model_copy(update=update))
+    return tuple(done)

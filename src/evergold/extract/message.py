@@ -1,0 +1,44 @@
+"""A commit message → what it asks for, and what it cites.
+
+The words are the query. Trailers (`Signed-off-by:`, `Fixes:`) are no part of a task; they and the numbers of issues are kept
+beside it. Of a merge that only says which branch it merged, nothing is left to search with.
+"""
+
+import re
+from typing import NamedTuple
+
+_TRAILER = re.compile(r"([A-Za-z][A-Za-z0-9-]*): (.+)")
+_ISSUE = re.compile(r"(?<![\w&])(?:#|GH-)(\d+)\b")
+_MERGE_SUBJECT = re.compile(r"Merge (?:pull request|branch|remote-tracking branch|tag|commit|PR)\b.*")
+_SPACES = re.compile(r"[ \t]+\n")
+
+
+class Message(NamedTuple):
+    query: str
+    issues: tuple[str, ...]
+    trailers: tuple[tuple[str, str], ...]
+
+
+def read_message(text: str) -> Message:
+    paragraphs = _SPACES.sub("\n", text.replace("\r\n", "\n").strip()).split("\n\n")
+    trailers: tuple[tuple[str, str], ...] = ()
+    if len(paragraphs) > 1 and (found := _trailers(paragraphs[-1])):
+        trailers = found
+        paragraphs.pop()
+    if paragraphs and _MERGE_SUBJECT.fullmatch(paragraphs[0].split("\n", 1)[0]):
+        rest = paragraphs[0].split("\n", 1)[1:]
+        paragraphs = [*rest, *paragraphs[1:]]
+    return Message("\n\n".join(paragraphs).strip(), tuple(dict.fromkeys(_ISSUE.findall(text))), trailers)
+
+
+def _trailers(paragraph: str) -> tuple[tuple[str, str], ...]:
+    """The trailers of a last paragraph that holds nothing else; a folded line belongs to the one before."""
+    found: list[tuple[str, str]] = []
+    for line in paragraph.split("\n"):
+        if found and line.startswith((" ", "\t")):
+            found[-1] = (found[-1][0], f"{found[-1][1]} {line.strip()}")
+        elif match := _TRAILER.fullmatch(line):
+            found.append((match[1], match[2].strip()))
+        else:
+            return ()
+    return tuple(found)

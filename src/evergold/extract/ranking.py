@@ -1,0 +1,89 @@
+"""Ranked paths and line ranges: golden first in the order of the diff, then the rest in the order of discovery.
+
+Something found again only gains a source. Overlapping or adjacent ranges of one path and one source are one range, at the
+rank of the first of them.
+"""
+
+from collections.abc import Iterable
+from enum import StrEnum
+
+from evergold.extract.diff import ChangeType, FileDiff
+from evergold.model.case import LineRange, RankedPath
+
+
+class PathSource(StrEnum):
+    REVIEW_MERGE_DIFF = "review_merge_diff"
+    TOOL_CALL_ARGS = "tool_call_args"
+    TOOL_CALL_RESULT = "tool_call_result"
+    DIFF = "diff"
+
+
+class RangeSource(StrEnum):
+    GOLDEN_DIFF = "golden_diff"
+    TOOL_CALL_ARGS = "tool_call_args"
+    TOOL_CALL_RESULT = "tool_call_result"
+
+
+class PathRanking:
+    def __init__(self) -> None:
+        self._sources: dict[str, list[str]] = {}
+        self._extra: dict[str, dict[str, str]] = {}
+
+    def add(self, path: str, source: PathSource, change: ChangeType | None = None) -> None:
+        sources = self._sources.setdefault(path, [])
+        if source not in sources:
+            sources.append(str(source))
+        if change is not None:
+            self._extra.setdefault(path, {})["changeType"] = str(change)
+
+    def ranked(self) -> tuple[RankedPath, ...]:
+        return tuple(
+            RankedPath(path=path, sources=tuple(sources), extra=self._extra.get(path, {}))
+            for path, sources in self._sources.items()
+        )
+
+
+class RangeRanking:
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, str], list[tuple[int, int, int]]] = {}
+        self._count = 0
+
+    def add(self, path: str, start: int, end: int, source: RangeSource) -> None:
+        self._found.setdefault((path, str(source)), []).append((start, end, self._count))
+        self._count += 1
+
+    def ranked(self) -> tuple[LineRange, ...]:
+        by_place: dict[tuple[str, int, int], tuple[int, list[str]]] = {}
+        merged = [
+            (rank, path, start, end, source)
+            for (path, source), found in self._found.items()
+            for start, end, rank in _merge(found)
+        ]
+        for rank, path, start, end, source in sorted(merged):
+            _, sources = by_place.setdefault((path, start, end), (rank, []))
+            sources.append(source)
+        return tuple(
+            LineRange(path=path, start=start, end=end, sources=tuple(sources))
+            for (path, start, end), (_, sources) in by_place.items()
+        )
+
+
+def golden_paths(files: Iterable[FileDiff]) -> list[tuple[str, ChangeType]]:
+    """Paths in the order of the diff: of a renamed or copied file the old one first."""
+    found: list[tuple[str, ChangeType]] = []
+    for file in files:
+        paths = dict.fromkeys(path for path in (file.old_path, file.new_path) if path is not None)
+        found += [(path, file.type) for path in paths]
+    return found
+
+
+def _merge(found: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
+    """Overlapping and adjacent (start, end, rank) made one, with the best rank."""
+    merged: list[tuple[int, int, int]] = []
+    for start, end, rank in sorted(found):
+        if merged and start <= merged[-1][1] + 1:
+            last = merged[-1]
+            merged[-1] = (last[0], max(end, last[1]), min(rank, last[2]))
+        else:
+            merged.append((start, end, rank))
+    return merged

@@ -1,0 +1,286 @@
+"""Datasets A and B: context-retrieval cases as two JSONL files, file paths in one and line ranges in the other.
+
+The keys are a contract (camelCase, `needsQuery` and `needsBaseCommit` in unvalidated rows only, lists never null). More keys are
+allowed, and keys nobody here knows survive being read and written. A case is one thing, so reading either file of a
+pair reads the other beside it too.
+"""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, ClassVar
+
+import orjson
+from pydantic import ValidationError
+
+from evergold.errors import BadInput, Incomplete
+from evergold.formats.atomic import FileSet, recover
+from evergold.model.case import BOOKKEEPING, Case, CaseKind, LineRange, Provenance, RankedPath, ReviewState, is_blank
+
+FILE_A = "dataset_a_file_paths"
+FILE_B = "dataset_b_line_ranges"
+UNVALIDATED = "unvalidated.jsonl"
+
+Row = dict[str, Any]
+
+_NEEDS = ("needsQuery", "needsBaseCommit")
+_SHARED = ("workspaceId", "taskId", "flowId", "caseId", "caseIndex", "query", "baseCommit", *_NEEDS)
+_TOLD = ("source", "repository", "tags", "metadata")
+_METADATA = ("suggestedQuery", "baseVerified")
+_LISTS = ("filePaths", "lineRanges")
+_KNOWN = frozenset((*_SHARED, *_TOLD, *_METADATA, *_LISTS, "case"))
+_OF_B_ONLY = "lineRangesRow"
+_ORIGIN = ("source", "repository", "workspace_id", "task_id", "flow_id", "case_index")
+_HELD = BOOKKEEPING | {
+    "id",
+    "dataset",
+    "kind",
+    "input",
+    "base_commit",
+    "paths",
+    "ranges",
+    "tags",
+    "metadata",
+    "extra",
+    "provenance",
+}
+
+
+def row_a(case: Case) -> Row:
+    return _shared(case) | {"filePaths": [_path_entry(item) for item in case.paths]} | _more(case, of_b=False)
+
+
+def row_b(case: Case) -> Row:
+    return _shared(case) | {"lineRanges": [_range_entry(item) for item in case.ranges]} | _more(case, of_b=True)
+
+
+def case_of_rows(a: Row | None, b: Row | None) -> Case:
+    """The case that a row of A, a row of B, or both together describe. Raises BadInput for a row that is neither."""
+    row = (a or {}) | (b or {})
+    if is_blank(row.get("caseId")):
+        raise BadInput("field caseId is missing or empty")
+    for name in _LISTS:
+        if not isinstance(row.get(name, []), list):
+            raise BadInput(f"field {name} is {type(row[name]).__name__}, not a list")
+    metadata = dict(row.get("metadata") or {}) | {name: row[name] for name in _METADATA if name in row}
+    rest = dict(row.get("case") or {})
+    return Case.model_validate(
+        rest
+        | {
+            "id": row["caseId"],
+            "dataset": rest.get("dataset", "context"),
+            "kind": rest.get("kind", CaseKind.CONTEXT),
+            "input": row.get("query") or "",
+            "base_commit": row.get("baseCommit") or None,
+            "paths": rest.get("paths", ()) if "filePaths" not in row else [_path(item) for item in row["filePaths"]],
+            "ranges": rest.get("ranges", ())
+            if "lineRanges" not in row
+            else [_range(item) for item in row["lineRanges"]],
+            "tags": row.get("tags") or (),
+            "metadata": metadata,
+            "extra": _unknown(a, b),
+            "provenance": _provenance(row, rest),
+            "review": ReviewState.UNVALIDATED if any(name in row for name in _NEEDS) else ReviewState.VALIDATED,
+        }
+    )
+
+
+def read_rows(path: Path, problems: list[tuple[int, str]] | None = None) -> Iterator[tuple[int, Row]]:
+    """(line number, row). A line that is no JSON object raises BadInput, or is noted in `problems` and passed over."""
+    with path.open("rb") as handle:
+        for number, line in enumerate(handle, 1):
+            if not line.strip():
+                continue
+            try:
+                yield number, parse_row(line)
+            except BadInput as problem:
+                if problems is None:
+                    raise BadInput(f"{path}:{number}: {problem.message}; mend or remove the line") from problem
+                problems.append((number, problem.message))
+
+
+def parse_row(line: bytes) -> Row:
+    try:
+        row = orjson.loads(line)
+    except orjson.JSONDecodeError as problem:
+        raise BadInput(f"not JSON: {problem}") from problem
+    if not isinstance(row, dict):
+        raise BadInput(f"a JSON {type(row).__name__}, not an object")
+    if is_blank(row.get("caseId")) or not isinstance(row["caseId"], str):
+        raise BadInput("field caseId is missing, empty or not a text")
+    return row
+
+
+def dump_row(row: Row) -> bytes:
+    return orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE)
+
+
+def read_cases(path: Path) -> Iterator[Case]:
+    """The cases of a file of either dataset, completed from its sibling. Raises BadInput at the first bad line."""
+    sibling = sibling_of(path)
+    recover(path.parent)
+    others = {row["caseId"]: row for _, row in read_rows(sibling)} if sibling else {}
+    for number, row in read_rows(path):
+        other = others.get(row["caseId"])
+        try:
+            yield case_of_rows(row, other) if "filePaths" in row else case_of_rows(other, row)
+        except (BadInput, ValidationError, TypeError, KeyError) as problem:
+            raise BadInput(f"{path}:{number}: case {row['caseId']!r}: {_first_reason(problem)}") from problem
+
+
+def sibling_of(path: Path) -> Path | None:
+    """The other file of the pair, if it stands beside this one."""
+    for one, other in ((FILE_A, FILE_B), (FILE_B, FILE_A)):
+        if path.name.startswith(one):
+            beside = path.with_name(path.name.replace(one, other, 1))
+            return beside if beside.is_file() else None
+    return None
+
+
+class _Dataset:
+    """What the two formats share; each names its list and the function that makes its row."""
+
+    suffix: ClassVar[str] = ".jsonl"
+    list_name: ClassVar[str]
+
+    def accepts(self, head: bytes) -> bool:
+        first = head.split(b"\n", 1)[0]
+        return b'"caseId"' in first and f'"{self.list_name}"'.encode() in first
+
+    def row(self, case: Case) -> Row:
+        raise NotImplementedError
+
+    def write(self, cases: Iterable[Case], path: Path, **options: Any) -> int:
+        """Validated cases get rows without `needs…`; one that lacks something is refused."""
+        count = 0
+        with FileSet() as files:
+            out = files.open(path)
+            for case in cases:
+                if case.review is ReviewState.VALIDATED and (lacking := case.missing()):
+                    raise Incomplete(f"case {case.id!r} lacks {', '.join(lacking)}; a validated row cannot do without")
+                row, rest = self.row(case), self.rest(case)
+                out.write(dump_row(row | {"case": rest} if rest else row))
+                count += 1
+        return count
+
+    def rest(self, case: Case) -> Row:
+        """What a row of this dataset has no key for: it travels under `case`, and is nothing for most cases."""
+        other = "ranges" if self.list_name == "filePaths" else "paths"
+        rest = case.model_dump(mode="json", exclude=set(_HELD) - {other}, exclude_defaults=True)
+        origin = case.provenance.model_dump(mode="json", exclude=set(_ORIGIN), exclude_defaults=True)
+        if case.provenance.case_index is None:
+            origin["case_index"] = None
+        told = {"dataset": case.dataset, "kind": case.kind, "provenance": origin}
+        usual = {"dataset": "context", "kind": CaseKind.CONTEXT, "provenance": {}}
+        return rest | {name: value for name, value in told.items() if value != usual[name]}
+
+    def read(self, path: Path) -> Iterator[Case]:
+        return read_cases(path)
+
+
+class DatasetA(_Dataset):
+    list_name: ClassVar[str] = "filePaths"
+
+    def row(self, case: Case) -> Row:
+        return row_a(case)
+
+
+class DatasetB(_Dataset):
+    list_name: ClassVar[str] = "lineRanges"
+
+    def row(self, case: Case) -> Row:
+        return row_b(case)
+
+
+def _shared(case: Case) -> Row:
+    origin = case.provenance
+    row: Row = {
+        "workspaceId": origin.workspace_id or "",
+        "taskId": origin.task_id or "",
+        "flowId": origin.flow_id or "",
+        "caseId": case.id,
+        "caseIndex": origin.case_index or 0,
+        "query": case.input,
+        "baseCommit": case.base_commit or "",
+    }
+    if case.review is ReviewState.UNVALIDATED:
+        row |= {"needsQuery": is_blank(case.input), "needsBaseCommit": is_blank(case.base_commit)}
+    return row
+
+
+def _more(case: Case, of_b: bool) -> Row:
+    """Keys beyond the contract, only where there is something to say."""
+    extra = {name: value for name, value in case.extra.items() if name != _OF_B_ONLY}
+    if of_b:
+        extra |= case.extra.get(_OF_B_ONLY, {})
+    metadata = {name: value for name, value in case.metadata.items() if name not in _METADATA}
+    told = {
+        "source": case.provenance.source if case.provenance.source != "manual" else None,
+        "repository": case.provenance.repository,
+        "tags": list(case.tags) or None,
+        "metadata": metadata or None,
+    }
+    named = {name: case.metadata[name] for name in _METADATA if name in case.metadata}
+    return named | {name: value for name, value in told.items() if value is not None} | extra
+
+
+def _unknown(a: Row | None, b: Row | None) -> Row:
+    """Keys nobody here knows. Where the two rows disagree, the second row's own value is kept apart."""
+    of_a = {name: value for name, value in (a or {}).items() if name not in _KNOWN}
+    of_b = {name: value for name, value in (b or {}).items() if name not in _KNOWN}
+    apart = {name: value for name, value in of_b.items() if name in of_a and of_a[name] != value}
+    return of_b | of_a | ({_OF_B_ONLY: apart} if apart else {})
+
+
+def _provenance(row: Row, rest: Row) -> Provenance:
+    return Provenance.model_validate(
+        {
+            "source": row.get("source") or "manual",
+            "repository": row.get("repository"),
+            "workspace_id": row.get("workspaceId") or None,
+            "task_id": row.get("taskId") or None,
+            "flow_id": row.get("flowId") or None,
+            "case_index": row.get("caseIndex"),
+        }
+        | (rest.get("provenance") or {})
+    )
+
+
+def _path_entry(item: RankedPath) -> Row:
+    return {"path": item.path, "sources": list(item.sources), **item.extra}
+
+
+def _range_entry(item: LineRange) -> Row:
+    proof = {"blobSha": item.blob, "textHash": item.text_hash}
+    return {
+        "path": item.path,
+        "startLine": item.start,
+        "endLine": item.end,
+        "sources": list(item.sources),
+        **{name: value for name, value in proof.items() if value is not None},
+        **item.extra,
+    }
+
+
+def _path(entry: Row) -> Row:
+    extra = {name: value for name, value in entry.items() if name not in ("path", "sources")}
+    return {"path": entry["path"], "sources": entry.get("sources") or (), "extra": extra}
+
+
+def _range(entry: Row) -> Row:
+    known = ("path", "startLine", "endLine", "sources", "blobSha", "textHash")
+    return {
+        "path": entry["path"],
+        "start": entry["startLine"],
+        "end": entry["endLine"],
+        "sources": entry.get("sources") or (),
+        "blob": entry.get("blobSha"),
+        "text_hash": entry.get("textHash"),
+        "extra": {name: value for name, value in entry.items() if name not in known},
+    }
+
+
+def _first_reason(problem: Exception) -> str:
+    if isinstance(problem, ValidationError):
+        error = problem.errors()[0]
+        return f"field {'.'.join(str(part) for part in error['loc'])}: {error['msg']}"
+    return f"field {problem} is missing" if isinstance(problem, KeyError) else str(problem)

@@ -1,0 +1,165 @@
+"""The pair of dataset files in a folder, as an extraction that runs again and again sees it.
+
+What is known is skipped, what is half there is completed, what still lacks something is tried again, and what a person edited
+is left alone. Lines that do not change are copied byte for byte; new rows wait in temporary files, so that memory does not
+grow with their number. Both files are replaced together or not at all, and a lock keeps a second extraction out.
+"""
+
+import fcntl
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import IO
+
+from evergold.errors import BadInput, Conflict
+from evergold.formats.atomic import FileSet, recover
+from evergold.formats.dataset_ab import FILE_A, FILE_B, UNVALIDATED, Row, dump_row, parse_row, read_rows, row_a, row_b
+from evergold.model.case import Case, is_blank
+from evergold.model.ident import content_hash
+
+EXTRACTED_HASH = "extractedHash"
+_LOCK = ".evergold-extract.lock"
+
+
+class Outcome(StrEnum):
+    NEW = "new"
+    COMPLETED = "completed"
+    RESOLVED = "resolved"
+    UNCHANGED = "unchanged"
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the files say of a case: which of them have it, what it lacks, whether a person edited it."""
+
+    in_a: bool = False
+    in_b: bool = False
+    needs_query: bool = False
+    needs_base: bool = False
+    edited: bool = False
+
+    @property
+    def settled(self) -> bool:
+        """Nothing an extraction could add."""
+        return self.in_a and self.in_b and (self.edited or not (self.needs_query or self.needs_base))
+
+
+class DatasetPair:
+    """`full` forgets what is there. Use it inside `locked`."""
+
+    def __init__(self, folder: Path, full: bool = False) -> None:
+        self.path_a = folder / f"{FILE_A}.{UNVALIDATED}"
+        self.path_b = folder / f"{FILE_B}.{UNVALIDATED}"
+        self.full = full
+        self.known: dict[str, Known] = {}
+        self._replaced: dict[str, tuple[bytes, bytes]] = {}
+        self._changed = full
+        recover(folder)
+        if not full:
+            self._load()
+        self._added: dict[Path, IO[bytes]] = {self.path_a: _spool(), self.path_b: _spool()}
+
+    def wants(self, case_id: str) -> bool:
+        return not self.known.get(case_id, Known()).settled
+
+    def put(self, case: Case) -> Outcome:
+        """Take a case in: as a new row, as the half that is missing, or in the place of a row that lacked more."""
+        before = self.known.get(case.id, Known())
+        lines = {self.path_a: stamped_line(row_a(case)), self.path_b: stamped_line(row_b(case))}
+        if not before.in_a:
+            self._added[self.path_a].write(lines[self.path_a])
+        if not before.in_b:
+            self._added[self.path_b].write(lines[self.path_b])
+        self.known[case.id] = replace(before, in_a=True, in_b=True)
+        resolved = not before.edited and _resolves(case, before)
+        if resolved:
+            self._replaced[case.id] = (lines[self.path_a], lines[self.path_b])
+        outcome = _outcome(before, resolved)
+        self._changed = self._changed or outcome is not Outcome.UNCHANGED
+        return outcome
+
+    def commit(self) -> None:
+        """Replace both files together; with nothing new, nothing is written."""
+        if not self._changed and self.path_a.is_file() and self.path_b.is_file():
+            return
+        with FileSet() as files:
+            for side, path in enumerate((self.path_a, self.path_b)):
+                out = files.open(path)
+                if path.is_file() and not self.full:
+                    for case_id, line in _lines(path):
+                        out.write(self._replaced[case_id][side] if case_id in self._replaced else line)
+                self._added[path].seek(0)
+                shutil.copyfileobj(self._added[path], out)
+
+    def close(self) -> None:
+        for spool in self._added.values():
+            spool.close()
+
+    def _load(self) -> None:
+        """A corrupt line or a case listed twice stops everything before anything is written."""
+        for path in (self.path_a, self.path_b):
+            for number, row in read_rows(path) if path.is_file() else ():
+                before = self.known.get(row["caseId"], Known())
+                of_a = path == self.path_a
+                if before.in_a if of_a else before.in_b:
+                    raise BadInput(f"{path}:{number}: case {row['caseId']!r} is listed twice; remove one of the lines")
+                self.known[row["caseId"]] = Known(
+                    in_a=before.in_a or of_a,
+                    in_b=before.in_b or not of_a,
+                    needs_query=before.needs_query or bool(row.get("needsQuery")),
+                    needs_base=before.needs_base or bool(row.get("needsBaseCommit")),
+                    edited=before.edited or is_edited(row),
+                )
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold the folder for one extraction; a second one is told so at once."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / _LOCK).open("a") as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as problem:
+            raise Conflict(f"another extraction is writing into {str(folder)!r}; wait for it to end") from problem
+        yield
+
+
+def _spool() -> IO[bytes]:
+    return tempfile.TemporaryFile()
+
+
+def stamped_line(row: Row) -> bytes:
+    """The row with a hash of itself, by which a later run sees whether a person edited it."""
+    return dump_row(row | {EXTRACTED_HASH: content_hash(row)})
+
+
+def is_edited(row: Row) -> bool:
+    """Whether the row says something else than when it was written. A row that was never stamped tells nothing."""
+    stamp = row.get(EXTRACTED_HASH)
+    rest = {name: value for name, value in row.items() if name != EXTRACTED_HASH}
+    return stamp is not None and bool(stamp != content_hash(rest))
+
+
+def _resolves(case: Case, before: Known) -> bool:
+    """Whether the case now has something its row still lacked."""
+    return (before.needs_query and not is_blank(case.input)) or (before.needs_base and not is_blank(case.base_commit))
+
+
+def _outcome(before: Known, resolved: bool) -> Outcome:
+    if not before.in_a and not before.in_b:
+        return Outcome.NEW
+    if resolved:
+        return Outcome.RESOLVED
+    return Outcome.UNCHANGED if before.in_a and before.in_b else Outcome.COMPLETED
+
+
+def _lines(path: Path) -> Iterator[tuple[str, bytes]]:
+    """(case id, the line as it stands, ended)."""
+    with path.open("rb") as handle:
+        for line in handle:
+            if line.strip():
+                yield parse_row(line)["caseId"], line if line.endswith(b"\n") else line + b"\n"

@@ -1,0 +1,244 @@
+"""The database of the Sidekick app → flows: completed tasks that worked in a git worktree.
+
+The database belongs to the app. It is opened read-only, also while the app runs, and never migrated or written; an older one
+may lack columns we can do without, a newer one may have more. Flows stream one at a time, whatever the size of
+the database.
+"""
+
+import os
+import sqlite3
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+from evergold.errors import BadInput, NotFound, Unavailable
+from evergold.model.flow import Action, Flow
+from evergold.sources.gotime import Moment, parse_time
+from evergold.sources.sidekick_rows import read_params, read_result, text_of
+
+DATABASE_NAME = "sidekick.core.db"
+
+_NEEDED = {
+    "workspaces": ("id", "local_repo_dir"),
+    "tasks": ("workspace_id", "id", "description", "status"),
+    "flows": ("id", "workspace_id", "parent_id"),
+    "flow_actions": (
+        "id",
+        "flow_id",
+        "workspace_id",
+        "created",
+        "action_type",
+        "action_params",
+        "action_status",
+        "action_result",
+    ),
+    "worktrees": ("id", "flow_id", "name", "workspace_id"),
+}
+_ACTIONS_OF_FLOW = "SELECT {columns} FROM flow_actions WHERE workspace_id = ? AND flow_id = ?"
+
+
+def default_database() -> Path:
+    """Where the app keeps its database: `$SIDE_DATA_HOME`, else the user's data folder."""
+    if home := os.environ.get("SIDE_DATA_HOME"):
+        return Path(home) / DATABASE_NAME
+    fallback = "~/Library/Application Support" if sys.platform == "darwin" else "~/.local/share"
+    data_home = os.environ.get("XDG_DATA_HOME") or os.path.expanduser(fallback)
+    return Path(data_home) / "sidekick" / DATABASE_NAME
+
+
+@dataclass(frozen=True)
+class SidekickSource:
+    """Flows of one workspace, in the order of their tasks' and their own ids."""
+
+    workspace_id: str
+    database: Path | None = None
+    skip_archived: bool = False
+    busy_seconds: float = 5.0
+
+    @property
+    def path(self) -> Path:
+        return self.database or default_database()
+
+    def repo_dir(self) -> str | None:
+        """The repository the workspace was set up with."""
+        with self._opened() as connection:
+            return self._repo_dir(connection)
+
+    def count(self) -> int:
+        """How many flows `flows` will give: for a progress bar."""
+        with self._opened() as connection:
+            return sum(1 for _ in self._flow_rows(connection))
+
+    def flow(self, flow_id: str) -> Flow | None:
+        """One flow: what a reviewer of one of its cases wants to see."""
+        return next(self._read(flow_id), None)
+
+    def flows(self) -> Iterator[Flow]:
+        yield from self._read()
+
+    def _read(self, only: str | None = None) -> Iterator[Flow]:
+        with self._opened() as connection:
+            repo_dir = self._repo_dir(connection)
+            reader = _ActionReader(connection, self.workspace_id)
+            for row in self._flow_rows(connection):
+                if only not in (None, row["flow_id"]):
+                    continue
+                actions, problems = reader.read(row["flow_id"])
+                yield Flow(
+                    id=row["flow_id"],
+                    workspace_id=self.workspace_id,
+                    task_id=row["task_id"],
+                    title=text_of(row["title"]),
+                    description=text_of(row["description"]),
+                    branch=text_of(row["branch"]),
+                    repo_dir=repo_dir,
+                    actions=tuple(actions),
+                    metadata={"working_directory": text_of(row["working_directory"]), "problems": problems},
+                )
+
+    @contextmanager
+    def _opened(self) -> Iterator[sqlite3.Connection]:
+        """A read-only connection; whatever SQLite says while it is used becomes an error of ours."""
+        if not self.path.is_file():
+            raise NotFound(f"no Sidekick database at {str(self.path)!r}; name it with --sidekick-db PATH")
+        options = "mode=ro" if os.access(self.path, os.W_OK) else "mode=ro&immutable=1"
+        uri = f"file:{quote(str(self.path))}?{options}"
+        try:
+            with closing(sqlite3.connect(uri, uri=True, timeout=self.busy_seconds)) as connection:
+                connection.row_factory = sqlite3.Row
+                _check_tables(connection, self.path)
+                yield connection
+        except sqlite3.OperationalError as problem:
+            raise Unavailable(
+                f"cannot read {str(self.path)!r}: {problem}; close what holds it, or give a copy with --sidekick-db"
+            ) from problem
+        except sqlite3.DatabaseError as problem:
+            raise BadInput(f"{str(self.path)!r} cannot be read as a Sidekick database: {problem}") from problem
+
+    def _repo_dir(self, connection: sqlite3.Connection) -> str | None:
+        known = {text_of(row["id"]): row for row in connection.execute("SELECT * FROM workspaces ORDER BY id")}
+        if self.workspace_id not in known:
+            listed = ", ".join(str(name) for name in known) or "none"
+            raise NotFound(f"no workspace {self.workspace_id!r} in {str(self.path)!r} (it has: {listed})")
+        return text_of(known[self.workspace_id]["local_repo_dir"]) or None
+
+    def _flow_rows(self, connection: sqlite3.Connection) -> Iterator[sqlite3.Row]:
+        """One row per flow that has a worktree, with the branch of its newest one."""
+        tasks, worktrees = _columns(connection, "tasks"), _columns(connection, "worktrees")
+        archived = "t.archived" if "archived" in tasks else "NULL"
+        rows = connection.execute(
+            f"""
+            SELECT f.id AS flow_id, t.id AS task_id, t.description AS description,
+                   {"t.title" if "title" in tasks else "NULL"} AS title, {archived} AS archived, w.name AS branch,
+                   {"w.working_directory" if "working_directory" in worktrees else "NULL"} AS working_directory
+            FROM tasks t
+            JOIN flows f ON f.parent_id = t.id AND f.workspace_id = t.workspace_id
+            JOIN worktrees w ON w.workspace_id = f.workspace_id AND w.id = (
+                SELECT id FROM worktrees WHERE flow_id = f.id AND workspace_id = f.workspace_id
+                ORDER BY {"created" if "created" in worktrees else "id"} DESC LIMIT 1)
+            WHERE t.workspace_id = ? AND t.status = 'complete'
+            ORDER BY t.id, f.id
+            """,
+            (self.workspace_id,),
+        )
+        for row in rows:
+            if not (self.skip_archived and _is_archived(row["archived"])):
+                yield row
+
+
+class _ActionReader:
+    """Reads the actions of a flow. Without an index on the flow, one pass notes where each flow's rows are."""
+
+    def __init__(self, connection: sqlite3.Connection, workspace_id: str) -> None:
+        self._connection = connection
+        self._workspace_id = workspace_id
+        human = (
+            "is_human_action" if "is_human_action" in _columns(connection, "flow_actions") else "0 AS is_human_action"
+        )
+        self._fields = f"id, action_type, action_status, action_params, action_result, created, {human}"
+        self._rows_of = None if self._is_indexed() else self._note_rows()
+
+    def read(self, flow_id: str) -> tuple[list[Action], list[str]]:
+        """The actions in the order of (created, id), and what was wrong with their rows."""
+        timed: list[tuple[Moment, str, Action]] = []
+        problems: list[str] = []
+        for row in self._select(flow_id):
+            action, moment = _action(row, problems)
+            timed.append((moment, action.id, action))
+        timed.sort(key=lambda item: (item[0].nanoseconds, item[1]))
+        return [action for _, _, action in timed], problems
+
+    def _select(self, flow_id: str) -> Iterator[sqlite3.Row]:
+        if self._rows_of is None:
+            query = _ACTIONS_OF_FLOW.format(columns=self._fields)
+            yield from self._connection.execute(query, (self._workspace_id, flow_id))
+            return
+        numbers = self._rows_of.get(flow_id, [])
+        for at in range(0, len(numbers), 500):
+            part = numbers[at : at + 500]
+            marks = ", ".join("?" * len(part))
+            yield from self._connection.execute(
+                f"SELECT {self._fields} FROM flow_actions WHERE rowid IN ({marks})", part
+            )
+
+    def _is_indexed(self) -> bool:
+        query = "EXPLAIN QUERY PLAN " + _ACTIONS_OF_FLOW.format(columns="*")
+        plan = " ".join(str(row["detail"]) for row in self._connection.execute(query, ("", "")))
+        return "flow_id=?" in plan
+
+    def _note_rows(self) -> dict[str, list[int]]:
+        rows: dict[str, list[int]] = {}
+        query = "SELECT flow_id, rowid AS number FROM flow_actions WHERE workspace_id = ?"
+        for row in self._connection.execute(query, (self._workspace_id,)):
+            rows.setdefault(row["flow_id"], []).append(row["number"])
+        return rows
+
+
+def _action(row: sqlite3.Row, problems: list[str]) -> tuple[Action, Moment]:
+    where = f"flow_actions row {row['id']!r}"
+    try:
+        moment = parse_time(text_of(row["created"]) or "")
+    except ValueError as problem:
+        raise BadInput(f"{where}: column created: {problem}") from problem
+    status = text_of(row["action_status"]) or ""
+    params = read_params(row["action_params"], where, problems)
+    result, failed = read_result(row["action_result"], status, where, problems)
+    action = Action(
+        id=row["id"],
+        type=text_of(row["action_type"]) or "",
+        status=status,
+        params=params,
+        result=result,
+        error=failed,
+        created=moment.time,
+        human=bool(row["is_human_action"]),
+    )
+    return action, moment
+
+
+def _columns(connection: sqlite3.Connection, table: str) -> set[str]:
+    return {row["name"] for row in connection.execute(f"PRAGMA table_info({table})")}
+
+
+def _check_tables(connection: sqlite3.Connection, path: Path) -> None:
+    for table, needed in _NEEDED.items():
+        present = _columns(connection, table)
+        missing = [name for name in needed if name not in present]
+        if not present:
+            raise BadInput(
+                f"{str(path)!r} has no table {table!r}: it is no Sidekick database, or of an unknown version"
+            )
+        if missing:
+            raise BadInput(
+                f"table {table!r} of {str(path)!r} lacks {', '.join(missing)}: the database is of an unknown version; "
+                "open it once with the Sidekick app it belongs to"
+            )
+
+
+def _is_archived(value: object) -> bool:
+    """Archived is a time; NULL, an empty text and Go's zero time mean not archived."""
+    text = text_of(value) or ""
+    return text not in ("", "0", "false") and not text.startswith("0001-01-01")

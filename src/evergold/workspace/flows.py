@@ -1,0 +1,169 @@
+"""Flows: coding-agent work and git history → context cases, in files and in the store.
+
+`run_extraction` is the loop every source shares: what the files in the folder already know is skipped, every case and
+every problem is counted, and nothing is written before all of it went well.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from evergold.errors import NotFound
+from evergold.extract.extract import Extracted, Rules, Wanted, extract_flow
+from evergold.extract.filters import HistoryRules
+from evergold.extract.history import Skipped, history_cases
+from evergold.formats.dataset_pair import DatasetPair, Outcome, locked
+from evergold.model.case import Case
+from evergold.model.flow import Flow
+from evergold.model.rejected import Rejected
+from evergold.repo.git import Repo
+from evergold.sources.sidekick import SidekickSource
+
+Item = Extracted | Rejected | Skipped | str
+Produce = Callable[[Wanted], Iterator[Item]]
+Keep = Callable[[Case], None]
+
+
+@dataclass
+class Summary:
+    """What an extraction did, case by case; `needs…` maps a case to the reason it is open."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    needs_query: dict[str, str] = field(default_factory=dict)
+    needs_base_commit: dict[str, str] = field(default_factory=dict)
+    skipped: Counter[str] = field(default_factory=Counter)
+    rejected: list[Rejected] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
+
+    def as_dict(self) -> dict[str, Any]:
+        names = ("new", "known", "completed", "resolved", "unchanged")
+        return {
+            **{name: self.counts[name] for name in names},
+            "needsQuery": self.needs_query,
+            "needsBaseCommit": self.needs_base_commit,
+            "skipped": dict(self.skipped),
+            "rejected": [str(item) for item in self.rejected],
+            "remarks": self.remarks,
+            "files": self.files,
+        }
+
+
+@dataclass(frozen=True)
+class Extraction:
+    """Where an extraction writes, and who else wants its cases."""
+
+    out_dir: Path
+    full: bool = False
+    keep: Keep = lambda case: None
+
+
+def run_extraction(produce: Produce, into: Extraction) -> Summary:
+    """`produce` is given the question "is this case wanted?" and yields cases, known ids and problems."""
+    summary = Summary()
+    with locked(into.out_dir):
+        pair = DatasetPair(into.out_dir, into.full)
+        try:
+            for item in produce(pair.wants):
+                _take(item, pair, into.keep, summary)
+            pair.commit()
+        finally:
+            pair.close()
+    summary.files = [str(pair.path_a), str(pair.path_b)]
+    return summary
+
+
+def _take(item: Item, pair: DatasetPair, keep: Keep, summary: Summary) -> None:
+    if isinstance(item, Rejected):
+        summary.rejected.append(item)
+    elif isinstance(item, Skipped):
+        summary.skipped[str(item)] += 1
+    elif isinstance(item, str):
+        summary.counts["known"] += 1
+    else:
+        outcome = pair.put(item.case)
+        summary.counts[outcome] += 1
+        if item.why_no_query:
+            summary.needs_query[item.case.id] = item.why_no_query
+        if item.why_no_base:
+            summary.needs_base_commit[item.case.id] = item.why_no_base
+        summary.remarks += [f"case {item.case.id}: {remark}" for remark in item.remarks]
+        if outcome is not Outcome.UNCHANGED:
+            keep(item.case.model_copy(update={"extra": {"evidence": item.evidence}}) if item.evidence else item.case)
+
+
+def extract_sidekick(
+    source: SidekickSource,
+    into: Extraction,
+    repo_dir: Path | None = None,
+    rules: Rules | None = None,
+    advance: Callable[[int], None] = lambda flows: None,
+) -> Summary:
+    """Cases of the completed tasks of a workspace. The repository is the one given, else the one the workspace names."""
+    repo, remark = _repository(repo_dir, source.repo_dir())
+
+    def produce(wanted: Wanted) -> Iterator[Item]:
+        for flow in source.flows():
+            yield from extract_flow(flow, repo, rules, wanted)
+            advance(1)
+
+    try:
+        summary = run_extraction(produce, into)
+    finally:
+        if repo:
+            repo.close()
+    summary.remarks[:0] = [remark] if remark else []
+    return summary
+
+
+def extract_flows(flows: Iterable[Flow], into: Extraction, repo: Repo | None, rules: Rules | None = None) -> Summary:
+    """Cases of any source of flows."""
+
+    def produce(wanted: Wanted) -> Iterator[Item]:
+        for flow in flows:
+            yield from extract_flow(flow, repo, rules, wanted)
+
+    return run_extraction(produce, into)
+
+
+@dataclass(frozen=True)
+class HistoryWish:
+    """Which commits of which repository."""
+
+    repo_dir: Path
+    revision: str = "HEAD"
+    since: str = ""
+    first_parent: bool = False
+    limit: int | None = None
+
+
+def extract_history(
+    wish: HistoryWish, into: Extraction, rules: HistoryRules, advance: Callable[[int], None] = lambda commits: None
+) -> Summary:
+    """Cases of a git history; `limit` counts cases, known ones too."""
+    with Repo.open(wish.repo_dir) as repo:
+
+        def produce(wanted: Wanted) -> Iterator[Item]:
+            found = 0
+            for item in history_cases(repo, rules, wish.revision, wish.since, wish.first_parent, wanted):
+                yield item
+                advance(1)
+                found += not isinstance(item, Skipped | Rejected)
+                if wish.limit is not None and found >= wish.limit:
+                    return
+
+        return run_extraction(produce, into)
+
+
+def _repository(given: Path | None, of_workspace: str | None) -> tuple[Repo | None, str]:
+    """A repository that was named must be there; the workspace's may have moved, which is said and costs only the bases."""
+    if given is not None:
+        return Repo.open(given), ""
+    if not of_workspace:
+        return None, "the workspace names no repository; give one with --repo-dir to derive base commits"
+    try:
+        return Repo.open(of_workspace), ""
+    except NotFound as problem:
+        return None, f"{problem.message}; give the repository with --repo-dir to derive base commits"

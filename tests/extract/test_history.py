@@ -1,0 +1,129 @@
+"""Git history as cases: what is taken, what is left out and why, and the lines git itself counts."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from evergold.extract.extract import Extracted
+from evergold.extract.filters import HistoryRules, is_revert
+from evergold.extract.history import Skipped, history_cases
+from evergold.extract.message import read_message
+from evergold.model.ident import hash_bytes
+from evergold.repo.git import Repo
+from tests.repos import GitRepo, numbered
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> GitRepo:
+    made = GitRepo(tmp_path / "repo")
+    made.commit({"f.py": numbered(40), "g.py": numbered(9)}, "Start of it all")
+    return made
+
+
+def extracted(made: GitRepo, first_parent: bool = False, **rules: object) -> tuple[dict[str, Extracted], list[str]]:
+    with Repo.open(made.path) as repo:
+        items = list(history_cases(repo, HistoryRules(**rules), first_parent=first_parent))  # type: ignore[arg-type]
+    cases = {item.case.id: item for item in items if isinstance(item, Extracted)}
+    return cases, [str(item) for item in items if isinstance(item, Skipped)]
+
+
+def test_a_commit_is_a_case_at_its_first_parent(made: GitRepo) -> None:
+    base = made.git("rev-parse", "HEAD").strip()
+    commit = made.commit(
+        {"f.py": numbered(40, l7="x")},
+        "Fix the seventh line (#12)\n\nIt was wrong.\n\nFixes: #9\nSigned-off-by: Ada <a@b.c>",
+    )
+    cases, skipped = extracted(made, repository="demo")
+    case = cases[commit].case
+    assert (case.input, case.base_commit) == ("Fix the seventh line (#12)\n\nIt was wrong.", base)
+    assert case.metadata["issues"] == ["12", "9"]
+    assert case.metadata["trailers"] == [["Fixes", "#9"], ["Signed-off-by", "Ada <a@b.c>"]]
+    (found,) = case.ranges
+    assert (found.path, found.start, found.end, found.text_hash) == ("f.py", 7, 7, hash_bytes(b"line 7\n"))
+    assert found.blob == made.git("rev-parse", f"{base}:f.py").strip()
+    assert skipped == ["root commit: nothing to retrieve from"]
+
+
+def test_rules_leave_out_and_say_so(made: GitRepo) -> None:
+    made.commit(
+        {f"many/{number}.py": "x\n" for number in range(30)} | {"f.py": numbered(40, l1="y")}, "Add many many files"
+    )
+    made.commit({"f.py": numbered(40)}, 'Revert "Add many many files"')
+    made.commit({"uv.lock": "1\n", "web/node_modules/a/b.js": "2\n"}, "Refresh the lock file")
+    made.commit({"new.py": "x\n"}, "Only a new file")
+    kept = made.commit({"g.py": numbered(9, l2="two"), "uv.lock": "2\n"}, "Change and lock again")
+    cases, skipped = extracted(made)
+    assert list(cases) == [kept]
+    assert [path.path for path in cases[kept].case.paths] == ["g.py"]
+    assert cases[kept].case.metadata["filesLeftOut"] == 1
+    assert sorted(skipped) == [
+        "bulk change: more than 20 files",
+        "changes no line that its base has",
+        "revert",
+        "root commit: nothing to retrieve from",
+        "touches no file that counts",
+    ]
+    assert len(extracted(made, max_files=40, keep_reverts=True)[0]) == 3
+    assert len(extracted(made, exclude=("*",))[0]) == 0
+
+
+def test_merges_are_taken_on_the_main_line_only(made: GitRepo) -> None:
+    made.branch("side")
+    inner = made.commit({"g.py": numbered(9, l3="three")}, "Inner work on g")
+    made.switch("main")
+    outer = made.commit({"f.py": numbered(40, l2="two")}, "Outer work on f")
+    merged = made.merge("side", "--no-ff")
+    cases, skipped = extracted(made)
+    assert set(cases) == {inner, outer} and any(reason.startswith("merge") for reason in skipped)
+    cases, _ = extracted(made, first_parent=True)
+    assert set(cases) == {merged, outer}
+    assert [path.path for path in cases[merged].case.paths] == ["g.py"]
+    assert cases[merged].case.input == "" and cases[merged].why_no_query
+
+
+def test_a_shallow_edge_is_left_out_by_name(made: GitRepo, tmp_path: Path) -> None:
+    made.commit({"f.py": numbered(40, l2="two")}, "Two is changed now")
+    made.git("clone", "-q", "--depth=1", f"file://{made.path}", str(tmp_path / "shallow"))
+    with Repo.open(tmp_path / "shallow") as repo:
+        assert list(history_cases(repo, HistoryRules())) == ["edge of a shallow clone: its parent is missing"]
+
+
+def test_golden_lines_are_those_of_git_diff_without_context(made: GitRepo) -> None:
+    """An independent count: the hunk headers of `git diff -U0`, read by a regular expression."""
+    texts = [numbered(40, l5="a"), numbered(40, l5="a") + "end\n", "top\n" + numbered(38), "", "one\n", "one", "two"]
+    for number, text in enumerate(texts):
+        made.commit({"f.py": text}, f"Change number {number} of f")
+    cases, _ = extracted(made)
+    assert len(cases) == len(texts) - 1  # filling the emptied file changes no line that base has
+    for commit, item in cases.items():
+        golden = {line for found in item.case.ranges for line in range(found.start, found.end + 1)}
+        assert golden == counted(made, commit)
+
+
+def counted(made: GitRepo, commit: str) -> set[int]:
+    length = len(made.git("show", f"{commit}~1:f.py").split("\n")) - 1
+    lines: set[int] = set()
+    for start, count in re.findall(r"^@@ -(\d+)(?:,(\d+))? ", made.git("diff", "-U0", f"{commit}~1", commit), re.M):
+        first, many = int(start), int(count or 1)
+        lines |= set(range(first, first + many)) if many else {first, first + 1} & set(range(1, max(length, 1) + 1))
+    return lines
+
+
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        ("Merge pull request #12 from a/b\n\nAdd the thing", "Add the thing"),
+        ("Merge branch 'x' into main", ""),
+        ("Subject: with colon", "Subject: with colon"),
+        ("Title\n\nBody\r\nmore  \n\nCo-authored-by: A <a@b>", "Title\n\nBody\nmore"),
+        ("Title\n\nNote: this is prose\nand goes on", "Title\n\nNote: this is prose\nand goes on"),
+    ],
+)
+def test_messages(text: str, query: str) -> None:
+    assert read_message(text).query == query
+
+
+def test_what_a_revert_is() -> None:
+    assert is_revert('Revert "Add x"') and is_revert("Undo\n\nThis reverts commit abc.")
+    assert not is_revert("Add a button that reverts changes")
