@@ -45,6 +45,9 @@ class Settings:
     curation_policies: tuple[str, ...] = setting(
         "curation.policies", (), "Policy files (TOML) that curate beside or instead of the built-in `default`."
     )
+    curation_detector: str = setting(
+        "curation.detector", "patterns", "Plug-in that finds corrections in a session's next message; empty: none."
+    )
     benchmark_datasets_dir: Path | None = setting(
         "benchmark.datasets_dir", None, "Folder searched for YAML benchmark datasets, beside the bundled ones."
     )

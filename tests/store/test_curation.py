@@ -12,11 +12,11 @@ from evergold.curate.classify import classify
 from evergold.curate.taggers import automatic_tags
 from evergold.model.case import Case, CaseStatus
 from evergold.model.policy import Eligibility, JudgeRole, Policy, Sampling, Thresholds, Tier
-from evergold.model.trace import Score, ScoreSource, Span, Trace, TraceStatus
+from evergold.model.trace import Correction, Score, ScoreSource, Span, Trace, TraceStatus
 from evergold.store import Store
 from evergold.store.cases import CaseFilter, Revision, iterate_cases, revisions_of
 from evergold.store.curation import Changes, curate_range, curate_traces, preview, ranges, take_queued
-from evergold.store.traces import put_scores, put_traces, scores_of
+from evergold.store.traces import put_correction, put_scores, put_traces, scores_of
 from tests.builders import a_score, a_trace
 
 VALUES = [0.0, 0.1, math.nextafter(0.3, 0), 0.3, 0.5, math.nextafter(0.8, 0), 0.8, 0.95, 1.0]
@@ -126,12 +126,14 @@ def test_they_still_agree_after_every_score_has_changed(store: Store, policy: Po
     incoming = random_traces(120, seed=1)
     store.db.write(lambda c: put_traces(c, incoming))
     backfill(store, policy)
+    corrected = {trace.id for trace in incoming[::3]}
+    store.db.write(lambda c: [put_correction(c, Correction(trace_id=id, text="Lima!")) for id in sorted(corrected)])
     store.db.write(lambda c: [put_scores(c, trace.id, trace.scores) for trace in random_traces(120, seed=2)])
     backfill(store, policy)
     living = entries(store, policy)
     with store.db.read() as connection:
         for trace in incoming:
-            verdict = classify(trace, scores_of(connection, trace.id), policy)
+            verdict = classify(trace, scores_of(connection, trace.id), policy, corrected=trace.id in corrected)
             assert tier_of(living.get(trace.id)) is verdict.tier, (trace, verdict)
     assert backfill(store, policy).total == 0
 

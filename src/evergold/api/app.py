@@ -15,7 +15,7 @@ from evergold.api.pages import install_pages
 from evergold.settings import Settings, load_settings
 from evergold.workspace import Workspace
 
-ROUTERS = ("health", "cases", "traces", "review", "overview", "runs")
+ROUTERS = ("health", "cases", "traces", "curation", "review", "overview", "runs")
 
 
 def create_app(settings: Settings | None = None) -> FastAPI:
@@ -26,6 +26,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         with Workspace.open(chosen) as workspace, workspace.bench.serving():
             app.state.workspace = workspace
+            workspace.live.start_background()
             yield
 
     app = FastAPI(

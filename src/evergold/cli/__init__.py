@@ -17,6 +17,7 @@ VERBS = {
     "run": "Run a benchmark: a dataset against a model, with metrics.",
     "runs": "List, show, cancel, delete and re-score benchmark runs; the leaderboard.",
     "cases": "List, show and tag cases.",
+    "curate": "Turn traces into dataset entries, by policy.",
     "export": "Write a dataset in the format of another tool.",
     "extract": "Cases for context retrieval, from merged agent work or git history.",
     "import": "Read cases from a file of any known format.",
@@ -25,6 +26,7 @@ VERBS = {
     "plugins": "List the plug-ins of every seam.",
     "serve": "REST, OTLP and the dashboard on http://127.0.0.1:8321.",
     "settings": "Print every setting, its value and where it comes from.",
+    "stats": "Totals of the living dataset: types, tags, days.",
 }
 
 

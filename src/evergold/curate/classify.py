@@ -46,8 +46,11 @@ class Tally:
         )
 
 
-def classify(trace: Trace, scores: Sequence[Score], policy: Policy) -> Verdict:
-    """The whole verdict: the tier table, then what keeps a trace out whatever its scores."""
+def classify(trace: Trace, scores: Sequence[Score], policy: Policy, *, corrected: bool = False) -> Verdict:
+    """The whole verdict: the tier table, then what keeps a trace out whatever its scores.
+
+    A reply that a person corrected cannot be golden: where the scores alone would make it so, it is a failure.
+    """
     tally = Tally.of(scores, policy)
     verdict = by_scores(tally, policy)
     if verdict.tier is Tier.NONE:
@@ -56,6 +59,8 @@ def classify(trace: Trace, scores: Sequence[Score], policy: Policy) -> Verdict:
         return Verdict(Tier.NONE, Reason.INELIGIBLE)
     if verdict.tier is not Tier.FAILURE and (flaw := unfit(trace, policy)):
         return Verdict(Tier.NONE, flaw)
+    if corrected and verdict.tier is not Tier.FAILURE:
+        verdict = Verdict(Tier.FAILURE, Reason.CORRECTED)
     if not policy.keeps(trace.id, verdict.tier):
         return Verdict(Tier.NONE, Reason.NOT_SAMPLED)
     return Verdict(verdict.tier, verdict.reason, verdict.deciding, policy.sample.rate(verdict.tier))

@@ -34,8 +34,8 @@ class Explanation(BaseModel, frozen=True, extra="forbid"):
     changes: tuple[Change, ...]
 
 
-def explain(trace: Trace, scores: Sequence[Score], policy: Policy) -> Explanation:
-    verdict = classify(trace, scores, policy)
+def explain(trace: Trace, scores: Sequence[Score], policy: Policy, *, corrected: bool = False) -> Explanation:
+    verdict = classify(trace, scores, policy, corrected=corrected)
     tally = Tally.of(scores, policy)
     return Explanation(
         trace_id=trace.id,
@@ -44,7 +44,7 @@ def explain(trace: Trace, scores: Sequence[Score], policy: Policy) -> Explanatio
         reason=policy.say(verdict.reason),
         deciding=verdict.deciding,
         left_out=tuple(score for score in scores if score not in tally.system + tally.user),
-        changes=tuple(_changes(trace, scores, policy, verdict)),
+        changes=() if corrected else tuple(_changes(trace, scores, policy, verdict)),
     )
 
 

@@ -52,6 +52,7 @@ class Reason(StrEnum):
 
     FAILED_CHECK = "a system score is below {low:g}"
     USER_NEGATIVE = "a user or human score is below {low:g}"
+    CORRECTED = "a person corrected the reply"
     CONFIRMED = "every system score is at least {high:g} and a user or human score is too"
     CANDIDATE = "every system score is at least {high:g}; no user or human has scored it yet"
     NO_SCORES = "no score that takes part"

@@ -111,6 +111,26 @@ def take_queued(connection: Connection, limit: int = BATCH) -> list[str]:
     return list(taken.scalars())
 
 
+def set_aside(connection: Connection) -> tuple[str, ...]:
+    """Take the trace at the head of the queue off it without curating it, and count that."""
+    taken = take_queued(connection, 1)
+    for _ in taken:
+        connection.execute(
+            text(
+                "INSERT INTO counters (name, value) VALUES ('curation.failed', 1) "
+                "ON CONFLICT (name) DO UPDATE SET value = counters.value + 1"
+            )
+        )
+    return tuple(taken)
+
+
+def queue_counts(connection: Connection) -> tuple[int, int]:
+    """How many traces wait, and how many could not be curated since the workspace began."""
+    waiting = connection.execute(text("SELECT count(*) FROM curation_queue")).scalar_one()
+    failed = connection.execute(text("SELECT value FROM counters WHERE name = 'curation.failed'")).scalar()
+    return int(waiting), int(failed or 0)
+
+
 def preview(connection: Connection, policy: Policy, after: str, upto: str) -> Changes:
     """What `curate_range` would do, without doing it."""
     query = VerdictQuery(policy, dialect_of(connection), IN_RANGE)

@@ -1,9 +1,11 @@
 """Automatic tags of the entries a batch has just changed, made in SQL like the entries themselves."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from sqlalchemy import Connection, text
 
+from evergold.store.schema import eval_dataset_tags
+from evergold.store.traces import insert_new
 from evergold.store.verdict_sql import POSTGRES, VerdictQuery
 
 PLACED = "FROM curation_verdicts v WHERE v.change <> 'withdrawn'"
@@ -50,3 +52,14 @@ def _joined(table: str) -> str:
 def _ignored(query: VerdictQuery) -> str:
     names = [name for name in query.params if name.startswith("ignored_")]
     return f" AND s.name NOT IN ({', '.join(f':{name}' for name in names)})" if names else ""
+
+
+def changed_entries(connection: Connection) -> list[tuple[int, str]]:
+    """The entries (and their traces) that the last curation on this connection gave a place."""
+    rows = connection.execute(text(f"SELECT v.entry, v.trace_id {PLACED} AND v.entry IS NOT NULL"))
+    return [(row[0], row[1]) for row in rows]
+
+
+def put_tags(connection: Connection, entry: int, tags: Iterable[str]) -> None:
+    rows = [{"dataset_id": entry, "tag": tag} for tag in sorted(set(tags)) if tag]
+    insert_new(connection, eval_dataset_tags, rows)

@@ -18,6 +18,7 @@ CODE = {reason: number for number, reason in enumerate(Reason)}
 TIER_OF = {
     Reason.FAILED_CHECK: Tier.FAILURE,
     Reason.USER_NEGATIVE: Tier.FAILURE,
+    Reason.CORRECTED: Tier.FAILURE,
     Reason.CONFIRMED: Tier.CONFIRMED,
     Reason.CANDIDATE: Tier.CANDIDATE,
 }
@@ -116,14 +117,15 @@ class VerdictQuery:
                 WHEN best_user IS NULL THEN {CODE[Reason.CANDIDATE]}
                 ELSE {CODE[Reason.USER_BETWEEN]} END AS said,
                 t.status AS ended, {self._opening()} AS reply, {self._eligible()} AS eligible, {self._point()} AS point,
+                EXISTS (SELECT 1 FROM trace_corrections c WHERE c.trace_id = tally.trace_id) AS corrected,
                 d.id AS entry, d.entry_type AS was_type, d.confirmed AS was_confirmed, d.status AS was_status,
                 {STALE} AS stale, t.message_type, t.model, t.tags
               FROM tally JOIN traces t ON t.id = tally.trace_id
               LEFT JOIN eval_dataset d ON d.trace_id = tally.trace_id AND d.policy = :policy
-            )
-            SELECT trace_id, CASE {" ".join(self._rules())} ELSE said END AS reason,
+            ), judged AS (SELECT faced.*, CASE {" ".join(self._rules())} ELSE said END AS judged FROM faced)
+            SELECT trace_id, {self._sampled()} AS reason,
               entry, was_type, was_confirmed, was_status, stale, message_type, model, tags
-            FROM faced
+            FROM judged
             UNION ALL
             SELECT trace_id, {CODE[Reason.NO_SCORES]}, id, entry_type, confirmed, status, 0, NULL, NULL, '[]'
             FROM eval_dataset WHERE {chosen} AND policy = :policy
@@ -164,10 +166,18 @@ class VerdictQuery:
         yield f"WHEN {golden} AND reply = '' THEN {CODE[Reason.NO_OUTPUT]}"
         if fallbacks := list(self._fallbacks()):
             yield f"WHEN {golden} AND ({' OR '.join(fallbacks)}) THEN {CODE[Reason.FALLBACK]}"
+        yield f"WHEN {golden} AND corrected THEN {CODE[Reason.CORRECTED]}"
+
+    def _sampled(self) -> str:
+        """The verdict, unless the trace is outside the sample of its tier."""
+        rules = []
         for reason, tier in TIER_OF.items():
             if (rate := self.policy.sample.rate(tier)) < 1:
                 self.params[f"rate_{CODE[reason]}"] = rate
-                yield f"WHEN said = {CODE[reason]} AND point >= :rate_{CODE[reason]} THEN {CODE[Reason.NOT_SAMPLED]}"
+                rules.append(
+                    f"WHEN judged = {CODE[reason]} AND point >= :rate_{CODE[reason]} THEN {CODE[Reason.NOT_SAMPLED]}"
+                )
+        return f"CASE {' '.join(rules)} ELSE judged END" if rules else "judged"
 
     def _fallbacks(self) -> Iterator[str]:
         exact = tuple(text for text in self.policy.fallback_texts if not text.endswith("*"))

@@ -16,8 +16,13 @@ from evergold.store import Store
 if TYPE_CHECKING:
     from evergold.workspace.bench import Bench
     from evergold.workspace.cases import Cases
+    from evergold.workspace.dataset_calls import AsyncDatasetCalls, DatasetCalls
     from evergold.workspace.intake import Intake
+<<<<<<< HEAD
     from evergold.workspace.overview import Overviews
+=======
+    from evergold.workspace.live import Live
+>>>>>>> 70a3058 (The living dataset: curation door, background, corrections, undo, statistics, retention, erasure)
     from evergold.workspace.review import Review
 
 
@@ -35,6 +40,8 @@ class Workspace:
         return cls(chosen, Store.open(chosen))
 
     def close(self) -> None:
+        if "live" in vars(self):
+            self.live.stop_background()
         self.store.close()
 
     def __enter__(self) -> Self:
@@ -56,6 +63,25 @@ class Workspace:
         from evergold.workspace.cases import Cases
 
         return Cases(self.store)
+
+    @cached_property
+    def live(self) -> "Live":
+        from evergold.workspace.live import Live
+
+        return Live(self.store, self.settings)
+
+    @cached_property
+    def dataset(self) -> "DatasetCalls":
+        """The living dataset under the names an app's own curation code has."""
+        from evergold.workspace.dataset_calls import DatasetCalls
+
+        return DatasetCalls(self.intake, self.live, self.cases)
+
+    @cached_property
+    def dataset_async(self) -> "AsyncDatasetCalls":
+        from evergold.workspace.dataset_calls import AsyncDatasetCalls
+
+        return AsyncDatasetCalls(self.dataset)
 
     @cached_property
     def review(self) -> "Review":

@@ -1,0 +1,95 @@
+"""/corrections, /reactions, /curation, /policies, /stats, and why a trace is (not) golden."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel
+
+from evergold.api.opened import Opened
+from evergold.api.traces import Accepted
+from evergold.curate.background import CuratorState
+from evergold.curate.explain import Explanation
+from evergold.model.trace import Correction, Reaction
+from evergold.store.live_stats import DatasetStats
+
+router = APIRouter(prefix="/api/v1", tags=["curation"])
+
+
+class Curated(BaseModel):
+    """How many traces were looked at, and the changes by kind."""
+
+    traces: int
+    changes: dict[str, int]
+
+
+class BackgroundState(BaseModel):
+    """Whether curation runs in the background, what it has done, and what it could not do."""
+
+    enabled: bool
+    waiting: int
+    failed_ever: int
+    state: CuratorState | None
+
+
+class PolicyView(BaseModel):
+    """A policy revision: its label (`name@digits`), whether it is in force, when it first changed an entry."""
+
+    label: str
+    rev: str
+    in_force: bool
+    first_used: str | None
+    policy: dict[str, Any]
+
+
+@router.post("/corrections", status_code=201)
+def post_corrections(workspace: Opened, corrections: list[Correction] | Correction) -> Accepted:
+    """Say what a reply should have been; a trace that has not come yet is waited for."""
+    given = corrections if isinstance(corrections, list) else [corrections]
+    return Accepted(**vars(workspace.intake.accept(given)))
+
+
+@router.post("/reactions", status_code=201)
+def post_reactions(workspace: Opened, reactions: list[Reaction] | Reaction) -> Accepted:
+    """React to a reply with an emoji; null takes the reaction away again."""
+    given = reactions if isinstance(reactions, list) else [reactions]
+    return Accepted(**vars(workspace.intake.accept(given)))
+
+
+@router.get("/traces/{trace_id}/explain")
+def explain_trace(workspace: Opened, trace_id: str) -> list[Explanation]:
+    """Each policy's verdict on a trace, the scores that decided it, and what would change it."""
+    return workspace.live.explain(trace_id)
+
+
+@router.post("/traces/{trace_id}/curate")
+def curate_trace(workspace: Opened, trace_id: str) -> Curated:
+    """Curate one trace now."""
+    changes = workspace.live.curate(trace_id)
+    return Curated(traces=changes.traces, changes=changes.by_kind)
+
+
+@router.post("/curation")
+def curate_waiting(workspace: Opened) -> Curated:
+    """Curate everything that waits, now."""
+    changes = workspace.live.curate()
+    return Curated(traces=changes.traces, changes=changes.by_kind)
+
+
+@router.get("/curation")
+def curation_state(workspace: Opened) -> BackgroundState:
+    """What the background does, and what it could not do."""
+    return BackgroundState.model_validate(workspace.live.background_report())
+
+
+@router.get("/policies")
+def list_policies(workspace: Opened) -> list[PolicyView]:
+    """Every policy revision that ever changed an entry, and those in force."""
+    return [PolicyView(**vars(revision)) for revision in workspace.live.policies()]
+
+
+@router.get("/stats")
+def dataset_stats(
+    workspace: Opened, dataset: str | None = "live", days: Annotated[int, Query(ge=1, le=3660)] = 30
+) -> DatasetStats:
+    """Totals per type, confirmed and candidate, per tag and per day."""
+    return workspace.live.stats(dataset, days=days)

@@ -1,0 +1,122 @@
+"""`evergold curate`: traces into the living dataset, by policy."""
+
+from pathlib import Path
+
+import click
+
+from evergold.cli.opening import opened
+from evergold.cli.output import emit_json, json_flag, progress, table
+from evergold.curate.explain import Explanation
+from evergold.errors import BadInput
+from evergold.store.curation import Changes
+from evergold.workspace import Workspace
+
+
+@click.command()
+@click.option("--policy", "policy_files", multiple=True, type=click.Path(path_type=Path), help="Policy file (TOML).")
+@click.option("--backfill", is_flag=True, help="Judge all of history again, not only what is new.")
+@click.option("--dry-run", is_flag=True, help="Show what would change over all of history; change nothing.")
+@click.option("--explain", "trace_id", metavar="TRACE", help="Why a trace has its verdict, and what would change it.")
+@click.option("--undo", "label", metavar="POLICY@REV", help="Take back what a policy revision did.")
+@click.option("--policies", "list_policies", is_flag=True, help="List policy revisions.")
+@json_flag
+@click.pass_context
+def command(
+    ctx: click.Context,
+    /,
+    policy_files: tuple[Path, ...],
+    as_json: bool,
+    backfill: bool,
+    dry_run: bool,
+    **asked: object,
+) -> None:
+    """Apply the policies to everything new: golden, failure and correction entries, each change a revision.
+
+    The policies in force are the built-in `default` and those of the setting `curation.policies`; --policy names others
+    for this call. Curating twice changes nothing.
+    """
+    trace_id, label, listed = asked["trace_id"], asked["label"], asked["list_policies"]
+    if sum(map(bool, (backfill, dry_run, trace_id, label, listed))) > 1:
+        raise BadInput("--backfill, --dry-run, --explain, --undo and --policies exclude each other; give one")
+    with opened(ctx) as workspace:
+        if trace_id:
+            _explain(workspace.live.with_policy_files(policy_files).explain(str(trace_id)), as_json)
+        elif label:
+            _undo(workspace, str(label), as_json)
+        elif listed:
+            _policies(workspace, as_json)
+        elif dry_run:
+            _dry_run(workspace, policy_files, as_json)
+        else:
+            _curate(workspace, policy_files, backfill, as_json)
+
+
+def _curate(workspace: Workspace, policy_files: tuple[Path, ...], backfill: bool, as_json: bool) -> None:
+    curation = workspace.live.with_policy_files(policy_files)
+    if backfill:
+        total = workspace.live.trace_count() * len(curation.policies)
+        with progress("curating", total) as advance:
+            changes = curation.backfill(advance)
+    else:
+        changes = curation.drain()
+    if as_json:
+        emit_json(_counts(changes))
+    else:
+        click.echo(f"curated {changes.traces} traces: {_told(changes)}")
+
+
+def _dry_run(workspace: Workspace, policy_files: tuple[Path, ...], as_json: bool) -> None:
+    told = workspace.live.with_policy_files(policy_files).dry_run()
+    if as_json:
+        emit_json({"dry_run": True, "policies": {label: _counts(changes) for label, changes in told.items()}})
+        return
+    for label, changes in told.items():
+        click.echo(f"{label}: of {changes.traces} traces {_told(changes)}")
+        for kind, examples in changes.examples.items():
+            click.echo(f"  would be {kind}, for example: {', '.join(examples)}")
+
+
+def _explain(explanations: list[Explanation], as_json: bool) -> None:
+    if as_json:
+        emit_json([explanation.model_dump(mode="json") for explanation in explanations])
+        return
+    for told in explanations:
+        click.echo(f"{told.policy}: {told.tier.value}, because {told.reason}")
+        for score in told.deciding:
+            click.echo(f"  decided by  {score.name} = {score.value:g} ({score.source.value})")
+        for score in told.left_out:
+            click.echo(f"  left out    {score.name} = {score.value:g} ({score.source.value})")
+        for change in told.changes:
+            click.echo(f"  if {change.when}, it would be {change.then.value}")
+
+
+def _undo(workspace: Workspace, label: str, as_json: bool) -> None:
+    done = workspace.live.undo(label)
+    if as_json:
+        emit_json(vars(done))
+    else:
+        left = f"; {done.left} were changed by somebody since and stand" if done.left else ""
+        click.echo(f"took back what {done.policy} did to {done.undone} entries{left}")
+
+
+def _policies(workspace: Workspace, as_json: bool) -> None:
+    known = workspace.live.policies()
+    if as_json:
+        emit_json([vars(revision) for revision in known])
+        return
+    rows = [(item.label, "yes" if item.in_force else "no", item.first_used or "never") for item in known]
+    table("policy revisions", ("policy", "in force", "first used"), rows)
+
+
+def _counts(changes: Changes) -> dict[str, object]:
+    return {
+        "traces": changes.traces,
+        "changed": changes.total,
+        "changes": changes.by_kind,
+        "examples": changes.examples,
+    }
+
+
+def _told(changes: Changes) -> str:
+    kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(changes.by_kind.items()))
+    return kinds or "nothing changed"

@@ -1,0 +1,43 @@
+"""`evergold traces prune` and `evergold traces erase`: forgetting by age, and forgetting one user."""
+
+import click
+
+from evergold.cli.opening import opened
+from evergold.cli.output import emit_json, json_flag
+
+
+@click.command("prune")
+@click.option("--older-than", required=True, metavar="AGE", help="Age as 90d, 12h or 2w.")
+@click.option("--dry-run", is_flag=True, help="Count; delete nothing.")
+@json_flag
+@click.pass_context
+def prune_command(ctx: click.Context, older_than: str, dry_run: bool, as_json: bool) -> None:
+    """Delete old traces that no dataset entry cites."""
+    with opened(ctx) as workspace:
+        pruned = workspace.live.prune(older_than, dry_run=dry_run)
+    if as_json:
+        emit_json(vars(pruned) | {"dry_run": dry_run})
+    else:
+        verb = "would delete" if dry_run else "deleted"
+        click.echo(f"{verb} {pruned.deleted} traces; kept {pruned.kept} that the dataset cites")
+
+
+@click.command("erase")
+@click.option("--user", required=True, metavar="USER", help="The user id the traces carry.")
+@click.option("--who", default="cli", show_default=True, help="Who asks for it; stands in the tombstone.")
+@click.option("--why", default="", help="Why; stands in the tombstone.")
+@json_flag
+@click.pass_context
+def erase_command(ctx: click.Context, user: str, who: str, why: str, as_json: bool) -> None:
+    """Erase a user: their traces, the cases made from them, and the copies runs and builds hold.
+
+    What remains is a tombstone with a hash of the user id and the counts. This cannot be undone.
+    """
+    with opened(ctx) as workspace:
+        erased = workspace.live.erase(user, who=who, why=why)
+    if as_json:
+        emit_json(erased.counts())
+    else:
+        click.echo(
+            "erased " + ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in erased.counts().items())
+        )

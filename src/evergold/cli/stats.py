@@ -1,0 +1,36 @@
+"""`evergold stats`: what the living dataset holds."""
+
+import click
+
+from evergold.cli.opening import opened
+from evergold.cli.output import emit_json, json_flag, table
+
+
+@click.command()
+@click.option("--dataset", default="live", show_default=True, help="Which dataset.")
+@click.option("--days", type=click.IntRange(1, 3660), default=30, show_default=True, help="How many days back.")
+@json_flag
+@click.pass_context
+def command(ctx: click.Context, dataset: str, days: int, as_json: bool) -> None:
+    """Totals per type, confirmed and candidate, per tag and per day."""
+    with opened(ctx) as workspace:
+        stats = workspace.live.stats(dataset, days=days)
+    if as_json:
+        emit_json(stats.model_dump(mode="json"))
+        return
+    covered = "no traces yet" if stats.coverage is None else f"{stats.coverage:.1%} of {stats.traces} traces"
+    totals = [
+        ("golden, confirmed", stats.confirmed),
+        ("golden, candidate", stats.candidate),
+        ("failure", stats.failure),
+        ("correction", stats.correction),
+        ("withdrawn", stats.withdrawn),
+        ("waiting to be curated", stats.waiting),
+    ]
+    table(f"{dataset}: {stats.total} entries, from {covered}", ("entries", "count"), totals, numbers=("count",))
+    if stats.tags:
+        table("by tag", ("tag", "count"), list(stats.tags.items()), numbers=("count",))
+    if stats.days:
+        rows = [(day.day, day.traces, day.golden, day.failure, day.correction) for day in stats.days]
+        columns = ("day", "traces", "golden", "failure", "correction")
+        table("by day", columns, rows, numbers=columns[1:])

@@ -1,0 +1,115 @@
+"""Curation after the reply: one thread that empties the queue, so that no caller ever waits for it.
+
+The queue is a table, so it is bounded by the disk and survives a crash; the thread holds one batch. A batch that fails
+is tried again trace by trace, and a trace that fails by itself is set aside, counted and shown, never swallowed.
+"""
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from pydantic import BaseModel
+
+from evergold.curate.live import Curation
+from evergold.errors import Unavailable
+
+POLL_SECONDS = 0.25
+KEPT_FAILURES = 20
+
+
+class Failure(BaseModel, frozen=True):
+    """A trace that could not be curated, and why."""
+
+    trace_id: str
+    error: str
+    at: str
+
+
+class CuratorState(BaseModel, frozen=True):
+    """What the background has done since the server started, and what it could not do."""
+
+    running: bool
+    curated: int
+    changed: int
+    failed: int
+    last_error: str | None
+    failures: list[Failure]
+
+
+class Curator:
+    """Runs `curation.step` whenever it is woken, and now and then by itself for what other processes brought."""
+
+    def __init__(self, curation: Curation, set_aside: Callable[[], tuple[str, ...]]) -> None:
+        self._curation = curation
+        self._set_aside = set_aside
+        self._woken = threading.Event()
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="evergold-curator", daemon=True)
+        self._curated = self._changed = self._failed = 0
+        self._last_error: str | None = None
+        self._failures: deque[Failure] = deque(maxlen=KEPT_FAILURES)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def wake(self) -> None:
+        """Something came. Returns at once."""
+        self._woken.set()
+
+    def stop(self) -> None:
+        """Finish what waits, then end."""
+        self._stopping.set()
+        self._woken.set()
+        self._thread.join()
+
+    def state(self) -> CuratorState:
+        return CuratorState(
+            running=self._thread.is_alive(),
+            curated=self._curated,
+            changed=self._changed,
+            failed=self._failed,
+            last_error=self._last_error,
+            failures=list(self._failures),
+        )
+
+    def _run(self) -> None:
+        while True:
+            stopping = self._stopping.is_set()
+            self._woken.clear()
+            self._empty()
+            if stopping:
+                return
+            self._woken.wait(POLL_SECONDS)
+
+    def _empty(self) -> None:
+        limit = None
+        while True:
+            try:
+                taken, changes = self._curation.step() if limit is None else self._curation.step(limit)
+            except Unavailable as problem:
+                self._last_error = problem.message
+                return
+            except Exception as problem:
+                self._last_error = f"{type(problem).__name__}: {problem}".splitlines()[0]
+                if limit == 1 and not self._skip():
+                    return
+                limit = 1
+                continue
+            if not taken:
+                return
+            self._curated += taken
+            self._changed += changes.total
+
+    def _skip(self) -> bool:
+        """Set the trace at the head of the queue aside; False when the database itself is away."""
+        try:
+            skipped = self._set_aside()
+        except Exception as problem:
+            self._last_error = f"{type(problem).__name__}: {problem}".splitlines()[0]
+            return False
+        moment = datetime.now(UTC).isoformat(timespec="seconds")
+        for trace_id in skipped:
+            self._failed += 1
+            self._failures.append(Failure(trace_id=trace_id, error=self._last_error or "", at=moment))
+        return bool(skipped)

@@ -1,0 +1,100 @@
+"""Corrections as cases, and the messages in which one may hide.
+
+A correction is a fact about a trace, kept beside its scores; its case pairs the bad reply with what should have been
+said. The case is named after its text, so the same correction twice is one case, whichever way it came.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, select, text
+
+from evergold.model.case import Case, EntryType, Provenance
+from evergold.model.ident import content_hash
+from evergold.store.case_writes import Author, put_cases
+from evergold.store.cases import held_cases
+from evergold.store.schema import trace_corrections, traces
+from evergold.store.values import batches
+
+FIRST_DIGITS = 16
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """A reply and the user's next message in the same session."""
+
+    trace_id: str
+    reply: str | None
+    next_id: str
+    message: str
+
+
+def correction_case_id(trace_id: str, said: str) -> str:
+    digest = content_hash(said.strip()).removeprefix("sha256:")[:FIRST_DIGITS]
+    return f"correction:{trace_id}:{digest}"
+
+
+def put_correction_cases(connection: Connection, trace_ids: Iterable[str], dataset: str) -> int:
+    """Make a case of each correction of these traces that has none yet. A case somebody dismissed stays dismissed."""
+    added = 0
+    for batch in batches(trace_ids):
+        query = (
+            select(traces, trace_corrections.c.text, trace_corrections.c.author)
+            .join(trace_corrections, trace_corrections.c.trace_id == traces.c.id)
+            .where(traces.c.id.in_(batch))
+            .order_by(trace_corrections.c.id)
+        )
+        cases = [_case(row, dataset) for row in connection.execute(query).mappings()]
+        if not cases:
+            continue
+        held = held_cases(connection, [(case.dataset, case.id) for case in cases])
+        fresh = [case for case in cases if (case.dataset, case.id) not in held]
+        author = Author(who="correction", action="added", why="a person corrected the reply")
+        added += put_cases(connection, fresh, author).added
+    return added
+
+
+def _case(row: Any, dataset: str) -> Case:
+    return Case(
+        id=correction_case_id(row["id"], row["text"]),
+        dataset=dataset,
+        entry_type=EntryType.CORRECTION,
+        input=row["input_text"],
+        output=row["output_text"],
+        expected=row["text"],
+        metadata={"author": row["author"]} if row["author"] else {},
+        tags=tuple(tag for tag in (row["message_type"], f"model:{row['model']}" if row["model"] else None) if tag),
+        provenance=Provenance(source="correction", trace_id=row["id"], session_id=row["session_id"]),
+    )
+
+
+def is_corrected(connection: Connection, trace_id: str) -> bool:
+    query = select(trace_corrections.c.id).where(trace_corrections.c.trace_id == trace_id).limit(1)
+    return connection.execute(query).first() is not None
+
+
+def exchanges(connection: Connection, trace_ids: Iterable[str]) -> Iterator[Exchange]:
+    """Each reply with the next message of its session, where either of the two is among `trace_ids`."""
+    columns = "a.id, a.output_text, b.id, b.input_text"
+    earlier = (
+        "SELECT x.id FROM traces x WHERE x.session_id = b.session_id "
+        "AND (x.started_at < b.started_at OR (x.started_at = b.started_at AND x.id < b.id)) "
+        "ORDER BY x.started_at DESC, x.id DESC LIMIT 1"
+    )
+    later = (
+        "SELECT x.id FROM traces x WHERE x.session_id = a.session_id "
+        "AND (x.started_at > a.started_at OR (x.started_at = a.started_at AND x.id > a.id)) "
+        "ORDER BY x.started_at, x.id LIMIT 1"
+    )
+    for batch in batches(trace_ids):
+        names = {f"id_{number}": trace_id for number, trace_id in enumerate(batch)}
+        listed = ", ".join(f":{name}" for name in names)
+        query = (
+            f"SELECT {columns} FROM traces b JOIN traces a ON a.id = ({earlier}) "
+            f"WHERE b.id IN ({listed}) AND b.session_id IS NOT NULL "
+            f"UNION SELECT {columns} FROM traces a JOIN traces b ON b.id = ({later}) "
+            f"WHERE a.id IN ({listed}) AND a.session_id IS NOT NULL"
+        )
+        for row in connection.execute(text(query), names).all():
+            yield Exchange(*row)

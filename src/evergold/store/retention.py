@@ -1,0 +1,150 @@
+"""Forgetting: old traces that nothing cites, and everything about one user.
+
+Retention keeps what the dataset cites. Erasure does not: it empties the cases made from a user's traces, the copies
+runs hold of them, and their histories, deletes the traces, and leaves a tombstone that says how much there was, with
+the user only as a hash.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import Connection, text
+
+from evergold.model.ident import content_hash
+from evergold.store.values import batches, dumps, loads
+
+BATCH = 5000
+UNCITED = "NOT EXISTS (SELECT 1 FROM eval_dataset d WHERE d.trace_id = t.id)"
+
+
+@dataclass
+class Pruned:
+    """What retention removed, and what it kept because the dataset cites it."""
+
+    deleted: int = 0
+    kept: int = 0
+
+
+@dataclass
+class Erased:
+    """What erasure reached. `locations` are the folders of builds that held a copy of an erased case."""
+
+    traces: int = 0
+    cases: int = 0
+    run_copies: int = 0
+    build_files: int = 0
+    case_ids: list[str] = field(default_factory=list)
+    locations: list[str] = field(default_factory=list)
+
+    def counts(self) -> dict[str, int]:
+        return {name: value for name, value in vars(self).items() if isinstance(value, int)}
+
+
+def count_prunable(connection: Connection, before: str) -> Pruned:
+    old = connection.execute(text("SELECT count(*) FROM traces t WHERE started_at < :before"), {"before": before})
+    free = connection.execute(
+        text(f"SELECT count(*) FROM traces t WHERE started_at < :before AND {UNCITED}"), {"before": before}
+    )
+    deleted = int(free.scalar_one())
+    return Pruned(deleted=deleted, kept=int(old.scalar_one()) - deleted)
+
+
+def prune_batch(connection: Connection, before: str) -> int:
+    """Delete one batch of old traces that nothing cites, with their spans, scores and corrections."""
+    return connection.execute(
+        text(
+            f"DELETE FROM traces WHERE id IN (SELECT t.id FROM traces t WHERE t.started_at < :before AND {UNCITED} "
+            "ORDER BY t.started_at LIMIT :size)"
+        ),
+        {"before": before, "size": BATCH},
+    ).rowcount
+
+
+def erase_user(connection: Connection, user: str, who: str, why: str) -> Erased:
+    erased = Erased()
+    trace_ids = list(connection.execute(text("SELECT id FROM traces WHERE user_id = :user"), {"user": user}).scalars())
+    entries = _entries(connection, user, trace_ids)
+    erased.case_ids = sorted({case_id for _, case_id in entries})
+    erased.cases = len(entries)
+    for batch in batches([entry for entry, _ in entries]):
+        _empty(connection, batch)
+    erased.run_copies = _empty_run_copies(connection, erased.case_ids)
+    erased.locations = _locations(connection, erased.case_ids)
+    for trace_batch in batches(trace_ids):
+        erased.traces += connection.execute(*_listed("DELETE FROM traces WHERE id IN ({})", trace_batch)).rowcount
+    connection.execute(
+        text("INSERT INTO tombstones (kind, subject, who, why, counts) VALUES ('user', :subject, :who, :why, :counts)"),
+        {"subject": content_hash(user), "who": who, "why": why, "counts": dumps(erased.counts())},
+    )
+    return erased
+
+
+def _entries(connection: Connection, user: str, trace_ids: Sequence[str]) -> list[tuple[int, str]]:
+    """Cases of the user's traces, and imported ones that name the user."""
+    at = (
+        "body::jsonb #>> '{provenance,user_id}'"
+        if connection.dialect.name == "postgresql"
+        else "json_extract(body, '$.provenance.user_id')"
+    )
+    named = connection.execute(text(f"SELECT id, case_id FROM eval_dataset WHERE {at} = :user"), {"user": user})
+    found = {row[0]: row[1] for row in named}
+    for batch in batches(trace_ids):
+        rows = connection.execute(*_listed("SELECT id, case_id FROM eval_dataset WHERE trace_id IN ({})", batch))
+        found |= {row[0]: row[1] for row in rows}
+    return sorted(found.items())
+
+
+def _empty(connection: Connection, entries: Sequence[int]) -> None:
+    for statement in (
+        "UPDATE eval_dataset SET status = 'erased', trace_id = NULL, session_id = NULL, input_text = '', "
+        "output_text = NULL, expected_output = NULL, metadata = '{{}}', body = '{{}}', version = version + 1 WHERE id IN ({})",
+        "UPDATE case_revisions SET changes = '{{}}', evidence = '{{}}', rev = NULL WHERE entry_id IN ({})",
+        "UPDATE case_reviews SET label = '{{}}', comment = '' WHERE entry_id IN ({})",
+        "DELETE FROM eval_dataset_tags WHERE dataset_id IN ({})",
+        "INSERT INTO case_revisions (entry_id, version, action, who, why) "
+        "SELECT id, version, 'erased', 'erasure', 'erased on request' FROM eval_dataset WHERE id IN ({})",
+    ):
+        connection.execute(*_listed(statement, entries))
+
+
+def _empty_run_copies(connection: Connection, case_ids: Sequence[str]) -> int:
+    """Runs keep a case as it was; its texts go, its id and its measurements stay."""
+    emptied = 0
+    for batch in batches(case_ids):
+        for table, texts in (("run_cases", ("input", "output", "expected", "prompt")), ("attempts", ("output",))):
+            rows = connection.execute(
+                *_listed(f"SELECT DISTINCT case_id, body FROM {table} WHERE case_id IN ({{}})", batch)
+            )
+            for case_id, body in rows.all():
+                emptied += connection.execute(
+                    text(f"UPDATE {table} SET body = :new WHERE case_id = :case_id AND body = :old"),
+                    {"new": dumps(_without_texts(loads(body), texts)), "case_id": case_id, "old": body},
+                ).rowcount
+    return emptied
+
+
+def _without_texts(body: dict[str, Any], texts: Sequence[str]) -> dict[str, Any]:
+    emptied: dict[str, Any] = {"contexts": [], "messages": [], "metadata": {}, "extra": {}}
+    kept = {key: emptied.get(key, value) for key, value in body.items()}
+    return {key: ("" if key in texts and isinstance(value, str) else value) for key, value in kept.items()}
+
+
+def _locations(connection: Connection, case_ids: Sequence[str]) -> list[str]:
+    found: set[str] = set()
+    for batch in batches(case_ids):
+        rows = connection.execute(
+            *_listed(
+                "SELECT DISTINCT b.location FROM builds b JOIN build_cases c ON c.build_id = b.id "
+                "WHERE b.location IS NOT NULL AND c.case_id IN ({})",
+                batch,
+            )
+        )
+        found.update(rows.scalars())
+    return sorted(found)
+
+
+def _listed(statement: str, values: Sequence[Any]) -> tuple[Any, dict[str, Any]]:
+    """A statement with `({})` filled by as many parameters as there are values."""
+    names = {f"v{number}": value for number, value in enumerate(values)}
+    return text(statement.format(", ".join(f":{name}" for name in names))), names

@@ -1,0 +1,149 @@
+"""The living dataset under the names an app's own curation code has: one call per thing such code does.
+
+`ws.dataset` is synchronous and `ws.dataset_async` awaits; both say the same. `input_text` and its kin are the names of
+the columns in the tables, which people know from SQL.
+"""
+
+from asyncio import to_thread
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from evergold.curate.live import Curation
+from evergold.curate.policy import DEFAULT
+from evergold.model.case import Case, EntryType, Provenance
+from evergold.model.trace import Correction
+from evergold.store.case_writes import Author
+from evergold.store.cases import CaseFilter
+from evergold.store.corrections import correction_case_id
+from evergold.store.live_stats import DatasetStats
+from evergold.workspace.cases import Cases
+from evergold.workspace.intake import Intake
+from evergold.workspace.live import Live
+
+LIMIT = 1000
+
+
+class DatasetCalls:
+    """What `maybe_curate_to_dataset` and its companions do, on a workspace."""
+
+    def __init__(self, intake: Intake, live: Live, cases: Cases) -> None:
+        self._intake, self._live, self._cases = intake, live, cases
+
+    @property
+    def _curation(self) -> Curation:
+        return self._live.curation
+
+    def maybe_curate_to_dataset(self, trace_id: str) -> Case | None:
+        """Curate one trace now. The entry it has by the first policy in force, or None when it has no place."""
+        self._curation.trace(trace_id)
+        wanted = CaseFilter(trace_id=trace_id, policy=self._curation.policies[0].name)
+        found, _ = self._cases.page(wanted, limit=1)
+        return found[0] if found else None
+
+    def add_correction_pair(self, previous_trace_id: str, correction_text: str, *, author: str | None = None) -> Case:
+        """Pair the bad reply of a trace with what it should have been. The same correction again is the same entry."""
+        trace = self._intake.get(previous_trace_id)
+        self._intake.accept([Correction(trace_id=trace.id, text=correction_text, author=author)])
+        self._curation.trace(trace.id)
+        dataset = self._curation.policies[0].dataset
+        found, _ = self._cases.page(
+            CaseFilter(dataset=dataset, trace_id=trace.id, entry_type=EntryType.CORRECTION, status=None), limit=500
+        )
+        wanted = correction_case_id(trace.id, correction_text)
+        return next((case for case in found if case.id == wanted), found[0])
+
+    def add_dataset_entry(
+        self,
+        trace_id: str | None,
+        entry_type: EntryType | str,
+        input_text: str,
+        output_text: str | None = None,
+        expected_output: str | None = None,
+        *,
+        metadata: Mapping[str, Any] | None = None,
+        tags: Iterable[str] = (),
+    ) -> Case:
+        """Add an entry by hand. It belongs to no policy, so curation leaves it alone."""
+        case = Case(
+            id=f"manual:{uuid4().hex}",
+            dataset=DEFAULT.dataset,
+            entry_type=EntryType(entry_type),
+            input=input_text,
+            output=output_text,
+            expected=expected_output,
+            metadata=dict(metadata or {}),
+            tags=tuple(sorted(set(tags))),
+            provenance=Provenance(source="manual", trace_id=self._intake.get(trace_id).id if trace_id else None),
+        )
+        self._cases.put([case], Author(who="app", action="added", why="added by hand"))
+        return self._cases.get(case.dataset, case.id)
+
+    def get_dataset_entries(
+        self,
+        entry_type: str | None = None,
+        *,
+        tag: str | None = None,
+        confirmed: bool | None = None,
+        limit: int = LIMIT,
+    ) -> Sequence[Case]:
+        """Entries, newest first."""
+        return self._cases.page(self._wanted(entry_type, tag, confirmed), limit=limit)[0]
+
+    def add_dataset_tags(self, entry_id: str, tags: Iterable[str]) -> Case:
+        """Add tags to an entry, named by its `id`."""
+        return self._cases.tag(DEFAULT.dataset, entry_id, add=tags, who="app")
+
+    def get_dataset_stats(self) -> DatasetStats:
+        """Totals per type, confirmed and candidate, per tag, per day."""
+        return self._live.stats()
+
+    def export_to_jsonl(
+        self,
+        output_path: Path | str,
+        entry_type: str | None = None,
+        limit: int | None = LIMIT,
+        *,
+        tag: str | None = None,
+        confirmed: bool | None = None,
+    ) -> int:
+        """Write entries, newest first; the file appears whole or not at all. Returns how many."""
+        wanted = self._wanted(entry_type, tag, confirmed)
+        return self._cases.export(wanted, "live-jsonl", Path(output_path), limit=limit)
+
+    @staticmethod
+    def _wanted(entry_type: str | None, tag: str | None, confirmed: bool | None) -> CaseFilter:
+        kind = EntryType(entry_type) if entry_type else None
+        return CaseFilter(dataset=DEFAULT.dataset, entry_type=kind, tag=tag, confirmed=confirmed)
+
+
+class AsyncDatasetCalls:
+    """The same calls for async code: each runs in a thread, so the event loop never waits for a disk."""
+
+    def __init__(self, calls: DatasetCalls) -> None:
+        self._calls = calls
+
+    async def maybe_curate_to_dataset(self, trace_id: str) -> Case | None:
+        return await to_thread(self._calls.maybe_curate_to_dataset, trace_id)
+
+    async def add_correction_pair(
+        self, previous_trace_id: str, correction_text: str, *, author: str | None = None
+    ) -> Case:
+        return await to_thread(self._calls.add_correction_pair, previous_trace_id, correction_text, author=author)
+
+    async def add_dataset_entry(self, trace_id: str | None, entry_type: str, input_text: str, **more: Any) -> Case:
+        return await to_thread(partial(self._calls.add_dataset_entry, trace_id, entry_type, input_text, **more))
+
+    async def get_dataset_entries(self, entry_type: str | None = None, **filters: Any) -> Sequence[Case]:
+        return await to_thread(partial(self._calls.get_dataset_entries, entry_type, **filters))
+
+    async def add_dataset_tags(self, entry_id: str, tags: Iterable[str]) -> Case:
+        return await to_thread(self._calls.add_dataset_tags, entry_id, tags)
+
+    async def get_dataset_stats(self) -> DatasetStats:
+        return await to_thread(self._calls.get_dataset_stats)
+
+    async def export_to_jsonl(self, output_path: Path | str, entry_type: str | None = None, **filters: Any) -> int:
+        return await to_thread(partial(self._calls.export_to_jsonl, output_path, entry_type, **filters))

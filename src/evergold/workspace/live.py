@@ -1,0 +1,152 @@
+"""The living dataset: curation in the background and in bulk, corrections, statistics, forgetting."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+from evergold import plugins
+from evergold.curate.background import Curator, CuratorState
+from evergold.curate.explain import Explanation
+from evergold.curate.live import Curation
+from evergold.curate.policy import DEFAULT, policies, read_policy
+from evergold.errors import BadInput
+from evergold.formats.erasing import erase_lines
+from evergold.model.policy import Policy
+from evergold.seams import Detector
+from evergold.settings import Settings
+from evergold.store import Store
+from evergold.store.curation import Changes, queue_counts, set_aside
+from evergold.store.live_stats import DatasetStats, dataset_stats
+from evergold.store.retention import Erased, Pruned, count_prunable, erase_user, prune_batch
+from evergold.store.traces import count_traces
+from evergold.store.undo import Undone, policy_revisions
+from evergold.store.values import loads, stamp
+
+AGE = re.compile(r"^(\d+)\s*([smhdw])$")
+UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+@dataclass(frozen=True)
+class PolicyRevision:
+    """A revision of a policy that has changed entries, or is in force."""
+
+    label: str
+    rev: str
+    in_force: bool
+    first_used: str | None
+    policy: dict[str, Any]
+
+
+class Live:
+    def __init__(self, store: Store, settings: Settings) -> None:
+        self._store = store
+        self._settings = settings
+        self._curator: Curator | None = None
+
+    @cached_property
+    def curation(self) -> Curation:
+        """The policies the settings name, with the detector they name."""
+        return self.under(policies(self._settings.curation_policies))
+
+    def under(self, chosen: Sequence[Policy]) -> Curation:
+        name = self._settings.curation_detector
+        detector: Detector | None = plugins.load("detectors", name) if name else None
+        return Curation(self._store, chosen, detector)
+
+    def with_policy_files(self, paths: Sequence[Path]) -> Curation:
+        """Only the policies of these files; with none given, those in force."""
+        return self.under([read_policy(path) for path in paths]) if paths else self.curation
+
+    def curate(self, trace_id: str | None = None) -> Changes:
+        """Bring entries up to date with everything new, or with one trace."""
+        return self.curation.drain() if trace_id is None else self.curation.trace(trace_id)
+
+    def explain(self, trace_id: str) -> list[Explanation]:
+        return self.curation.explain(trace_id)
+
+    def undo(self, label: str) -> Undone:
+        return self.curation.undo(label)
+
+    def stats(self, dataset: str | None = DEFAULT.dataset, *, days: int = 30) -> DatasetStats:
+        with self._store.db.read() as connection:
+            return dataset_stats(connection, dataset, days=days)
+
+    def policies(self) -> list[PolicyRevision]:
+        """Every policy revision that ever changed an entry, and those in force now."""
+        with self._store.db.read() as connection:
+            used = {f"{name}@{rev}": (name, rev, body, at) for name, rev, body, at in policy_revisions(connection)}
+        now = {f"{policy.name}@{policy.rev}": policy for policy in self.curation.policies}
+        told = [
+            PolicyRevision(_label(name, rev), rev, f"{name}@{rev}" in now, at, loads(body))
+            for name, rev, body, at in used.values()
+        ]
+        fresh = [policy for key, policy in now.items() if key not in used]
+        return told + [PolicyRevision(p.label, p.rev, True, None, p.model_dump(mode="json")) for p in fresh]
+
+    def prune(self, older_than: str, *, dry_run: bool = False) -> Pruned:
+        """Delete traces older than `90d` (s, m, h, d, w) that no entry cites."""
+        before = cutoff(older_than)
+        with self._store.db.read() as connection:
+            pruned = count_prunable(connection, before)
+        if not dry_run:
+            pruned.deleted = 0
+            while deleted := self._store.db.write(partial(prune_batch, before=before)):
+                pruned.deleted += deleted
+        return pruned
+
+    def erase(self, user: str, *, who: str = "system", why: str = "") -> Erased:
+        """Erase everything that came from a user: traces, the cases made of them, and copies of those."""
+        erased = self._store.db.write(lambda connection: erase_user(connection, user, who, why))
+        for location in erased.locations:
+            erased.build_files += erase_lines(Path(location), erased.case_ids)
+        return erased
+
+    def start_background(self) -> Callable[[], None] | None:
+        """Curate in the background from now on. Returns what to call when something came; None when turned off."""
+        if not self._settings.eval_auto_curate or self._curator is not None:
+            return None
+        self._curator = Curator(self.curation, lambda: self._store.db.write(set_aside))
+        self._curator.start()
+        return self._curator.wake
+
+    def stop_background(self) -> None:
+        """Finish what waits."""
+        if self._curator is not None:
+            self._curator.stop()
+            self._curator = None
+
+    def background(self) -> CuratorState | None:
+        """What the background does; None when it is turned off."""
+        return None if self._curator is None else self._curator.state()
+
+    def background_report(self) -> dict[str, Any]:
+        """The background's state, with what waits and what ever failed: nothing it could not do is hidden."""
+        with self._store.db.read() as connection:
+            waiting, failed = queue_counts(connection)
+        state = self.background()
+        return {"enabled": state is not None, "waiting": waiting, "failed_ever": failed, "state": state}
+
+    def trace_count(self) -> int:
+        with self._store.db.read() as connection:
+            return count_traces(connection)
+
+
+def cutoff(older_than: str) -> str:
+    """The moment that lies an age (`90d`) back."""
+    match = AGE.match(older_than.strip())
+    if match is None:
+        raise BadInput(f"age {older_than!r} is not a number and a unit: use 90d, 12h, 2w (s, m, h, d, w)")
+    number, unit = match.groups()
+    try:
+        moment = datetime.now(UTC) - timedelta(**{UNITS[unit]: int(number)})
+    except OverflowError as problem:
+        raise BadInput(f"age {older_than!r} reaches back before the year 1") from problem
+    return stamp(moment) or ""
+
+
+def _label(name: str, rev: str) -> str:
+    return f"{name}@{rev.removeprefix('sha256:')[:12]}"

@@ -1,0 +1,67 @@
+"""Background curation: it drains when it stops, and what it cannot do is counted and shown."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from evergold.curate.background import Curator
+from evergold.curate.live import Curation
+from evergold.model.policy import Policy
+from evergold.settings import Settings
+from evergold.store.cases import CaseFilter
+from evergold.store.curation import set_aside
+from evergold.workspace import Workspace
+from tests.builders import a_score, a_trace
+
+
+@pytest.fixture
+def ws(tmp_path: Path) -> Iterator[Workspace]:
+    with Workspace.open(Settings(home=tmp_path)) as opened:
+        yield opened
+
+
+class Stumbling:
+    """A detector that cannot bear one message."""
+
+    def detect(self, message: str, reply: str | None = None) -> float | None:
+        if message == "poison":
+            raise ValueError("cannot read this")
+        return None
+
+
+def test_stopping_finishes_what_waits(ws: Workspace) -> None:
+    ws.live.start_background()
+    for number in range(50):
+        ws.intake.accept([a_trace(f"t{number}", scores=(a_score(),))])
+    ws.live.stop_background()
+    assert ws.cases.count(CaseFilter(dataset="live")) == 50
+    assert ws.live.background() is None
+
+
+def test_turned_off_it_does_nothing(tmp_path: Path) -> None:
+    with Workspace.open(Settings(home=tmp_path, eval_auto_curate=False)) as ws:
+        assert ws.live.start_background() is None
+        ws.intake.accept([a_trace("t1", scores=(a_score(),))])
+    with Workspace.open(Settings(home=tmp_path)) as ws:
+        assert ws.cases.count(CaseFilter()) == 0
+        assert ws.live.background_report()["waiting"] == 1
+
+
+def test_one_bad_trace_is_set_aside_and_the_rest_is_done(ws: Workspace) -> None:
+    for number, message in enumerate(["hello", "poison", "bye"]):
+        session = [
+            a_trace(f"a{number}", session_id=f"s{number}"),
+            a_trace(f"b{number}", session_id=f"s{number}", input=message),
+        ]
+        ws.intake.accept([trace.model_copy(update={"scores": (a_score(),)}) for trace in session])
+    curation = Curation(ws.store, [Policy()], Stumbling())
+    curator = Curator(curation, lambda: ws.store.db.write(set_aside))
+    curator.start()
+    curator.stop()
+    state = curator.state()
+    assert (state.curated, state.failed) == (4, 2)
+    assert state.last_error == "ValueError: cannot read this"
+    assert {failure.trace_id for failure in state.failures} == {"a1", "b1"}
+    report = ws.live.background_report()
+    assert (report["waiting"], report["failed_ever"]) == (0, 2)

@@ -1,0 +1,225 @@
+"""The living dataset end to end, on both databases: queue, corrections, detection, undo, statistics, forgetting."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+
+from evergold.errors import BadInput, NotFound
+from evergold.model.case import Case, CaseStatus
+from evergold.model.policy import Policy, Thresholds
+from evergold.model.trace import Correction, ScoreLine, ScoreSource
+from evergold.settings import Settings
+from evergold.store.cases import CaseFilter
+from evergold.workspace import Workspace
+from tests.builders import a_score, a_trace
+
+GOOD = (a_score("check", 0.9),)
+
+
+@pytest.fixture
+def ws(settings: Settings) -> Iterator[Workspace]:
+    with Workspace.open(settings) as opened:
+        yield opened
+
+
+def cases(ws: Workspace, **filters: Any) -> list[Case]:
+    return ws.cases.page(CaseFilter(**filters), limit=500)[0]
+
+
+def types(ws: Workspace, trace_id: str = "t1") -> list[str]:
+    return sorted(case.entry_type for case in cases(ws, trace_id=trace_id))
+
+
+def user_score(trace_id: str, value: float, key: str = "thumbs") -> ScoreLine:
+    return ScoreLine(trace_id=trace_id, name="thumbs", value=value, source=ScoreSource.USER, key=key)
+
+
+def test_what_waits_is_curated_once(ws: Workspace) -> None:
+    ws.intake.accept([a_trace("t1", scores=GOOD), a_trace("t2", scores=(a_score(value=0.1),)), a_trace("t3")])
+    assert ws.live.curate().by_kind == {"added": 2}
+    assert ws.live.curate().traces == 0
+    assert (types(ws, "t1"), types(ws, "t2"), types(ws, "t3")) == (["golden"], ["failure"], [])
+
+
+def test_a_late_score_changes_the_entry_in_place(ws: Workspace) -> None:
+    ws.intake.accept([a_trace("t1", scores=GOOD)])
+    ws.live.curate()
+    ws.intake.accept([user_score("t1", 1.0)])
+    assert ws.live.curate().by_kind == {"confirmed": 1}
+    ws.intake.accept([user_score("t1", 0.0)])
+    assert ws.live.curate().by_kind == {"failed": 1}
+    (entry,) = cases(ws, trace_id="t1")
+    assert [told.action for told in ws.cases.history("live", entry.id)] == ["added", "confirmed", "failed"]
+
+
+def test_a_correction_is_a_pair_and_the_golden_entry_fails(ws: Workspace) -> None:
+    ws.intake.accept([a_trace("t1", scores=GOOD)])
+    ws.live.curate()
+    for _ in range(2):
+        ws.intake.accept([Correction(trace_id="t1", text="It is Quito.")])
+        ws.live.curate()
+    assert types(ws) == ["correction", "failure"]
+    (pair,) = cases(ws, entry_type="correction")
+    assert (pair.input, pair.output, pair.expected) == ("What is the capital of Peru?", "Lima.", "It is Quito.")
+    ws.intake.accept([user_score("t1", 1.0)])
+    ws.live.curate()
+    assert types(ws) == ["correction", "failure"]
+
+
+def test_a_correction_alone_makes_only_its_pair(ws: Workspace) -> None:
+    ws.intake.accept([a_trace("t1"), Correction(trace_id="t1", text="Quito.")])
+    ws.live.curate()
+    assert types(ws) == ["correction"]
+
+
+@pytest.mark.parametrize(
+    ("message", "found"),
+    [
+        ("No, that's wrong. It is Quito.", ["correction", "failure"]),
+        ("are you sure?", []),
+        ("thanks! and of Chile?", ["golden"]),
+        ("no está mal, gracias", ["golden"]),
+    ],
+)
+@pytest.mark.parametrize("late_first", [False, True])
+def test_the_next_message_of_a_session_may_correct_the_reply(
+    ws: Workspace, message: str, found: list[str], late_first: bool
+) -> None:
+    reply = a_trace("t1", session_id="s", started_at="2026-01-01T10:00:00Z", scores=GOOD)
+    after = a_trace("t2", session_id="s", started_at="2026-01-01T10:01:00Z", input=message)
+    other = a_trace("t3", session_id="z", started_at="2026-01-01T10:00:30Z", input="No, that's wrong.")
+    for trace in (after, other, reply) if late_first else (reply, other, after):
+        ws.intake.accept([trace])
+        ws.live.curate()
+    assert types(ws) == found
+
+
+def test_undo_takes_back_what_a_revision_did(ws: Workspace) -> None:
+    ws.intake.accept([a_trace(f"t{n}", scores=GOOD) for n in range(3)])
+    ws.live.curate()
+    lax = ws.live.under([Policy(thresholds=Thresholds(golden_from=0.95))])
+    assert lax.backfill().by_kind == {"withdrawn": 3}
+    assert ws.live.undo(lax.policies[0].label).undone == 3
+    assert len(cases(ws, dataset="live")) == 3
+    first = ws.live.curation.policies[0].label
+    done = ws.live.undo(first[:16])
+    assert (done.policy, done.undone, done.left) == (first, 0, 3)
+
+
+def test_undo_of_the_only_revision_withdraws_everything(ws: Workspace) -> None:
+    ws.intake.accept([a_trace("t1", scores=GOOD), a_trace("t2", scores=(a_score(value=0.0),))])
+    ws.live.curate()
+    ws.intake.accept([user_score("t1", 1.0)])
+    ws.live.curate()
+    assert ws.live.undo(ws.live.curation.policies[0].label).undone == 2
+    assert cases(ws, dataset="live") == []
+    (entry,) = cases(ws, trace_id="t1", status=CaseStatus.WITHDRAWN)
+    assert [told.action for told in ws.cases.history("live", entry.id)] == ["added", "confirmed", "undone"]
+    with pytest.raises(NotFound, match="unknown policy revision 'default@zzz'"):
+        ws.live.undo("default@zzz")
+    with pytest.raises(BadInput, match="write POLICY@REV"):
+        ws.live.undo("default")
+
+
+def test_a_dry_run_tells_and_changes_nothing(ws: Workspace) -> None:
+    ws.intake.accept([a_trace("t1", scores=GOOD)])
+    (told,) = ws.live.curation.dry_run().values()
+    assert (told.by_kind, told.examples) == ({"added": 1}, {"added": ["t1"]})
+    assert cases(ws) == []
+
+
+def test_statistics_count_by_type_tag_and_day(ws: Workspace) -> None:
+    ws.intake.accept(
+        [
+            a_trace("t1", scores=GOOD, metadata={"model": "m1"}, started_at="2026-01-01T00:00:00Z"),
+            a_trace("t2", scores=(*GOOD, a_score("thumbs", 1.0, "user")), started_at="2026-01-02T00:00:00Z"),
+            a_trace("t3", scores=(a_score("pii", 0.0),), started_at="2026-01-02T00:00:00Z"),
+            a_trace("t4", started_at="2026-01-02T00:00:00Z"),
+            Correction(trace_id="t3", text="Say nothing."),
+        ]
+    )
+    ws.live.curate()
+    stats = ws.live.stats()
+    assert (stats.total, stats.golden, stats.failure, stats.correction) == (4, 2, 1, 1)
+    assert (stats.confirmed, stats.candidate, stats.waiting) == (1, 1, 0)
+    assert stats.tags == {"failed:pii": 1, "model:m1": 1}
+    assert stats.failing_checks == {"pii": 1}
+    assert {day.day: day.traces for day in stats.days if day.traces} == {"2026-01-01": 1, "2026-01-02": 3}
+    assert sum(day.golden for day in stats.days) == 2
+    assert stats.coverage == 0.75
+
+
+def test_statistics_of_nothing_are_not_zero_coverage(ws: Workspace) -> None:
+    assert ws.live.stats().coverage is None
+
+
+def test_pruning_keeps_what_the_dataset_cites(ws: Workspace) -> None:
+    ws.intake.accept(
+        [
+            a_trace("old", started_at="2020-01-01T00:00:00Z"),
+            a_trace("cited", scores=GOOD, started_at="2020-01-01T00:00:00Z"),
+            a_trace("new"),
+        ]
+    )
+    ws.live.curate()
+    assert vars(ws.live.prune("90d", dry_run=True)) == {"deleted": 1, "kept": 1}
+    assert vars(ws.live.prune("90d")) == {"deleted": 1, "kept": 1}
+    assert ws.live.prune("90d").deleted == 0
+    with pytest.raises(NotFound):
+        ws.intake.get("old")
+    assert ws.intake.get("cited").id == "cited" and ws.intake.get("new").id == "new"
+    with pytest.raises(BadInput, match="use 90d, 12h, 2w"):
+        ws.live.prune("ninety days")
+
+
+def test_erasing_a_user_reaches_cases_histories_and_build_files(ws: Workspace, tmp_path: Path) -> None:
+    ws.intake.accept(
+        [
+            a_trace("t1", user_id="ana", input="my secret", scores=GOOD),
+            a_trace("t2", user_id="bo", scores=GOOD),
+            Correction(trace_id="t1", text="another secret"),
+        ]
+    )
+    ws.live.curate()
+    mine = cases(ws, trace_id="t1")
+    folder = tmp_path / "build"
+    folder.mkdir()
+    (folder / "all.jsonl").write_text("".join(f'{{"id": "{case.id}"}}\n' for case in cases(ws)))
+    ws.store.db.write(lambda c: _record_build(c, str(folder), [case.id for case in cases(ws)]))
+
+    erased = ws.live.erase("ana", who="dpo", why="asked for")
+    assert (erased.traces, erased.cases, erased.build_files) == (1, 2, 2)
+    assert types(ws, "t2") == ["golden"]
+    assert (folder / "all.jsonl").read_text().count("\n") == 1
+    assert '"erased_lines"' in (folder / "ERASED.json").read_text()
+    for case in mine:
+        left = ws.cases.get("live", case.id)
+        assert (left.status, left.input, left.output, left.expected) == (CaseStatus.ERASED, "", None, None)
+    with ws.store.db.read() as connection:
+        (stone,) = connection.execute(text("SELECT subject, who, why, counts FROM tombstones")).all()
+        everything = "".join(str(row) for row in connection.execute(text("SELECT * FROM case_revisions")))
+    assert stone.subject.startswith("sha256:") and (stone.who, stone.why) == ("dpo", "asked for")
+    assert "secret" not in everything
+    ws.live.curation.backfill()
+    assert types(ws, "t1") == []
+
+
+def _record_build(connection: Any, location: str, case_ids: list[str]) -> None:
+    connection.execute(
+        text("INSERT INTO builds (id, dataset, version, content_hash, location) VALUES (1, 'live', 'v1', 'h', :at)"),
+        {"at": location},
+    )
+    connection.execute(
+        text("INSERT INTO build_cases (build_id, case_id, rev) VALUES (1, :id, 'r')"), [{"id": id} for id in case_ids]
+    )
+
+
+def test_a_person_who_dismissed_an_entry_is_not_overruled(ws: Workspace) -> None:
+    ws.intake.accept([a_trace("t1", scores=GOOD)])
+    ws.live.curate()
+    ws.store.db.write(lambda c: c.execute(text("UPDATE eval_dataset SET status = 'dismissed'")))
+    ws.intake.accept([user_score("t1", 1.0)])
+    assert ws.live.curate().total == 0
