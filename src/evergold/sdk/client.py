@@ -1,0 +1,145 @@
+"""The client: one per app, made by `connect`. Every verb hands a record to the background and returns."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+from evergold.model.ident import hash_bytes, unit_interval
+from evergold.sdk.delivery import Counts, Delivery
+from evergold.sdk.recording import Span, Trace, current, new_span_id
+from evergold.sdk.spool import Spool
+from evergold.sdk.transports import EmbeddedTransport, HttpTransport, Transport
+from evergold.settings import Settings, load_settings
+
+SOURCES = ("system", "user", "human", "llm_judge")
+MAX_RECORDS = 10_000
+MAX_BYTES = 64_000_000
+MAX_SPOOL_BYTES = 512_000_000
+SAMPLE_SALT = "trace:"
+
+
+def connect(target: str | Path | None = None, *, token: str | None = None, **flags: Any) -> "Client":
+    """A client of a server (`http://…`), or of the workspace in a folder (default: the one the settings name).
+
+    `flags` override settings (`tracing_sample_rate=0.1`). Nothing is opened or contacted here.
+    """
+    url = str(target) if isinstance(target, str) and target.startswith(("http://", "https://")) else None
+    if target is not None and url is None:
+        flags["home"] = str(target)
+    settings = load_settings(flags)
+    transport: Transport = (
+        HttpTransport(url, token if token is not None else settings.server_token)
+        if url
+        else EmbeddedTransport(settings)
+    )
+    name = hash_bytes((url or "embedded").encode()).removeprefix("sha256:")[:12]
+    return Client(settings, transport, Spool(settings.home / "spool" / name, MAX_SPOOL_BYTES), url, token)
+
+
+class Client:
+    """Records traces, scores and corrections. No method that records ever raises or waits."""
+
+    def __init__(
+        self, settings: Settings, transport: Transport, spool: Spool, url: str | None, token: str | None
+    ) -> None:
+        self._settings, self._url, self._token = settings, url, token
+        self._rate = settings.tracing_sample_rate if settings.tracing_enabled else 0.0
+        self._delivery = Delivery(transport, spool, max_records=MAX_RECORDS, max_bytes=MAX_BYTES)
+
+    def trace(
+        self,
+        *,
+        input: Any = None,
+        name: str = "",
+        session_id: str | None = None,
+        user_id: str | None = None,
+        **more: Any,
+    ) -> Trace:
+        """Begin a trace. Further keys: `id`, `tags`, `metadata` (its `model` and `message_type` become tags)."""
+        unknown = set(more) - {"id", "tags", "metadata"}
+        if unknown:
+            self._delivery.refuse(f"trace(): unknown keys {sorted(unknown)} were left out")
+        trace_id = more.get("id")
+        trace = Trace(
+            self._delivery.hand,
+            id=str(trace_id) if trace_id else None,
+            input=input,
+            name=name,
+            session_id=session_id,
+            user_id=user_id,
+            tags=more.get("tags"),
+            metadata=more.get("metadata"),
+        )
+        if not self._sampled(trace.id):
+            trace._hand = None
+        return trace
+
+    def span(
+        self, name: str = "", *, kind: str = "span", input: Any = None, metadata: dict[str, Any] | None = None
+    ) -> Span:
+        """A step inside the trace or span this code runs in; outside of any it is recorded nowhere."""
+        parent = current.get()
+        return (parent if parent is not None else Trace(None)).span(name, kind=kind, input=input, metadata=metadata)
+
+    @property
+    def current_trace(self) -> Trace | None:
+        """The trace this code runs in."""
+        step = current.get()
+        return step if isinstance(step, Trace) or step is None else step._root
+
+    def score(
+        self,
+        trace_id: str,
+        name: str,
+        value: float,
+        *,
+        source: str = "user",
+        comment: str | None = None,
+        key: str | None = None,
+    ) -> None:
+        """Say how good the reply of a trace was, from 0 to 1, whenever that becomes known."""
+        if not isinstance(value, int | float) or math.isnan(value) or not 0 <= value <= 1:
+            self._delivery.refuse(f"score {name!r} = {value!r} is not a number from 0 to 1")
+        elif source not in SOURCES:
+            self._delivery.refuse(f"score {name!r} has source {source!r}; use one of {', '.join(SOURCES)}")
+        elif self._sampled(trace_id):
+            record = {"trace_id": trace_id, "name": name, "value": value, "source": source, "comment": comment}
+            self._delivery.hand("score", {**record, "key": key or new_span_id()}, 300)
+
+    def correct(self, trace_id: str, text: str, *, author: str | None = None) -> None:
+        """Say what the reply should have been."""
+        if not text:
+            self._delivery.refuse("a correction needs a text")
+        elif self._sampled(trace_id):
+            self._delivery.hand("correction", {"trace_id": trace_id, "text": text, "author": author}, 300 + len(text))
+
+    def react(self, trace_id: str, emoji: str | None, *, author: str | None = None) -> None:
+        """Put an emoji on a reply; None takes it away again."""
+        if self._sampled(trace_id):
+            self._delivery.hand("reaction", {"trace_id": trace_id, "emoji": emoji, "author": author}, 300)
+
+    def counts(self) -> Counts:
+        """What became of every record so far."""
+        return self._delivery.counts()
+
+    def flush(self, timeout: float = 10.0) -> bool:
+        """Wait until everything recorded is delivered or on the disk; False when the time was too short."""
+        return self._delivery.flush(timeout)
+
+    def close(self, timeout: float = 5.0) -> None:
+        """Deliver or spool the rest and stop. Happens by itself at exit."""
+        self._delivery.close(timeout)
+
+    def export_jsonl(self, path: Path | str, entry_type: str | None = None, *, limit: int | None = None) -> int:
+        """Write the living dataset's entries, newest first; returns how many. Unlike recording, this may raise."""
+        from evergold.sdk.exporting import export_from_server, export_from_workspace
+
+        if self._url is not None:
+            return export_from_server(
+                self._url, self._token or self._settings.server_token, Path(path), entry_type, limit
+            )
+        return export_from_workspace(self._settings, Path(path), entry_type, limit)
+
+    def _sampled(self, trace_id: str) -> bool:
+        """By a hash of the id, so that every score of a trace and every retry decide the same."""
+        return self._rate >= 1.0 or (self._rate > 0.0 and unit_interval(SAMPLE_SALT + trace_id) < self._rate)

@@ -1,0 +1,199 @@
+"""The background thread: takes records from a bounded queue, delivers them in batches, spools what cannot be delivered.
+
+Handing a record over costs the app a lock and an append. When the queue is full the record is dropped and counted;
+when the server is away it goes to the disk and is delivered when the server is back. Nothing is lost silently:
+`Counts` says what became of every record.
+"""
+
+import atexit
+import logging
+import os
+import threading
+import time
+from collections import deque
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from evergold.sdk.spool import Spool
+from evergold.sdk.transports import Away, Transport
+
+log = logging.getLogger("evergold.sdk")
+
+BATCH = 200
+LINGER_SECONDS = 0.2
+FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
+
+
+@dataclass
+class Counts:
+    """What became of every record: handed over, delivered, on the disk, refused by the other side, dropped."""
+
+    recorded: int = 0
+    delivered: int = 0
+    spooled: int = 0
+    refused: int = 0
+    dropped: int = 0
+    last_error: str | None = None
+
+
+class Delivery:
+    def __init__(self, transport: Transport, spool: Spool, *, max_records: int, max_bytes: int) -> None:
+        self._transport, self._spool = transport, spool
+        self._max_records, self._max_bytes = max_records, max_bytes
+        self._counts = Counts()
+        self._pause = 0.0
+        self._away_until = 0.0
+        self._reset()
+        atexit.register(self.close)
+        os.register_at_fork(after_in_child=self._reset)
+
+    def _reset(self) -> None:
+        """A fresh queue and no thread: at the start, and in a child process, which must not share its parent's."""
+        self._queue: deque[tuple[str, dict[str, Any], int]] = deque()
+        self._bytes = 0
+        self._lock = threading.Lock()
+        self._woken = threading.Event()
+        self._idle = threading.Event()
+        self._idle.set()
+        self._closing = False
+        self._thread: threading.Thread | None = None
+
+    def hand(self, kind: str, record: dict[str, Any], size: int) -> None:
+        """Take a record over. Never blocks on anything but a short lock, never raises."""
+        with self._lock:
+            self._counts.recorded += 1
+            if len(self._queue) >= self._max_records or self._bytes + size > self._max_bytes or self._closing:
+                self._counts.dropped += 1
+                return
+            self._queue.append((kind, record, size))
+            self._bytes += size
+            self._idle.clear()
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="evergold-sdk", daemon=True)
+                self._thread.start()
+        if len(self._queue) >= BATCH:
+            self._woken.set()
+
+    def refuse(self, why: str) -> None:
+        """Count a record that was wrong from the start."""
+        with self._lock:
+            self._counts.recorded += 1
+            self._counts.refused += 1
+        log.warning("evergold: %s", why)
+
+    def counts(self) -> Counts:
+        with self._lock:
+            return replace(self._counts)
+
+    def flush(self, timeout: float) -> bool:
+        """Wait until everything handed over is delivered or on the disk; False when the time was too short."""
+        if self._thread is None:
+            return True
+        self._woken.set()
+        return self._idle.wait(timeout)
+
+    def close(self, timeout: float = 5.0) -> None:
+        """Deliver or spool what is left, then end the thread. Closing twice is fine."""
+        thread = self._thread
+        if thread is None or self._closing:
+            self._closing = True
+            return
+        self._closing = True
+        self._woken.set()
+        thread.join(timeout)
+
+    def _run(self) -> None:
+        self._deliver_spool()
+        while True:
+            if not self._closing:
+                self._woken.wait(LINGER_SECONDS)
+                self._woken.clear()
+            while batch := self._take():
+                self._deliver([_finished(kind, record) for kind, record, _ in batch])
+            self._deliver_spool()
+            with self._lock:
+                if not self._queue:
+                    self._idle.set()
+            if self._closing and not self._queue:
+                self._spool.seal()
+                self._transport.close()
+                return
+
+    def _take(self) -> list[tuple[str, dict[str, Any], int]]:
+        with self._lock:
+            batch = [self._queue.popleft() for _ in range(min(BATCH, len(self._queue)))]
+            self._bytes -= sum(size for _, _, size in batch)
+        return batch
+
+    def _deliver(self, records: list[dict[str, Any]]) -> None:
+        try:
+            if time.monotonic() < self._away_until:
+                raise Away(self._counts.last_error or "away")
+            self._send(records)
+        except Away as problem:
+            self._wait_longer(str(problem))
+            self._keep(records)
+        except Exception as problem:
+            self._tell(f"{type(problem).__name__}: {problem}")
+            self._keep(records)
+
+    def _send(self, records: list[dict[str, Any]]) -> None:
+        refused = self._transport.send(records)
+        self._pause = self._away_until = 0.0
+        with self._lock:
+            self._counts.delivered += len(records) - len(refused)
+            self._counts.refused += len(refused)
+        for line in refused:
+            self._tell(line)
+
+    def _keep(self, records: list[dict[str, Any]]) -> None:
+        try:
+            kept = self._spool.keep(records)
+        except OSError as problem:
+            self._tell(f"cannot spool: {problem}")
+            kept = 0
+        with self._lock:
+            self._counts.spooled += kept
+            self._counts.dropped += len(records) - kept
+
+    def _deliver_spool(self) -> None:
+        """Send what lies on the disk, once the pause is over; a file goes when all of it has arrived."""
+        if time.monotonic() < self._away_until:
+            return
+        try:
+            self._spool.seal()
+            for records, torn, path in self._spool.ripe():
+                for start in range(0, len(records), BATCH):
+                    self._send(records[start : start + BATCH])
+                path.unlink(missing_ok=True)
+                with self._lock:
+                    self._counts.spooled = max(0, self._counts.spooled - len(records))
+                    self._counts.dropped += torn
+        except Away as problem:
+            self._wait_longer(str(problem))
+        except Exception as problem:
+            self._tell(f"{type(problem).__name__}: {problem}")
+            self._wait_longer(str(problem))
+
+    def _wait_longer(self, why: str) -> None:
+        if time.monotonic() >= self._away_until:
+            self._pause = min(LONGEST_PAUSE, max(FIRST_PAUSE, self._pause * 2))
+            self._away_until = time.monotonic() + self._pause
+        if self._counts.last_error != why:
+            self._tell(why)
+
+    def _tell(self, why: str) -> None:
+        with self._lock:
+            self._counts.last_error = why
+        log.warning("evergold: %s", why)
+
+
+def _finished(kind: str, record: dict[str, Any]) -> dict[str, Any]:
+    """The record as it travels: typed, with times as text."""
+    told = {"type": kind, **record}
+    for step in (told, *told.get("spans", ())):
+        for name in ("started_at", "ended_at"):
+            if isinstance(step.get(name), float):
+                step[name] = datetime.fromtimestamp(step[name], UTC).isoformat().replace("+00:00", "Z")
+    return told

@@ -1,0 +1,174 @@
+"""Traces and spans while they happen. This is the code that runs inside the app's own calls, so it does little: note
+the time, keep what was given, hand the whole over at the end. Formatting and delivery happen in another thread.
+
+The trace or span one is in is a context variable, so nesting follows the code through `await` and into tasks.
+"""
+
+import os
+import time
+from collections.abc import Callable
+from contextvars import ContextVar, Token
+from types import TracebackType
+from typing import Any, Self
+
+import orjson
+
+Hand = Callable[[str, dict[str, Any], int], None]
+
+current: ContextVar["Step | None"] = ContextVar("evergold_current_step", default=None)
+
+
+def new_trace_id() -> str:
+    """32 hexadecimal digits that begin with the time, so that neighbours in time are neighbours on the disk."""
+    return f"{int(time.time() * 1000):012x}{os.urandom(10).hex()}"
+
+
+def new_span_id() -> str:
+    return os.urandom(8).hex()
+
+
+def as_text(value: Any) -> str | None:
+    """Text as it is, anything else as JSON, or as Python shows it where JSON cannot."""
+    if value is None or isinstance(value, str):
+        return value
+    try:
+        return orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS).decode()
+    except (TypeError, ValueError, RecursionError):
+        return repr(value)
+
+
+class Step:
+    """What traces and spans have in common: a beginning, an end, input, output, and the way in and out of `with`."""
+
+    __slots__ = ("_root", "_token", "ended", "failed", "id", "input", "metadata", "name", "output", "started")
+
+    def __init__(self, root: "Trace | None", id: str, name: str, input: Any, metadata: dict[str, Any] | None) -> None:
+        self._root = root
+        self.id = id
+        self.name = name
+        self.input = input
+        self.output: Any = None
+        self.metadata = metadata or {}
+        self.failed: str | None = None
+        self.started = time.time()
+        self.ended: float | None = None
+        self._token: Token[Step | None] | None = None
+
+    def span(
+        self, name: str = "", *, kind: str = "span", input: Any = None, metadata: dict[str, Any] | None = None
+    ) -> "Span":
+        """A step inside this one. `kind`: llm, tool, retriever, agent, chain, embedding or span."""
+        return Span(self, name, kind, input, metadata)
+
+    def _finish(self) -> None:
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        self._token = current.set(self)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._token is not None:
+            try:
+                current.reset(self._token)
+            except ValueError:
+                current.set(None)
+            self._token = None
+        if error is not None and self.failed is None:
+            self.failed = f"{type(error).__name__}: {error}"
+        self.end()
+
+    async def __aenter__(self) -> Self:
+        return self.__enter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.__exit__(kind, error, trace)
+
+    def end(self) -> None:
+        """Close the step; what ended stays ended."""
+        if self.ended is None:
+            self.ended = time.time()
+            self._finish()
+
+    def _record(self) -> dict[str, Any]:
+        metadata = self.metadata if self.failed is None else {**self.metadata, "error": self.failed}
+        return {
+            "id": self.id,
+            "name": self.name,
+            "input": as_text(self.input),
+            "output": as_text(self.output),
+            "status": "completed" if self.failed is None else "failed",
+            "started_at": self.started,
+            "ended_at": self.ended,
+            "metadata": metadata,
+        }
+
+
+class Trace(Step):
+    """One interaction: what came in, what went out, its steps and its scores."""
+
+    __slots__ = ("_hand", "_scores", "_spans", "session_id", "tags", "user_id")
+
+    def __init__(
+        self, hand: Hand | None, *, id: str | None = None, input: Any = None, name: str = "", **more: Any
+    ) -> None:
+        super().__init__(None, id or new_trace_id(), name, input, more.get("metadata"))
+        self._hand = hand
+        self._spans: list[dict[str, Any]] = []
+        self._scores: list[dict[str, Any]] = []
+        self.session_id: str | None = more.get("session_id")
+        self.user_id: str | None = more.get("user_id")
+        self.tags: tuple[str, ...] = tuple(more.get("tags") or ())
+
+    @property
+    def recorded(self) -> bool:
+        """Whether this trace is in the sample; one that is not does nothing, at no cost."""
+        return self._hand is not None
+
+    def score(
+        self, name: str, value: float, *, source: str = "system", comment: str | None = None, key: str | None = None
+    ) -> None:
+        """Say how good the reply is, from 0 to 1. `key` makes the score replaceable by a later one with the same key."""
+        if self._hand is None:
+            return
+        score = {"name": name, "value": value, "source": source, "comment": comment, "key": key or new_span_id()}
+        if self.ended is None:
+            self._scores.append(score)
+        else:
+            self._hand("score", {**score, "trace_id": self.id}, 200)
+
+    def _finish(self) -> None:
+        if self._hand is None:
+            return
+        record = self._record()
+        record["input"] = record["input"] or ""
+        record |= {
+            "session_id": self.session_id,
+            "user_id": self.user_id,
+            "tags": self.tags,
+            "spans": self._spans,
+            "scores": self._scores,
+        }
+        size = 500 + len(record["input"]) + len(record["output"] or "") + 500 * len(self._spans)
+        self._hand("trace", record, size)
+
+
+class Span(Step):
+    """One step of a trace. It belongs to the trace it was opened in, however deep."""
+
+    __slots__ = ("_parent_id", "kind")
+
+    def __init__(self, parent: Step, name: str, kind: str, input: Any, metadata: dict[str, Any] | None) -> None:
+        root = parent if isinstance(parent, Trace) else parent._root
+        super().__init__(root, new_span_id(), name, input, metadata)
+        self.kind = kind
+        self._parent_id = None if isinstance(parent, Trace) else parent.id
+
+    def _finish(self) -> None:
+        root = self._root
+        if root is not None and root.recorded and root.ended is None:
+            root._spans.append({**self._record(), "kind": self.kind, "parent_id": self._parent_id})

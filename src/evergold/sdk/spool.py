@@ -1,0 +1,82 @@
+"""What could not be delivered, on the disk. One file per process while the server is away, sealed when it comes back.
+
+A file is locked while its process writes it; a file that nobody locks is ripe for delivery, whoever wrote it. So the
+spool of a process that was killed is delivered by the next one. Delivering twice does no harm: records carry ids.
+"""
+
+import fcntl
+import os
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import orjson
+
+SEALED_BYTES = 4_000_000
+
+
+class Spool:
+    def __init__(self, folder: Path, max_bytes: int) -> None:
+        self._folder = folder
+        self._max_bytes = max_bytes
+        self._active: BinaryIO | None = None
+
+    def keep(self, records: list[dict[str, Any]]) -> int:
+        """Write records down; returns how many found room."""
+        room = self._max_bytes - self.size()
+        lines = [orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE) for record in records]
+        kept: list[bytes] = []
+        for line in lines:
+            room -= len(line)
+            if room < 0:
+                break
+            kept.append(line)
+        if kept:
+            active = self._active or self._begin()
+            active.write(b"".join(kept))
+            active.flush()
+            if active.tell() > SEALED_BYTES:
+                self.seal()
+        return len(kept)
+
+    def seal(self) -> None:
+        """End the file being written, so that it can be delivered."""
+        if self._active is not None:
+            self._active.close()
+            self._active = None
+
+    def size(self) -> int:
+        return sum(path.stat().st_size for path in self._files())
+
+    def ripe(self) -> Iterator[tuple[list[dict[str, Any]], int, Path]]:
+        """Files nobody writes, oldest first: their records, how many lines were torn, and the file to forget."""
+        for path in self._files():
+            with path.open("rb") as handle:
+                try:
+                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    continue
+                records, torn = _read(handle)
+                yield records, torn, path
+
+    def _files(self) -> list[Path]:
+        return sorted(self._folder.glob("*.jsonl")) if self._folder.is_dir() else []
+
+    def _begin(self) -> BinaryIO:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        moment = f"{os.times().elapsed:015.2f}"
+        self._active = (self._folder / f"{moment}-{os.getpid()}-{secrets.token_hex(4)}.jsonl").open("xb")
+        fcntl.flock(self._active, fcntl.LOCK_EX)
+        return self._active
+
+
+def _read(handle: BinaryIO) -> tuple[list[dict[str, Any]], int]:
+    records: list[dict[str, Any]] = []
+    torn = 0
+    for line in handle:
+        try:
+            records.append(orjson.loads(line))
+        except orjson.JSONDecodeError:
+            torn += 1
+    return records, torn
