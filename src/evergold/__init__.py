@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from evergold.model.case import Case
     from evergold.model.trace import Correction, Score, Span, Trace
+    from evergold.sdk import connect
     from evergold.settings import Settings
     from evergold.workspace import Workspace
 
@@ -20,9 +21,10 @@ _HOMES = {
     "Span": "evergold.model.trace",
     "Trace": "evergold.model.trace",
     "Workspace": "evergold.workspace",
+    "connect": "evergold.sdk",
 }
 
-__all__ = ["Case", "Correction", "Score", "Settings", "Span", "Trace", "Workspace"]
+__all__ = ["Case", "Correction", "Score", "Settings", "Span", "Trace", "Workspace", "connect"]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,17 +1,15 @@
 """The client: one per app, made by `connect`. Every verb hands a record to the background and returns."""
 
-import math
 from pathlib import Path
 from typing import Any
 
 from evergold.model.ident import hash_bytes, unit_interval
-from evergold.sdk.delivery import Counts, Delivery
-from evergold.sdk.recording import Span, Trace, current, new_span_id
+from evergold.sdk.delivery import CLOSE_SECONDS, Counts, Delivery
+from evergold.sdk.recording import Span, Trace, current, new_span_id, new_trace_id, wrong_with
 from evergold.sdk.spool import Spool
 from evergold.sdk.transports import EmbeddedTransport, HttpTransport, Transport
 from evergold.settings import Settings, load_settings
 
-SOURCES = ("system", "user", "human", "llm_judge")
 MAX_RECORDS = 10_000
 MAX_BYTES = 64_000_000
 MAX_SPOOL_BYTES = 512_000_000
@@ -59,10 +57,10 @@ class Client:
         unknown = set(more) - {"id", "tags", "metadata"}
         if unknown:
             self._delivery.refuse(f"trace(): unknown keys {sorted(unknown)} were left out")
-        trace_id = more.get("id")
-        trace = Trace(
-            self._delivery.hand,
-            id=str(trace_id) if trace_id else None,
+        trace_id = str(more.get("id") or new_trace_id())
+        return Trace(
+            self._delivery if self._sampled(trace_id) else None,
+            id=trace_id,
             input=input,
             name=name,
             session_id=session_id,
@@ -70,9 +68,6 @@ class Client:
             tags=more.get("tags"),
             metadata=more.get("metadata"),
         )
-        if not self._sampled(trace.id):
-            trace._hand = None
-        return trace
 
     def span(
         self, name: str = "", *, kind: str = "span", input: Any = None, metadata: dict[str, Any] | None = None
@@ -98,10 +93,8 @@ class Client:
         key: str | None = None,
     ) -> None:
         """Say how good the reply of a trace was, from 0 to 1, whenever that becomes known."""
-        if not isinstance(value, int | float) or math.isnan(value) or not 0 <= value <= 1:
-            self._delivery.refuse(f"score {name!r} = {value!r} is not a number from 0 to 1")
-        elif source not in SOURCES:
-            self._delivery.refuse(f"score {name!r} has source {source!r}; use one of {', '.join(SOURCES)}")
+        if wrong := wrong_with(name, value, source):
+            self._delivery.refuse(wrong)
         elif self._sampled(trace_id):
             record = {"trace_id": trace_id, "name": name, "value": value, "source": source, "comment": comment}
             self._delivery.hand("score", {**record, "key": key or new_span_id()}, 300)
@@ -126,7 +119,7 @@ class Client:
         """Wait until everything recorded is delivered or on the disk; False when the time was too short."""
         return self._delivery.flush(timeout)
 
-    def close(self, timeout: float = 5.0) -> None:
+    def close(self, timeout: float = CLOSE_SECONDS) -> None:
         """Deliver or spool the rest and stop. Happens by itself at exit."""
         self._delivery.close(timeout)
 

@@ -15,6 +15,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
+import orjson
+
 from evergold.sdk.spool import Spool
 from evergold.sdk.transports import Away, Transport
 
@@ -22,6 +24,7 @@ log = logging.getLogger("evergold.sdk")
 
 BATCH = 200
 LINGER_SECONDS = 0.2
+CLOSE_SECONDS = 30.0
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
 
 
@@ -44,12 +47,19 @@ class Delivery:
         self._counts = Counts()
         self._pause = 0.0
         self._away_until = 0.0
+        self._in_flight: list[dict[str, Any]] = []
         self._reset()
         atexit.register(self.close)
-        os.register_at_fork(after_in_child=self._reset)
+        os.register_at_fork(after_in_child=self._after_fork)
+
+    def _after_fork(self) -> None:
+        """A child process begins anew: its parent's records, connection and files are its parent's to deliver."""
+        self._transport.forget()
+        self._spool.forget()
+        self._counts = Counts()
+        self._reset()
 
     def _reset(self) -> None:
-        """A fresh queue and no thread: at the start, and in a child process, which must not share its parent's."""
         self._queue: deque[tuple[str, dict[str, Any], int]] = deque()
         self._bytes = 0
         self._lock = threading.Lock()
@@ -93,15 +103,23 @@ class Delivery:
         self._woken.set()
         return self._idle.wait(timeout)
 
-    def close(self, timeout: float = 5.0) -> None:
-        """Deliver or spool what is left, then end the thread. Closing twice is fine."""
-        thread = self._thread
-        if thread is None or self._closing:
-            self._closing = True
-            return
+    def close(self, timeout: float = CLOSE_SECONDS) -> None:
+        """Deliver or spool what is left, then end the thread. Closing twice is fine.
+
+        When even `timeout` is too short, what is left goes to the disk from here; what was under way goes there too,
+        and if it arrives after all, its ids make it one.
+        """
+        thread, closed = self._thread, self._closing
         self._closing = True
+        if thread is None or closed:
+            return
         self._woken.set()
         thread.join(timeout)
+        if thread.is_alive():
+            left = self._in_flight
+            while batch := self._take():
+                left = left + self._finished(batch)
+            self._keep(left)
 
     def _run(self) -> None:
         self._deliver_spool()
@@ -110,7 +128,7 @@ class Delivery:
                 self._woken.wait(LINGER_SECONDS)
                 self._woken.clear()
             while batch := self._take():
-                self._deliver([_finished(kind, record) for kind, record, _ in batch])
+                self._deliver(self._finished(batch))
             self._deliver_spool()
             with self._lock:
                 if not self._queue:
@@ -127,6 +145,7 @@ class Delivery:
         return batch
 
     def _deliver(self, records: list[dict[str, Any]]) -> None:
+        self._in_flight = records
         try:
             if time.monotonic() < self._away_until:
                 raise Away(self._counts.last_error or "away")
@@ -137,6 +156,7 @@ class Delivery:
         except Exception as problem:
             self._tell(f"{type(problem).__name__}: {problem}")
             self._keep(records)
+        self._in_flight = []
 
     def _send(self, records: list[dict[str, Any]]) -> None:
         refused = self._transport.send(records)
@@ -188,9 +208,22 @@ class Delivery:
             self._counts.last_error = why
         log.warning("evergold: %s", why)
 
+    def _finished(self, batch: list[tuple[str, dict[str, Any], int]]) -> list[dict[str, Any]]:
+        """Records as they travel: plain JSON, with times as text. One that cannot be written as JSON is refused."""
+        ready: list[dict[str, Any]] = []
+        for kind, record, _ in batch:
+            try:
+                ready.append(
+                    orjson.loads(orjson.dumps(_typed(kind, record), default=str, option=orjson.OPT_NON_STR_KEYS))
+                )
+            except (TypeError, ValueError, RecursionError) as problem:
+                with self._lock:
+                    self._counts.refused += 1
+                self._tell(f"{kind} cannot be written as JSON: {problem}")
+        return ready
 
-def _finished(kind: str, record: dict[str, Any]) -> dict[str, Any]:
-    """The record as it travels: typed, with times as text."""
+
+def _typed(kind: str, record: dict[str, Any]) -> dict[str, Any]:
     told = {"type": kind, **record}
     for step in (told, *told.get("spans", ())):
         for name in ("started_at", "ended_at"):

@@ -6,16 +6,23 @@ The trace or span one is in is a context variable, so nesting follows the code t
 
 import os
 import time
-from collections.abc import Callable
 from contextvars import ContextVar, Token
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import orjson
 
-Hand = Callable[[str, dict[str, Any], int], None]
+SOURCES = ("system", "user", "human", "llm_judge")
 
 current: ContextVar["Step | None"] = ContextVar("evergold_current_step", default=None)
+
+
+class Sink(Protocol):
+    """Where finished records go."""
+
+    def hand(self, kind: str, record: dict[str, Any], size: int) -> None: ...
+
+    def refuse(self, why: str) -> None: ...
 
 
 def new_trace_id() -> str:
@@ -35,6 +42,15 @@ def as_text(value: Any) -> str | None:
         return orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS).decode()
     except (TypeError, ValueError, RecursionError):
         return repr(value)
+
+
+def wrong_with(name: str, value: Any, source: str) -> str | None:
+    """What is wrong with a score, or None."""
+    if not isinstance(value, int | float) or not 0 <= value <= 1:
+        return f"score {name!r} = {value!r} is not a number from 0 to 1"
+    if source not in SOURCES:
+        return f"score {name!r} has source {source!r}; use one of {', '.join(SOURCES)}"
+    return None
 
 
 class Step:
@@ -111,13 +127,13 @@ class Step:
 class Trace(Step):
     """One interaction: what came in, what went out, its steps and its scores."""
 
-    __slots__ = ("_hand", "_scores", "_spans", "session_id", "tags", "user_id")
+    __slots__ = ("_scores", "_sink", "_spans", "session_id", "tags", "user_id")
 
     def __init__(
-        self, hand: Hand | None, *, id: str | None = None, input: Any = None, name: str = "", **more: Any
+        self, sink: Sink | None, *, id: str | None = None, input: Any = None, name: str = "", **more: Any
     ) -> None:
         super().__init__(None, id or new_trace_id(), name, input, more.get("metadata"))
-        self._hand = hand
+        self._sink = sink
         self._spans: list[dict[str, Any]] = []
         self._scores: list[dict[str, Any]] = []
         self.session_id: str | None = more.get("session_id")
@@ -127,22 +143,25 @@ class Trace(Step):
     @property
     def recorded(self) -> bool:
         """Whether this trace is in the sample; one that is not does nothing, at no cost."""
-        return self._hand is not None
+        return self._sink is not None
 
     def score(
         self, name: str, value: float, *, source: str = "system", comment: str | None = None, key: str | None = None
     ) -> None:
         """Say how good the reply is, from 0 to 1. `key` makes the score replaceable by a later one with the same key."""
-        if self._hand is None:
+        if self._sink is None:
+            return
+        if wrong := wrong_with(name, value, source):
+            self._sink.refuse(wrong)
             return
         score = {"name": name, "value": value, "source": source, "comment": comment, "key": key or new_span_id()}
         if self.ended is None:
             self._scores.append(score)
         else:
-            self._hand("score", {**score, "trace_id": self.id}, 200)
+            self._sink.hand("score", {**score, "trace_id": self.id}, 200)
 
     def _finish(self) -> None:
-        if self._hand is None:
+        if self._sink is None:
             return
         record = self._record()
         record["input"] = record["input"] or ""
@@ -154,7 +173,7 @@ class Trace(Step):
             "scores": self._scores,
         }
         size = 500 + len(record["input"]) + len(record["output"] or "") + 500 * len(self._spans)
-        self._hand("trace", record, size)
+        self._sink.hand("trace", record, size)
 
 
 class Span(Step):

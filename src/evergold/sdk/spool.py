@@ -46,6 +46,10 @@ class Spool:
             self._active.close()
             self._active = None
 
+    def forget(self) -> None:
+        """Let go without closing: in a child process, where the file being written is the parent's."""
+        self._active = None
+
     def size(self) -> int:
         return sum(path.stat().st_size for path in self._files())
 

@@ -36,6 +36,10 @@ class Transport(Protocol):
 
     def close(self) -> None: ...
 
+    def forget(self) -> None:
+        """Let go without closing: in a child process, where what is open belongs to the parent."""
+        ...
+
 
 def by_kind(records: Iterable[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
     """Records by type, traces first, so that what is said of a trace comes after it."""
@@ -100,7 +104,10 @@ class HttpTransport:
     def close(self) -> None:
         if self._connection is not None:
             self._connection.close()
-            self._connection = None
+            self.forget()
+
+    def forget(self) -> None:
+        self._connection = None
 
 
 class EmbeddedTransport:
@@ -143,4 +150,7 @@ class EmbeddedTransport:
     def close(self) -> None:
         if self._workspace is not None:
             self._workspace.close()
-            self._workspace = None
+            self.forget()
+
+    def forget(self) -> None:
+        self._workspace = None
