@@ -4,7 +4,7 @@ Both run on the same data in one process, one after the other, on SQLite. The lo
 statements on the bare driver, no network, commits that do not wait for the disk. It writes what ours writes: the
 entry, its tags and its revision.
 
-    python perf/curate_bulk.py --traces 1000000 --loop 20000
+    python -m perf.curate_bulk --traces 1000000 --loop 20000
 """
 
 import argparse
@@ -13,11 +13,14 @@ import json
 import random
 import resource
 import sqlite3
+import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
+
+from sqlalchemy import Connection
 
 from evergold.curate.classify import classify
 from evergold.model.policy import Policy
@@ -122,19 +125,19 @@ def late_score(store: Store, trace_id: str) -> float:
     """Seconds from a new score to its re-curated entry, committed."""
     started = time.perf_counter()
 
-    def work(connection: object) -> None:
-        put_scores(connection, trace_id, [Score(name="late", value=0.0, source=ScoreSource.USER)])  # type: ignore[arg-type]
-        curate_traces(connection, POLICY, take_queued(connection))  # type: ignore[arg-type]
+    def work(connection: Connection) -> None:
+        put_scores(connection, trace_id, [Score(name="late", value=0.0, source=ScoreSource.USER)])
+        curate_traces(connection, POLICY, take_queued(connection))
 
     store.db.write(work)
     return time.perf_counter() - started
 
 
-def main() -> None:
+def main(arguments: Sequence[str] = ()) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--traces", type=int, default=100_000)
     parser.add_argument("--loop", type=int, default=10_000, help="how many of them the loop is given")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder:
         settings = Settings(home=Path(folder))
         Store.open(settings).close()
@@ -165,4 +168,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -18,11 +18,8 @@ if TYPE_CHECKING:
     from evergold.workspace.cases import Cases
     from evergold.workspace.dataset_calls import AsyncDatasetCalls, DatasetCalls
     from evergold.workspace.intake import Intake
-<<<<<<< HEAD
-    from evergold.workspace.overview import Overviews
-=======
     from evergold.workspace.live import Live
->>>>>>> 70a3058 (The living dataset: curation door, background, corrections, undo, statistics, retention, erasure)
+    from evergold.workspace.overview import Overviews
     from evergold.workspace.review import Review
 
 
