@@ -3,6 +3,7 @@
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import schemathesis
@@ -29,5 +30,5 @@ def running() -> Iterator[None]:
 
 @schema.parametrize()
 @settings(max_examples=15, suppress_health_check=list(HealthCheck), deadline=None, derandomize=True)
-def test_no_request_breaks_the_server(case: schemathesis.Case) -> None:
+def test_no_request_breaks_the_server(case: schemathesis.Case[Any]) -> None:
     case.call_and_validate(checks=[not_a_server_error])
