@@ -16,6 +16,7 @@ VERBS = {
     "datasets": "List benchmark datasets, check their files, print their schema.",
     "run": "Run a benchmark: a dataset against a model, with metrics.",
     "runs": "List, show, cancel, delete and re-score benchmark runs; the leaderboard.",
+    "build": "Freeze offline RAG records, or a stored dataset, into splits and a manifest.",
     "cases": "List, show and tag cases.",
     "curate": "Turn traces into dataset entries, by policy.",
     "export": "Write a dataset in the format of another tool.",

@@ -19,6 +19,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Self
 
+from evergold.errors import Unavailable
+
 _JOURNAL_PREFIX = ".evergold-journal."
 _TEMPORARY = re.compile(r"^\.(?P<target>.+)\.[0-9a-f]{16}\.tmp$")
 _BUFFER = 1 << 20
@@ -31,7 +33,8 @@ class FileSet:
     ...     files.open(folder / "a.jsonl").write(b"{}")
     ...     files.open(folder / "b.jsonl").write(b"{}")
 
-    An exception in the block (a full disk and Ctrl-C included) removes the temporary files and leaves the targets as they were.
+    An exception in the block (a full disk and Ctrl-C included) removes the temporary files and leaves the targets as they
+    were; what the operating system refused is raised as `Unavailable`, in one line.
     """
 
     def __init__(self) -> None:
@@ -86,14 +89,16 @@ class FileSet:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if kind is not None:
-            self.discard()
-            return
         try:
-            self.commit()
-        except BaseException:
+            if error is None:
+                self.commit()
+        except OSError as problem:
+            error = problem
+        finally:
             self.discard()
-            raise
+        if isinstance(error, OSError):
+            place = f" ({error.filename})" if error.filename else ""
+            raise Unavailable(f"{error.strerror or error}{place}; no file was changed") from error
 
 
 def write_bytes(target: Path | str, data: bytes) -> None:

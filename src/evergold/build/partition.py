@@ -1,0 +1,178 @@
+"""A range of bytes of the offline file → the records it holds. What one worker does, here or on a cluster.
+
+The file is cut at line breaks into ranges of a few megabytes. A range knows nothing of the others: its lines are
+counted from its own start, and ids given twice are found by whoever puts the parts together, in order.
+"""
+
+import gc
+import hashlib
+import io
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import BinaryIO, NamedTuple
+
+import msgspec
+import orjson
+
+from evergold.build.reader import Refusal, shown
+from evergold.build.record import Excluded, Router
+
+RANGE_BYTES = 4 << 20
+MAX_LINE_BYTES = 8 << 20
+FINGERPRINT_BYTES = 16
+BOM = b"\xef\xbb\xbf"
+NOT_A_RECORD = frozenset({"not JSON", "not UTF-8", "too long"})
+_PROBE = 1 << 16
+_decode_text = msgspec.json.Decoder(str).decode
+_encode = msgspec.json.Encoder().encode
+
+
+class Range(NamedTuple):
+    """A piece of the file that begins and ends at line breaks."""
+
+    offset: int
+    size: int
+
+
+class Kept(NamedTuple):
+    """A record that found its split: where its line stood, which id it has, and how much it wrote."""
+
+    line: int
+    offset: int
+    size: int
+    fingerprint: bytes
+    split: int
+    written: int
+
+
+class Rejection(NamedTuple):
+    """A line that became no record, and all that is needed to find and mend it."""
+
+    line: int
+    offset: int
+    size: int
+    reason: str
+    detail: str
+    task_id: str | None
+    raw: bytes
+
+    def to_json(self, lines_before: int) -> bytes:
+        """One line of `rejected.jsonl`: the record itself where it is one, else its first characters."""
+        entry: dict[str, object] = {
+            "line": lines_before + self.line,
+            "reason": self.reason,
+            "detail": self.detail,
+            "task_id": self.task_id,
+            "offset": self.offset,
+            "bytes": self.size,
+        }
+        if self.reason in NOT_A_RECORD:
+            entry["text"] = shown(self.raw, 2000)
+        else:
+            entry["record"] = orjson.Fragment(self.raw)
+        return orjson.dumps(entry) + b"\n"
+
+
+@dataclass
+class Part:
+    """What became of one range."""
+
+    lines: int = 0
+    records: int = 0
+    kept: list[Kept] = field(default_factory=list)
+    outputs: list[bytes] = field(default_factory=list)
+    excluded: Counter[str] = field(default_factory=Counter)
+    rejected: list[Rejection] = field(default_factory=list)
+
+
+def ranges(source: BinaryIO, max_line: int = MAX_LINE_BYTES, range_bytes: int = RANGE_BYTES) -> Iterator[Range]:
+    """Cuts a file at line breaks. A line that no range could hold gets one of its own, however long it is."""
+    size = source.seek(0, 2)
+    start = 0
+    while start < size:
+        end = _line_start(source, min(start + range_bytes, size), size)
+        if end - start > range_bytes + max_line:
+            source.seek(start)
+            head = source.read(range_bytes).rfind(b"\n") + 1
+            if head:
+                yield Range(start, head)
+            start += head
+        yield Range(start, end - start)
+        start = end
+
+
+def _line_start(source: BinaryIO, position: int, size: int) -> int:
+    """Where the first line at or behind `position` begins."""
+    position -= 1
+    while position < size:
+        source.seek(position)
+        probe = source.read(_PROBE)
+        found = probe.find(b"\n")
+        if found >= 0:
+            return position + found + 1
+        position += len(probe)
+    return size
+
+
+def too_long(piece: Range, max_line: int) -> Part:
+    """The part of a range that is one line too long to hold in memory."""
+    detail = f"{piece.size:,} bytes; the longest line allowed has {max_line:,}"
+    return Part(lines=1, rejected=[Rejection(1, piece.offset, piece.size, "too long", detail, None, b"")])
+
+
+def route_range(data: bytes, offset: int, router: Router, max_line: int, limit: int | None = None) -> Part:
+    """Routes the lines of a range that begins at `offset` of the file; at most `limit` records of them."""
+    part = Part()
+    outputs: list[list[bytes]] = [[] for _ in router.splits]
+    collecting = gc.isenabled()
+    gc.disable()  # nothing made here is cyclic, and looking for cycles costs a tenth of the time
+    try:
+        for raw in io.BytesIO(data):
+            if limit is not None and part.records >= limit:
+                break
+            part.lines += 1
+            line = _bare(raw, offset)
+            if line:
+                try:
+                    _route_line(line, Range(offset, len(raw)), router, part, outputs, max_line)
+                except Refusal as why:
+                    _refuse(part, line, Range(offset, len(raw)), why)
+            offset += len(raw)
+    finally:
+        if collecting:
+            gc.enable()
+    part.outputs = [b"".join(output) for output in outputs]
+    return part
+
+
+def _bare(raw: bytes, offset: int) -> bytes:
+    """The line without white space around it; a carriage return between two values is as good as a space."""
+    if offset == 0:
+        raw = raw.removeprefix(BOM)
+    if b"\r" in raw:
+        raw = raw.replace(b"\r", b" ")
+    return raw.strip()
+
+
+def _route_line(line: bytes, at: Range, router: Router, part: Part, outputs: list[list[bytes]], max_line: int) -> None:
+    if at.size > max_line:
+        raise Refusal("too long", f"{at.size:,} bytes; the longest line allowed has {max_line:,}")
+    result = router.route(line)
+    part.records += 1
+    if isinstance(result, Excluded):
+        part.excluded[result.task_type] += 1
+        return
+    split, task_id, record = result
+    if b"\\" in task_id:
+        task_id = _encode(_decode_text(task_id))
+    fingerprint = hashlib.blake2b(task_id, digest_size=FINGERPRINT_BYTES).digest()
+    part.kept.append(Kept(part.lines, at.offset, at.size, fingerprint, split, len(record)))
+    outputs[split].append(record)
+
+
+def _refuse(part: Part, line: bytes, at: Range, why: Refusal) -> None:
+    is_record = why.reason not in NOT_A_RECORD
+    part.records += is_record
+    raw = line if is_record else line[:8000]
+    part.rejected.append(Rejection(part.lines, at.offset, at.size, why.reason, why.detail, why.task_id, raw))

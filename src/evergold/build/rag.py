@@ -1,0 +1,241 @@
+"""The RAG builder: offline generations → split files and a manifest, streamed, all of them or none.
+
+Ranges of the file are routed one after the other, or by the workers of an executor; either way their parts come back in order
+and are put together here: ids given twice are dropped, records go to their files, everything is counted and hashed.
+"""
+
+import hashlib
+import logging
+import os
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import msgspec
+
+from evergold.build import manifest as manifests
+from evergold.build.partition import BOM, RANGE_BYTES, Kept, Part, Range, Rejection, ranges, route_range, too_long
+from evergold.build.record import Router
+from evergold.build.seen import SeenIds
+from evergold.build.spec import RagSpec
+from evergold.build.splits import Split
+from evergold.errors import BadInput, Conflict
+from evergold.formats.atomic import FileSet
+from evergold.model.build import Manifest
+
+Progress = Callable[[int, int], None]
+"""Called with the bytes done and the bytes there are."""
+
+_ONE_JOB_RANGE = 512 << 10
+_SHOWN_PROBLEMS = 5
+log = logging.getLogger(__name__)
+
+
+def build(spec: RagSpec, executor: Executor | None = None, jobs: int = 1, progress: Progress | None = None) -> Manifest:
+    """Builds the splits and returns their manifest. Nothing is written unless everything could be."""
+    spec.require_sane()
+    before = spec.source.stat()
+    with FileSet() as files:
+        assembly = _Assembly(spec, files)
+        with spec.source.open("rb", buffering=0) as source, ThreadPoolExecutor(1) as hasher:
+            if executor is None or spec.limit is not None:
+                digest = assembly.run_here(source, progress)
+            else:
+                hashing = hasher.submit(manifests.hash_file, spec.source)
+                assembly.run_on(executor, jobs, source, progress)
+                digest = hashing.result()[0]
+        after = spec.source.stat()
+        if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
+            raise Conflict(f"{spec.source} changed while it was read; build again when nobody writes to it")
+        manifest = assembly.manifest(digest, before.st_size)
+        files.open(spec.manifest).write(manifests.encode(manifest))
+    return Manifest.model_validate(manifest)
+
+
+class _Output:
+    """One split file as it grows."""
+
+    def __init__(self, handle: BinaryIO) -> None:
+        self._handle = handle
+        self._digest = hashlib.sha256()
+        self.bytes = 0
+        self.count = 0
+
+    def write(self, data: bytes, records: int) -> None:
+        self._handle.write(data)
+        self._digest.update(data)
+        self.bytes += len(data)
+        self.count += records
+
+    def entry(self, path: str) -> dict[str, Any]:
+        return {"path": path, "count": self.count, "bytes": self.bytes, "sha256": self._digest.hexdigest()}
+
+
+class _Assembly:
+    """Puts parts together in the order of the file."""
+
+    def __init__(self, spec: RagSpec, files: FileSet) -> None:
+        self._spec = spec
+        self._outputs = [_Output(files.open(spec.outputs[split.name])) for split in spec.splits]
+        self._rejected_file = _Output(files.open(spec.rejected))
+        self._seen = SeenIds()
+        self._excluded: Counter[str] = Counter()
+        self._rejected: Counter[str] = Counter()
+        self._lines = 0
+        self._records = 0
+
+    def run_here(self, source: BinaryIO, progress: Progress | None) -> str:
+        """One range after the other in this process; returns the hash of the whole source, also behind a limit."""
+        digest = hashlib.sha256()
+        router = Router(self._spec.splits)
+        size = source.seek(0, 2)
+        for piece in ranges(source, self._spec.max_line, _ONE_JOB_RANGE):
+            left = None if self._spec.limit is None else self._spec.limit - self._records
+            if piece.size > _ONE_JOB_RANGE + self._spec.max_line:
+                for block in _blocks(source, piece):
+                    digest.update(block)
+                part = too_long(piece, self._spec.max_line)
+            else:
+                source.seek(piece.offset)
+                data = source.read(piece.size)
+                digest.update(data)
+                part = route_range(data, piece.offset, router, self._spec.max_line, left)
+            if left != 0:
+                self._take(part, source)
+            if progress:
+                progress(piece.offset + piece.size, size)
+        return digest.hexdigest()
+
+    def run_on(self, executor: Executor, jobs: int, source: BinaryIO, progress: Progress | None) -> None:
+        """Ranges routed by the executor's workers, two for each of them under way at a time."""
+        size = source.seek(0, 2)
+        work = partial(route_piece, str(self._spec.source), self._spec.splits, self._spec.max_line)
+        pieces = list(ranges(source, self._spec.max_line))
+        for piece, part in zip(pieces, in_order(executor, work, pieces, 2 * jobs), strict=True):
+            self._take(part, source)
+            if progress:
+                progress(piece.offset + piece.size, size)
+
+    def _take(self, part: Part, source: BinaryIO) -> None:
+        repeated = [kept for kept in part.kept if not self._seen.add(kept.fingerprint)]
+        rejections = part.rejected
+        counts = Counter(kept.split for kept in part.kept)
+        outputs = part.outputs
+        if repeated:
+            outputs = [_without(output, place, part.kept, repeated) for place, output in enumerate(outputs)]
+            counts.subtract(kept.split for kept in repeated)
+            rejections = sorted([*rejections, *(_repeated(kept, source) for kept in repeated)])
+        for place, output in enumerate(outputs):
+            self._outputs[place].write(output, counts[place])
+        if rejections:
+            self._refuse(rejections)
+        for name in part.excluded.keys() - self._excluded.keys():
+            log.warning("task type %r has no split; its records stay in the offline dataset and are only counted", name)
+        self._excluded += part.excluded
+        self._lines += part.lines
+        self._records += part.records
+
+    def _refuse(self, rejections: Sequence[Rejection]) -> None:
+        lines = self._lines
+        if self._spec.strict:
+            problems = [f"line {lines + one.line}: {one.reason}: {one.detail}" for one in rejections[:_SHOWN_PROBLEMS]]
+            raise BadInput(
+                f"{self._spec.source} has records that cannot be used, the first on {problems[0]}; "
+                "mend them, or leave --strict out to set them aside",
+                problems=problems,
+            )
+        for rejection in rejections:
+            self._rejected_file.write(rejection.to_json(lines), 1)
+            self._rejected[rejection.reason] += 1
+
+    def manifest(self, source_digest: str, source_bytes: int) -> dict[str, Any]:
+        spec = self._spec
+        splits = {
+            split.name: output.entry(spec.relative(spec.outputs[split.name]))
+            for split, output in zip(spec.splits, self._outputs, strict=True)
+        }
+        return {
+            "version": spec.version,
+            "generated_at_utc": manifests.stamp(manifests.now_utc()),
+            "source_offline_dataset": spec.relative(spec.source),
+            "filters": {} if spec.limit is None else {"limit": spec.limit},
+            "splits": splits,
+            "excluded_task_types": dict(sorted(self._excluded.items())),
+            "rejected": dict(sorted(self._rejected.items())),
+            "rejected_records": self._rejected_file.entry(spec.relative(spec.rejected)),
+            "source": {
+                "path": spec.relative(spec.source),
+                "bytes": source_bytes,
+                "sha256": source_digest,
+                "lines": self._lines,
+                "records": self._records,
+            },
+            "content_hash": manifests.files_hash({name: entry["sha256"] for name, entry in splits.items()}),
+            "project_root": Path(os.path.relpath(spec.root, spec.manifest.parent)).as_posix(),
+            "builder": manifests.builder_version(),
+        }
+
+
+class _WithId(msgspec.Struct):
+    task_id: str
+
+
+def in_order(executor: Executor, work: Callable[[Range], Part], pieces: Iterable[Range], window: int) -> Iterator[Part]:
+    """The results in the order of the pieces, with at most `window` of them under way or waiting to be taken."""
+    waiting: deque[Future[Part]] = deque()
+    try:
+        for piece in pieces:
+            waiting.append(executor.submit(work, piece))
+            if len(waiting) >= window:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        for future in waiting:
+            future.cancel()
+
+
+def route_piece(path: str, splits: tuple[Split, ...], max_line: int, piece: Range) -> Part:
+    """One range of the file at `path`; runs in a worker, which sees the file under the same path."""
+    if piece.size > RANGE_BYTES + max_line:
+        return too_long(piece, max_line)
+    with open(path, "rb", buffering=0) as source:
+        source.seek(piece.offset)
+        return route_range(source.read(piece.size), piece.offset, _router(splits), max_line)
+
+
+@lru_cache(maxsize=4)
+def _router(splits: tuple[Split, ...]) -> Router:
+    return Router(splits)
+
+
+def _blocks(source: BinaryIO, piece: Range) -> Iterator[bytes]:
+    source.seek(piece.offset)
+    left = piece.size
+    while left:
+        block = source.read(min(left, 1 << 20))
+        left -= len(block)
+        yield block
+
+
+def _without(output: bytes, place: int, kept: Sequence[Kept], repeated: Sequence[Kept]) -> bytes:
+    """A part's output for one split, without the records whose id was there already."""
+    drop = set(repeated)
+    pieces, start = [], 0
+    for one in kept:
+        if one.split == place:
+            if one not in drop:
+                pieces.append(output[start : start + one.written])
+            start += one.written
+    return b"".join(pieces)
+
+
+def _repeated(kept: Kept, source: BinaryIO) -> Rejection:
+    source.seek(kept.offset)
+    raw = source.read(kept.size).removeprefix(BOM).strip()
+    task_id = msgspec.json.decode(raw, type=_WithId).task_id
+    detail = f"{task_id!r} was given before; the first record keeps it"
+    return Rejection(kept.line, kept.offset, kept.size, "duplicate task_id", detail, task_id, raw)

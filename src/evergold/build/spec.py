@@ -1,0 +1,136 @@
+"""What to build, from a config file and flags: every path absolute, every wrong value named before anything is read."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from evergold.build.manifest import require_version
+from evergold.build.partition import MAX_LINE_BYTES
+from evergold.build.splits import DEFAULT_SPLITS, SPLITS, Split, declared
+from evergold.errors import BadInput, Conflict, NotFound, unknown
+
+DEFAULT_FOLDER = "evaluation/datasets"
+_KEYS = ("offline_dataset", "manifest", "version", "splits", "max_line_mb")
+_CONFIG_FOLDERS = frozenset({"config", "configs"})
+
+
+@dataclass(frozen=True)
+class RagSpec:
+    """One RAG build: the offline file, the splits and where they go."""
+
+    root: Path
+    source: Path
+    manifest: Path
+    outputs: Mapping[str, Path]
+    splits: tuple[Split, ...] = field(default_factory=lambda: tuple(SPLITS[name] for name in DEFAULT_SPLITS))
+    version: str = "v1"
+    limit: int | None = None
+    force: bool = False
+    strict: bool = False
+    max_line: int = MAX_LINE_BYTES
+
+    @property
+    def rejected(self) -> Path:
+        return next(iter(self.outputs.values())).with_name("rejected.jsonl")
+
+    def relative(self, path: Path) -> str:
+        return Path(os.path.relpath(path, self.root)).as_posix()
+
+    def require_sane(self) -> None:
+        """Everything that can be known to be wrong before reading a byte."""
+        require_version(self.version)
+        if self.limit is not None and self.limit < 1:
+            raise BadInput(f"--limit {self.limit} builds nothing; give 1 or more, or leave it out")
+        if not self.source.is_file():
+            raise NotFound(f"no offline dataset at {self.source}; give --offline-dataset FILE, or generate one first")
+        targets = {**{f"split {name!r}": path for name, path in self.outputs.items()}}
+        targets |= {"the manifest": self.manifest, "the rejected records": self.rejected}
+        taken: dict[str, str] = {os.path.realpath(self.source): "the offline dataset it is made from"}
+        for what, path in targets.items():
+            other = taken.setdefault(os.path.realpath(path), what)
+            if other != what:
+                raise BadInput(f"{what} would be written to {path}, which is {other}; give it a path of its own")
+        existing = [str(path) for path in targets.values() if path.exists()]
+        if existing and not self.force:
+            raise Conflict(f"already there: {', '.join(existing)}; add --force to replace, or choose other outputs")
+
+
+def project_root(config: Path | None) -> Path:
+    """Where relative paths start: the folder of the config file, or the one above a folder called `configs`."""
+    if config is None:
+        return Path.cwd()
+    folder = config.resolve().parent
+    return folder.parent if folder.name in _CONFIG_FOLDERS else folder
+
+
+def load_spec(config: Path | None, flags: Mapping[str, Any]) -> RagSpec:
+    """The built-in values, then the `evaluation` section of the config file, then the flags that were given.
+
+    `flags` may hold offline_dataset, manifest, version, limit, force, strict and `outputs` (split name → path).
+    """
+    section = _read_section(config) if config else {}
+    root = project_root(config)
+    chosen = section | {key: value for key, value in flags.items() if value is not None}
+    tables = _tables(section.get("splits", list(DEFAULT_SPLITS)))
+    given: Mapping[str, Path | None] = flags.get("outputs", {})
+    splits, outputs = [], {}
+    for name, table in tables.items():
+        split = declared(name, {key: value for key, value in table.items() if key != "output"})
+        splits.append(split)
+        default = table.get("output", f"{DEFAULT_FOLDER}/{split.file_name}")
+        outputs[name] = root / (given.get(name) or default)
+    _require_separate_types(splits)
+    return RagSpec(
+        root=root,
+        source=root / chosen.get("offline_dataset", f"{DEFAULT_FOLDER}/offline_dataset.jsonl"),
+        manifest=root / chosen.get("manifest", f"{DEFAULT_FOLDER}/manifest.json"),
+        outputs=outputs,
+        splits=tuple(splits),
+        version=str(chosen.get("version", "v1")),
+        limit=flags.get("limit"),
+        force=bool(flags.get("force")),
+        strict=bool(flags.get("strict")),
+        max_line=int(section.get("max_line_mb", 0)) << 20 or MAX_LINE_BYTES,
+    )
+
+
+def _read_section(config: Path) -> dict[str, Any]:
+    try:
+        content = yaml.safe_load(config.read_text(encoding="utf-8")) or {}
+    except FileNotFoundError:
+        raise NotFound(f"no config file at {config}") from None
+    except (yaml.YAMLError, UnicodeDecodeError, OSError) as problem:
+        reason = " ".join(str(problem).split())
+        raise BadInput(f"cannot read config {config}: {reason}") from problem
+    section = content.get("evaluation", {}) if isinstance(content, dict) else None
+    if not isinstance(section, dict):
+        raise BadInput(f"{config}: `evaluation` must be a table of settings")
+    for key in section:
+        if key not in _KEYS:
+            raise BadInput(f"{config}: evaluation: {unknown('key', str(key), _KEYS)}")
+    return section
+
+
+def _tables(splits: Any) -> dict[str, dict[str, Any]]:
+    """`splits: [qa, citations]` or `splits: {qa: {output: …}, mine: {task_types: …, fields: …}}`."""
+    if isinstance(splits, list):
+        splits = dict.fromkeys(splits)
+    if not isinstance(splits, dict) or not splits:
+        raise BadInput(f"evaluation.splits must list at least one split ({', '.join(SPLITS)}), got {splits!r}")
+    for name, table in splits.items():
+        if table is not None and not isinstance(table, dict):
+            raise BadInput(f"split {name!r} must be a table with output, task_types, fields or file; got {table!r}")
+    return {str(name): table or {} for name, table in splits.items()}
+
+
+def _require_separate_types(splits: list[Split]) -> None:
+    owner: dict[str, str] = {}
+    for split in splits:
+        for kind in split.task_types:
+            other = owner.setdefault(kind, split.name)
+            if other != split.name:
+                raise BadInput(f"splits {other!r} and {split.name!r} both take task type {kind!r}; leave it to one")

@@ -1,0 +1,88 @@
+"""The executor seam: whoever can run a function elsewhere is a `concurrent.futures.Executor`.
+
+Here that is a pool of processes; on a cluster it is Dask's executor, reached by the address of its scheduler. The stages take
+an executor and never ask which one it is, so the same functions run in both places.
+"""
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing import get_context, parent_process
+from typing import Any
+
+from evergold.errors import BadInput, Unavailable
+
+SMALL_BYTES = 32 << 20
+"""Below this a pool costs more to start than it saves."""
+
+
+@dataclass(frozen=True)
+class Workers:
+    """An executor and how many things it does at once; no executor means: in this process."""
+
+    executor: Executor | None
+    count: int
+
+
+def usable_cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def jobs_for(wanted: int | None, size: int) -> int:
+    """As many as asked for; else one for a small job and one per core for a large one."""
+    if wanted is not None and wanted < 1:
+        raise BadInput(f"--jobs {wanted}: give 1 or more")
+    return wanted or (1 if size < SMALL_BYTES else usable_cores())
+
+
+@contextmanager
+def open_workers(jobs: int = 1, cluster: str | None = None) -> Iterator[Workers]:
+    """Workers for the length of a `with` block. An interrupt cancels what they have not begun."""
+    if cluster:
+        with _cluster(cluster) as workers:
+            yield workers
+    elif jobs == 1:
+        yield Workers(None, 1)
+    else:
+        pool = ProcessPoolExecutor(jobs, mp_context=get_context("forkserver"), initializer=_begin_worker)
+        try:
+            yield Workers(pool, jobs)
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _begin_worker() -> None:
+    """Ctrl-C is the parent's to handle; a parent that was killed takes its workers along."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+@contextmanager
+def _cluster(address: str) -> Iterator[Workers]:
+    """An existing Dask cluster, `tcp://scheduler:8786`. Its workers need evergold and the same view of the files."""
+    try:
+        from distributed import Client
+    except ImportError:
+        raise Unavailable("a cluster needs the extra: pip install 'evergold[cluster]'") from None
+    try:
+        client: Any = Client(address, timeout="10s")  # type: ignore[no-untyped-call]
+    except (OSError, ValueError) as problem:
+        raise Unavailable(f"no Dask scheduler at {address!r} ({problem}); start one with `dask scheduler`") from problem
+    with client:
+        threads = sum(client.nthreads().values())
+        if not threads:
+            raise Unavailable(
+                f"the Dask cluster at {address!r} has no workers; start some with `dask worker {address}`"
+            )
+        yield Workers(client.get_executor(pure=False), threads)

@@ -1,0 +1,308 @@
+"""The RAG builder from end to end: what it writes, what it refuses, and what is left after a disaster."""
+
+import hashlib
+import json
+import multiprocessing
+import os
+import resource
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evergold.build import rag
+from evergold.build.partition import Range, ranges
+from evergold.build.seen import SeenIds
+from evergold.build.spec import load_spec
+from evergold.errors import BadInput, Conflict, EvergoldError, NotFound, Unavailable
+from evergold.workspace.builds import build_rag
+from tests.build.rag_builders import a_spec, an_offline_record, offline_file, read_jsonl
+
+
+def summaries(count: int) -> list[dict[str, Any]]:
+    return [an_offline_record(f"s{number}", task_type="summaries") for number in range(count)]
+
+
+def test_splits_manifest_and_hashes(tmp_path: Path) -> None:
+    spec = a_spec(tmp_path, [an_offline_record("a"), *summaries(2), an_offline_record("c", task_type="citations")])
+    manifest = rag.build(spec)
+    assert {name: entry.count for name, entry in manifest.splits.items()} == {"qa": 1, "summaries": 2}
+    assert manifest.excluded_task_types == {"citations": 1}
+    for name, entry in manifest.splits.items():
+        data = spec.outputs[name].read_bytes()
+        assert entry.sha256 == hashlib.sha256(data).hexdigest()
+        assert entry.bytes == len(data)
+    written = json.loads(spec.manifest.read_bytes())
+    assert written["source"]["sha256"] == hashlib.sha256(spec.source.read_bytes()).hexdigest()
+    assert written["source"]["records"] == 4
+    assert written["builder"].startswith("evergold ")
+    assert written["splits"]["qa"]["path"].endswith("out/qa_pairs.jsonl")
+    assert not Path(written["splits"]["qa"]["path"]).is_absolute()
+
+
+def test_order_is_kept_and_jobs_give_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1760000000")
+    lines: list[dict[str, Any] | bytes] = [
+        an_offline_record(f"r{number % 700}", pad="x" * 20_000) for number in range(900)
+    ]
+    lines[4] = b"{not json"
+    spec = a_spec(tmp_path, lines, force=True)
+    rag.build(spec)
+    outputs = [*spec.outputs.values(), spec.rejected, spec.manifest]
+    alone = [path.read_bytes() for path in outputs]
+    manifest = build_rag(spec, jobs=2)
+    assert [path.read_bytes() for path in outputs] == alone
+    assert manifest.rejected == {"duplicate task_id": 199, "not JSON": 1}
+    ids = [record["task_id"] for record in read_jsonl(spec.outputs["qa"])]
+    assert ids == [*(f"r{number}" for number in range(700) if number != 4), "r4"]
+
+
+def test_rejected_records_are_kept_with_line_and_reason(tmp_path: Path) -> None:
+    good = an_offline_record("same")
+    bad = an_offline_record("e", expected_response="")
+    spec = a_spec(tmp_path, [good, b"", b"{oops", bad, good, b'{"x": "\xff"}'])
+    manifest = rag.build(spec)
+    assert manifest.rejected == {"duplicate task_id": 1, "missing reference_answer": 1, "not JSON": 1, "not UTF-8": 1}
+    rows = read_jsonl(spec.rejected)
+    assert [(row["line"], row["reason"], row["task_id"]) for row in rows] == [
+        (3, "not JSON", None),
+        (4, "missing reference_answer", "e"),
+        (5, "duplicate task_id", "same"),
+        (6, "not UTF-8", None),
+    ]
+    assert rows[0]["text"] == "{oops"
+    assert rows[1]["record"] == bad
+    assert rows[2]["record"] == good
+    for row in rows:
+        with spec.source.open("rb") as source:
+            source.seek(row["offset"])
+            assert source.read(row["bytes"]).endswith(b"\n")
+
+
+def test_not_json_on_line_4711(tmp_path: Path) -> None:
+    lines: list[dict[str, Any] | bytes] = [{"task_type": "other"}] * 5000
+    lines[4710] = b"broken"
+    spec = a_spec(tmp_path, lines)
+    rag.build(spec)
+    assert [row["line"] for row in read_jsonl(spec.rejected)] == [4711]
+
+
+def test_a_line_too_long_is_set_aside_without_being_held(tmp_path: Path) -> None:
+    source = offline_file(tmp_path, [an_offline_record("a")])
+    with source.open("ab") as out:
+        out.write(b'{"task_id": "huge", "x": "')
+        for _ in range(200):
+            out.write(b"x" * 1_000_000)
+        out.write(b'"}\n' + json.dumps(an_offline_record("b")).encode())
+    code = (
+        "import re, sys; from evergold.build import rag; "
+        "from evergold.build.spec import load_spec; from pathlib import Path; folder = Path(sys.argv[1]); "
+        "spec = load_spec(None, {'offline_dataset': folder / 'offline.jsonl', 'manifest': folder / 'm.json',"
+        " 'outputs': {'qa': folder / 'q', 'summaries': folder / 's'}}); print(rag.build(spec).model_dump_json()); "
+        "print(re.search(r'VmHWM:\\s+(\\d+)', Path('/proc/self/status').read_text())[1])"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True)
+    manifest, peak = done.stdout.splitlines()
+    assert json.loads(manifest)["rejected"] == {"too long": 1}
+    assert [record["task_id"] for record in read_jsonl(tmp_path / "q")] == ["a", "b"]
+    assert int(peak) < 100_000
+
+
+def test_crlf_byte_order_mark_and_missing_last_line_break(tmp_path: Path) -> None:
+    spec = a_spec(tmp_path)
+    lines = [json.dumps(an_offline_record(name)).encode() for name in "abc"]
+    spec.source.write_bytes(b"\xef\xbb\xbf" + b"\r\n".join(lines))
+    assert rag.build(spec).splits["qa"].count == 3
+    assert b"\r" not in spec.outputs["qa"].read_bytes()
+
+
+def test_limit_counts_records_not_lines(tmp_path: Path) -> None:
+    lines: list[dict[str, Any] | bytes] = [
+        b"",
+        b"",
+        an_offline_record("a"),
+        b"{",
+        an_offline_record("b"),
+        an_offline_record("c"),
+    ]
+    manifest = rag.build(a_spec(tmp_path, lines, limit=2))
+    assert manifest.splits["qa"].count == 2
+    assert manifest.filters == {"limit": 2}
+
+
+def test_strict_makes_a_rejection_fatal_and_writes_nothing(tmp_path: Path) -> None:
+    spec = a_spec(tmp_path, [an_offline_record("a"), b"{"], strict=True)
+    with pytest.raises(BadInput, match="line 2: not JSON"):
+        rag.build(spec)
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("flags", "error", "message"),
+    [
+        ({"limit": 0}, BadInput, "--limit 0"),
+        ({"limit": -3}, BadInput, "--limit -3"),
+        ({"version": "1.0"}, BadInput, "v1, v2"),
+        ({"version": "v1-beta"}, BadInput, "v1, v2"),
+        ({"offline_dataset": "nowhere.jsonl"}, NotFound, "nowhere.jsonl"),
+    ],
+)
+def test_flags_that_make_no_sense_stop_it_before_reading(
+    tmp_path: Path, flags: dict[str, Any], error: type[EvergoldError], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        rag.build(a_spec(tmp_path, [an_offline_record()], **flags))
+    assert not (tmp_path / "out").exists()
+
+
+def test_existing_outputs_need_force(tmp_path: Path) -> None:
+    spec = a_spec(tmp_path, [an_offline_record()])
+    rag.build(spec)
+    with pytest.raises(Conflict, match="--force"):
+        rag.build(spec)
+    rag.build(a_spec(tmp_path, [an_offline_record("b")], force=True))
+    assert read_jsonl(spec.outputs["qa"])[0]["task_id"] == "b"
+
+
+def test_an_output_equal_to_the_input_or_to_another_is_refused(tmp_path: Path) -> None:
+    spec = a_spec(tmp_path, [an_offline_record()])
+    (tmp_path / "link.jsonl").symlink_to(spec.source)
+    for qa in (spec.source, tmp_path / "link.jsonl", spec.manifest, spec.outputs["summaries"]):
+        outputs = {"qa": qa, "summaries": spec.outputs["summaries"]}
+        with pytest.raises(BadInput, match="path of its own"):
+            rag.build(a_spec(tmp_path, [an_offline_record()], outputs=outputs, force=True))
+    assert read_jsonl(spec.source)[0]["task_id"] == "r1"
+
+
+def test_a_folder_that_cannot_be_written_says_so(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    spec = a_spec(tmp_path, [an_offline_record()], manifest=tmp_path / "file" / "manifest.json")
+    with pytest.raises(Unavailable, match="no file was changed"):
+        rag.build(spec)
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def _flags(folder: Path) -> dict[str, Any]:
+    out = folder / "out"
+    outputs = {"qa": out / "qa_pairs.jsonl", "summaries": out / "summaries.jsonl"}
+    return {"offline_dataset": folder / "offline.jsonl", "manifest": out / "manifest.json", "outputs": outputs}
+
+
+def _build_with_a_full_disk(folder: Path) -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        rag.build(load_spec(None, {**_flags(folder), "force": True}))
+    except Unavailable as problem:
+        os._exit(0 if "no file was changed" in problem.message else 3)
+    os._exit(4)
+
+
+def test_a_full_disk_leaves_the_old_files(tmp_path: Path) -> None:
+    spec = a_spec(tmp_path, [an_offline_record("old")])
+    rag.build(spec)
+    before = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
+    offline_file(tmp_path, [an_offline_record(f"n{number}") for number in range(300)])
+    child = multiprocessing.get_context("fork").Process(target=_build_with_a_full_disk, args=(tmp_path,))
+    child.start()
+    child.join()
+    assert child.exitcode == 0
+    assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == before
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_an_interrupted_build_leaves_the_old_files(tmp_path: Path, how: signal.Signals, jobs: int) -> None:
+    spec = a_spec(tmp_path, [an_offline_record("old")])
+    rag.build(spec)
+    before = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
+    source = offline_file(tmp_path, [an_offline_record(f"n{n}", pad="x" * 60_000) for n in range(300)])
+    code = (
+        "import os, signal, sys; from pathlib import Path; from evergold.build.spec import load_spec; "
+        "from evergold.workspace.builds import build_rag\n"
+        "def die(done, total):\n    if done > 5_000_000: os.kill(os.getpid(), int(sys.argv[2]))\n"
+        "def go():\n"
+        "    folder = Path(sys.argv[1]); out = folder / 'out'\n"
+        "    spec = load_spec(None, {'offline_dataset': folder / 'offline.jsonl', 'manifest': out / 'manifest.json',"
+        " 'force': True, 'outputs': {'qa': out / 'qa_pairs.jsonl', 'summaries': out / 'summaries.jsonl'}})\n"
+        "    build_rag(spec, jobs=int(sys.argv[3]), progress=die)\n"
+        "if __name__ == '__main__': go()\n"
+    )
+    script = tmp_path / "build_it.py"
+    script.write_text(code)
+    done = subprocess.run([sys.executable, str(script), str(tmp_path), str(int(how)), str(jobs)], capture_output=True)
+    assert done.returncode != 0
+    left = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
+    if how is signal.SIGINT:
+        assert left == before
+    assert {name: data for name, data in left.items() if not name.startswith(".")} == before
+    rag.build(a_spec(tmp_path, [an_offline_record("new")], force=True))
+    assert not [path for path in (tmp_path / "out").iterdir() if path.name.startswith(".")]
+    assert source.exists()
+
+
+def test_ranges_cover_the_file_and_end_at_line_breaks(tmp_path: Path) -> None:
+    path = tmp_path / "f"
+    for text in (b"", b"a", b"a\n", b"\n\n\n", b"ab\ncdefgh\n" * 50, b"x" * 400 + b"\nab\n"):
+        path.write_bytes(text)
+        for size in (1, 3, 16, 100):
+            with path.open("rb") as source:
+                found = list(ranges(source, max_line=20, range_bytes=size))
+            joined = b"".join(text[piece.offset : piece.offset + piece.size] for piece in found)
+            assert joined == text
+            assert all(text[: piece.offset].endswith(b"\n") or piece.offset == 0 for piece in found)
+            assert all(piece.size <= size + 20 or piece == Range(0, 401) for piece in found)
+
+
+def test_seen_ids_answer_like_a_set() -> None:
+    seen = SeenIds()
+    fingerprints = [hashlib.blake2b(b"%d" % (number % 9000), digest_size=16).digest() for number in range(12_000)]
+    known: set[bytes] = set()
+    for fingerprint in fingerprints:
+        assert seen.add(fingerprint) == (fingerprint not in known)
+        known.add(fingerprint)
+    assert seen.add(bytes(16))
+    assert not seen.add(bytes(16))
+    assert len(seen) == 9001
+
+
+def test_further_splits_come_from_the_config(tmp_path: Path) -> None:
+    (tmp_path / "configs").mkdir()
+    config = tmp_path / "configs" / "default.yaml"
+    config.write_text(
+        "evaluation:\n  offline_dataset: offline.jsonl\n  manifest: d/manifest.json\n  splits:\n"
+        "    citations: {output: d/citations.jsonl}\n"
+        "    rewrites:\n      output: d/rewrites.jsonl\n      task_types: [Rewrite]\n"
+        "      fields:\n        before: {from: [draft], required: true}\n        after: {from: [final, answer]}\n"
+    )
+    offline_file(
+        tmp_path, [an_offline_record(task_type="citations"), {"task_id": "w", "task_type": "rewrite", "draft": "x"}]
+    )
+    manifest = rag.build(load_spec(config, {}))
+    assert {name: (entry.path, entry.count) for name, entry in manifest.splits.items()} == {
+        "citations": ("d/citations.jsonl", 1),
+        "rewrites": ("d/rewrites.jsonl", 1),
+    }
+    assert read_jsonl(tmp_path / "d" / "rewrites.jsonl")[0]["before"] == "x"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("evaluation: {offline: x}", "did you mean 'offline_dataset'"),
+        ("evaluation: {splits: []}", "at least one split"),
+        ("evaluation: {splits: {mine: {}}}", "give it `fields`"),
+        ("evaluation: {splits: {qa: {task_types: [a]}, citations: {task_types: [A]}}}", "both take task type"),
+        ("evaluation: {splits: {qa: {fields: {x: {from: [a.b]}}}}}", "too deep"),
+        ("evaluation: [", "cannot read config"),
+    ],
+)
+def test_a_wrong_config_is_named(tmp_path: Path, text: str, message: str) -> None:
+    config = tmp_path / "c.yaml"
+    config.write_text(text)
+    with pytest.raises(BadInput, match=message):
+        load_spec(config, {})

@@ -1,0 +1,255 @@
+"""A line becomes a record: every value survives, the straight way and the careful way agree."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evergold.build.reader import Refusal, read_carefully
+from evergold.build.record import Excluded, Routed, Router
+from evergold.build.splits import SPLITS
+from tests.build.rag_builders import an_offline_record
+
+ROUTER = Router([SPLITS["qa"], SPLITS["summaries"]])
+
+
+def routed(record: dict[str, Any] | bytes) -> dict[str, Any]:
+    line = record if isinstance(record, bytes) else json.dumps(record).encode()
+    result = ROUTER.route(line)
+    assert isinstance(result, Routed)
+    value: dict[str, Any] = json.loads(result.line)
+    return value
+
+
+def refused(record: dict[str, Any] | bytes) -> Refusal:
+    with pytest.raises(Refusal) as caught:
+        routed(record)
+    return caught.value
+
+
+def with_rag(**fields: Any) -> dict[str, Any]:
+    return an_offline_record(rag=an_offline_record()["rag"] | fields)
+
+
+def test_a_qa_record_has_the_specified_fields() -> None:
+    assert routed(an_offline_record()) == {
+        "task_id": "r1",
+        "task_type": "qa",
+        "question": "What is assumed?",
+        "reference_answer": "That the sea is flat [1].",
+        "rag_prompt": "You are an assistant.",
+        "contexts": ["[1] The sea is flat.", "[2] The moon is round."],
+        "sources": ["a.txt#page=1", "b.txt#page=2"],
+        "retrieved": [{"score": 0.5}, {"score": 0.25}],
+        "citations": [{"marker": 1}],
+        "answer_citations": [{"marker": 1}],
+        "metadata": {"document": "a.txt"},
+    }
+
+
+def test_a_summary_takes_its_fallbacks() -> None:
+    record = {
+        "task_id": "s",
+        "task_type": " Summaries ",
+        "prompt": "Sum it up",
+        "response": "Short.",
+        "instruction": " ",
+    }
+    result = routed(record)
+    assert result["task_type"] == "summaries"
+    assert result["instruction"] == "Sum it up"
+    assert result["reference_summary"] == "Short."
+    assert result["contexts"] == result["sources"] == result["retrieved"] == result["citations"] == []
+    assert result["metadata"] == {}
+
+
+def test_fields_of_rag_may_stand_at_top_level() -> None:
+    record = an_offline_record(rag=None, contexts=["a"], sources=["s"], citations=[{"marker": 1}])
+    result = routed(record)
+    assert (result["contexts"], result["sources"], result["citations"]) == (["[1] a"], ["s"], [{"marker": 1}])
+
+
+def test_own_answer_citations_are_kept() -> None:
+    result = routed(an_offline_record(answer_citations=[{"marker": 2}]))
+    assert (result["answer_citations"], result["citations"]) == ([{"marker": 2}], [{"marker": 1}])
+
+
+@pytest.mark.parametrize(
+    ("contexts", "expected"),
+    [
+        (["  a \n", "b"], ["[1] a", "[2] b"]),
+        (["[1] a", "[2] b"], ["[1] a", "[2] b"]),
+        (["[4] a", "[7] b"], ["[4] a", "[7] b"]),
+        (["[1] a", "b"], ["[1] a", "[2] b"]),
+        (["[7] a", "b"], ["[1] [7] a", "[2] b"]),
+        (["a", None], ["[1] a", "[2]"]),
+        (["[1] a", ""], ["[1] a", "[2]"]),
+        (["\u00a0a\u3000", "\\n"], ["[1] a", "[2] \\n"]),
+        (['ends with a quote"', "tab\t"], ['[1] ends with a quote"', "[2] tab"]),
+    ],
+)
+def test_contexts_are_trimmed_and_numbered_in_place(contexts: list[str | None], expected: list[str]) -> None:
+    for ensure_ascii in (True, False):
+        line = json.dumps(with_rag(contexts=contexts), ensure_ascii=ensure_ascii).encode()
+        assert routed(line)["contexts"] == expected
+
+
+def test_null_sources_and_retrieved_keep_their_place() -> None:
+    result = routed(with_rag(sources=[None, "b"], retrieved=[{"x": 1}, None]))
+    assert result["sources"] == ["", "b"]
+    assert result["retrieved"] == [{"x": 1}, {}]
+
+
+def test_what_no_column_takes_travels_under_extra() -> None:
+    record = an_offline_record(difficulty=3, question="unused")
+    record["rag"] |= {"latency": 1.50, "scores": [1, 2]}
+    result = routed(record)
+    assert result["extra"] == {"difficulty": 3, "question": "unused", "rag": {"latency": 1.5}}
+    assert result["scores"] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "1.0e400",
+        "1E5",
+        "0.10",
+        "-0",
+        "-0.0",
+        "1" * 5000,
+        '"2025-11-04"',
+        '{"a":1,"a":2}',
+        '"\\u00e9\\/"',
+        "[1,  2]",
+        "null",
+    ],
+)
+def test_values_keep_their_very_bytes(value: str) -> None:
+    for spacing in ("", " "):
+        line = (
+            f'{{"task_id":{spacing}"x",{spacing}"task_type":{spacing}"qa",{spacing}"question":{spacing}"q",'
+            f'{spacing}"answer":{spacing}"a",{spacing}"metadata":{spacing}{{"v":{value}}}}}'
+        ).encode()
+        result = ROUTER.route(line)
+        assert isinstance(result, Routed)
+        assert b'"metadata":{"v":%b}' % value.encode() in result.line
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"task_id": ""}, "missing task_id"),
+        ({"task_id": 5}, "missing task_id"),
+        ({"task_type": None}, "missing task_type"),
+        ({"instruction": " \n"}, "missing question"),
+        ({"expected_response": ""}, "missing reference_answer"),
+        ({"expected_response": 5}, "wrong type"),
+        ({"metadata": []}, "wrong type"),
+        ({"rag": []}, "wrong type"),
+        ({"rag": {"contexts": "text"}}, "wrong type"),
+        ({"rag": {"contexts": [5]}}, "wrong type"),
+        ({"rag": {"retrieved": [5]}}, "wrong type"),
+        ({"rag": {"contexts": ["a"], "sources": ["s", "t"]}}, "misaligned"),
+        ({"rag": {"contexts": ["a"], "retrieved": [{}, {}]}}, "misaligned"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_with_its_reason(change: dict[str, Any], reason: str) -> None:
+    assert refused(an_offline_record(**change)).reason == reason
+
+
+@pytest.mark.parametrize(
+    ("line", "reason", "detail"),
+    [
+        (b"{not json", "not JSON", "malformed"),
+        (b'{"a": NaN}', "not JSON", "NaN"),
+        (b'{"a": "\\ud800"}', "not JSON", "surrogate"),
+        (b'{"a": "\xff"}', "not UTF-8", "0xff"),
+        (b"[1]", "not an object", "array"),
+        (b'{"a":' + b"[" * 100_000, "not JSON", "deep"),
+        (b'{"task_id":"a","task_id":"b"}', "repeated key", "task_id"),
+        (b'{"task_id": "a", "rag": {"contexts": [], "contexts": []}}', "repeated key", "contexts"),
+    ],
+)
+def test_a_broken_line_says_why(line: bytes, reason: str, detail: str) -> None:
+    refusal = refused(line)
+    assert refusal.reason == reason
+    assert detail in refusal.detail
+
+
+def test_a_type_without_a_split_is_excluded_whatever_else_it_lacks() -> None:
+    assert ROUTER.route(b'{"task_type": "Citations"}') == Excluded("citations")
+
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | texts,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
+    max_leaves=6,
+)
+objects = st.dictionaries(texts, json_values, max_size=3)
+
+
+@st.composite
+def offline_records(draw: st.DrawFn) -> dict[str, Any]:
+    size = draw(st.integers(0, 3))
+    rag = {
+        "prompt": texts,
+        "contexts": st.lists(texts | st.none(), min_size=size, max_size=size),
+        "sources": st.lists(texts, min_size=size, max_size=size),
+        "retrieved": st.lists(objects, min_size=size, max_size=size),
+        "citations": st.lists(objects, max_size=3),
+        "scores": json_values,
+        "unknown": json_values,
+    }
+    top = {
+        "task_id": texts,
+        "task_type": st.sampled_from(["qa", "summaries", "QA "]),
+        "instruction": texts,
+        "question": texts,
+        "expected_response": texts,
+        "answer": texts,
+        "rag": st.fixed_dictionaries({}, optional=rag) | st.none(),
+        "metadata": objects,
+        "more": json_values,
+    }
+    record: dict[str, Any] = draw(st.fixed_dictionaries({}, optional=top))
+    return record
+
+
+@given(offline_records(), st.booleans(), st.sampled_from([(",", ":"), (", ", ": "), (" , ", " :")]))
+def test_the_straight_way_and_the_careful_way_agree(
+    record: dict[str, Any], ensure_ascii: bool, separators: tuple[str, str]
+) -> None:
+    line = json.dumps(record, ensure_ascii=ensure_ascii, separators=separators).encode()
+
+    def outcome(straight: bool) -> object:
+        try:
+            return ROUTER.route(line) if straight else ROUTER.route_carefully(read_carefully(line))
+        except Refusal as refusal:
+            return refusal.reason, refusal.detail, refusal.task_id
+
+    first = outcome(True)
+    assert outcome(True) == outcome(False) == first
+
+
+@given(offline_records())
+def test_every_value_of_a_record_survives(record: dict[str, Any]) -> None:
+    record = (
+        an_offline_record() | record | {"task_id": "x", "task_type": "qa", "instruction": "q", "expected_response": "a"}
+    )
+    result = routed(record)
+    rag = record["rag"] or {}
+    kept = result.get("extra", {})
+    for name in ("prompt", "sources", "retrieved", "citations", "scores", "unknown"):
+        if name in rag:
+            column = "rag_prompt" if name == "prompt" else name
+            assert rag[name] in (result.get(column), kept.get("rag", {}).get(name, ...))
+    for name in ("question", "answer", "more"):
+        if name in record:
+            assert kept[name] == record[name]
+    assert result["metadata"] == record["metadata"]
+    for place, (before, after) in enumerate(zip(rag.get("contexts", []), result["contexts"], strict=True), 1):
+        text = (before or "").strip()
+        assert after in (text, f"[{place}] {text}", f"[{place}]")
