@@ -155,6 +155,7 @@ class _Assembly:
         spec = self._spec
         splits = {
             split.name: output.entry(spec.relative(spec.outputs[split.name]))
+            | {"fields": {column.name: column.kind for column in split.columns if not column.optional}}
             for split, output in zip(spec.splits, self._outputs, strict=True)
         }
         return {

@@ -17,6 +17,8 @@ VERBS = {
     "run": "Run a benchmark: a dataset against a model, with metrics.",
     "runs": "List, show, cancel, delete and re-score benchmark runs; the leaderboard.",
     "build": "Freeze offline RAG records, or a stored dataset, into splits and a manifest.",
+    "check": "Check a build: schema, counts, hashes, drops and drift.",
+    "verify": "Derive every hash of a build again.",
     "cases": "List, show and tag cases.",
     "curate": "Turn traces into dataset entries, by policy.",
     "export": "Write a dataset in the format of another tool.",

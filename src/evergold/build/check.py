@@ -1,0 +1,190 @@
+"""Checks of a build: is every record whole, is every file the one the manifest pins, did anything shrink or drift?"""
+
+import hashlib
+import random
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import orjson
+
+from evergold.build import manifest as manifests
+from evergold.build.findings import Finding, Report
+from evergold.build.profile import Profile, drift
+from evergold.build.records import INPUTS, REFERENCES, fields_of, first_text, record_type, tags_of
+from evergold.build.seen import SeenIds
+from evergold.build.splits import ALIGNED
+from evergold.errors import BadInput
+from evergold.model.build import FileEntry, Manifest
+
+_MARKER = re.compile(r"\[(\d+)\]")
+_LABEL = re.compile(r"\[(\d+)\]")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a check tolerates, and which records it shows."""
+
+    max_drop: float = 0.10
+    max_drift: float = 0.20
+    sample: int = 0
+    seed: int = 0
+
+    def require_sane(self) -> None:
+        for name, share in (("--max-drop", self.max_drop), ("--max-drift", self.max_drift)):
+            if not 0 <= share <= 1:
+                raise BadInput(f"{name} {share}: give a share between 0 and 1")
+        if self.sample < 0:
+            raise BadInput(f"--sample {self.sample}: give 0 or more")
+
+
+def check(
+    path: Path, baseline: Path | None = None, limits: Limits | None = None, advance: Callable[[int], None] | None = None
+) -> Report:
+    """Every record of every split against its schema and the manifest; with a baseline, also what changed."""
+    limits = limits or Limits()
+    limits.require_sane()
+    manifest = manifests.read(path)
+    report = Report(str(path), manifest.version, [])
+    profiles: dict[str, Profile | None] = {}
+    for name, entry in manifest.splits.items():
+        checker = _SplitCheck(name, entry, limits)
+        profiles[name] = checker.run(manifests.locate(path, manifest, entry.path), advance)
+        report.findings += checker.findings.values()
+        if checker.samples:
+            report.samples[name] = checker.samples
+    if baseline is not None:
+        report.findings += _against(baseline, manifest, profiles, limits)
+    return report
+
+
+class _SplitCheck:
+    """One pass over one split file."""
+
+    CHECKS = ("file", "hash", "count", "schema", "references", "citations", "alignment", "ids")
+
+    def __init__(self, name: str, entry: FileEntry, limits: Limits) -> None:
+        self.findings = {check: Finding(check, name) for check in self.CHECKS}
+        self.samples: list[dict[str, Any]] = []
+        self._entry = entry
+        self._fields = fields_of(name, (entry.model_extra or {}).get("fields"))
+        self._decode: Callable[[bytes], Any] = msgspec.json.Decoder(record_type(self._fields)).decode
+        self._ids = SeenIds()
+        wanted = min(limits.sample, entry.count)
+        self._wanted = frozenset(random.Random(f"{limits.seed}:{name}").sample(range(1, entry.count + 1), wanted))
+
+    def run(self, path: Path, advance: Callable[[int], None] | None) -> Profile | None:
+        if not path.is_file():
+            self.findings["file"].fail(f"{path} is missing")
+            for finding in list(self.findings.values())[1:]:
+                finding.outcome, finding.message = "not measured", "the file is missing"
+            return None
+        profile = Profile()
+        digest = hashlib.sha256()
+        size = lines = 0
+        for line in _lines(path):
+            lines += 1
+            size += len(line)
+            digest.update(line)
+            self._record(lines, line, profile)
+            if advance:
+                advance(len(line))
+        self._compare_with_manifest(digest.hexdigest(), size, lines)
+        return profile
+
+    def _compare_with_manifest(self, digest: str, size: int, lines: int) -> None:
+        pinned = self._entry.sha256
+        if pinned is None:
+            self.findings["hash"].outcome = "not measured"
+            self.findings["hash"].message = "the manifest pins no hash"
+        elif pinned.removeprefix("sha256:") != digest:
+            self.findings["hash"].fail(f"sha256 is {digest}, the manifest says {pinned}; {size:,} bytes")
+        if lines != self._entry.count:
+            self.findings["count"].fail(f"{lines} records, the manifest says {self._entry.count}")
+
+    def _record(self, number: int, line: bytes, profile: Profile) -> None:
+        try:
+            if not line.isascii():
+                line.decode()
+            record = self._decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
+            self.findings["schema"].fail(f"line {number}: {problem}")
+            return
+        if number in self._wanted:
+            self.samples.append(orjson.loads(line))
+        where = f"line {number} ({record.task_id})"
+        if not self._ids.add(hashlib.blake2b(record.task_id.encode(), digest_size=16).digest()):
+            self.findings["ids"].fail(f"{where}: the id was there before")
+        for name in (*INPUTS, *REFERENCES):
+            text = getattr(record, name, None)
+            if text is not None and not text.strip():
+                self.findings["references"].fail(f"{where}: {name} is empty")
+        reference = first_text(record, REFERENCES) or ""
+        self._citations(where, reference, getattr(record, "contexts", None))
+        self._alignment(where, record)
+        profile.add(record.task_type, tags_of(record), first_text(record, INPUTS) or "", reference)
+
+    def _citations(self, where: str, reference: str, contexts: list[str] | None) -> None:
+        """A marker like [3] must point at a context; a text without contexts may have brackets of its own."""
+        if not contexts or "[" not in reference:
+            return
+        markers = set(_MARKER.findall(reference))
+        if markers:
+            labels = {label[1] for text in contexts if (label := _LABEL.match(text))}
+            unknown = sorted(markers - (labels or {str(place) for place in range(1, len(contexts) + 1)}), key=int)
+            if unknown:
+                listed = ", ".join(f"[{marker}]" for marker in unknown)
+                self.findings["citations"].fail(f"{where}: {listed} points at none of {len(contexts)} contexts")
+
+    def _alignment(self, where: str, record: Any) -> None:
+        lengths = {name: len(value) for name in ALIGNED if (value := getattr(record, name, None))}
+        if len(set(lengths.values())) > 1:
+            self.findings["alignment"].fail(f"{where}: {lengths} must pair up place by place")
+
+
+def _against(
+    baseline_path: Path, manifest: Manifest, profiles: Mapping[str, Profile | None], limits: Limits
+) -> Iterator[Finding]:
+    """Counts against the baseline's manifest; distributions against its files, where they still are."""
+    baseline = manifests.read(baseline_path)
+    for name, before in baseline.splits.items():
+        drop = Finding("count drop", name)
+        now = manifest.splits[name].count if name in manifest.splits else 0
+        share = (before.count - now) / before.count if before.count else 0.0
+        drop.measured = {"before": before.count, "now": now, "drop": round(share, 4)}
+        if share > limits.max_drop:
+            drop.fail(
+                f"{now} records, {before.count} in {baseline.version}: {share:.1%} fewer (limit {limits.max_drop:.0%})"
+            )
+        yield drop
+        moved = Finding("drift", name)
+        profile = profiles.get(name)
+        old = _profile_of(name, before, manifests.locate(baseline_path, baseline, before.path))
+        if profile is None or old is None:
+            moved.outcome = "not measured"
+            moved.message = (
+                f"the files of {baseline.version} or {manifest.version} are not there as their manifest pins them"
+            )
+        else:
+            moved.measured = {kind: round(value, 4) for kind, value in drift(old, profile).items()}
+            for kind, value in moved.measured.items():
+                if value > limits.max_drift:
+                    moved.fail(f"{kind} moved by {value:.2f} against {baseline.version} (limit {limits.max_drift:.2f})")
+        yield moved
+
+
+def _profile_of(name: str, entry: FileEntry, path: Path) -> Profile | None:
+    """The profile of a baseline's split, if its file still is what the manifest says."""
+    if not path.is_file():
+        return None
+    checker = _SplitCheck(name, entry, Limits())
+    profile = checker.run(path, None)
+    return None if checker.findings["hash"].outcome == "failed" else profile
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    with path.open("rb", buffering=1 << 20) as source:
+        yield from source

@@ -1,0 +1,65 @@
+"""The records of a split file, decoded only as far as a check needs: the schema is enforced while decoding."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from evergold.build.splits import SPLITS, Kind
+
+REFERENCES = ("reference_answer", "reference_summary", "reference_context")
+INPUTS = ("question", "instruction")
+
+
+class AnyObject(msgspec.Struct):
+    """Some JSON object whose content is not looked at."""
+
+
+class Metadata(msgspec.Struct):
+    """The one key of the metadata that drift is measured by."""
+
+    tags: msgspec.Raw = msgspec.Raw(b"[]")
+
+
+_TYPES: dict[Kind, Any] = {
+    "text": str,
+    "texts": list[str],
+    "contexts": list[str],
+    "objects": list[AnyObject],
+    "object": AnyObject,
+    "any": msgspec.Raw,
+}
+_decode_tags = msgspec.json.Decoder(list[str]).decode
+
+
+def fields_of(split: str, entry_fields: Any) -> Mapping[str, Kind]:
+    """The fields a split's records must have: as the manifest declares them, or those of the shipped split."""
+    if isinstance(entry_fields, dict):
+        return entry_fields
+    if split in SPLITS:
+        return {column.name: column.kind for column in SPLITS[split].columns if not column.optional}
+    return {"metadata": "object"}
+
+
+def record_type(fields: Mapping[str, Kind]) -> type:
+    """A msgspec type that refuses a record without these fields, or with one of the wrong kind."""
+    members: list[tuple[str, Any]] = [("task_id", str), ("task_type", str)]
+    for name, kind in fields.items():
+        if name not in ("task_id", "task_type"):
+            members.append((name, Metadata if name == "metadata" else _TYPES[kind]))
+    return msgspec.defstruct("Record", members)
+
+
+def tags_of(record: Any) -> list[str]:
+    """The tags in a record's metadata; whatever is not a list of texts has none."""
+    metadata = getattr(record, "metadata", None)
+    if not isinstance(metadata, Metadata):
+        return []
+    try:
+        return _decode_tags(metadata.tags)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return []
+
+
+def first_text(record: Any, names: tuple[str, ...]) -> str | None:
+    return next((getattr(record, name) for name in names if hasattr(record, name)), None)

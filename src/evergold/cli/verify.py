@@ -1,0 +1,22 @@
+"""`evergold verify`: derives every hash of a build again."""
+
+from pathlib import Path
+
+import click
+
+from evergold.cli.output import emit_json, json_flag
+from evergold.cli.verdict import print_report
+from evergold.workspace.builds import verify_build
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@json_flag
+def command(folder: Path, as_json: bool) -> int:
+    """Prove that the build in FOLDER (or the one of a manifest file) is still the one that was made."""
+    report = verify_build(folder)
+    if as_json:
+        emit_json(report.to_json())
+    else:
+        print_report(report)
+    return 1 if report.failed else 0

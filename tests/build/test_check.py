@@ -1,0 +1,171 @@
+"""Checks of a build: each kind of damage is found, named and counted."""
+
+import json
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from evergold.build import rag
+from evergold.build.check import Limits, check
+from evergold.build.findings import Finding, Report
+from evergold.build.verify import verify
+from evergold.cli import run
+from evergold.errors import BadInput, NotFound
+from tests.build.rag_builders import a_spec, an_offline_record, read_jsonl
+
+
+def a_build(folder: Path, records: list[dict[str, Any]] | None = None, **flags: Any) -> Path:
+    folder.mkdir(exist_ok=True)
+    spec = a_spec(folder, records or [an_offline_record(f"r{n}") for n in range(20)], **flags)
+    rag.build(spec)
+    return spec.manifest
+
+
+def damage(manifest: Path, change: dict[str, Any], line: int = 3) -> None:
+    path = manifest.with_name("qa_pairs.jsonl")
+    rows = read_jsonl(path)
+    rows[line - 1] |= change
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def outcomes(report: Report, split: str = "qa") -> dict[str, str]:
+    return {finding.check: finding.outcome for finding in report.findings if finding.split == split}
+
+
+def failure(report: Report, check_name: str) -> Finding:
+    return next(finding for finding in report.failed if finding.check == check_name)
+
+
+def test_a_fresh_build_passes(tmp_path: Path) -> None:
+    report = check(a_build(tmp_path))
+    assert not report.failed
+    assert set(outcomes(report).values()) == {"passed"}
+
+
+@pytest.mark.parametrize(
+    ("change", "failed", "says"),
+    [
+        ({"reference_answer": "  "}, "references", "line 3 (r2): reference_answer is empty"),
+        ({"reference_answer": None}, "schema", "line 3"),
+        ({"contexts": "text"}, "schema", "line 3"),
+        ({"retrieved": [1, 2]}, "schema", "line 3"),
+        ({"reference_answer": "see [7]"}, "citations", "[7] points at none of 2 contexts"),
+        ({"sources": ["one"]}, "alignment", "pair up"),
+        ({"task_id": "r0"}, "ids", "was there before"),
+    ],
+)
+def test_damage_is_found_and_named(tmp_path: Path, change: dict[str, Any], failed: str, says: str) -> None:
+    manifest = a_build(tmp_path)
+    damage(manifest, change)
+    report = check(manifest)
+    assert says in failure(report, failed).message
+    assert outcomes(report)["hash"] == "failed"
+
+
+def test_counts_hashes_and_missing_files(tmp_path: Path) -> None:
+    manifest = a_build(tmp_path)
+    path = manifest.with_name("qa_pairs.jsonl")
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-1]))
+    report = check(manifest)
+    assert "19 records, the manifest says 20" in failure(report, "count").message
+    path.unlink()
+    report = check(manifest)
+    assert outcomes(report) == {"file": "failed"} | dict.fromkeys(
+        ("hash", "count", "schema", "references", "citations", "alignment", "ids"), "not measured"
+    )
+
+
+def test_a_drop_of_more_than_a_tenth_fails(tmp_path: Path) -> None:
+    old = a_build(tmp_path / "old")
+    exactly = a_build(tmp_path / "exactly", [an_offline_record(f"r{n}") for n in range(18)])
+    fewer = a_build(tmp_path / "fewer", [an_offline_record(f"r{n}") for n in range(17)])
+    assert not check(exactly, old).failed
+    drop = failure(check(fewer, old), "count drop")
+    assert drop.measured == {"before": 20, "now": 17, "drop": 0.15}
+    assert not check(fewer, old, Limits(max_drop=0.5)).failed
+
+
+def test_drift_by_tag_length_and_repetition(tmp_path: Path) -> None:
+    def records(tag: str, text: str, times: int) -> list[dict[str, Any]]:
+        return [
+            an_offline_record(f"r{n}", instruction=f"{text} {n % times}", metadata={"tags": [tag]}) for n in range(20)
+        ]
+
+    old = a_build(tmp_path / "old", records("a", "short", 20))
+    same = check(a_build(tmp_path / "same", records("a", "other", 20)), old)
+    assert not same.failed
+    new = check(a_build(tmp_path / "new", records("b", "much longer " * 20, 2)), old)
+    measured = failure(new, "drift").measured
+    assert measured["tag"] == 1.0
+    assert measured["input length"] == 1.0
+    assert measured["repeated share"] == 0.9
+    assert measured["type"] == measured["reference length"] == 0.0
+
+
+def test_a_baseline_without_its_files_still_compares_counts(tmp_path: Path) -> None:
+    old = a_build(tmp_path / "old")
+    old.with_name("qa_pairs.jsonl").unlink()
+    report = check(a_build(tmp_path / "new"), old)
+    assert outcomes(report)["count drop"] == "passed"
+    assert outcomes(report)["drift"] == "not measured"
+
+
+def test_a_sample_is_the_same_for_the_same_seed(tmp_path: Path) -> None:
+    manifest = a_build(tmp_path)
+    first = check(manifest, limits=Limits(sample=3, seed=7)).samples
+    assert len(first["qa"]) == 3
+    assert check(manifest, limits=Limits(sample=3, seed=7)).samples == first
+    assert check(manifest, limits=Limits(sample=3, seed=8)).samples != first
+
+
+def test_a_manifest_of_another_tool_is_checked_as_far_as_it_goes(tmp_path: Path) -> None:
+    ours = a_build(tmp_path)
+    stub = {
+        "version": "v1",
+        "generated_at_utc": "2025-11-04T18:30:00Z",
+        "splits": {"qa": {"path": "out/qa_pairs.jsonl", "count": 20}},
+    }
+    ours.write_text(json.dumps(stub))
+    report = check(ours)
+    assert not report.failed
+    assert outcomes(report)["hash"] == "not measured"
+
+
+def test_exit_codes_json_and_junit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    manifest = a_build(tmp_path)
+    assert run(["check", str(manifest), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["passed"] is True
+    damage(manifest, {"reference_answer": ""})
+    assert run(["check", str(manifest), "--junit", str(tmp_path / "junit.xml")]) == 1
+    assert "reference_answer is empty" in capsys.readouterr().err
+    suite = ElementTree.parse(tmp_path / "junit.xml").getroot()[0]
+    assert suite.attrib["failures"] == "2"
+    assert run(["check", str(tmp_path / "nowhere.json")]) == 2
+    assert run(["check", str(manifest), "--max-drop", "7"]) == 2
+
+
+def test_a_file_that_is_no_manifest_is_named(tmp_path: Path) -> None:
+    with pytest.raises(NotFound, match="no manifest"):
+        check(tmp_path / "manifest.json")
+    (tmp_path / "manifest.json").write_text('{"version": 5}')
+    with pytest.raises(BadInput, match="version"):
+        check(tmp_path)
+
+
+def test_verify_finds_any_changed_byte(tmp_path: Path) -> None:
+    manifest = a_build(tmp_path)
+    assert not verify(manifest.parent).failed
+    qa = manifest.with_name("qa_pairs.jsonl")
+    qa.write_bytes(qa.read_bytes().replace(b"flat", b"FLAT", 1))
+    assert [finding.split for finding in verify(manifest).failed] == ["qa"]
+    assert run(["verify", str(manifest.parent)]) == 1
+
+
+def test_verify_finds_a_changed_manifest(tmp_path: Path) -> None:
+    manifest = a_build(tmp_path)
+    content = json.loads(manifest.read_bytes())
+    content["content_hash"] = "sha256:0"
+    manifest.write_text(json.dumps(content))
+    assert [finding.check for finding in verify(manifest).failed] == ["content hash"]
