@@ -2,7 +2,7 @@
 
 | seam       | entry-point group        | in one sentence                                                        |
 |------------|--------------------------|------------------------------------------------------------------------|
-| Source     | `evergold.sources`       | a file from outside → traces, scores, corrections                      |
+| Source     | `evergold.sources`       | a file from outside → traces, spans, scores, corrections               |
 | FlowSource | `evergold.flow_sources`  | a log of coding-agent work → flows                                     |
 | Redactor   | `evergold.redactors`     | text before storage → text without secrets, and what was taken out     |
 | Detector   | `evergold.detectors`     | a user's next message → is it a correction of the last answer?         |
@@ -26,9 +26,9 @@ from evergold.model.flow import Flow
 from evergold.model.judging import Answer, Question
 from evergold.model.rejected import Rejected
 from evergold.model.run import Attempt, Measurement
-from evergold.model.trace import Correction, Reaction, ScoreLine, Trace
+from evergold.model.trace import Correction, Reaction, ScoreLine, SpanLine, Trace
 
-Incoming = Trace | ScoreLine | Correction | Reaction
+Incoming = Trace | SpanLine | ScoreLine | Correction | Reaction
 
 
 class Source(Protocol):

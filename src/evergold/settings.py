@@ -37,6 +37,19 @@ class Settings:
         "server.token", "", "Token that clients must send as `Authorization: Bearer …`.", secret=True
     )
     server_max_body_mb: int = setting("server.max_body_mb", 32, "Largest request body, after decompression, in MB.")
+    server_max_text_kb: int = setting(
+        "server.max_text_kb",
+        1024,
+        "Longest single text in a span, in thousands of characters; the rest is cut and counted.",
+    )
+    redact_redactor: str = setting(
+        "redact.redactor", "default", "Redactor applied before anything is stored; empty: none."
+    )
+    redact_fields: tuple[str, ...] = setting(
+        "redact.fields",
+        ("input", "output", "metadata", "attributes", "comments", "corrections"),
+        "Fields that are redacted: input, output, metadata, attributes, comments, corrections.",
+    )
     eval_auto_curate: bool = setting("eval_auto_curate", True, "Curate each trace in the background as it arrives.")
     tracing_enabled: bool = setting("tracing_enabled", True, "Whether the SDK records anything at all.")
     tracing_sample_rate: float = setting(

@@ -7,7 +7,7 @@ from pydantic import BaseModel
 
 from evergold.api.opened import Opened
 from evergold.model.trace import ScoreLine, Trace
-from evergold.store.traces import TraceFilter
+from evergold.store.trace_pages import TraceFilter
 
 router = APIRouter(prefix="/api/v1", tags=["traces"])
 
@@ -30,8 +30,10 @@ class Accepted(BaseModel):
     """What became of the records sent."""
 
     traces: int
+    spans: int
     scores: int
     corrections: int
+    reactions: int
     duplicates: int
     rejected: int
     pending: int
@@ -42,9 +44,8 @@ class Accepted(BaseModel):
 def list_traces(workspace: Opened, query: Annotated[TraceQuery, Query()]) -> TracePage:
     """Traces that pass every filter given."""
     wanted = TraceFilter(**query.model_dump(exclude={"limit", "before"}))
-    moment, _, trace_id = (query.before or "").partition("|")
-    found, cursor = workspace.intake.page(wanted, limit=query.limit, before=(moment, trace_id) if moment else None)
-    return TracePage(traces=found, next="|".join(cursor) if cursor else None)
+    found, cursor = workspace.intake.page(wanted, limit=query.limit, before=query.before or None)
+    return TracePage(traces=found, next=cursor)
 
 
 @router.get("/traces/{trace_id}")

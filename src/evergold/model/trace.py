@@ -80,6 +80,13 @@ class Trace(BaseModel, frozen=True, extra="forbid"):
     scores: tuple[Score, ...] = ()
 
 
+class SpanLine(Span, frozen=True):
+    """A span that arrives on its own and names its trace; the trace is told anew from all its spans."""
+
+    type: Literal["span"] = "span"
+    trace_id: Ident
+
+
 class ScoreLine(Score, frozen=True):
     """A score that arrives on its own and names its trace."""
 
@@ -105,4 +112,4 @@ class Reaction(BaseModel, frozen=True, extra="forbid"):
     author: str | None = None
 
 
-Record = Annotated[Trace | ScoreLine | Correction | Reaction, Field(discriminator="type")]
+Record = Annotated[Trace | SpanLine | ScoreLine | Correction | Reaction, Field(discriminator="type")]

@@ -94,8 +94,10 @@ KINDS = {
     "rerank": "reranker",
     "guardrail": "guardrail",
     "evaluator": "evaluator",
+    "event": "event",
 }
 KIND = (
+    "evergold.span.kind",
     "openinference.span.kind",
     "langfuse.observation.type",
     "gen_ai.operation.name",

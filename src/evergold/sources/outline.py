@@ -14,15 +14,18 @@ MODEL_KINDS = ("llm", "embedding")
 
 @dataclass(slots=True)
 class SpanFacts:
-    """What the outline needs of one span. `said` are the facts stored with it (model, tokens, session, …)."""
+    """What the outline needs of one span: `said` are the facts stored with it (model, tokens, session, …).
+
+    Times are texts that sort, empty where the sender gave none.
+    """
 
     id: str
     parent_id: str | None
     name: str
     kind: str
     failed: bool
-    started: int
-    ended: int
+    started: str
+    ended: str
     has_input: bool
     has_output: bool
     said: dict[str, Any]
@@ -34,8 +37,8 @@ class Outline:
 
     name: str = ""
     status: str = "started"
-    started: int = 0
-    ended: int = 0
+    started: str = ""
+    ended: str = ""
     session_id: str | None = None
     user_id: str | None = None
     input_from: str | None = None
@@ -51,17 +54,18 @@ def outline(spans: Iterable[SpanFacts]) -> Outline:
     ordered = sorted(spans, key=lambda span: (span.started, span.id))
     root = next((span for span in ordered if span.parent_id is None), None)
     calls = [span for span in ordered if span.kind == "llm"]
+    heard = [span for span in ordered if span.kind == "event"]
     speaking = [root, *(span for span in ordered if span is not root)] if root else ordered
     first = root or ordered[0]
     return Outline(
         name=_said(speaking, "trace_name") or first.name,
         status=_status(root, calls),
-        started=min(span.started for span in ordered),
+        started=min((span.started for span in ordered if span.started), default=""),
         ended=max(span.ended for span in ordered),
         session_id=_said(speaking, "session_id"),
         user_id=_said(speaking, "user_id"),
-        input_from=_input_span(root, calls),
-        output_from=_output_span(root, calls),
+        input_from=_input_span(root, calls, heard),
+        output_from=_output_span(root, calls, heard),
         input=_said(speaking, "trace_input"),
         output=_said(reversed(speaking), "trace_output"),
         tags=list(dict.fromkeys(tag for span in ordered for tag in span.said.get("tags", ()))),
@@ -69,16 +73,15 @@ def outline(spans: Iterable[SpanFacts]) -> Outline:
     )
 
 
-def _input_span(root: SpanFacts | None, calls: Sequence[SpanFacts]) -> str | None:
-    if root is not None and root.has_input:
-        return root.id
-    return next((span.id for span in calls if span.has_input), None)
+def _input_span(root: SpanFacts | None, calls: Sequence[SpanFacts], heard: Sequence[SpanFacts]) -> str | None:
+    """The root's, else the first model call's, else the last message that was logged beside the spans."""
+    speakers = [*([root] if root else []), *calls, *reversed(heard)]
+    return next((span.id for span in speakers if span.has_input), None)
 
 
-def _output_span(root: SpanFacts | None, calls: Sequence[SpanFacts]) -> str | None:
-    if root is not None and root.has_output:
-        return root.id
-    return next((span.id for span in reversed(calls) if span.has_output), None)
+def _output_span(root: SpanFacts | None, calls: Sequence[SpanFacts], heard: Sequence[SpanFacts]) -> str | None:
+    speakers = [*([root] if root else []), *reversed(calls), *reversed(heard)]
+    return next((span.id for span in speakers if span.has_output), None)
 
 
 def _status(root: SpanFacts | None, calls: Sequence[SpanFacts]) -> str:
@@ -106,6 +109,8 @@ def _metadata(ordered: Sequence[SpanFacts], root: SpanFacts | None) -> dict[str,
         seen = list(dict.fromkeys(span.said[key] for span in ordered if span.said.get(key)))
         if seen:
             metadata[name] = seen
+    if "models" in metadata:
+        metadata.setdefault("model", metadata["models"][-1])
     failed = [span.name for span in ordered if span.failed]
     if failed:
         metadata["failed_spans"] = failed[:20]

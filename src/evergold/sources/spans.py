@@ -57,7 +57,7 @@ class Received:
     spans: list[WireSpan] = field(default_factory=list)
     logs: list[WireLog] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
-    truncated: int = 0
+    ignored: int = 0
 
     def check(self, span: WireSpan) -> None:
         """Keep a span whose ids have the shape the protocol demands; refuse the others by name."""

@@ -85,7 +85,10 @@ def one_of(column: str, *values: str) -> CheckConstraint:
 traces = Table(
     "traces",
     metadata,
-    Column("id", Text, primary_key=True),
+    Column(
+        "seq", Integer, primary_key=True, autoincrement=True, comment="Order of arrival; what the search index names."
+    ),
+    Column("id", Text, nullable=False, unique=True),
     Column("session_id", Text),
     Column("user_id", Text),
     word("name"),
@@ -100,10 +103,13 @@ traces = Table(
     word("metadata", "{}"),
     Column("content_hash", Text),
     time_of("received_at"),
-    Index("traces_by_time", "started_at", "id"),
+    Index("traces_by_time", "started_at", "seq"),
     Index("traces_by_session", "session_id", "started_at"),
-    Index("traces_by_user", "user_id"),
-    sqlite_autoincrement=False,
+    Index("traces_by_user", "user_id", "started_at"),
+    Index("traces_by_status", "status", "started_at"),
+    Index("traces_by_model", "model", "started_at"),
+    Index("traces_by_name", "name", "started_at"),
+    sqlite_autoincrement=True,
 )
 
 spans = Table(
@@ -120,6 +126,8 @@ spans = Table(
     Column("started_at", Text),
     Column("ended_at", Text),
     word("metadata", "{}"),
+    word("raw", "{}"),
+    comment="`metadata` holds what was understood of a span, `raw` what it carried: attributes, events, resource.",
 )
 
 trace_scores = Table(

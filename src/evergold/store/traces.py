@@ -4,29 +4,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pydantic import BaseModel
-from sqlalchemy import Connection, Select, and_, delete, func, insert, or_, select
+from sqlalchemy import Connection, delete, insert, select
 from sqlalchemy.dialects.postgresql import insert as postgres_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
 from evergold.errors import NotFound
 from evergold.model.ident import content_hash
-from evergold.model.trace import Correction, Score, ScoreSource, Span, Trace, TraceStatus
+from evergold.model.trace import Correction, Score, ScoreSource, Span, Trace
 from evergold.store.schema import curation_queue, pending_records, spans, trace_corrections, trace_scores, traces
 from evergold.store.values import batches, dumps, loads, now, stamp
 
-
-class TraceFilter(BaseModel, frozen=True, extra="forbid"):
-    """Which traces: every part that is given must hold."""
-
-    session_id: str | None = None
-    user_id: str | None = None
-    status: TraceStatus | None = None
-    name: str | None = None
-    model: str | None = None
-    since: str | None = None
-    until: str | None = None
-    search: str | None = None
+RAW = ("attributes", "events", "resource", "scope")  # what a span carried, kept apart from what was understood of it
 
 
 @dataclass
@@ -99,6 +87,15 @@ def put_scores(connection: Connection, trace_id: str, scores: Sequence[Score]) -
     return changed
 
 
+def drop_score(connection: Connection, trace_id: str, key: str) -> bool:
+    """Take a score away again (a reaction that was removed); False when there is none."""
+    held = (trace_scores.c.trace_id == trace_id) & (trace_scores.c.key == key)
+    gone = connection.execute(delete(trace_scores).where(held)).rowcount > 0
+    if gone:
+        enqueue(connection, [trace_id])
+    return gone
+
+
 def put_correction(connection: Connection, correction: Correction) -> bool:
     """Add what a person said of a stored trace; the same words again are no change."""
     row = {"trace_id": correction.trace_id, "text": correction.text, "author": correction.author}
@@ -150,7 +147,7 @@ def get_trace(connection: Connection, trace_id: str) -> Trace:
     row = connection.execute(select(traces).where(traces.c.id == trace_id)).mappings().first()
     if row is None:
         raise NotFound(f"no trace {trace_id!r}; `evergold traces list` shows what there is")
-    return _trace_of(row, _spans_of(connection, trace_id), scores_of(connection, trace_id))
+    return trace_of(row, _spans_of(connection, trace_id), scores_of(connection, trace_id))
 
 
 def scores_of(connection: Connection, trace_id: str) -> tuple[Score, ...]:
@@ -166,48 +163,6 @@ def scores_of(connection: Connection, trace_id: str) -> tuple[Score, ...]:
         )
         for row in connection.execute(query).mappings()
     )
-
-
-def page_of_traces(
-    connection: Connection, wanted: TraceFilter, *, limit: int, before: tuple[str, str] | None
-) -> tuple[list[Trace], tuple[str, str] | None]:
-    """Newest first, without spans and scores; the cursor is the (time, id) of the last one."""
-    query = filtered(select(traces), wanted).order_by(traces.c.started_at.desc(), traces.c.id.desc()).limit(limit + 1)
-    if before is not None:
-        moment, trace_id = before
-        query = query.where(
-            or_(traces.c.started_at < moment, and_(traces.c.started_at == moment, traces.c.id < trace_id))
-        )
-    rows = connection.execute(query).mappings().all()
-    cursor = (rows[limit - 1]["started_at"], rows[limit - 1]["id"]) if len(rows) > limit else None
-    return [_trace_of(row, (), ()) for row in rows[:limit]], cursor
-
-
-def count_traces(connection: Connection, wanted: TraceFilter | None = None) -> int:
-    query = filtered(select(func.count()).select_from(traces), wanted or TraceFilter())
-    return int(connection.execute(query).scalar_one())
-
-
-def filtered(query: Select[Any], wanted: TraceFilter) -> Select[Any]:
-    table = traces.c
-    plain = {
-        table.session_id: wanted.session_id,
-        table.user_id: wanted.user_id,
-        table.status: wanted.status,
-        table.name: wanted.name,
-        table.model: wanted.model,
-    }
-    for column, value in plain.items():
-        if value is not None:
-            query = query.where(column == value)
-    if wanted.since is not None:
-        query = query.where(table.started_at >= wanted.since)
-    if wanted.until is not None:
-        query = query.where(table.started_at < wanted.until)
-    if wanted.search:
-        texts = (table.input_text, table.output_text, table.id)
-        query = query.where(or_(*(text.icontains(wanted.search, autoescape=True) for text in texts)))
-    return query
 
 
 def _insert_traces(connection: Connection, batch: Sequence[Trace], hashes: dict[str, str]) -> None:
@@ -254,7 +209,8 @@ def _span_row(trace_id: str, span: Span) -> dict[str, Any]:
         "status": span.status,
         "started_at": stamp(span.started_at),
         "ended_at": stamp(span.ended_at),
-        "metadata": dumps(span.metadata),
+        "metadata": dumps({key: value for key, value in span.metadata.items() if key not in RAW}),
+        "raw": dumps({key: value for key, value in span.metadata.items() if key in RAW}),
     }
 
 
@@ -285,13 +241,13 @@ def _spans_of(connection: Connection, trace_id: str) -> tuple[Span, ...]:
             status=row["status"],
             started_at=row["started_at"],
             ended_at=row["ended_at"],
-            metadata=loads(row["metadata"]),
+            metadata=loads(row["metadata"]) | loads(row["raw"]),
         )
         for row in connection.execute(query).mappings()
     )
 
 
-def _trace_of(row: Any, its_spans: tuple[Span, ...], its_scores: tuple[Score, ...]) -> Trace:
+def trace_of(row: Any, its_spans: tuple[Span, ...], its_scores: tuple[Score, ...]) -> Trace:
     return Trace(
         id=row["id"],
         session_id=row["session_id"],

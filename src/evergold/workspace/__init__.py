@@ -53,7 +53,7 @@ class Workspace:
     def intake(self) -> "Intake":
         from evergold.workspace.intake import Intake
 
-        return Intake(self.store)
+        return Intake(self.store, self.settings)
 
     @cached_property
     def cases(self) -> "Cases":

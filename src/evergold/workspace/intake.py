@@ -1,7 +1,10 @@
-"""What comes in: files and records → traces, scores and corrections in the store."""
+"""What comes in: files, records and OTLP requests → traces, spans, scores and corrections in the store.
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+Everything is redacted here, before it is stored, whichever way it came. A caller that has its answer has waited for the commit.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -12,46 +15,25 @@ from sqlalchemy import Connection
 from evergold import plugins
 from evergold.errors import BadInput, NotFound
 from evergold.model.rejected import Rejected
-from evergold.model.trace import Correction, ScoreLine, Trace
-from evergold.seams import Incoming, Source
+from evergold.model.trace import Trace
+from evergold.redact.fields import FieldRedactor
+from evergold.seams import Incoming, Redactor, Source
+from evergold.settings import Settings
+from evergold.sources.log_events import spans_of_logs
+from evergold.sources.otlp import Wire, read_logs, read_traces
+from evergold.sources.spans import Received
 from evergold.store import Store
-from evergold.store.traces import (
-    TraceFilter,
-    get_trace,
-    keep_pending,
-    known_traces,
-    page_of_traces,
-    put_correction,
-    put_scores,
-    put_traces,
-    take_pending,
-)
+from evergold.store.counters import counted
+from evergold.store.trace_pages import TraceFilter, count_traces, page_of_traces
+from evergold.store.traces import get_trace
 from evergold.store.values import batches
+from evergold.workspace.arrivals import arrivals_of
+from evergold.workspace.ingest_report import IngestReport
+from evergold.workspace.records_in import store_records
+from evergold.workspace.spans_in import SpansWritten, write_spans
 
 SNIFF = 64 * 1024
 BATCH = 1000
-KEPT_PROBLEMS = 100
-
-
-@dataclass
-class IngestReport:
-    """What became of what came in. Nothing is dropped without standing here."""
-
-    traces: int = 0
-    scores: int = 0
-    corrections: int = 0
-    duplicates: int = 0
-    rejected: int = 0
-    pending: int = 0
-    problems: list[str] = field(default_factory=list)
-
-    def reject(self, rejected: Rejected) -> None:
-        self.rejected += 1
-        if len(self.problems) < KEPT_PROBLEMS:
-            self.problems.append(str(rejected))
-
-    def counts(self) -> dict[str, int]:
-        return {name: value for name, value in vars(self).items() if isinstance(value, int)}
 
 
 class _NothingStored(Exception):
@@ -59,8 +41,15 @@ class _NothingStored(Exception):
 
 
 class Intake:
-    def __init__(self, store: Store) -> None:
+    """The door for traces. `listeners` are called after a commit that brought something; they must return at once."""
+
+    def __init__(self, store: Store, settings: Settings) -> None:
         self._store = store
+        self._settings = settings
+        name = settings.redact_redactor
+        self._redactor: Redactor | None = plugins.load("redactors", name) if name else None
+        self.listeners: list[Callable[[], None]] = []
+        self._cleaner()  # a wrong field name is said now and not with the first trace
 
     def ingest(
         self,
@@ -76,30 +65,55 @@ class Intake:
         if strict:
             return self._strictly(records, report)
         for batch in batches(records, BATCH):
-            self._store.db.write(partial(_store, records=batch, report=report))
+            self._store.db.write(partial(store_records, records=batch, report=report, cleaner=self._cleaner()))
+        self._tell()
         return report
 
     def accept(self, records: Iterable[Incoming]) -> IngestReport:
         """Store records that were parsed elsewhere (over HTTP, by the SDK)."""
         report = IngestReport()
-        part = list(records)
-        self._store.db.write(lambda connection: _store(connection, part, report))
+        batch = list(records)
+        self._store.db.write(partial(store_records, records=batch, report=report, cleaner=self._cleaner()))
+        self._tell()
         return report
 
-    def page(
-        self, wanted: TraceFilter, *, limit: int, before: tuple[str, str] | None
-    ) -> tuple[list[Trace], tuple[str, str] | None]:
+    def receive_traces(self, body: bytes, wire: Wire) -> Future[SpansWritten]:
+        """Take an OTLP trace request; the future is done when its spans are committed."""
+        return self._submit(read_traces(body, wire), len(body))
+
+    def receive_logs(self, body: bytes, wire: Wire) -> Future[SpansWritten]:
+        """Take an OTLP log request: evaluation results become scores, model and agent events become steps of a trace."""
+        return self._submit(spans_of_logs(read_logs(body, wire)), len(body))
+
+    def _submit(self, received: Received, size: int) -> Future[SpansWritten]:
+        longest = self._settings.server_max_text_kb * 1000
+        arrivals = arrivals_of(received, self._cleaner(), longest, size)
+        written = self._store.db.submit(partial(write_spans, arrivals=arrivals))
+        written.add_done_callback(lambda _: self._tell())
+        return written
+
+    def page(self, wanted: TraceFilter, *, limit: int, before: str | None = None) -> tuple[list[Trace], str | None]:
+        """Newest first, and the cursor of the next page."""
         with self._store.db.read() as connection:
             return page_of_traces(connection, wanted, limit=limit, before=before)
+
+    def count(self, wanted: TraceFilter) -> int:
+        with self._store.db.read() as connection:
+            return count_traces(connection, wanted)
 
     def get(self, trace_id: str) -> Trace:
         with self._store.db.read() as connection:
             return get_trace(connection, trace_id)
 
+    def counts(self) -> dict[str, int]:
+        """What was redacted, refused, cut or left out since the workspace began."""
+        with self._store.db.read() as connection:
+            return counted(connection)
+
     def _strictly(self, records: Iterator[Incoming | Rejected], report: IngestReport) -> IngestReport:
         def work(connection: Connection) -> None:
             for batch in batches(records, BATCH):
-                _store(connection, batch, report)
+                store_records(connection, batch, report, self._cleaner())
             if report.rejected:
                 raise _NothingStored
 
@@ -107,7 +121,15 @@ class Intake:
             self._store.db.write(work)
         except _NothingStored:
             return IngestReport(rejected=report.rejected, problems=report.problems)
+        self._tell()
         return report
+
+    def _cleaner(self) -> FieldRedactor:
+        return FieldRedactor(self._redactor, self._settings.redact_fields)
+
+    def _tell(self) -> None:
+        for listener in self.listeners:
+            listener()
 
     def _read(
         self, file: Path | BinaryIO, source: str | None, progress: Callable[[int], None]
@@ -144,40 +166,3 @@ def _source_for(head: bytes, source: str | None, name: str) -> Source:
         if not head.strip() or reader.accepts(head):
             return reader
     raise BadInput(f"{name}: none of the known formats ({', '.join(plugins.names('sources'))}); name one with --source")
-
-
-def _store(connection: Connection, records: Sequence[Incoming | Rejected], report: IngestReport) -> None:
-    arrived = [record for record in records if isinstance(record, Trace)]
-    done = put_traces(connection, arrived)
-    report.traces += len(done.added)
-    report.scores += done.scores
-    report.duplicates += len(done.duplicates)
-    for trace_id in done.conflicting:
-        report.reject(
-            Rejected(where=f"trace {trace_id}", field="id", reason="known with other content; the first is kept")
-        )
-    waiting = [parse_pending(body) for body in take_pending(connection, done.added)]
-    about = [record for record in records if isinstance(record, ScoreLine | Correction)]
-    known = known_traces(connection, {record.trace_id for record in chain(waiting, about)})
-    for record in chain(waiting, about):
-        if record.trace_id in known:
-            _apply(connection, record, report)
-        else:
-            report.pending += keep_pending(connection, record.trace_id, record.model_dump_json())
-    for bad in records:
-        if isinstance(bad, Rejected):
-            report.reject(bad)
-
-
-def parse_pending(body: str) -> ScoreLine | Correction:
-    return (ScoreLine if '"type":"score"' in body else Correction).model_validate_json(body)
-
-
-def _apply(connection: Connection, record: ScoreLine | Correction, report: IngestReport) -> None:
-    if isinstance(record, ScoreLine):
-        changed = put_scores(connection, record.trace_id, [record])
-        report.scores += changed
-    else:
-        changed = int(put_correction(connection, record))
-        report.corrections += changed
-    report.duplicates += not changed

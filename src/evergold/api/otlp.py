@@ -1,0 +1,98 @@
+"""/v1: OpenTelemetry's own protocol over HTTP.
+
+Plain Starlette routes: no model is built for a span on this path. A 2xx is sent after the commit. What was refused is told as the
+protocol tells it, a partial success in the content type of the request, so that a sender does not send it again.
+"""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any
+
+import orjson
+from fastapi import APIRouter
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from evergold.sources.otlp import Wire, unpacked, wire_of
+from evergold.workspace import Workspace
+from evergold.workspace.spans_in import SpansWritten
+
+LARGE = 1 << 20  # decoding more than this would hold up the other requests
+SHOWN = 5
+
+router = APIRouter()
+Receive = Callable[[bytes, Wire], Future[SpansWritten]]
+
+
+async def traces(request: Request) -> Response:
+    """Spans, from any instrumented app."""
+    wire, body = await _body(request)
+    written = await _received(_workspace(request).intake.receive_traces, body, wire)
+    return _reply(wire, written, "rejectedSpans")
+
+
+async def logs(request: Request) -> Response:
+    """Evaluation results and the events of models and agents; other log records are counted and left out."""
+    wire, body = await _body(request)
+    written = await _received(_workspace(request).intake.receive_logs, body, wire)
+    return _reply(wire, written, "rejectedLogRecords")
+
+
+async def metrics(request: Request) -> Response:
+    """Answered, so that an exporter that sends everything to one place is content; nothing is kept."""
+    wire, _ = await _body(request)
+    return _reply(wire, SpansWritten(), "rejectedDataPoints")
+
+
+for path, endpoint in (("/v1/traces", traces), ("/v1/logs", logs), ("/v1/metrics", metrics)):
+    router.add_route(path, endpoint, methods=["POST"], include_in_schema=False)
+
+
+async def _body(request: Request) -> tuple[Wire, bytes]:
+    wire = wire_of(request.headers.get("content-type"))
+    limit = request.app.state.settings.server_max_body_mb * 1024 * 1024
+    return wire, unpacked(await request.body(), request.headers.get("content-encoding"), limit)
+
+
+async def _received(receive: Receive, body: bytes, wire: Wire) -> SpansWritten:
+    written = await run_in_threadpool(receive, body, wire) if len(body) > LARGE else receive(body, wire)
+    return await asyncio.wrap_future(written)
+
+
+def _workspace(request: Request) -> Workspace:
+    workspace: Workspace = request.app.state.workspace
+    return workspace
+
+
+def _reply(wire: Wire, written: SpansWritten, field: str) -> Response:
+    message = _message(written)
+    partial: dict[str, Any] = {}
+    if message:
+        partial = {"partialSuccess": {field: str(len(written.refused)), "errorMessage": message}}
+    if wire is Wire.JSON:
+        return Response(orjson.dumps(partial), media_type=Wire.JSON.value)
+    return Response(_protobuf(len(written.refused), message), media_type=Wire.PROTOBUF.value)
+
+
+def _message(written: SpansWritten) -> str:
+    told = written.refused[:SHOWN]
+    if len(written.refused) > SHOWN:
+        told.append(f"and {len(written.refused) - SHOWN} more")
+    if written.cut:
+        told.append(f"{written.cut} texts were longer than server.max_text_kb and were cut")
+    return "; ".join(told)
+
+
+def _protobuf(refused: int, message: str) -> bytes:
+    """The three replies of the protocol have one shape: a partial success with a count and a text in the same places."""
+    if not message:
+        return b""
+    from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
+
+    reply = ExportTraceServiceResponse()
+    reply.partial_success.rejected_spans = refused
+    reply.partial_success.error_message = message
+    packed: bytes = reply.SerializeToString()
+    return packed

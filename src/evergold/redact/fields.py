@@ -1,0 +1,63 @@
+"""Which parts of a record are redacted, and how much was found: counted, never logged."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from evergold.errors import BadInput, unknown
+from evergold.seams import Redactor
+
+FIELDS = ("input", "output", "metadata", "attributes", "comments", "corrections")
+SHORTEST = 6  # nothing private is shorter
+BETWEEN = "\n\x00\n"
+
+
+class FieldRedactor:
+    """Applies a redactor to the fields that are switched on, and keeps count of what it found."""
+
+    def __init__(self, redactor: Redactor | None, fields: Iterable[str]) -> None:
+        self._redactor = redactor
+        self._fields = frozenset(fields) if redactor is not None else frozenset()
+        for name in self._fields:
+            if name not in FIELDS:
+                raise BadInput(f"redact.fields: {unknown('field', name, FIELDS)}")
+        self.found: Counter[str] = Counter()
+
+    def clean(self, values: dict[str, Any]) -> dict[str, Any]:
+        """`values` by field name, redacted where the field is on.
+
+        All texts are looked at together first: nearly always there is nothing, and one look is cheaper than many.
+        """
+        on = {field: value for field, value in values.items() if field in self._fields and value}
+        if not on or not self._any(on.values()):
+            return values
+        return values | {field: self._redacted(value) for field, value in on.items()}
+
+    def _any(self, values: Iterable[Any]) -> bool:
+        assert self._redactor is not None
+        together = BETWEEN.join(text for value in values for text in _texts(value))
+        return len(together) >= SHORTEST and bool(self._redactor.redact(together)[1])
+
+    def _redacted(self, value: Any) -> Any:
+        if isinstance(value, str):
+            assert self._redactor is not None
+            clean, found = self._redactor.redact(value)
+            self.found.update(found)
+            return clean
+        if isinstance(value, dict):
+            return {key: self._redacted(item) for key, item in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [self._redacted(item) for item in value]
+        return value
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        if len(value) >= SHORTEST:
+            yield value
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _texts(item)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _texts(item)

@@ -1,0 +1,29 @@
+"""Counts of what happened on the side: redactions by kind, records refused. Never what was in them."""
+
+from collections.abc import Mapping
+
+from sqlalchemy import Connection, select
+from sqlalchemy.dialects.postgresql import insert as postgres_insert
+from sqlalchemy.dialects.sqlite import insert as sqlite_insert
+
+from evergold.store.schema import counters
+
+
+def count(connection: Connection, amounts: Mapping[str, int]) -> None:
+    """Add to counters; a name that is new begins at its amount."""
+    rows = [{"name": name, "value": amount} for name, amount in sorted(amounts.items()) if amount]
+    if rows:
+        make = postgres_insert if connection.dialect.name == "postgresql" else sqlite_insert
+        statement = make(counters)
+        connection.execute(
+            statement.on_conflict_do_update(
+                index_elements=["name"], set_={"value": counters.c.value + statement.excluded.value}
+            ),
+            rows,
+        )
+
+
+def counted(connection: Connection, prefix: str = "") -> dict[str, int]:
+    """Every counter whose name begins with `prefix`."""
+    query = select(counters.c.name, counters.c.value).where(counters.c.name.startswith(prefix, autoescape=True))
+    return {row.name: row.value for row in connection.execute(query.order_by(counters.c.name))}

@@ -1,0 +1,161 @@
+"""Spans that arrive on their own, in bulk: the hot path of intake.
+
+Rows are plain tuples handed to the driver's `executemany`; nothing is validated here a second time. A span id is kept
+with its first content: the same again is a duplicate, other content under it is refused.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, bindparam, func, insert, select, update
+
+from evergold.store.schema import spans, traces
+from evergold.store.values import batches, dumps, now
+
+
+class SpanRow(NamedTuple):
+    """A row of `spans`: its columns, in their order."""
+
+    trace_id: str
+    id: str
+    parent_id: str | None
+    name: str
+    kind: str
+    input_text: str | None
+    output_text: str | None
+    status: str
+    started_at: str | None
+    ended_at: str | None
+    metadata: str
+    raw: str
+
+
+@dataclass
+class Sorted:
+    """A batch held against what is stored."""
+
+    fresh: list[SpanRow] = field(default_factory=list)
+    duplicates: int = 0
+    conflicting: list[SpanRow] = field(default_factory=list)
+    closed: list[SpanRow] = field(default_factory=list)
+    growing: set[str] = field(default_factory=set)
+
+
+def sort_spans(connection: Connection, rows: Iterable[SpanRow]) -> Sorted:
+    """Which rows are new, repeated, or at odds with the first content of their id.
+
+    `closed` are spans of a trace that was given whole, by its own content; it takes no more. `growing` are the traces
+    that are stored already and get more spans.
+    """
+    result = Sorted()
+    batch = list(rows)
+    known = _known(connection, {row.trace_id for row in batch})
+    open_traces = [trace_id for trace_id, whole in known.items() if not whole]
+    held = _held(connection, open_traces, batch) if open_traces else {}
+    for row in batch:
+        if known.get(row.trace_id):
+            result.closed.append(row)
+            continue
+        key = (row.trace_id, row.id)
+        first = held.setdefault(key, row)
+        if first is row:
+            result.fresh.append(row)
+            if row.trace_id in known:
+                result.growing.add(row.trace_id)
+        elif first == row:
+            result.duplicates += 1
+        else:
+            result.conflicting.append(row)
+    return result
+
+
+def _known(connection: Connection, trace_ids: Iterable[str]) -> dict[str, bool]:
+    """Which traces are stored, and whether each was given whole."""
+    known: dict[str, bool] = {}
+    for batch in batches(trace_ids):
+        query = select(traces.c.id, traces.c.content_hash.is_not(None)).where(traces.c.id.in_(batch))
+        known.update((row[0], bool(row[1])) for row in connection.execute(query))
+    return known
+
+
+def _held(connection: Connection, trace_ids: Sequence[str], batch: Sequence[SpanRow]) -> dict[tuple[str, str], SpanRow]:
+    wanted = {(row.trace_id, row.id) for row in batch}
+    stored: list[tuple[str, str]] = []
+    for ids in batches(trace_ids):
+        query = select(spans.c.trace_id, spans.c.id).where(spans.c.trace_id.in_(ids))
+        stored += [(row[0], row[1]) for row in connection.execute(query) if (row[0], row[1]) in wanted]
+    held: dict[tuple[str, str], SpanRow] = {}
+    for trace_id, span_id in stored:
+        one = select(*(spans.c[name] for name in SpanRow._fields))
+        row = connection.execute(one.where(spans.c.trace_id == trace_id, spans.c.id == span_id)).one()
+        held[trace_id, span_id] = SpanRow(*row)
+    return held
+
+
+def insert_spans(connection: Connection, rows: Sequence[SpanRow]) -> None:
+    if rows:
+        connection.exec_driver_sql(_statement(connection), rows)
+
+
+def _statement(connection: Connection) -> str:
+    mark = "?" if connection.dialect.name == "sqlite" else "%s"
+    names = ", ".join(SpanRow._fields)
+    return f"INSERT INTO spans ({names}) VALUES ({', '.join([mark] * len(SpanRow._fields))})"
+
+
+def facts_of(connection: Connection, trace_ids: Iterable[str]) -> dict[str, list[Any]]:
+    """The stored spans of traces without their texts: what a trace is recomputed from."""
+    found: dict[str, list[Any]] = {}
+    columns = (spans.c[name] for name in ("trace_id", "id", "parent_id", "name", "kind", "status"))
+    query = select(
+        *columns,
+        spans.c.started_at,
+        spans.c.ended_at,
+        spans.c.metadata,
+        (func.coalesce(spans.c.input_text, "") != "").label("has_input"),
+        (func.coalesce(spans.c.output_text, "") != "").label("has_output"),
+    )
+    for batch in batches(trace_ids):
+        for row in connection.execute(query.where(spans.c.trace_id.in_(batch))):
+            found.setdefault(row.trace_id, []).append(row)
+    return found
+
+
+def texts_of(connection: Connection, trace_id: str, span_id: str | None) -> tuple[str | None, str | None]:
+    """Input and output of one stored span."""
+    if span_id is None:
+        return None, None
+    query = select(spans.c.input_text, spans.c.output_text)
+    row = connection.execute(query.where(spans.c.trace_id == trace_id, spans.c.id == span_id)).one()
+    return row[0], row[1]
+
+
+def put_outlines(
+    connection: Connection, fresh: Sequence[Mapping[str, Any]], grown: Sequence[Mapping[str, Any]]
+) -> None:
+    """Write traces as their spans tell them: new rows, and rows that are told anew."""
+    moment = now()
+    if fresh:
+        connection.execute(insert(traces), [_trace_row(trace, moment) for trace in fresh])
+    if grown:
+        named = [name for name in _trace_row(grown[0], moment) if name not in ("id", "received_at")]
+        statement = update(traces).where(traces.c.id == bindparam("key"))
+        statement = statement.values({name: bindparam(f"new_{name}") for name in named})
+        changes = [_trace_row(trace, moment) for trace in grown]
+        connection.execute(
+            statement, [{"key": row["id"], **{f"new_{name}": row[name] for name in named}} for row in changes]
+        )
+
+
+def _trace_row(trace: Mapping[str, Any], moment: str) -> dict[str, Any]:
+    metadata = trace["metadata"]
+    return {
+        **trace,
+        "message_type": metadata.get("message_type"),
+        "model": metadata.get("model"),
+        "started_at": trace["started_at"] or moment,
+        "tags": dumps(trace["tags"]),
+        "metadata": dumps(metadata),
+        "received_at": moment,
+    }

@@ -1,0 +1,59 @@
+"""Scores, corrections and reactions: records about a trace. One whose trace has not come yet waits for it."""
+
+from collections.abc import Iterable, Sequence
+
+from pydantic import TypeAdapter
+from sqlalchemy import Connection
+
+from evergold.curate.reactions import REACTION_SCORE, reaction_value
+from evergold.model.trace import Correction, Reaction, ScoreLine, ScoreSource
+from evergold.store.traces import drop_score, keep_pending, known_traces, put_correction, put_scores, take_pending
+from evergold.workspace.ingest_report import IngestReport
+
+About = ScoreLine | Correction | Reaction
+ABOUT: TypeAdapter[About] = TypeAdapter(About)
+
+
+def put_about(connection: Connection, records: Sequence[About], report: IngestReport) -> None:
+    """Apply each record to its trace, or keep it until the trace comes."""
+    known = known_traces(connection, {record.trace_id for record in records})
+    for record in records:
+        if record.trace_id in known:
+            _apply(connection, record, report)
+        else:
+            report.pending += keep_pending(connection, record.trace_id, record.model_dump_json())
+
+
+def apply_waiting(connection: Connection, arrived: Iterable[str], report: IngestReport) -> None:
+    """Apply what waited for traces that are now there."""
+    for body in take_pending(connection, arrived):
+        _apply(connection, ABOUT.validate_json(body), report)
+
+
+def _apply(connection: Connection, record: About, report: IngestReport) -> None:
+    if isinstance(record, ScoreLine):
+        changed = put_scores(connection, record.trace_id, [record])
+        report.scores += changed
+    elif isinstance(record, Reaction):
+        changed = _react(connection, record)
+        report.reactions += changed
+    else:
+        changed = int(put_correction(connection, record))
+        report.corrections += changed
+    report.duplicates += not changed
+
+
+def _react(connection: Connection, reaction: Reaction) -> int:
+    """One score per person: a changed reaction replaces the earlier one, a removed one takes it away."""
+    key = f"reaction:{reaction.author or ''}"
+    if reaction.emoji is None:
+        return int(drop_score(connection, reaction.trace_id, key))
+    score = ScoreLine(
+        trace_id=reaction.trace_id,
+        name=REACTION_SCORE,
+        value=reaction_value(reaction.emoji),
+        source=ScoreSource.USER,
+        comment=reaction.emoji,
+        key=key,
+    )
+    return put_scores(connection, reaction.trace_id, [score])

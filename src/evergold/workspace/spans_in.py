@@ -1,0 +1,116 @@
+"""One batch of spans in one transaction: sorted, stored, and every trace they touch told anew."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import Connection
+
+from evergold.sources.outline import Outline, SpanFacts, outline
+from evergold.store.counters import count
+from evergold.store.spans import Sorted, SpanRow, facts_of, insert_spans, put_outlines, sort_spans, texts_of
+from evergold.store.traces import enqueue
+from evergold.store.values import loads
+from evergold.workspace.about_in import apply_waiting, put_about
+from evergold.workspace.arrivals import Arrivals
+from evergold.workspace.ingest_report import IngestReport
+
+
+@dataclass
+class SpansWritten:
+    """What became of a batch of spans. `refused` has one line for each span or score that was not taken."""
+
+    spans: int = 0
+    new_traces: list[str] = field(default_factory=list)
+    scores: int = 0
+    duplicates: int = 0
+    cut: int = 0
+    refused: list[str] = field(default_factory=list)
+
+
+def write_spans(connection: Connection, arrivals: Arrivals) -> SpansWritten:
+    """Store the new spans of a batch; the traces they belong to are recomputed, never added up."""
+    batch = sort_spans(connection, arrivals.rows)
+    refused = arrivals.refused + [_conflict(row) for row in batch.conflicting] + [_closed(row) for row in batch.closed]
+    fresh = dict.fromkeys(row.trace_id for row in batch.fresh if row.trace_id not in batch.growing)
+    put_outlines(connection, _told_new(batch, arrivals, fresh), [])
+    insert_spans(connection, batch.fresh)
+    put_outlines(connection, [], _told_again(connection, batch.growing))
+    report = IngestReport()
+    apply_waiting(connection, fresh, report)
+    put_about(connection, arrivals.scores, report)
+    enqueue(connection, [*fresh, *batch.growing])
+    count(connection, {f"redacted.{kind}": number for kind, number in arrivals.redacted.items()})
+    count(connection, {"otlp.refused": len(refused), "otlp.cut": arrivals.cut, "otlp.ignored_logs": arrivals.ignored})
+    return SpansWritten(
+        spans=len(batch.fresh),
+        new_traces=list(fresh),
+        scores=report.scores,
+        duplicates=batch.duplicates,
+        cut=arrivals.cut,
+        refused=refused,
+    )
+
+
+def _told_new(batch: Sorted, arrivals: Arrivals, fresh: Iterable[str]) -> list[dict[str, Any]]:
+    spans: dict[str, list[SpanRow]] = {trace_id: [] for trace_id in fresh}
+    for row in batch.fresh:
+        if row.trace_id in spans:
+            spans[row.trace_id].append(row)
+    told = []
+    for trace_id, rows in spans.items():
+        tale = outline([arrivals.facts[trace_id, row.id] for row in rows])
+        by_id = {row.id: row for row in rows}
+        question = by_id[tale.input_from].input_text if tale.input_from else None
+        answer = by_id[tale.output_from].output_text if tale.output_from else None
+        told.append(_trace(trace_id, tale, question, answer))
+    return told
+
+
+def _told_again(connection: Connection, growing: Iterable[str]) -> list[dict[str, Any]]:
+    told = []
+    for trace_id, rows in facts_of(connection, growing).items():
+        tale = outline([_facts(row) for row in rows])
+        question, _ = texts_of(connection, trace_id, tale.input_from)
+        _, answer = texts_of(connection, trace_id, tale.output_from)
+        told.append(_trace(trace_id, tale, question, answer))
+    return told
+
+
+def _facts(row: Any) -> SpanFacts:
+    return SpanFacts(
+        row.id,
+        row.parent_id,
+        row.name,
+        row.kind,
+        row.status == "failed",
+        row.started_at or "",
+        row.ended_at or "",
+        bool(row.has_input),
+        bool(row.has_output),
+        loads(row.metadata),
+    )
+
+
+def _trace(trace_id: str, tale: Outline, question: str | None, answer: str | None) -> dict[str, Any]:
+    return {
+        "id": trace_id,
+        "session_id": tale.session_id,
+        "user_id": tale.user_id,
+        "name": tale.name,
+        "input_text": tale.input or question or "",
+        "output_text": tale.output or answer,
+        "status": tale.status,
+        "started_at": tale.started or None,
+        "ended_at": tale.ended or None,
+        "tags": tale.tags,
+        "metadata": tale.metadata,
+    }
+
+
+def _conflict(row: SpanRow) -> str:
+    return f"span {row.id} of trace {row.trace_id} is known with other content; the first is kept"
+
+
+def _closed(row: SpanRow) -> str:
+    return f"trace {row.trace_id} was given whole and takes no more spans; span {row.id} is refused"
