@@ -33,6 +33,8 @@ def test_from_traces_to_an_exported_dataset(traces: Path, tmp_path: Path) -> Non
     assert first.code == 0, first.err
     assert first.json | {"pending": 0} == {
         "traces": 2,
+        "spans": 0,
+        "reactions": 0,
         "scores": 3,
         "corrections": 1,
         "duplicates": 0,

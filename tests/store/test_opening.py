@@ -15,7 +15,8 @@ def test_a_new_database_has_every_table_and_opens_again(settings: Settings) -> N
     Store.open(settings).close()
     store = Store.open(settings)
     with store.db.read() as connection:
-        assert set(inspect(connection).get_table_names()) == {*metadata.tables, "alembic_version"}
+        names = {name for name in inspect(connection).get_table_names() if not name.startswith("trace_words")}
+        assert names == {*metadata.tables, "alembic_version"}
     store.close()
 
 

@@ -24,6 +24,8 @@ from sqlalchemy import (
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.expression import FunctionElement
 
+from evergold.store.word_index import keep_word_index
+
 metadata = MetaData()
 
 
@@ -111,6 +113,7 @@ traces = Table(
     Index("traces_by_name", "name", "started_at"),
     sqlite_autoincrement=True,
 )
+keep_word_index(traces)
 
 spans = Table(
     "spans",

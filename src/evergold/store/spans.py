@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, bindparam, func, insert, select, update
 
 from evergold.store.schema import spans, traces
-from evergold.store.values import batches, dumps, now
+from evergold.store.values import batches, dumps, now, storable
 
 
 class SpanRow(NamedTuple):
@@ -151,9 +151,9 @@ def put_outlines(
 def _trace_row(trace: Mapping[str, Any], moment: str) -> dict[str, Any]:
     metadata = trace["metadata"]
     return {
-        **trace,
+        **{name: storable(value) if isinstance(value, str) else value for name, value in trace.items()},
         "message_type": metadata.get("message_type"),
-        "model": metadata.get("model"),
+        "model": storable(metadata.get("model")),
         "started_at": trace["started_at"] or moment,
         "tags": dumps(trace["tags"]),
         "metadata": dumps(metadata),

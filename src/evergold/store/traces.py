@@ -12,7 +12,7 @@ from evergold.errors import NotFound
 from evergold.model.ident import content_hash
 from evergold.model.trace import Correction, Score, ScoreSource, Span, Trace
 from evergold.store.schema import curation_queue, pending_records, spans, trace_corrections, trace_scores, traces
-from evergold.store.values import batches, dumps, loads, now, stamp
+from evergold.store.values import batches, dumps, loads, now, stamp, storable
 
 RAW = ("attributes", "events", "resource", "scope")  # what a span carried, kept apart from what was understood of it
 
@@ -177,8 +177,8 @@ def _insert_traces(connection: Connection, batch: Sequence[Trace], hashes: dict[
                 "session_id": trace.session_id,
                 "user_id": trace.user_id,
                 "name": trace.name,
-                "input_text": trace.input,
-                "output_text": trace.output,
+                "input_text": storable(trace.input),
+                "output_text": storable(trace.output),
                 "status": trace.status,
                 "message_type": trace.metadata.get("message_type"),
                 "model": trace.metadata.get("model"),
@@ -204,8 +204,8 @@ def _span_row(trace_id: str, span: Span) -> dict[str, Any]:
         "parent_id": span.parent_id,
         "name": span.name,
         "kind": span.kind,
-        "input_text": span.input,
-        "output_text": span.output,
+        "input_text": storable(span.input),
+        "output_text": storable(span.output),
         "status": span.status,
         "started_at": stamp(span.started_at),
         "ended_at": stamp(span.ended_at),
@@ -222,7 +222,7 @@ def _score_row(trace_id: str, score: Score) -> dict[str, Any]:
         "name": score.name,
         "value": score.value,
         "source": score.source,
-        "comment": score.comment,
+        "comment": storable(score.comment),
         "key": score.key or content_hash(own),
         "created_at": stamp(score.created_at) or now(),
     }

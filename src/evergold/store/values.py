@@ -23,6 +23,11 @@ def now() -> str:
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+def storable(text: str | None) -> str | None:
+    """PostgreSQL's texts hold every character but NUL; it becomes the sign for an unreadable one, in SQLite too."""
+    return text.replace("\x00", "\ufffd") if text and "\x00" in text else text
+
+
 def dumps(value: Any) -> str:
     return orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS).decode()
 

@@ -13,7 +13,7 @@ from evergold.sources.spans import Received, WireSpan, shortened
 from evergold.sources.understand import Understood, understand
 from evergold.store.spans import SpanRow
 from evergold.store.traces import RAW
-from evergold.store.values import dumps, stamp
+from evergold.store.values import dumps, stamp, storable
 
 EPOCH = datetime(1970, 1, 1)
 
@@ -85,10 +85,10 @@ def _add_span(arrivals: Arrivals, span: WireSpan, cleaner: FieldRedactor) -> Non
         span.trace_id,
         span.span_id,
         span.parent_id,
-        said.tool or span.name,
+        storable(said.tool or span.name) or "",
         said.kind,
-        kept["input"],
-        kept["output"],
+        storable(kept["input"]),
+        storable(kept["output"]),
         "failed" if span.failed else "completed",
         stamp_of(span.start_ns),
         stamp_of(span.end_ns),
@@ -169,10 +169,10 @@ def row_of_line(line: SpanLine) -> tuple[SpanRow, dict[str, Any]]:
         line.trace_id,
         line.id,
         line.parent_id,
-        line.name,
+        storable(line.name) or "",
         line.kind,
-        line.input,
-        line.output,
+        storable(line.input),
+        storable(line.output),
         line.status.value,
         _six_digits(stamp(line.started_at)),
         _six_digits(stamp(line.ended_at)),

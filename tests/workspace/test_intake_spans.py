@@ -1,0 +1,247 @@
+"""Spans over the wire into the store: on SQLite and on PostgreSQL."""
+
+import random
+from itertools import permutations
+from typing import Any
+
+import pytest
+
+from evergold.settings import Settings
+from evergold.sources.otlp import Wire
+from evergold.store import Store
+from evergold.store.trace_pages import TraceFilter
+from evergold.workspace import Workspace
+from evergold.workspace.spans_in import SpansWritten
+from tests.otlp import TRACE, a_span, an_llm_span, json_body, protobuf_body, span_id
+
+Spans = tuple[Any, ...]
+AGENT = {
+    "openinference.span.kind": "AGENT",
+    "input.value": "Plan a trip",
+    "output.value": "Go to Lima.",
+    "session.id": "s1",
+}
+
+
+@pytest.fixture
+def workspace(settings: Settings, store: Store) -> Workspace:
+    return Workspace(settings, store)
+
+
+def send(workspace: Workspace, *spans: Any, wire: Wire = Wire.PROTOBUF) -> SpansWritten:
+    body = protobuf_body(*spans) if wire is Wire.PROTOBUF else json_body(*spans)
+    return workspace.intake.receive_traces(body, wire).result()
+
+
+def test_a_trace_in_one_request(workspace: Workspace) -> None:
+    written = send(workspace, a_span(0, attributes=AGENT), an_llm_span(1, parent=0), an_llm_span(2, parent=0))
+    assert (written.spans, written.new_traces, written.refused) == (3, [TRACE], [])
+    trace = workspace.intake.get(TRACE)
+    assert (trace.input, trace.output, trace.status, trace.session_id) == (
+        "Plan a trip",
+        "Go to Lima.",
+        "completed",
+        "s1",
+    )
+    assert trace.metadata == {
+        "input_tokens": 20,
+        "output_tokens": 10,
+        "model": "small-1",
+        "models": ["small-1"],
+        "services": ["shop"],
+    }
+    assert [(span.id, span.kind, span.input) for span in trace.spans] == [
+        (span_id(0), "agent", "Plan a trip"),
+        (span_id(1), "llm", "why?"),
+        (span_id(2), "llm", "why?"),
+    ]
+    assert trace.spans[0].metadata["attributes"]["openinference.span.kind"] == "AGENT"
+    assert trace.spans[0].metadata["resource"] == {"service.name": "shop"}
+
+
+def test_late_spans_in_any_order_and_either_encoding_end_in_the_same_trace(workspace: Workspace) -> None:
+    spans = [a_span(0, attributes=AGENT), an_llm_span(1, parent=0), a_span(2, parent=1, name="look up")]
+    seen = set()
+    for number, order in enumerate(permutations(range(3))):
+        trace_id = f"{number + 1:032x}"
+        for position, index in enumerate(order):
+            spans[index].trace_id = bytes.fromhex(trace_id)
+            send(workspace, spans[index], wire=Wire.JSON if position % 2 else Wire.PROTOBUF)
+        seen.add(workspace.intake.get(trace_id).model_copy(update={"id": "same"}).model_dump_json())
+    assert len(seen) == 1
+
+
+def test_the_root_may_come_last(workspace: Workspace) -> None:
+    send(workspace, an_llm_span(1, parent=0, question="first"), an_llm_span(2, parent=0, answer="last"))
+    early = workspace.intake.get(TRACE)
+    assert (early.input, early.output, early.session_id) == ("first", "last", None)
+    send(workspace, a_span(0, attributes=AGENT))
+    late = workspace.intake.get(TRACE)
+    assert (late.input, late.output, late.session_id, late.name) == ("Plan a trip", "Go to Lima.", "s1", "step 0")
+    assert late.metadata["input_tokens"] == 20
+
+
+def test_the_same_span_again_is_a_duplicate_and_another_under_its_id_is_refused(workspace: Workspace) -> None:
+    send(workspace, an_llm_span(0))
+    again = send(workspace, an_llm_span(0), an_llm_span(1, parent=0), wire=Wire.JSON)
+    assert (again.spans, again.duplicates, again.refused) == (1, 1, [])
+    other = send(workspace, an_llm_span(0, answer="something else"))
+    assert (other.spans, other.duplicates) == (0, 0)
+    assert other.refused == [f"span {span_id(0)} of trace {TRACE} is known with other content; the first is kept"]
+    assert workspace.intake.get(TRACE).output == "because"
+    twice = send(workspace, a_span(5, name="a"), a_span(5, name="a"), a_span(5, name="b"))
+    assert (twice.spans, twice.duplicates, len(twice.refused)) == (1, 1, 1)
+    assert workspace.intake.get(TRACE).metadata["input_tokens"] == 20
+
+
+def test_a_trace_given_whole_takes_no_spans(workspace: Workspace) -> None:
+    from evergold.model.trace import Trace
+
+    workspace.intake.accept([Trace(id=TRACE, input="whole", output="given")])
+    written = send(workspace, an_llm_span(0), an_llm_span(1, trace="1" * 32))
+    assert written.spans == 1
+    assert len(written.refused) == 1 and "was given whole" in written.refused[0]
+    assert workspace.intake.get(TRACE).input == "whole"
+
+
+def test_scores_come_with_spans_and_before_them(workspace: Workspace) -> None:
+    from evergold.model.trace import Reaction, ScoreLine
+
+    early = ScoreLine(trace_id=TRACE, name="stars", value=1.0)
+    report = workspace.intake.accept([early, early, Reaction(trace_id=TRACE, emoji="👍", author="jo")])
+    assert report.pending == 2
+    event = {"gen_ai.evaluation.name": "relevance", "gen_ai.evaluation.score.value": 0.75}
+    bad = {"gen_ai.evaluation.name": "odd", "gen_ai.evaluation.score.value": 7}
+    written = send(
+        workspace, an_llm_span(0, events=[("gen_ai.evaluation.result", event), ("gen_ai.evaluation.result", bad)])
+    )
+    assert written.refused == [f"score 'odd' on trace {TRACE} is 7; a score is a number from 0 to 1"]
+    scores = {score.name: (score.value, score.source) for score in workspace.intake.get(TRACE).scores}
+    assert scores == {"stars": (1.0, "system"), "user_reaction": (1.0, "user"), "relevance": (0.75, "system")}
+
+
+def test_private_things_are_gone_before_storage_and_counted(workspace: Workspace) -> None:
+    question = "write to jo@example.com about card 4111 1111 1111 1111"
+    send(workspace, an_llm_span(0, question=question, attributes={"note": "sk-abcdefghijklmnop1234"}))
+    trace = workspace.intake.get(TRACE)
+    assert trace.input == "write to [EMAIL] about card [CARD]"
+    assert "jo@example.com" not in trace.model_dump_json() and "sk-abc" not in trace.model_dump_json()
+    counts = workspace.intake.counts()
+    assert (counts["redacted.EMAIL"], counts["redacted.CARD"], counts["redacted.SECRET"]) == (2, 2, 1)
+
+
+def test_redaction_can_be_off_for_a_field(settings: Settings, store: Store) -> None:
+    from dataclasses import replace
+
+    workspace = Workspace(replace(settings, redact_fields=("output",)), store)
+    send(workspace, an_llm_span(0, question="jo@example.com", answer="jo@example.com"))
+    trace = workspace.intake.get(TRACE)
+    assert (trace.input, trace.output) == ("jo@example.com", "[EMAIL]")
+
+
+def test_a_long_text_is_cut_and_told(settings: Settings, store: Store) -> None:
+    from dataclasses import replace
+
+    workspace = Workspace(replace(settings, server_max_text_kb=2), store)
+    written = send(workspace, a_span(0, attributes={"input.value": "x" * 5000, "output.value": "short"}))
+    assert (written.cut, written.refused) == (1, [])
+    trace = workspace.intake.get(TRACE)
+    assert trace.input == "x" * 2000 + "… [3000 more characters were cut on arrival]"
+
+
+@pytest.mark.parametrize("text", ["nul \x00 inside", "emoji 🎉", "\u2028 line", '"quotes" \\ and \\u0000'])
+def test_odd_characters_survive(workspace: Workspace, text: str) -> None:
+    send(workspace, a_span(0, attributes={"input.value": text, "output.value": text, "note": text}))
+    kept = text.replace("\x00", "\ufffd")
+    trace = workspace.intake.get(TRACE)
+    assert (trace.input, trace.output) == (kept, kept)
+
+
+def test_spans_with_impossible_clocks_are_kept(workspace: Workspace) -> None:
+    send(workspace, a_span(0, start=0, end=0, attributes=AGENT), a_span(1, parent=0, start=2**63, end=5))
+    trace = workspace.intake.get(TRACE)
+    assert len(trace.spans) == 2
+    assert trace.started_at is not None
+
+
+def test_logs_bring_scores_messages_and_the_steps_of_claude_code(workspace: Workspace) -> None:
+    import json
+
+    def record(name: str, attributes: dict[str, Any], **more: Any) -> dict[str, Any]:
+        listed = [{"key": key, "value": {"stringValue": str(value)}} for key, value in attributes.items()]
+        return {"eventName": name, "timeUnixNano": "1767225600000000000", "attributes": listed, **more}
+
+    there = {"traceId": TRACE, "spanId": span_id(0)}
+    score = record("gen_ai.evaluation.result", {"gen_ai.evaluation.name": "ok"}, **there)
+    score["attributes"].append({"key": "gen_ai.evaluation.score.value", "value": {"doubleValue": 0.5}})
+    body = {"kvlistValue": {"values": [{"key": "content", "value": {"stringValue": "Why so?"}}]}}
+    claude = {"session.id": "c1", "prompt.id": "p1"}
+    records = [
+        score,
+        record("gen_ai.user.message", {}, body=body, **there),
+        record("gen_ai.choice", {"message": '{"content": "Because."}'}, **there),
+        record("claude_code.user_prompt", {**claude, "prompt": "fix the bug"}),
+        record("claude_code.api_request", {**claude, "model": "m", "input_tokens": 7, "duration_ms": 1000}),
+        record("claude_code.tool_result", {**claude, "tool_name": "Bash", "success": "false"}),
+        record("app.started", {}),
+    ]
+    sent = json.dumps({"resourceLogs": [{"scopeLogs": [{"logRecords": records}]}]}).encode()
+    written = workspace.intake.receive_logs(sent, Wire.JSON).result()
+    assert (written.spans, written.refused) == (5, [])
+    again = workspace.intake.receive_logs(sent, Wire.JSON).result()
+    assert (again.spans, again.duplicates) == (0, 5)
+    send(workspace, a_span(0, name="chat"))
+    trace = workspace.intake.get(TRACE)
+    assert (trace.input, trace.output, trace.scores[0].value) == ("Why so?", "Because.", 0.5)
+    (agent,) = workspace.intake.page(TraceFilter(session_id="c1"), limit=5)[0]
+    assert (agent.input, agent.metadata["model"], agent.metadata["tools"]) == ("fix the bug", "m", ["Bash"])
+    assert workspace.intake.counts()["otlp.ignored_logs"] == 2
+
+
+def test_every_delivery_queues_its_traces_and_tells_the_listeners(workspace: Workspace) -> None:
+    from sqlalchemy import select
+
+    from evergold.store.schema import curation_queue
+
+    told: list[int] = []
+    workspace.intake.listeners.append(lambda: told.append(1))
+    send(workspace, an_llm_span(0))
+    with workspace.store.db.read() as connection:
+        assert list(connection.execute(select(curation_queue.c.trace_id)).scalars()) == [TRACE]
+    assert told == [1]
+
+
+def test_words_and_filters_find_traces_page_by_page(workspace: Workspace) -> None:
+    order = list(range(30))
+    random.Random(1).shuffle(order)
+    for number in order:
+        question = f"Where is parcel {number}?" if number % 2 else f"Refund of órder {number}"
+        send(workspace, an_llm_span(number, trace=f"{number + 1:032x}", question=question, failed=number % 10 == 0))
+
+    def all_pages(**wanted: Any) -> list[str]:
+        found: list[str] = []
+        before = None
+        while True:
+            page, before = workspace.intake.page(TraceFilter(**wanted), limit=4, before=before)
+            found += [trace.input for trace in page]
+            if before is None:
+                return found
+
+    assert all_pages() == [f"Where is parcel {n}?" if n % 2 else f"Refund of órder {n}" for n in range(29, -1, -1)]
+    assert sorted(all_pages(search="parcel")) == sorted(f"Where is parcel {n}?" for n in range(1, 30, 2))
+    assert all_pages(search="where parc") == [f"Where is parcel {n}?" for n in order if n % 2][::-1]
+    assert all_pages(search="parcel 17") == ["Where is parcel 17?"]
+    assert all_pages(search='"parcel* OR" AND (') == []
+    assert all_pages(search=f"{8:032x}") == ["Where is parcel 7?"]
+    assert len(all_pages(status="failed")) == 3
+    assert all_pages(search="refund", status="failed", model="small-1") == all_pages(status="failed", search="REFUND")
+    assert workspace.intake.count(TraceFilter(search="parcel")) == 15
+    assert all_pages(since="2026-01-01T00:00:28") == ["Where is parcel 29?", "Refund of órder 28"]
+
+
+def test_a_changed_trace_is_found_by_its_new_words_only(workspace: Workspace) -> None:
+    send(workspace, an_llm_span(1, parent=0, question="zebra"))
+    assert workspace.intake.count(TraceFilter(search="zebra")) == 1
+    send(workspace, a_span(0, attributes=AGENT))
+    assert workspace.intake.count(TraceFilter(search="zebra")) == 0
+    assert workspace.intake.count(TraceFilter(search="trip plan")) == 1
