@@ -1,14 +1,19 @@
 """Spans over the wire into the store: on SQLite and on PostgreSQL."""
 
+import json
 import random
+from dataclasses import replace
 from itertools import permutations
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
+from evergold.model.trace import Reaction, ScoreLine, Trace
 from evergold.settings import Settings
 from evergold.sources.otlp import Wire
 from evergold.store import Store
+from evergold.store.schema import curation_queue
 from evergold.store.trace_pages import TraceFilter
 from evergold.workspace import Workspace
 from evergold.workspace.spans_in import SpansWritten
@@ -95,8 +100,6 @@ def test_the_same_span_again_is_a_duplicate_and_another_under_its_id_is_refused(
 
 
 def test_a_trace_given_whole_takes_no_spans(workspace: Workspace) -> None:
-    from evergold.model.trace import Trace
-
     workspace.intake.accept([Trace(id=TRACE, input="whole", output="given")])
     written = send(workspace, an_llm_span(0), an_llm_span(1, trace="1" * 32))
     assert written.spans == 1
@@ -105,8 +108,6 @@ def test_a_trace_given_whole_takes_no_spans(workspace: Workspace) -> None:
 
 
 def test_scores_come_with_spans_and_before_them(workspace: Workspace) -> None:
-    from evergold.model.trace import Reaction, ScoreLine
-
     early = ScoreLine(trace_id=TRACE, name="stars", value=1.0)
     report = workspace.intake.accept([early, early, Reaction(trace_id=TRACE, emoji="👍", author="jo")])
     assert report.pending == 2
@@ -131,8 +132,6 @@ def test_private_things_are_gone_before_storage_and_counted(workspace: Workspace
 
 
 def test_redaction_can_be_off_for_a_field(settings: Settings, store: Store) -> None:
-    from dataclasses import replace
-
     workspace = Workspace(replace(settings, redact_fields=("output",)), store)
     send(workspace, an_llm_span(0, question="jo@example.com", answer="jo@example.com"))
     trace = workspace.intake.get(TRACE)
@@ -140,8 +139,6 @@ def test_redaction_can_be_off_for_a_field(settings: Settings, store: Store) -> N
 
 
 def test_a_long_text_is_cut_and_told(settings: Settings, store: Store) -> None:
-    from dataclasses import replace
-
     workspace = Workspace(replace(settings, server_max_text_kb=2), store)
     written = send(workspace, a_span(0, attributes={"input.value": "x" * 5000, "output.value": "short"}))
     assert (written.cut, written.refused) == (1, [])
@@ -165,8 +162,6 @@ def test_spans_with_impossible_clocks_are_kept(workspace: Workspace) -> None:
 
 
 def test_logs_bring_scores_messages_and_the_steps_of_claude_code(workspace: Workspace) -> None:
-    import json
-
     def record(name: str, attributes: dict[str, Any], **more: Any) -> dict[str, Any]:
         listed = [{"key": key, "value": {"stringValue": str(value)}} for key, value in attributes.items()]
         return {"eventName": name, "timeUnixNano": "1767225600000000000", "attributes": listed, **more}
@@ -198,17 +193,10 @@ def test_logs_bring_scores_messages_and_the_steps_of_claude_code(workspace: Work
     assert workspace.intake.counts()["otlp.ignored_logs"] == 2
 
 
-def test_every_delivery_queues_its_traces_and_tells_the_listeners(workspace: Workspace) -> None:
-    from sqlalchemy import select
-
-    from evergold.store.schema import curation_queue
-
-    told: list[int] = []
-    workspace.intake.listeners.append(lambda: told.append(1))
+def test_every_delivery_queues_its_traces_for_curation(workspace: Workspace) -> None:
     send(workspace, an_llm_span(0))
     with workspace.store.db.read() as connection:
         assert list(connection.execute(select(curation_queue.c.trace_id)).scalars()) == [TRACE]
-    assert told == [1]
 
 
 def test_words_and_filters_find_traces_page_by_page(workspace: Workspace) -> None:

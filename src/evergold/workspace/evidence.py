@@ -11,7 +11,8 @@ from evergold.review.evidence import of_row
 from evergold.settings import Settings
 from evergold.store import Store
 from evergold.store.cases import get_case
-from evergold.store.traces import TraceFilter, get_trace, known_traces, page_of_traces
+from evergold.store.trace_pages import TraceFilter, page_of_traces
+from evergold.store.traces import get_trace, known_traces
 
 TURNS = 50
 NO_FLOWS = "no flow database is set; name it with review.sidekick_db to see the diff and the tool calls"

@@ -41,14 +41,13 @@ class _NothingStored(Exception):
 
 
 class Intake:
-    """The door for traces. `listeners` are called after a commit that brought something; they must return at once."""
+    """The door for traces. What it stores it also queues for curation, in the same transaction."""
 
     def __init__(self, store: Store, settings: Settings) -> None:
         self._store = store
         self._settings = settings
         name = settings.redact_redactor
         self._redactor: Redactor | None = plugins.load("redactors", name) if name else None
-        self.listeners: list[Callable[[], None]] = []
         self._cleaner()  # a wrong field name is said now and not with the first trace
 
     def ingest(
@@ -66,7 +65,6 @@ class Intake:
             return self._strictly(records, report)
         for batch in batches(records, BATCH):
             self._store.db.write(partial(store_records, records=batch, report=report, cleaner=self._cleaner()))
-        self._tell()
         return report
 
     def accept(self, records: Iterable[Incoming]) -> IngestReport:
@@ -74,7 +72,6 @@ class Intake:
         report = IngestReport()
         batch = list(records)
         self._store.db.write(partial(store_records, records=batch, report=report, cleaner=self._cleaner()))
-        self._tell()
         return report
 
     def receive_traces(self, body: bytes, wire: Wire) -> Future[SpansWritten]:
@@ -88,9 +85,7 @@ class Intake:
     def _submit(self, received: Received, size: int) -> Future[SpansWritten]:
         longest = self._settings.server_max_text_kb * 1000
         arrivals = arrivals_of(received, self._cleaner(), longest, size)
-        written = self._store.db.submit(partial(write_spans, arrivals=arrivals))
-        written.add_done_callback(lambda _: self._tell())
-        return written
+        return self._store.db.submit(partial(write_spans, arrivals=arrivals))
 
     def page(self, wanted: TraceFilter, *, limit: int, before: str | None = None) -> tuple[list[Trace], str | None]:
         """Newest first, and the cursor of the next page."""
@@ -121,15 +116,10 @@ class Intake:
             self._store.db.write(work)
         except _NothingStored:
             return IngestReport(rejected=report.rejected, problems=report.problems)
-        self._tell()
         return report
 
     def _cleaner(self) -> FieldRedactor:
         return FieldRedactor(self._redactor, self._settings.redact_fields)
-
-    def _tell(self) -> None:
-        for listener in self.listeners:
-            listener()
 
     def _read(
         self, file: Path | BinaryIO, source: str | None, progress: Callable[[int], None]

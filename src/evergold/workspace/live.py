@@ -22,7 +22,7 @@ from evergold.store import Store
 from evergold.store.curation import Changes, queue_counts, set_aside
 from evergold.store.live_stats import DatasetStats, dataset_stats
 from evergold.store.retention import Erased, Pruned, count_prunable, erase_user, prune_batch
-from evergold.store.traces import count_traces
+from evergold.store.trace_pages import count_traces
 from evergold.store.undo import Undone, policy_revisions
 from evergold.store.values import loads, stamp
 
