@@ -45,6 +45,21 @@ def test_from_traces_to_an_exported_dataset(traces: Path, tmp_path: Path) -> Non
     assert (again.json["traces"], again.json["scores"], again.json["corrections"]) == (0, 0, 0)
     assert again.json["duplicates"] > 0
 
+    curated = evergold("curate", "--json", cwd=tmp_path).json
+    assert (curated["golden_confirmed"], curated["failure"], curated["correction"]) == (1, 1, 1)
+    listed = evergold("cases", "list", "--json", cwd=tmp_path).json
+    assert sorted(case["entry_type"] for case in listed["cases"]) == ["correction", "failure", "golden"]
+
+    out = evergold("export", "live", "--format", "live-jsonl", "--type", "golden", "--json", cwd=tmp_path)
+    assert out.json["cases"] == 1
+    (line,) = [json.loads(text) for text in (tmp_path / "live.jsonl").read_text().splitlines()]
+    assert (line["trace_id"], line["input"], line["output"], line["metadata"]["confirmed"]) == (
+        "t1",
+        "hi",
+        "hello",
+        True,
+    )
+
 
 def test_bad_lines_are_named_and_the_good_ones_stored(tmp_path: Path) -> None:
     (tmp_path / "t.jsonl").write_text(

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 VERBS = {
+    "demo": "The whole loop on sample data, then the dashboard.",
     "compare": "Compare two runs over the same cases; --gate for CI.",
     "datasets": "List benchmark datasets, check their files, print their schema.",
     "run": "Run a benchmark: a dataset against a model, with metrics.",

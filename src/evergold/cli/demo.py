@@ -1,0 +1,101 @@
+"""`evergold demo`: the whole loop on sample data. Each step is a command a newcomer could type, and is typed here."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from contextlib import chdir
+from dataclasses import dataclass
+from datetime import date, timedelta
+from importlib.resources import files
+from pathlib import Path
+
+import click
+
+from evergold.cli import run
+from evergold.errors import Unavailable
+
+FOLDER = Path(".evergold") / "demo"
+DAY = re.compile(r"\b20\d\d-\d\d-\d\d(?=T)")
+
+
+@dataclass(frozen=True)
+class Step:
+    """What the step shows, and the command that does it."""
+
+    title: str
+    command: tuple[str, ...]
+
+
+STEPS = (
+    Step("Traces, scores and corrections of a support assistant come in", ("ingest", "samples/traces.jsonl")),
+    Step("A policy turns them into cases: golden, failure, correction", ("curate",)),
+    Step("Why is one of them golden?", ("curate", "--explain", "demo-001")),
+    Step("What the living dataset holds now", ("stats",)),
+    Step(
+        "Merged work in a repository becomes a retrieval benchmark",
+        ("extract", "git", "--repo", "shop", "--out-dir", "context"),
+    ),
+    Step(
+        "The golden part as a file for offline tests", ("export", "live", "--type", "golden", "--out", "golden.jsonl")
+    ),
+)
+
+
+@click.command()
+@click.option("--no-serve", is_flag=True, help="End after the report.")
+@click.option("--keep", is_flag=True, help="Go on with the data of an earlier demo instead of starting anew.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8321, show_default=True)
+def command(no_serve: bool, keep: bool, port: int) -> int:
+    """Run the whole loop on sample data, print what happened, then serve the dashboard.
+
+    Everything is kept in .evergold/demo. No key, no server, no network.
+    """
+    if FOLDER.exists() and not keep:
+        shutil.rmtree(FOLDER)
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    with chdir(FOLDER):
+        os.environ["EVERGOLD_HOME"] = "home"
+        _lay_out_samples()
+        for number, step in enumerate(STEPS, 1):
+            _show(number, step)
+            code = run(list(step.command))
+            if code not in (0, 1):
+                return code
+        click.echo(
+            f"\nAll of it is in {FOLDER}. Start over with your own data: evergold ingest FILE, then evergold curate."
+        )
+        return 0 if no_serve else run(["serve", "--port", str(port)])
+
+
+def _show(number: int, step: Step) -> None:
+    typed = " ".join(("evergold", *step.command))
+    click.echo(f"\n{click.style(f'{number}. {step.title}', bold=True)}\n{click.style(f'   $ {typed}', fg='yellow')}")
+    sys.stdout.flush()
+
+
+def _until_yesterday(lines: str) -> str:
+    """The sample traces as if they had happened in the last two weeks, so that charts of recent days show them."""
+    days = sorted(set(DAY.findall(lines)))
+    shift = date.today() - timedelta(days=1) - date.fromisoformat(days[-1])
+    return DAY.sub(lambda match: (date.fromisoformat(match[0]) + shift).isoformat(), lines)
+
+
+def _lay_out_samples() -> None:
+    """The sample files, and the sample repository made from its stream."""
+    samples = Path("samples")
+    with_files = files("evergold") / "samples"
+    samples.mkdir(exist_ok=True)
+    for name in ("offline_dataset.jsonl", "shop.fastimport"):
+        samples.joinpath(name).write_bytes(with_files.joinpath(name).read_bytes())
+    traces = with_files.joinpath("traces.jsonl").read_text(encoding="utf-8")
+    samples.joinpath("traces.jsonl").write_text(_until_yesterday(traces), encoding="utf-8")
+    if Path("shop").exists():
+        return
+    if shutil.which("git") is None:
+        raise Unavailable("the demo needs git: install it and run again")
+    subprocess.run(["git", "init", "--quiet", "--initial-branch", "main", "shop"], check=True)
+    with samples.joinpath("shop.fastimport").open("rb") as stream:
+        subprocess.run(["git", "fast-import", "--quiet"], cwd="shop", stdin=stream, check=True)
+    subprocess.run(["git", "checkout", "--quiet", "main"], cwd="shop", check=True)
