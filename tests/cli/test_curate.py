@@ -1,0 +1,62 @@
+"""`evergold curate`, `stats` and `traces`, as a person runs them."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import evergold
+
+TRACES = [
+    {"id": "good", "input": "capital of Peru?", "output": "Lima.", "scores": [{"name": "check", "value": 0.9}]},
+    {"id": "bad", "input": "capital of Chile?", "output": "Lima.", "scores": [{"name": "check", "value": 0.1}]},
+    {"id": "old", "input": "q", "output": "a", "started_at": "2020-01-01T00:00:00Z", "user_id": "ana"},
+]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    evergold("ingest", "-", cwd=tmp_path, stdin="".join(json.dumps(trace) + "\n" for trace in TRACES))
+    return tmp_path
+
+
+def test_from_dry_run_to_undo(folder: Path) -> None:
+    dry = evergold("curate", "--dry-run", cwd=folder)
+    assert "2 added" in dry.out and "for example: bad" in dry.out
+    assert evergold("curate", "--json", cwd=folder).json["changes"] == {"added": 2}
+    assert evergold("curate", cwd=folder).out == "curated 0 traces: nothing changed\n"
+    assert evergold("curate", "--backfill", "--json", cwd=folder).json["changed"] == 0
+    (policy,) = evergold("curate", "--policies", "--json", cwd=folder).json
+    assert policy["in_force"] and policy["first_used"]
+    assert "2 entries" in evergold("curate", "--undo", policy["label"], cwd=folder).out
+    assert evergold("stats", "--json", cwd=folder).json["withdrawn"] == 2
+
+
+def test_explaining_a_trace(folder: Path) -> None:
+    told = evergold("curate", "--explain", "good", cwd=folder).out
+    assert "candidate, because every system score is at least 0.8" in told
+    assert "decided by  check = 0.9 (system)" in told
+    assert "if a user score below 0.3 came, it would be failure" in told
+    missing = evergold("curate", "--explain", "none", cwd=folder)
+    assert (missing.code, missing.err.count("\n")) == (2, 1)
+
+
+def test_a_policy_file_of_ones_own(folder: Path) -> None:
+    (folder / "strict.toml").write_text('name = "strict"\ndataset = "strict"\n[thresholds]\ngolden_from = 0.95\n')
+    assert evergold("curate", "--policy", "strict.toml", "--backfill", "--json", cwd=folder).json["changes"] == {
+        "added": 1
+    }
+    assert evergold("stats", "--dataset", "strict", "--json", cwd=folder).json["failure"] == 1
+    (folder / "wrong.toml").write_text("golden = 1\n")
+    wrong = evergold("curate", "--policy", "wrong.toml", cwd=folder)
+    assert wrong.code == 2 and "wrong.toml: unknown key 'golden'" in wrong.err
+
+
+def test_statistics_and_forgetting(folder: Path) -> None:
+    evergold("curate", cwd=folder)
+    assert "golden, candidate\t1" in evergold("stats", cwd=folder).out
+    assert evergold("traces", "prune", "--older-than", "90d", "--dry-run", "--json", cwd=folder).json["deleted"] == 1
+    assert evergold("traces", "erase", "--user", "ana", "--json", cwd=folder).json["traces"] == 1
+    assert "deleted 0 traces" in evergold("traces", "prune", "--older-than", "90d", cwd=folder).out
+    assert evergold("traces", "prune", "--older-than", "soon", cwd=folder).code == 2
+    assert evergold("curate", "--undo", "x", "--backfill", cwd=folder).code == 2
