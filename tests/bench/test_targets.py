@@ -136,7 +136,7 @@ def test_prices_of_the_public_api_are_known() -> None:
 
 @pytest.mark.parametrize("model", ["gpt-4o", "opnai/gpt-4o", "", "../etc/passwd", "nobody:x"])
 def test_an_unknown_model_lists_the_valid_ones(model: str) -> None:
-    with pytest.raises(BadInput, match=r"valid: command, http, https, local, openai, python, recorded"):
+    with pytest.raises(BadInput, match=r"valid: anthropic, command, google, http, https, local, mistral, openai"):
         parse_name(model)
 
 

@@ -121,7 +121,8 @@ def json_schema() -> dict[str, Any]:
     schema = TaskFile.model_json_schema()
     task = schema["$defs"]["Task"]["properties"]
     task["expected_tool_sequence"] = {**task["expected_tools"], "description": "Another name of expected_tools."}
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Evergold benchmark dataset", **schema}
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+    return {**head, **schema, "title": "Evergold benchmark dataset"}
 
 
 def _block_dumper() -> Any:

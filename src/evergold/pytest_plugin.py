@@ -1,0 +1,122 @@
+"""Benchmarks as tests: a mark that fails the test when a model's mean falls below a minimum.
+
+    @pytest.mark.evergold(dataset="reasoning", metric="exact_match", min=0.8)
+    def test_quality() -> None: ...
+
+The model comes from the mark (`model="openai/gpt-4o"`, or a function of the module), else from `--evergold-model` or the
+ini option `evergold_model`. The fixture `evergold_run` gives the finished run to a test that wants to look closer.
+Nothing of Evergold is imported before a marked test runs.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from evergold.model.run import Attempt, Run
+    from evergold.report.scores import Mean
+
+_KNOWN = ("dataset", "metric", "min", "model", "judge", "trials", "limit", "seed", "params")
+_WORST = 5
+
+
+@dataclass(frozen=True)
+class EvergoldRun:
+    """A finished run: the run, its means and its attempts."""
+
+    run: "Run"
+    means: "Sequence[Mean]"
+    attempts: "Sequence[Attempt]"
+
+    def mean(self, metric: str) -> float | None:
+        return next((mean.value for mean in self.means if mean.metric == metric), None)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    help_text = "Model that tests marked `evergold` run against, where the mark names none."
+    parser.getgroup("evergold").addoption("--evergold-model", metavar="NAME", help=help_text)
+    parser.addini("evergold_model", help_text, default="")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", f"evergold({', '.join(_KNOWN)}): run a benchmark and fail below a minimum.")
+
+
+@pytest.fixture
+def evergold_run(request: pytest.FixtureRequest) -> EvergoldRun:
+    """The finished run of a test's `evergold` mark."""
+    mark = request.node.get_closest_marker("evergold")
+    if mark is None:
+        pytest.fail("evergold_run needs the mark @pytest.mark.evergold(dataset=…, metric=…, min=…)", pytrace=False)
+    unknown = [name for name in mark.kwargs if name not in _KNOWN]
+    if mark.args or unknown or "dataset" not in mark.kwargs or "metric" not in mark.kwargs:
+        pytest.fail(
+            f"the evergold mark takes {', '.join(_KNOWN)} by name; got {mark.args} {mark.kwargs}", pytrace=False
+        )
+    return _finished(_options(mark.kwargs, request.config))
+
+
+@pytest.fixture(autouse=True)
+def _evergold_gate(request: pytest.FixtureRequest) -> None:
+    mark = request.node.get_closest_marker("evergold")
+    if mark is None:
+        return
+    done: EvergoldRun = request.getfixturevalue("evergold_run")
+    least = mark.kwargs.get("min")
+    names = _names(mark.kwargs["metric"])
+    minima: Mapping[str, float] = (
+        least if isinstance(least, dict) else {} if least is None else dict.fromkeys(names, least)
+    )
+    below = [mean for mean in done.means if mean.metric in minima and (mean.value or 0.0) < minima[mean.metric]]
+    if below:
+        lines = [f"{mean.metric} {mean} is below {minima[mean.metric]:g}" for mean in below]
+        pytest.fail("\n".join([*lines, *_worst(done, [mean.metric for mean in below])]), pytrace=False)
+
+
+def _options(given: Mapping[str, Any], config: pytest.Config) -> dict[str, Any]:
+    model = given.get("model") or config.getoption("--evergold-model") or config.getini("evergold_model")
+    if not model:
+        pytest.fail(
+            "no model: give model=… in the mark, --evergold-model or the ini option evergold_model", pytrace=False
+        )
+    passed = {name: value for name, value in given.items() if name not in ("min", "metric", "model")}
+    return {**passed, "model": _model_name(model), "metrics": _names(given["metric"])}
+
+
+def _model_name(model: str | Callable[..., Any]) -> str:
+    return model if isinstance(model, str) else f"python:{model.__module__}:{model.__qualname__}"
+
+
+def _names(metric: str | Sequence[str]) -> tuple[str, ...]:
+    return (metric,) if isinstance(metric, str) else tuple(metric)
+
+
+def _finished(options: dict[str, Any]) -> EvergoldRun:
+    from evergold.errors import EvergoldError
+    from evergold.model.run import RunSpec, RunStatus
+    from evergold.workspace import Workspace
+
+    try:
+        with Workspace.open() as workspace:
+            run = workspace.bench.work_on(workspace.bench.run_here(RunSpec(**options)).id)
+            if run.status is not RunStatus.COMPLETED:
+                pytest.fail(f"run {run.id} {run.status}: {run.error}", pytrace=False)
+            return EvergoldRun(run, workspace.bench.results.means(run), list(workspace.bench.attempts(run.id)))
+    except EvergoldError as problem:
+        pytest.fail(problem.message, pytrace=False)
+
+
+def _worst(done: EvergoldRun, metrics: Sequence[str]) -> list[str]:
+    """The worst attempts with what was said about them."""
+    found = []
+    for attempt in done.attempts:
+        if attempt.error is not None:
+            found.append((-1.0, f"  {attempt.case_id}: {attempt.error}"))
+        for name in metrics:
+            measured = attempt.measurements.get(name)
+            if measured is not None and measured.value is not None:
+                said = measured.reason or attempt.output
+                found.append((measured.value, f"  {attempt.case_id}: {name} {measured.value:.3f}: {said:.100}"))
+    return [line for _, line in sorted(found)[:_WORST]]

@@ -1,0 +1,144 @@
+"""The benchmark verbs as a user types them."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evergold.cli import run as evergold
+
+APP = """
+def good(prompt):
+    return {"comes next": "42", "rises": "198", "towards": "2", "sisters has": "1"}.get(
+        next((k for k in ("comes next", "rises", "towards", "sisters has") if k in prompt), ""), "no")
+def bad(prompt): return "no"
+def broken(prompt): raise RuntimeError("out of order")
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "bench_app.py").write_text(APP)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("EVERGOLD_HOME", str(tmp_path / "home"))
+    return tmp_path
+
+
+def answered(capsys: pytest.CaptureFixture[str], *words: str, exit_code: int = 0) -> Any:
+    capsys.readouterr()
+    assert evergold([*words, "--json"]) == exit_code
+    return json.loads(capsys.readouterr().out)
+
+
+def a_run(capsys: pytest.CaptureFixture[str], function: str, *more: str) -> Any:
+    words = ["run", "reasoning", "--model", f"python:bench_app:{function}", "--metric", "exact_match", *more]
+    return answered(capsys, *words)
+
+
+def test_a_run_its_means_and_its_place_in_the_list(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    done = a_run(capsys, "good", "--trials", "2")
+    assert (done["run"]["status"], done["run"]["done"]) == ("completed", 16)
+    assert done["means"][0] | {"low": 0, "high": 0} == {
+        "metric": "exact_match",
+        "value": 0.5,
+        "low": 0,
+        "high": 0,
+        "n": 8,
+        "of": 8,
+    }
+    listed = answered(capsys, "runs", "list")
+    assert [run["id"] for run in listed["runs"]] == [done["run"]["id"]]
+    shown = answered(capsys, "runs", "show", done["run"]["id"], "--failures")
+    assert {attempt["case_id"] for attempt in shown["attempts"]} == {"apples", "weekday", "boxes", "clock"}
+
+
+def test_thresholds_decide_the_exit_code(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["run", "reasoning", "--model", "python:bench_app:good", "--metric", "exact_match", "--fail-under"]
+    assert evergold([*words, "exact_match=0.5"]) == 0
+    assert evergold([*words, "exact_match=0.6"]) == 1
+    assert "exact_match is below 0.6" in capsys.readouterr().err
+
+
+def test_failed_attempts_end_the_run_and_can_be_sent_again(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    done = a_run(capsys, "broken")
+    assert (done["run"]["failed"], done["means"][0]["value"]) == (8, None)
+    (folder / "bench_app.py").write_text(APP.replace('raise RuntimeError("out of order")', 'return "42"'))
+    again = answered(capsys, "run", "--resume", done["run"]["id"], "--retry-errors")
+    assert again["run"]["done"] == 8
+
+
+def test_compare_and_its_gate(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    good, bad = a_run(capsys, "good")["run"]["id"], a_run(capsys, "bad")["run"]["id"]
+    found = answered(capsys, "compare", good, bad)
+    assert found["metrics"][0]["lost"] == ["percentage", "sequence", "siblings", "trains"]
+    assert answered(capsys, "compare", good, bad, "--gate", exit_code=3)["metrics"][0]["verdict"] == "inconclusive"
+    assert answered(capsys, "compare", good, good, "--gate")["metrics"][0]["verdict"] == "tied"
+    assert evergold(["compare", good, bad]) == 0
+    board = answered(capsys, "runs", "leaderboard")
+    assert [entry["model"] for entry in board[0]["entries"]] == ["python:bench_app:good", "python:bench_app:bad"]
+
+
+def test_scores_are_made_again_without_the_model(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run_id = a_run(capsys, "good")["run"]["id"]
+    os.remove(folder / "bench_app.py")
+    again = answered(capsys, "runs", "rescore", run_id, "--metric", "contains:ignore_case=true")
+    assert [mean["metric"] for mean in again["means"]] == ["exact_match", "contains:ignore_case=true"]
+
+
+def test_an_attempt_goes_to_review_and_a_run_away(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run_id = a_run(capsys, "bad")["run"]["id"]
+    assert evergold(["runs", "to-review", run_id, "clock"]) == 0
+    assert f"failures/{run_id}/clock/0 waits for review" in capsys.readouterr().out
+    case = answered(capsys, "cases", "show", "failures", f"{run_id}/clock/0")
+    assert (case["output"], case["expected"], case["review"]) == ("no", "75", "unvalidated")
+    assert evergold(["runs", "delete", run_id]) == 0
+    assert evergold(["runs", "show", run_id]) == 2
+
+
+def test_a_plan_calls_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["run", "reasoning", "--model", "openai/gpt-4o", "--metric", "exact_match", "--trials", "3", "--plan"]
+    plan = answered(capsys, *words)
+    assert (plan["cases"], plan["calls"], plan["judge_calls"]) == (8, 24, 0)
+    assert 0 < plan["cost"] < 0.1 and 0.3 < plan["smallest_visible_effect"] < 0.5
+    assert answered(capsys, "runs", "list")["total"] == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["run"], "dataset is missing"),
+        (["run", "reasoning"], "model is missing"),
+        (["run", "reasoning", "--model", "recorded"], "no metrics given"),
+        (["run", "reasoning", "--model", "recorded", "--metric", "exact_match", "--budget", "lots"], "--budget 'lots'"),
+        (["run", "reasoning", "--model", "recorded", "--metric", "exact_match", "--param", "x"], "--param 'x'"),
+        (["run", "./nowhere.yaml", "--model", "recorded", "--metric", "exact_match"], "unknown dataset"),
+        (["run", "--resume", "run_0"], "no run 'run_0'"),
+        (["runs", "cancel", "run_0"], "no run 'run_0'"),
+        (["compare", "run_0", "run_1"], "no run 'run_0'"),
+    ],
+)
+def test_what_cannot_be_run_is_one_line_and_exit_code_2(
+    folder: Path, capsys: pytest.CaptureFixture[str], words: list[str], says: str
+) -> None:
+    assert evergold(words) == 2
+    told = capsys.readouterr().err
+    assert says in told and "Traceback" not in told
+
+
+def test_lint_names_file_and_line_and_a_file_can_be_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "mine.yaml").write_text("name: M\ntasks: [{id: a, name: b, input: c, expected_output: no}]\n")
+    assert evergold(["datasets", "lint", str(folder)]) == 1
+    assert "mine.yaml:2: tasks[0].expected_output must be text, not false; put it in quotes" in capsys.readouterr().out
+    (folder / "mine.yaml").write_text("name: M\ntasks: [{id: a, name: b, input: c, expected_output: 'no'}]\n")
+    assert evergold(["datasets", "lint", str(folder / "mine.yaml")]) == 0
+    words = ["run", str(folder / "mine.yaml"), "--model", "python:bench_app:bad", "--metric", "exact_match"]
+    capsys.readouterr()
+    assert answered(capsys, *words)["means"][0]["value"] == 1.0
+
+
+def test_the_schema_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert evergold(["datasets", "schema"]) == 0
+    assert json.loads(capsys.readouterr().out)["title"] == "Evergold benchmark dataset"

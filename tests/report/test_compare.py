@@ -1,0 +1,132 @@
+"""Comparing two runs: verdicts, the gate's exit codes, and what is said about cases that were not compared."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+import pytest
+
+from evergold.errors import BadInput
+from evergold.model.run import MetricSpec, Run, RunSpec, RunStatus
+from evergold.report.compare import RunValues, compare
+from evergold.report.leaderboard import Ranked, boards, newest_per_model
+from evergold.report.scores import by_case, means
+from evergold.stats.paired import Verdict
+
+
+class Row(NamedTuple):
+    case_id: str
+    trial: int
+    metric: str
+    value: float | None
+
+
+def a_run(id: str, values: Mapping[str, Any], metric: str = "correctness", **more: Any) -> RunValues:
+    rows = [Row(case, trial, metric, v) for case, given in values.items() for trial, v in enumerate(_listed(given))]
+    trials = max(row.trial for row in rows) + 1
+    run = Run(
+        id=id,
+        spec=RunSpec(dataset="d", model=more.pop("model", "m"), metrics=(metric,), trials=trials),
+        status=RunStatus.COMPLETED,
+        created_at=datetime.now(UTC),
+        total=len(values) * trials,
+        provenance={"dataset": {"name": "d", "version": "1", "content_hash": more.pop("hash", "sha256:1")}},
+        **more,
+    )
+    return RunValues(run, rows)
+
+
+def _listed(given: Any) -> list[float | None]:
+    return given if isinstance(given, list) else [given]
+
+
+def passes(count: int, of: int) -> dict[str, float]:
+    return {f"c{i:03}": float(i < count) for i in range(of)}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "verdict", "exit_code"),
+    [
+        (passes(50, 100), passes(80, 100), Verdict.BETTER, 0),
+        (passes(80, 100), passes(50, 100), Verdict.WORSE, 1),
+        (passes(80, 100), passes(80, 100), Verdict.TIED, 0),
+        (passes(80, 100), passes(77, 100), Verdict.INCONCLUSIVE, 3),
+        (passes(5, 5), passes(0, 5), Verdict.INCONCLUSIVE, 3),
+    ],
+)
+def test_the_verdict_and_the_gate(
+    before: dict[str, float], after: dict[str, float], verdict: Verdict, exit_code: int
+) -> None:
+    found = compare(a_run("a", before), a_run("b", after))
+    assert found.metrics[0].verdict is verdict
+    assert found.exit_code == exit_code
+    assert found.metrics[0].test == "exact McNemar"
+
+
+def test_flips_are_named() -> None:
+    found = compare(a_run("a", {"x": 1.0, "y": 0.0, "z": 1.0}), a_run("b", {"x": 0.0, "y": 1.0, "z": 1.0})).metrics[0]
+    assert (found.lost, found.gained) == (("x",), ("y",))
+
+
+def test_unscored_cases_are_left_out_counted_and_make_the_gate_unsure() -> None:
+    before = passes(80, 100)
+    after: dict[str, float | None] = {**before, **{f"c{i:03}": None for i in range(30)}}
+    found = compare(a_run("a", before), a_run("b", after))
+    assert (found.metrics[0].n, found.metrics[0].unpaired) == (70, 30)
+    assert found.exit_code == 3
+
+
+def test_trials_are_averaged_before_cases_are_compared() -> None:
+    found = compare(a_run("a", {"x": [0.0, 1.0], "y": [1.0, None]}), a_run("b", {"x": [1.0, 1.0], "y": [1.0, 1.0]}))
+    assert found.metrics[0].difference == pytest.approx(0.25)
+    assert found.metrics[0].test == "paired bootstrap"
+
+
+def test_clustered_cases_are_compared_by_cluster() -> None:
+    before, after = passes(40, 100), passes(60, 100)
+    clusters = {case: f"session {int(case[1:]) // 20}" for case in before}
+    alone = compare(a_run("a", before), a_run("b", after)).metrics[0]
+    together = compare(a_run("a", before), a_run("b", after), clusters).metrics[0]
+    assert alone.verdict is Verdict.BETTER
+    assert together.verdict is Verdict.INCONCLUSIVE and together.test == "paired bootstrap over clusters"
+
+
+def test_differences_in_dataset_and_judge_are_said() -> None:
+    spec = MetricSpec(name="correctness", version="1", judge="openai/a")
+    first = a_run("a", passes(5, 10), metrics=(spec,))
+    second = a_run(
+        "b", passes(5, 10), metrics=(spec.model_copy(update={"judge": "offline"}),), hash="sha256:2", failed=2
+    )
+    warnings = " ".join(compare(first, second).warnings)
+    assert "the datasets differ" in warnings and "correctness: the judge differs" in warnings
+    assert "b: 2 attempts failed" in warnings
+
+
+def test_runs_without_a_shared_metric_cannot_be_compared() -> None:
+    with pytest.raises(BadInput, match="nothing to compare: a has correctness, b has chrf"):
+        compare(a_run("a", passes(1, 2)), a_run("b", passes(1, 2), metric="chrf"))
+
+
+def test_nothing_scored_in_both_is_no_pass() -> None:
+    found = compare(a_run("a", {"x": 1.0, "y": None}), a_run("b", {"x": None, "y": 1.0}))
+    assert found.metrics == () and found.exit_code == 3
+    assert found.warnings == ("correctness: no case was scored in both runs",)
+
+
+def test_a_mean_counts_zeros_leaves_nulls_out_and_says_so() -> None:
+    values = by_case([Row("a", 0, "m", 0.0), Row("b", 0, "m", 1.0), Row("c", 0, "m", None)])
+    mean = means(values, ["m"], 3, {})[0]
+    assert (mean.value, mean.n, mean.of) == (0.5, 2, 3)
+    assert str(mean).startswith("0.500 ±") and str(mean).endswith("(n=2/3, 1 unscored)")
+    assert str(means({}, ["m"], 3, {})[0]) == "– (n=0/3)"
+
+
+def test_a_leaderboard_never_mixes_versions_and_takes_the_newest_run() -> None:
+    newest = a_run("r3", passes(9, 10), model="m1")
+    older = a_run("r2", passes(1, 10), model="m1")
+    better = a_run("r1", passes(10, 10), model="m2")
+    elsewhere = a_run("r0", passes(10, 10), model="m1", hash="sha256:old")
+    all_of_them = {values.run.id: values for values in (newest, older, better, elsewhere)}
+    kept = newest_per_model(values.run for values in all_of_them.values())
+    found = boards(Ranked(run, all_of_them[run.id].rows, {}) for run in kept)
+    assert [[entry.run_id for entry in board.entries] for board in found] == [["r1", "r3"], ["r0"]]
