@@ -264,7 +264,7 @@ def _provenance(spec: RunSpec, frozen: Frozen, judge: Judge | None, origin: str)
     return {
         "dataset": {"name": frozen.name, "version": frozen.version, "content_hash": frozen.content_hash},
         "judge": name,
-        "self_judged": name is not None and name.split(" at ")[0] == spec.model,
+        "self_judged": name is not None and spec.model in name,
         "target": spec.model,
         "seed": spec.seed,
         "code": f"evergold {version('evergold')}",
