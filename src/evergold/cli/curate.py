@@ -110,13 +110,21 @@ def _policies(workspace: Workspace, as_json: bool) -> None:
 
 def _counts(changes: Changes) -> dict[str, object]:
     return {
-        "traces": changes.traces,
-        "changed": changes.total,
+        "examined": changes.traces,
+        "golden_confirmed": changes.by_tier.get("confirmed", 0),
+        "golden_candidate": changes.by_tier.get("candidate", 0),
+        "failure": changes.by_tier.get("failure", 0),
+        "correction": changes.by_kind.get("corrected", 0),
+        "withdrawn": changes.by_kind.get("withdrawn", 0),
+        "unchanged": max(0, changes.traces - sum(changes.by_tier.values())),
         "changes": changes.by_kind,
         "examples": changes.examples,
     }
 
 
 def _told(changes: Changes) -> str:
-    kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(changes.by_kind.items()))
-    return kinds or "nothing changed"
+    tiers = {"confirmed": "golden (confirmed)", "candidate": "golden (candidate)", "failure": "failure"}
+    told = [f"{changes.by_tier[tier]} {name}" for tier, name in tiers.items() if changes.by_tier.get(tier)]
+    for kind, name in (("corrected", "correction"), ("withdrawn", "withdrawn")):
+        told += [f"{changes.by_kind[kind]} {name}"] if changes.by_kind.get(kind) else []
+    return ", ".join(told) or "nothing changed"

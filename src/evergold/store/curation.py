@@ -7,6 +7,7 @@ a batch done or not begun; doing it again changes nothing.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from sqlalchemy import Connection, text
 
@@ -52,10 +53,11 @@ COMPARED = f"""
 
 @dataclass
 class Changes:
-    """What curation did, or would do: how many traces were looked at, and the changes by kind."""
+    """What curation did, or would do: how many traces were looked at, the changes by kind, and what they led to."""
 
     traces: int = 0
     by_kind: dict[str, int] = field(default_factory=dict)
+    by_tier: dict[str, int] = field(default_factory=dict)
     examples: dict[str, list[str]] = field(default_factory=dict)
 
     @property
@@ -64,8 +66,9 @@ class Changes:
 
     def add(self, other: "Changes") -> None:
         self.traces += other.traces
-        for kind, count in other.by_kind.items():
-            self.by_kind[kind] = self.by_kind.get(kind, 0) + count
+        for mine, theirs in ((self.by_kind, other.by_kind), (self.by_tier, other.by_tier)):
+            for name, count in theirs.items():
+                mine[name] = mine.get(name, 0) + count
         for kind, ids in other.examples.items():
             self.examples[kind] = (self.examples.get(kind, []) + ids)[:5]
 
@@ -136,15 +139,18 @@ def preview(connection: Connection, policy: Policy, after: str, upto: str) -> Ch
     query = VerdictQuery(policy, dialect_of(connection), IN_RANGE)
     rows = connection.execute(
         text(
-            f"SELECT change, count(*), min(trace_id) FROM ({COMPARED.format(verdicts=query.sql())}) AS c "
-            "WHERE change IS NOT NULL GROUP BY change"
+            f"SELECT change, {TIER}, count(*), min(trace_id) FROM ({COMPARED.format(verdicts=query.sql())}) AS v "
+            "WHERE change IS NOT NULL GROUP BY 1, 2"
         ),
         query.params | {"after": after, "upto": upto},
     )
+    return _counted(rows)
+
+
+def _counted(rows: Iterable[Any]) -> Changes:
     changes = Changes()
-    for kind, count, example in rows:
-        changes.by_kind[kind] = count
-        changes.examples[kind] = [example]
+    for kind, tier, count, example in rows:
+        changes.add(Changes(by_kind={kind: count}, by_tier={tier: count}, examples={kind: [example]}))
     return changes
 
 
@@ -159,11 +165,8 @@ def choose(connection: Connection, trace_ids: Iterable[str]) -> None:
 def _curate(connection: Connection, policy: Policy, chosen: str, scope: dict[str, object]) -> Changes:
     query = VerdictQuery(policy, dialect_of(connection), chosen)
     _judge(connection, query, scope)
-    changes = Changes()
-    counted = text("SELECT change, count(*), min(trace_id) FROM curation_verdicts GROUP BY change")
-    for kind, count, example in connection.execute(counted):
-        changes.by_kind[kind] = count
-        changes.examples[kind] = [example]
+    counted = text(f"SELECT change, {TIER}, count(*), min(trace_id) FROM curation_verdicts v GROUP BY 1, 2")
+    changes = _counted(connection.execute(counted))
     if changes.by_kind:
         record_policy(connection, policy)
         _write(connection, query)
