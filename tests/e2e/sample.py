@@ -6,6 +6,17 @@ Everything follows from the position of a trace, so two runs give the same data;
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
+from evergold.model.case import (
+    Case,
+    CaseKind,
+    Context,
+    Difficulty,
+    LineRange,
+    Provenance,
+    RankedPath,
+    ReviewState,
+    ToolCall,
+)
 from evergold.model.trace import Correction, Score, ScoreSource, Span, Trace, TraceStatus
 
 DAYS = 21
@@ -97,3 +108,43 @@ def _scores(position: int) -> Iterator[Score]:
         yield Score(name="thumbs", value=0.0 if position % 28 == 9 else 1.0, source=ScoreSource.USER)
     if position % 8 == 2:
         yield Score(name="helpfulness", value=0.87, source=ScoreSource.LLM_JUDGE, comment="Direct and polite.")
+
+
+def cases() -> Iterator[Case]:
+    """One case of each kind that does not come from traces."""
+    yield Case(
+        id="qa-17",
+        dataset="handbook",
+        kind=CaseKind.QA,
+        input="How long may a parcel wait in a pick-up point?",
+        expected="Seven days [1]; large parcels four [2].",
+        contexts=(
+            Context(text="Parcels wait seven days in a pick-up point.", source="handbook/pick-up.md"),
+            Context(text="Parcels above 20 kg wait four days.", source="handbook/large.md"),
+            Context(text=None, source="handbook/lost.md"),
+        ),
+        tags=("handbook", "pick-up"),
+        review=ReviewState.VALIDATED,
+        provenance=Provenance(source="documents", document="handbook/pick-up.md"),
+    )
+    yield Case(
+        id="merge-41",
+        dataset="context",
+        kind=CaseKind.CONTEXT,
+        input="Make the retry back off after a 429",
+        base_commit="4f1c2d9",
+        paths=(RankedPath(path="client/retry.py", sources=("golden_diff",)), RankedPath(path="client/http.py")),
+        ranges=(LineRange(path="client/retry.py", start=27, end=35, sources=("golden_diff",)),),
+        provenance=Provenance(source="git", repository="parcel-client"),
+    )
+    yield Case(
+        id="refund-tool",
+        dataset="basic-tools",
+        kind=CaseKind.TASK,
+        name="Refund with the right tool",
+        input="Refund order 1182",
+        expected="Order 1182 is refunded.",
+        expected_tools=(ToolCall(name="refund", args={"order": 1182}),),
+        difficulty=Difficulty.EASY,
+        provenance=Provenance(source="yaml"),
+    )

@@ -11,6 +11,7 @@ from sqlalchemy import ColumnElement, Connection, Row, case, distinct, func, sel
 
 from evergold.model.case import CaseStatus
 from evergold.store.schema import eval_dataset, eval_dataset_tags, trace_scores, traces
+from evergold.store.values import now
 
 SHOWN_CHECKS = 12
 SHOWN_TAGS = 200
@@ -62,6 +63,7 @@ class Coverage(BaseModel):
 class Overview(BaseModel):
     """Everything the first page shows. `traces` is the whole store, `in_period` what began since `since`."""
 
+    as_of: str
     since: str
     bucket: Bucket
     traces: int
@@ -93,6 +95,7 @@ def overview_of(connection: Connection, *, since: str, bucket: Bucket, failing_b
     intake = intake_of(connection, since, bucket)
     tiers = Tiers(**{name: sum(getattr(part, name) for part in intake) for name in Tiers.model_fields})
     return Overview(
+        as_of=now(),
         since=since,
         bucket=bucket,
         traces=total,

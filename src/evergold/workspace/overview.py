@@ -1,4 +1,7 @@
-"""The overview for the first page, remembered for a moment: ten open browsers cost one look at the tables."""
+"""The overview for the first page, remembered for a while: ten open browsers cost one look at the tables.
+
+How long depends on what the look cost, so that over a huge store the page grows older rather than the server slower.
+"""
 
 import threading
 import time
@@ -10,6 +13,7 @@ from evergold.store.overview import Bucket, Facets, Overview, facets_of, overvie
 from evergold.store.values import stamp
 
 FRESH_SECONDS = 4.0
+REST_FOR_WORK = 20
 FAILING_BELOW = 0.3
 
 
@@ -39,10 +43,12 @@ class Overviews:
     def over(self, period: Period) -> Overview:
         """What began within the period that ends now."""
         with self._lock:
-            taken, held = self._held.get(period, (-FRESH_SECONDS, None))
-            if held is None or time.monotonic() - taken >= FRESH_SECONDS:
+            good_until, held = self._held.get(period, (0.0, None))
+            began = time.monotonic()
+            if held is None or began >= good_until:
                 held = self._look(period)
-                self._held[period] = (time.monotonic(), held)
+                done = time.monotonic()
+                self._held[period] = (done + max(FRESH_SECONDS, REST_FOR_WORK * (done - began)), held)
             return held
 
     def facets(self) -> Facets:

@@ -26,7 +26,7 @@ export function OverviewPage() {
   return (
     <Page
       title="Overview"
-      lead={<Live updatedAt={seen.dataUpdatedAt} failed={seen.isError} />}
+      lead={<Live asOf={seen.data?.as_of} failed={seen.isError} />}
       actions={
         !empty && (
           <SegmentedControl

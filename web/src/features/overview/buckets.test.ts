@@ -3,6 +3,7 @@ import { everyBucket } from "./buckets";
 import type { Overview } from "./data";
 
 const seen = (part: Partial<Overview>): Overview => ({
+  as_of: "2026-01-03T08:00:00.000Z",
   since: "2026-01-01T10:30:00.000Z",
   bucket: "day",
   traces: 0,

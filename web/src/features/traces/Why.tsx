@@ -1,3 +1,61 @@
+/** Why a trace is, or is not, golden: each policy's verdict, the scores that decided it, and what would change it. */
+import { unit } from "@/ui/format";
+import { Loading } from "@/ui/states";
+import { Tier } from "@/ui/Tier";
+import { type Explanation, useExplanations } from "./data";
+import { Meter, WHOSE } from "./Scores";
+import classes from "./traces.module.css";
+
+const BECOMES = { confirmed: "golden", candidate: "a golden candidate", failure: "a failure", none: "left out" };
+
 export function Why({ traceId }: { traceId: string }) {
-  return <div data-trace={traceId} />;
+  const why = useExplanations(traceId);
+  if (why.isPending) return <Loading what="verdict" rows={2} />;
+  if (why.isError) return <p className={classes.note}>Why it is (not) golden cannot be told: {why.error.message}</p>;
+  return (
+    <section className={classes.verdicts} aria-label="Why this is, or is not, golden">
+      {why.data.map((verdict) => (
+        <Verdict key={verdict.policy} verdict={verdict} />
+      ))}
+    </section>
+  );
+}
+
+function Verdict({ verdict }: { verdict: Explanation }) {
+  return (
+    <div className={classes.verdict} data-tier={verdict.tier}>
+      <div className={classes.verdictHead}>
+        <Tier tier={verdict.tier} label={verdict.tier === "none" ? "Not in the dataset" : undefined} />
+        <span className={classes.policy}>policy {verdict.policy}</span>
+      </div>
+      <p className={classes.reason}>{verdict.reason}</p>
+      {verdict.deciding.length > 0 && (
+        <ul className={classes.deciding} aria-label="Scores that decided">
+          {verdict.deciding.map((score, index) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: equal scores may stand twice, and the list is never reordered
+            <li key={index}>
+              {score.name} <Meter value={score.value} /> <span className="eg-dim">{WHOSE[score.source ?? "system"]}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+      {verdict.left_out.length > 0 && (
+        <p className={classes.reason}>
+          Took no part: {verdict.left_out.map((score) => `${score.name} (${unit(score.value)})`).join(", ")}
+        </p>
+      )}
+      {verdict.changes.length > 0 && (
+        <>
+          <h3 className={classes.changesTitle}>What would change it</h3>
+          <ul className={classes.changes}>
+            {verdict.changes.map((change) => (
+              <li key={change.when}>
+                If {change.when}, it would be {BECOMES[change.then]}.
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </div>
+  );
 }

@@ -6,6 +6,7 @@ import { asQuery, type TraceView } from "./view";
 export type Trace = Schemas["Trace"];
 export type Span = Schemas["Span"];
 export type Score = Schemas["Score"];
+export type Explanation = Schemas["Explanation"];
 
 const PAGE = 100;
 const SESSION_TURNS = 200;
@@ -42,5 +43,12 @@ export function useSession(sessionId: string | null | undefined) {
       );
       return { turns: page.traces.toReversed(), cut: page.next !== null };
     },
+  });
+}
+
+export function useExplanations(traceId: string) {
+  return useQuery({
+    queryKey: ["explain", traceId],
+    queryFn: () => unwrap(api.GET("/api/v1/traces/{trace_id}/explain", { params: { path: { trace_id: traceId } } })),
   });
 }

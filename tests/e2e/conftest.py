@@ -1,0 +1,95 @@
+"""A real server with sample data, and a real browser that fails a test on any error the page reports."""
+
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
+
+import evergold
+from evergold.settings import Settings
+from evergold.workspace import Workspace
+from tests.api.serving import served
+from tests.e2e.sample import cases, records
+
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+DESK = {"width": 1280, "height": 800}
+PHONE = {"width": 390, "height": 844}
+TRACES = 260
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """One per module: only one Playwright may run in a process at a time."""
+    path = next(filter(None, map(shutil.which, CHROMIUM)), None)
+    assert path, "no Chromium found; scripts/ensure_chromium.sh installs it"
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield launched
+        launched.close()
+
+
+@pytest.fixture(scope="session")
+def built_app() -> None:
+    index = Path(evergold.__file__).parent / "web_dist" / "index.html"
+    assert index.is_file(), "the web app is not built; `make setup` builds it"
+
+
+@pytest.fixture(scope="session")
+def address(built_app: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A server over three weeks of sample data. Tests share it, so they only read."""
+    folder = tmp_path_factory.mktemp("sample")
+    fill(folder / ".evergold")
+    with served(folder) as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def empty_address(built_app: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A server into which nothing has come yet."""
+    with served(tmp_path_factory.mktemp("empty")) as found:
+        yield found
+
+
+def fill(home: Path, count: int = TRACES) -> None:
+    with Workspace.open(Settings(home=home)) as workspace:
+        workspace.intake.accept(records(count))
+        workspace.live.curate()
+        workspace.cases.put(cases())
+
+
+@dataclass
+class Opener:
+    """Opens pages, each in a profile of its own, and keeps what they complained about."""
+
+    browser: Browser
+    complaints: list[str] = field(default_factory=list)
+    contexts: list[BrowserContext] = field(default_factory=list)
+
+    def __call__(self, url: str, *, viewport: dict[str, int] = DESK, expected: str = "", **options: Any) -> Page:
+        """`expected` is a text that a console error of this page may contain: a test of a failure provokes it."""
+        context = self.browser.new_context(viewport=viewport, **options)  # type: ignore[arg-type]
+        context.set_default_timeout(10_000)
+        self.contexts.append(context)
+        page = context.new_page()
+
+        def heard(message: ConsoleMessage) -> None:
+            if message.type in ("error", "warning") and not (expected and expected in message.text):
+                self.complaints.append(f"{message.type}: {message.text}")
+
+        page.on("console", heard)
+        page.on("pageerror", lambda error: self.complaints.append(f"uncaught: {error}"))
+        page.goto(url)
+        return page
+
+
+@pytest.fixture
+def opened(browser: Browser) -> Iterator[Callable[..., Page]]:
+    opener = Opener(browser)
+    yield opener
+    for context in opener.contexts:
+        context.close()
+    assert opener.complaints == []

@@ -1,0 +1,109 @@
+"""The Cases page: filters in the address, one case beside the list, its evidence and its history."""
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.e2e.conftest import PHONE
+
+pytestmark = pytest.mark.slow
+
+Open = Callable[..., Page]
+
+
+def choose(page: Page, filter_name: str, option: str) -> None:
+    page.get_by_role("combobox", name=filter_name).or_(page.get_by_label(filter_name)).first.click()
+    page.get_by_role("option", name=option).click()
+
+
+def rows(page: Page, name: str = "Cases") -> int:
+    return page.get_by_role("list", name=name).get_by_role("listitem").count()
+
+
+def test_filters_narrow_the_list_and_live_in_the_address(opened: Open, address: str) -> None:
+    page = opened(f"{address}/cases")
+    expect(page.get_by_role("list", name="Cases")).to_be_visible()
+    choose(page, "Worth", "Correction")
+    expect(page).to_have_url(f"{address}/cases?tier=correction")
+    expect(page.get_by_text("Correction", exact=True).first).to_be_visible()
+    choose(page, "Worth", "Golden, confirmed")
+    choose(page, "Dataset", "handbook")
+    expect(page.get_by_text("1 case", exact=True)).to_be_visible()
+    page.reload()
+    expect(page.get_by_text("1 case", exact=True)).to_be_visible()
+    page.get_by_role("button", name="Clear").click()
+    expect(page).to_have_url(f"{address}/cases")
+
+
+def test_search_finds_words_and_an_empty_result_offers_a_way_out(opened: Open, address: str) -> None:
+    page = opened(f"{address}/cases")
+    page.keyboard.press("/")
+    page.get_by_label("Search cases").fill("pick-up point")
+    expect(page.get_by_text("1 case", exact=True)).to_be_visible()
+    page.get_by_label("Search cases").fill("no case says this")
+    expect(page.get_by_role("heading", name="No case passes these filters")).to_be_visible()
+    page.get_by_role("button", name="Clear the filters").click()
+    expect(page.get_by_role("list", name="Cases")).to_be_visible()
+
+
+def test_the_list_is_virtual_and_loads_on(opened: Open, address: str) -> None:
+    page = opened(f"{address}/cases?dataset=live")
+    expect(page.get_by_role("list", name="Cases")).to_be_visible()
+    assert 10 < rows(page) < 60
+    for _ in range(6):
+        page.get_by_role("list", name="Cases").hover()
+        page.mouse.wheel(0, 20_000)
+        page.wait_for_load_state("networkidle")
+    expect(page.get_by_text("That is all")).to_be_visible()
+    assert rows(page) < 60
+
+
+def test_a_case_opens_beside_the_list_and_by_its_own_link(opened: Open, address: str) -> None:
+    page = opened(f"{address}/cases?dataset=handbook")
+    page.get_by_role("link", name="How long may a parcel wait").click()
+    expect(page).to_have_url(f"{address}/cases/handbook/qa-17?dataset=handbook")
+    expect(page.get_by_role("article").get_by_text("Seven days [1]; large parcels four [2].")).to_be_visible()
+    expect(page.get_by_text("handbook/large.md")).to_be_visible()
+    expect(page.get_by_text("this passage was lost; its place is kept")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page).to_have_url(f"{address}/cases?dataset=handbook")
+    direct = opened(f"{address}/cases/context/merge-41")
+    expect(direct.get_by_text("client/retry.py:27–35")).to_be_visible()
+
+
+def test_a_case_shows_where_it_comes_from_and_how_it_changed(opened: Open, address: str) -> None:
+    page = opened(f"{address}/cases?dataset=live&tier=failure")
+    page.get_by_role("list", name="Cases").get_by_role("link").first.click()
+    record = page.get_by_role("article")
+    expect(record.get_by_role("heading", name="History")).to_be_visible()
+    expect(record.get_by_role("list").last.get_by_role("listitem").first).to_be_visible()
+    record.get_by_role("link", name="tr-").click()
+    expect(page.get_by_role("heading", name="Traces", level=1)).to_be_visible()
+
+
+def test_j_and_k_walk_and_enter_opens(opened: Open, address: str) -> None:
+    page = opened(f"{address}/cases")
+    expect(page.get_by_role("list", name="Cases")).to_be_visible()
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    first = page.get_by_role("article").get_by_role("heading", level=2)
+    expect(first).to_be_visible()
+    before = page.url
+    page.keyboard.press("j")
+    expect(page).not_to_have_url(before)
+    page.keyboard.press("k")
+    expect(page).to_have_url(before)
+
+
+def test_a_case_that_is_not_there_says_so(opened: Open, address: str) -> None:
+    page = opened(f"{address}/cases/live/no-such-case", expected="404")
+    expect(page.get_by_role("alert").get_by_text("no case 'no-such-case'").first).to_be_visible()
+
+
+def test_on_a_phone_the_case_takes_the_place_of_the_list(opened: Open, address: str) -> None:
+    page = opened(f"{address}/cases?dataset=handbook", viewport=PHONE)
+    page.get_by_role("link", name="How long may a parcel wait").click()
+    expect(page.get_by_role("list", name="Cases")).to_be_hidden()
+    page.get_by_role("button", name="Close and go back to the list").click()
+    expect(page.get_by_role("list", name="Cases")).to_be_visible()

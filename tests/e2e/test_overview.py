@@ -1,0 +1,65 @@
+"""The first page, with nothing, with a little, and while more comes in."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from evergold.settings import Settings
+from evergold.workspace import Workspace
+from tests.api.serving import served
+from tests.e2e.conftest import fill
+from tests.e2e.sample import records
+
+pytestmark = pytest.mark.slow
+
+Open = Callable[..., Page]
+
+
+def test_an_empty_workspace_tells_exactly_what_to_run(opened: Open, empty_address: str) -> None:
+    page = opened(empty_address)
+    expect(page.get_by_role("heading", name="Nothing has come in yet")).to_be_visible()
+    expect(page.get_by_text(f"export OTEL_EXPORTER_OTLP_TRACES_ENDPOINT={empty_address}/v1/traces")).to_be_visible()
+    expect(page.get_by_text("evergold ingest traces.jsonl")).to_be_visible()
+
+
+def test_numbers_chart_checks_and_coverage(opened: Open, address: str) -> None:
+    page = opened(address)
+    strip = page.get_by_role("region", name="Cases of the period by worth")
+    expect(strip.get_by_role("link", name="Traces")).to_contain_text("260")
+    expect(page.get_by_role("img", name="260 traces")).to_be_visible()
+    expect(page.locator("svg path").first).to_be_attached()
+    expect(page.get_by_text("grounded")).to_be_visible()
+    expect(page.get_by_role("link", name="live")).to_be_visible()
+
+
+def test_a_number_leads_to_its_cases(opened: Open, address: str) -> None:
+    page = opened(address)
+    figure = page.get_by_role("link", name="Failures")
+    shown = figure.inner_text().split("\n")[1]
+    figure.click()
+    expect(page).to_have_url(f"{address}/cases?tier=failure")
+    expect(page.get_by_text(f"{shown} cases")).to_be_visible()
+
+
+def test_a_period_can_be_chosen_and_is_in_the_address(opened: Open, address: str) -> None:
+    page = opened(address)
+    page.get_by_text("7 d", exact=True).click()
+    expect(page).to_have_url(f"{address}/?period=7d")
+    expect(page.get_by_role("link", name="Traces", exact=False).last).not_to_contain_text("260")
+
+
+def test_what_comes_in_appears_by_itself(opened: Open, built_app: None, tmp_path: Path) -> None:
+    with served(tmp_path) as address:
+        page = opened(address)
+        expect(page.get_by_role("heading", name="Nothing has come in yet")).to_be_visible()
+        with Workspace.open(Settings(home=tmp_path / ".evergold")) as workspace:
+            workspace.intake.accept(records(10))
+        expect(page.get_by_role("img", name="10 traces")).to_be_visible(timeout=20_000)
+
+
+def test_ten_traces_make_a_sensible_page(opened: Open, built_app: None, tmp_path: Path) -> None:
+    fill(tmp_path / ".evergold", 10)
+    with served(tmp_path) as address:
+        expect(opened(address).get_by_role("img", name="10 traces")).to_be_visible()

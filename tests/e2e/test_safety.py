@@ -1,0 +1,71 @@
+"""Texts come from strangers. A script in any of them is shown as text and never runs."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from evergold.model.case import Case, Context, LineRange, Provenance, RankedPath, ToolCall
+from evergold.model.trace import Score, Span, Trace
+from evergold.settings import Settings
+from evergold.workspace import Workspace
+from tests.api.serving import served
+
+pytestmark = pytest.mark.slow
+
+BAD = "<img src=x onerror=\"window.hacked='img'\"><script>window.hacked='script'</script>"
+LINK = "javascript:window.hacked='link'"
+
+
+def poison(home: Path) -> None:
+    now = datetime.now(UTC)
+    trace = Trace(
+        id="bad",
+        session_id=BAD,
+        user_id=BAD,
+        name=BAD,
+        input=BAD,
+        output=f"{BAD} {LINK}",
+        started_at=now,
+        ended_at=now,
+        tags=(BAD,),
+        metadata={"model": BAD, BAD: BAD},
+        spans=(
+            Span(id=BAD, name=BAD, kind=BAD, input=BAD, output=BAD, metadata={BAD: BAD}, started_at=now, ended_at=now),
+        ),
+        scores=(Score(name=BAD, value=0.0, comment=BAD),),
+    )
+    case = Case(
+        id="bad",
+        name=BAD,
+        input=BAD,
+        output=BAD,
+        expected=BAD,
+        contexts=(Context(text=BAD, source=LINK),),
+        tool_calls=(ToolCall(name=BAD, args={BAD: BAD}),),
+        paths=(RankedPath(path=BAD, sources=(BAD,)),),
+        ranges=(LineRange(path=BAD, start=1, end=2, sources=(BAD,)),),
+        tags=(BAD,),
+        metadata={BAD: BAD},
+        provenance=Provenance(source=BAD, trace_id="bad", document=LINK),
+    )
+    with Workspace.open(Settings(home=home)) as workspace:
+        workspace.intake.accept([trace])
+        workspace.live.curate()
+        workspace.cases.put([case])
+
+
+def test_nothing_that_came_in_runs(opened: Callable[..., Page], built_app: None, tmp_path: Path) -> None:
+    poison(tmp_path / ".evergold")
+    with served(tmp_path) as address:
+        for path in ("/", "/traces", "/traces/bad", "/cases", "/cases/live/bad", f"/cases?q={BAD}", f"/traces/{BAD}"):
+            page = opened(address + path, expected="404")
+            expect(page.get_by_role("heading", level=1)).to_be_visible()
+            page.wait_for_load_state("networkidle")
+            for tab in page.get_by_role("tab").all():
+                tab.click()
+            assert page.evaluate("window.hacked") is None, f"a script ran on {path}"
+            assert page.locator("img[src=x]").count() == 0
+            assert page.locator("a[href^='javascript:']").count() == 0

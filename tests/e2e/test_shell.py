@@ -1,0 +1,92 @@
+"""The frame around every page: navigation, keys, colours, token, and what is shown when something is wrong."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.api.serving import served
+from tests.e2e.conftest import PHONE
+
+pytestmark = pytest.mark.slow
+
+PLACES = ("Overview", "Traces", "Cases", "Review", "Datasets", "Benchmarks")
+Open = Callable[..., Page]
+
+
+def scheme(page: Page) -> str:
+    return str(page.evaluate("document.documentElement.dataset.mantineColorScheme"))
+
+
+@pytest.mark.parametrize("viewport", [None, PHONE], ids=["desk", "phone"])
+def test_every_place_is_one_click_away(opened: Open, address: str, viewport: dict[str, int] | None) -> None:
+    page = opened(address, **({"viewport": viewport} if viewport else {}))
+    for place in PLACES:
+        page.get_by_role("navigation", name="Main").get_by_role("link", name=place).click()
+        expect(page.get_by_role("heading", level=1).first).to_be_visible()
+        expect(page.get_by_role("navigation", name="Main").locator("[aria-current=page]")).to_have_text(place)
+        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), f"{place} scrolls sideways"
+
+
+def test_a_link_opened_directly_shows_its_page(opened: Open, address: str) -> None:
+    for path, title in (("/cases", "Cases"), ("/traces", "Traces"), ("/datasets", "Datasets")):
+        expect(opened(address + path).get_by_role("heading", name=title, level=1)).to_be_visible()
+
+
+def test_keys_are_listed_and_work(opened: Open, address: str) -> None:
+    page = opened(f"{address}/cases")
+    expect(page.get_by_role("heading", name="Cases", level=1)).to_be_visible()
+    page.keyboard.press("?")
+    dialog = page.get_by_role("dialog", name="Keys")
+    expect(dialog.get_by_text("Go to Traces")).to_be_visible()
+    expect(dialog.get_by_text("Search cases")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    page.keyboard.press("g")
+    page.keyboard.press("t")
+    expect(page.get_by_role("heading", name="Traces", level=1)).to_be_visible()
+
+
+def test_colours_follow_the_system_until_somebody_chooses(opened: Open, address: str) -> None:
+    page = opened(address, color_scheme="dark")
+    expect(page.get_by_role("heading", name="Overview")).to_be_visible()
+    assert scheme(page) == "dark"
+    page.get_by_role("button", name="Colours: System").click()
+    assert scheme(page) == "light"
+    page.reload()
+    expect(page.get_by_role("button", name="Colours: Light")).to_be_visible()
+    assert scheme(page) == "light"
+
+
+def test_an_address_that_leads_nowhere_says_so(opened: Open, address: str) -> None:
+    page = opened(f"{address}/no/such/page")
+    expect(page.get_by_role("heading", name="There is no page here")).to_be_visible()
+    page.get_by_role("link", name="Go to the overview").click()
+    expect(page.get_by_role("heading", name="Overview", level=1)).to_be_visible()
+
+
+def test_a_guarded_server_asks_for_its_token_once(opened: Open, built_app: None, tmp_path: Path) -> None:
+    with served(tmp_path, EVERGOLD_SERVER_TOKEN="let-me-in") as guarded:
+        page = opened(f"{guarded}/cases", expected="401")
+        field = page.get_by_label("Access token")
+        field.fill("wrong")
+        page.get_by_role("button", name="Open the workspace").click()
+        expect(page.get_by_text("The server did not accept the token")).to_be_visible()
+        field.fill("let-me-in")
+        page.get_by_role("button", name="Open the workspace").click()
+        expect(page.get_by_role("heading", name="No cases yet")).to_be_visible()
+        page.reload()
+        expect(page.get_by_role("heading", name="No cases yet")).to_be_visible()
+
+
+def test_a_server_that_went_away_is_named(opened: Open, built_app: None, tmp_path: Path) -> None:
+    with served(tmp_path) as address:
+        page = opened(f"{address}/", expected="Failed to load resource")
+        expect(page.get_by_role("heading", name="Overview", level=1)).to_be_visible()
+        page.route("**/api/**", lambda route: route.abort())
+        page.get_by_role("navigation", name="Main").get_by_role("link", name="Cases").click()
+        expect(page.get_by_text("The server does not answer")).to_be_visible()
+        page.unroute("**/api/**")
+        page.get_by_role("button", name="Try again").click()
+        expect(page.get_by_role("heading", name="No cases yet")).to_be_visible()

@@ -1,0 +1,57 @@
+"""The Traces page: search, filters, span tree with timings, scores, conversation, and why a trace is (not) golden."""
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+
+pytestmark = pytest.mark.slow
+
+Open = Callable[..., Page]
+
+
+def test_search_and_filters(opened: Open, address: str) -> None:
+    page = opened(f"{address}/traces")
+    expect(page.get_by_role("list", name="Traces").get_by_role("link").first).to_be_visible()
+    page.get_by_label("Search traces").fill("walnut")
+    expect(page).to_have_url(f"{address}/traces?q=walnut")
+    expect(page.get_by_role("list", name="Traces").get_by_role("link").first).to_contain_text("walnut desk")
+    direct = opened(f"{address}/traces?status=failed")
+    expect(direct.get_by_role("list", name="Traces").get_by_text("Failed").first).to_be_visible()
+    expect(direct.get_by_role("list", name="Traces").get_by_text("Completed")).to_have_count(0)
+
+
+def test_spans_are_a_tree_with_timings_and_open(opened: Open, address: str) -> None:
+    page = opened(f"{address}/traces/tr-00010")
+    page.get_by_role("tab", name="Spans (5)").click()
+    expect(page.get_by_role("button", name="agent agent")).to_be_visible()
+    step = page.get_by_role("button", name="write_answer")
+    expect(step).to_contain_text("ms")
+    step.click()
+    expect(page.get_by_text("388")).to_be_visible()
+
+
+def test_scores_show_whose_they_are(opened: Open, address: str) -> None:
+    page = opened(f"{address}/traces/tr-00010")
+    page.get_by_role("tab", name="Scores (5)").click()
+    expect(page.get_by_role("row", name="helpfulness")).to_contain_text("model judge")
+
+
+def test_why_a_trace_is_golden_or_not(opened: Open, address: str) -> None:
+    page = opened(f"{address}/traces/tr-00004")
+    verdict = page.get_by_role("region", name="Why this is, or is not, golden")
+    expect(verdict).to_contain_text("Failure")
+    expect(verdict).to_contain_text("grounded")
+    expect(verdict.get_by_role("heading", name="What would change it")).to_be_visible()
+
+
+def test_a_conversation_shows_its_other_turns(opened: Open, address: str) -> None:
+    page = opened(f"{address}/traces/tr-00010")
+    expect(page.get_by_role("region", name="This trace")).to_contain_text("opening time on Sunday")
+    page.get_by_role("link", name="When do I get my refund?").last.click()
+    expect(page).to_have_url(f"{address}/traces/tr-00009")
+
+
+def test_a_trace_that_is_not_there_says_so(opened: Open, address: str) -> None:
+    page = opened(f"{address}/traces/no-such-trace", expected="404")
+    expect(page.get_by_role("alert").first).to_contain_text("no trace 'no-such-trace'")

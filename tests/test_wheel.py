@@ -1,0 +1,77 @@
+"""A wheel built from a clean clone carries the browser app: installed on its own, it serves the page."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).parent.parent
+BIN = Path(sys.executable).parent
+
+
+def run(*command: str | Path, cwd: Path, **env: str) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, env={**os.environ, **env}, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done
+
+
+def the_uv() -> str:
+    found = shutil.which("uv") or shutil.which("uv", path=str(BIN))
+    assert found, "uv is needed; `make setup` brings it"
+    return found
+
+
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("clone") / "evergold"
+    run("git", "clone", "--quiet", "--no-hardlinks", ROOT, folder, cwd=ROOT)
+    assert not (folder / "src" / "evergold" / "web_dist").exists()
+    return folder
+
+
+def test_without_npm_the_build_says_what_to_install(clone: Path, tmp_path: Path) -> None:
+    uv = the_uv()
+    bare = tmp_path / "bin"
+    bare.mkdir()
+    (bare / "git").symlink_to(shutil.which("git") or "git")
+    command = [uv, "build", "--wheel", "--out-dir", str(tmp_path), "--python", sys.executable, "."]
+    done = subprocess.run(
+        command, cwd=clone, capture_output=True, text=True, env={**os.environ, "PATH": str(bare)}, check=False
+    )
+    assert done.returncode != 0
+    assert "install Node 20.19 or newer" in done.stdout + done.stderr
+
+
+def test_a_wheel_from_a_clean_clone_serves_the_app(clone: Path, tmp_path: Path) -> None:
+    uv = the_uv()
+    run(uv, "build", "--quiet", "--wheel", "--out-dir", tmp_path, "--python", sys.executable, ".", cwd=clone)
+    wheel = next(tmp_path.glob("evergold-*.whl"))
+    run(uv, "venv", "--quiet", "--python", sys.executable, tmp_path / "fresh", cwd=tmp_path)
+    python = tmp_path / "fresh" / "bin" / "python"
+    run(uv, "pip", "install", "--quiet", "--python", python, wheel, cwd=tmp_path)
+    server = subprocess.Popen(
+        [python.parent / "evergold", "serve", "--port", "0"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert server.stdout is not None
+        address = server.stdout.readline().split()[1]
+        with urlopen(address) as page:
+            html = page.read().decode()
+        script = html.split('src="', 1)[1].split('"', 1)[0]
+        with urlopen(address + script) as asset:
+            assert asset.headers["content-type"].startswith("text/javascript")
+    finally:
+        server.terminate()
+        server.wait(30)
+        if server.stdout is not None:
+            server.stdout.close()
