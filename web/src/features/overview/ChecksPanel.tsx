@@ -1,5 +1,5 @@
 /** The checks that fail most often, with how often they were made. */
-import { share } from "@/ui/format";
+import { count, share } from "@/ui/format";
 import type { Overview } from "./data";
 import classes from "./overview.module.css";
 
@@ -21,9 +21,9 @@ export function ChecksPanel({ checks }: { checks: Overview["checks"] }) {
             <span className={classes.barFill} data-tone="rust" style={{ width: `${(100 * check.failing) / most}%` }} />
           </span>
           <span className={classes.barValue}>
-            {check.failing}{" "}
+            {count(check.failing)}{" "}
             <span className="eg-dim">
-              of {check.scored} · {share(check.failing, check.scored)}
+              of {count(check.scored)} · {share(check.failing, check.scored)}
             </span>
           </span>
         </li>

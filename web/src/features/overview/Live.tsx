@@ -5,7 +5,9 @@ export function Live({ asOf, failed }: { asOf: string | undefined; failed: boole
   const time = asOf ? new Date(asOf).toLocaleTimeString("en-GB") : null;
   return (
     <span className={classes.live} data-failed={failed || undefined}>
-      {failed ? `The server does not answer; these numbers are from ${time ?? "before"}` : `Live${time ? `, as of ${time}` : ""}`}
+      {failed
+        ? `The server does not answer; these numbers are from ${time ?? "before"}`
+        : `Live${time ? `, as of ${time}` : ""}`}
     </span>
   );
 }

@@ -34,7 +34,8 @@ function Verdict({ verdict }: { verdict: Explanation }) {
           {verdict.deciding.map((score, index) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: equal scores may stand twice, and the list is never reordered
             <li key={index}>
-              {score.name} <Meter value={score.value} /> <span className="eg-dim">{WHOSE[score.source ?? "system"]}</span>
+              {score.name} <Meter value={score.value} />{" "}
+              <span className="eg-dim">{WHOSE[score.source ?? "system"]}</span>
             </li>
           ))}
         </ul>
