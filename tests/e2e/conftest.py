@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
 import evergold
 from evergold.settings import Settings
@@ -19,6 +19,8 @@ CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 DESK = {"width": 1280, "height": 800}
 PHONE = {"width": 390, "height": 844}
 TRACES = 260
+
+expect.set_options(timeout=20_000)
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +74,7 @@ class Opener:
     def __call__(self, url: str, *, viewport: dict[str, int] = DESK, expected: str = "", **options: Any) -> Page:
         """`expected` is a text that a console error of this page may contain: a test of a failure provokes it."""
         context = self.browser.new_context(viewport=viewport, **options)  # type: ignore[arg-type]
-        context.set_default_timeout(10_000)
+        context.set_default_timeout(20_000)
         self.contexts.append(context)
         page = context.new_page()
 

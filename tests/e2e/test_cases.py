@@ -27,7 +27,7 @@ def test_filters_narrow_the_list_and_live_in_the_address(opened: Open, address: 
     choose(page, "Worth", "Correction")
     expect(page).to_have_url(f"{address}/cases?tier=correction")
     expect(page.get_by_text("Correction", exact=True).first).to_be_visible()
-    choose(page, "Worth", "Golden, confirmed")
+    choose(page, "Worth", "Golden, not confirmed")
     choose(page, "Dataset", "handbook")
     expect(page.get_by_text("1 case", exact=True)).to_be_visible()
     page.reload()

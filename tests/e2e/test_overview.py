@@ -27,7 +27,7 @@ def test_an_empty_workspace_tells_exactly_what_to_run(opened: Open, empty_addres
 def test_numbers_chart_checks_and_coverage(opened: Open, address: str) -> None:
     page = opened(address)
     strip = page.get_by_role("region", name="Cases of the period by worth")
-    expect(strip.get_by_role("link", name="Traces")).to_contain_text("260")
+    expect(strip.get_by_role("link", name="in this period")).to_contain_text("260")
     expect(page.get_by_role("img", name="260 traces")).to_be_visible()
     expect(page.locator("svg path").first).to_be_attached()
     expect(page.get_by_text("grounded")).to_be_visible()
@@ -47,7 +47,7 @@ def test_a_period_can_be_chosen_and_is_in_the_address(opened: Open, address: str
     page = opened(address)
     page.get_by_text("7 d", exact=True).click()
     expect(page).to_have_url(f"{address}/?period=7d")
-    expect(page.get_by_role("link", name="Traces", exact=False).last).not_to_contain_text("260")
+    expect(page.get_by_role("link", name="in this period")).not_to_contain_text("260")
 
 
 def test_what_comes_in_appears_by_itself(opened: Open, built_app: None, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -16,6 +17,7 @@ from tests.api.serving import served
 pytestmark = pytest.mark.slow
 
 BAD = "<img src=x onerror=\"window.hacked='img'\"><script>window.hacked='script'</script>"
+SENT = quote(BAD, safe="")
 LINK = "javascript:window.hacked='link'"
 
 
@@ -60,7 +62,7 @@ def poison(home: Path) -> None:
 def test_nothing_that_came_in_runs(opened: Callable[..., Page], built_app: None, tmp_path: Path) -> None:
     poison(tmp_path / ".evergold")
     with served(tmp_path) as address:
-        for path in ("/", "/traces", "/traces/bad", "/cases", "/cases/live/bad", f"/cases?q={BAD}", f"/traces/{BAD}"):
+        for path in ("/", "/traces", "/traces/bad", "/cases", "/cases/live/bad", f"/cases?q={SENT}", f"/traces/{SENT}"):
             page = opened(address + path, expected="404")
             expect(page.get_by_role("heading", level=1)).to_be_visible()
             page.wait_for_load_state("networkidle")

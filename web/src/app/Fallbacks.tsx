@@ -6,6 +6,7 @@ import { Empty } from "@/ui/states";
 export function Lost() {
   return (
     <Empty
+      level={1}
       title="There is no page here"
       action={
         <Anchor component={Link} to="/">
@@ -20,7 +21,7 @@ export function Lost() {
 
 export function Crashed({ error, reset }: ErrorComponentProps) {
   return (
-    <Empty title="This page broke" action={<Button onClick={reset}>Show it again</Button>}>
+    <Empty level={1} title="This page broke" action={<Button onClick={reset}>Show it again</Button>}>
       <p>Your data is not affected. If it happens again, this line helps whoever looks into it:</p>
       <Code block>{error instanceof Error ? error.message : String(error)}</Code>
     </Empty>

@@ -11,13 +11,19 @@ const LABEL: Record<TierName, string> = {
   none: "Not curated",
 };
 
-type CaseLike = { entry_type?: string; kind?: string; metadata?: Record<string, unknown> };
+type CaseLike = { entry_type?: string; kind?: string; status?: string; metadata?: Record<string, unknown> };
 
-/** A golden case of a live chat is a candidate until somebody confirms it; cases of other kinds are golden as they stand. */
-export function tierOf(entry: CaseLike): TierName {
+function tierOf(entry: CaseLike): TierName {
   if (entry.entry_type === "failure") return "failure";
   if (entry.entry_type === "correction") return "correction";
-  return entry.metadata?.confirmed === false ? "candidate" : "confirmed";
+  return entry.metadata?.confirmed === true ? "confirmed" : "candidate";
+}
+
+/** The worth of a case. Only a live chat is a candidate until somebody confirms it; other kinds are golden by their source. */
+export function CaseTier({ entry }: { entry: CaseLike }) {
+  const tier = tierOf(entry);
+  const label = tier === "candidate" && entry.kind !== "chat" ? "Golden" : undefined;
+  return <Tier tier={tier} label={label} faded={entry.status !== "active"} />;
 }
 
 export function Tier({ tier, label, faded = false }: { tier: TierName; label?: string; faded?: boolean }) {

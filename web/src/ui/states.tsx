@@ -18,10 +18,14 @@ export function Loading({ what, rows = 6 }: { what: string; rows?: number }) {
   );
 }
 
-export function Empty({ title, children, action }: { title: string; children?: ReactNode; action?: ReactNode }) {
+type EmptyProps = { title: string; children?: ReactNode; action?: ReactNode; level?: 1 | 2 };
+
+export function Empty({ title, children, action, level = 2 }: EmptyProps) {
   return (
     <div className={classes.state}>
-      <Title order={2}>{title}</Title>
+      <Title order={level} size="h2">
+        {title}
+      </Title>
       {children && <div className={classes.text}>{children}</div>}
       {action}
     </div>

@@ -7,7 +7,7 @@ import { type CaseView, KINDS, REVIEWS, STATUSES, TIERS } from "./view";
 
 const WORTH = {
   confirmed: "Golden, confirmed",
-  candidate: "Golden, candidate",
+  candidate: "Golden, not confirmed",
   failure: "Failure",
   correction: "Correction",
 };

@@ -5,7 +5,7 @@ import { moment } from "@/ui/format";
 import { RecordFrame, Section } from "@/ui/Record";
 import { Failed, Loading } from "@/ui/states";
 import { TextBlock } from "@/ui/TextBlock";
-import { Tier, tierOf } from "@/ui/Tier";
+import { CaseTier } from "@/ui/Tier";
 import { CaseEvidence } from "./CaseEvidence";
 import { CaseHistory } from "./CaseHistory";
 import { type Case, useCase } from "./data";
@@ -31,7 +31,7 @@ export function CaseRecord() {
   return (
     <RecordFrame
       title={entry.name || entry.input || entry.id}
-      badge={<Tier tier={tierOf(entry)} faded={entry.status !== "active"} />}
+      badge={<CaseTier entry={entry} />}
       close={close}
       meta={
         <>

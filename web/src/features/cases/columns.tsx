@@ -1,6 +1,6 @@
 import { age } from "@/ui/format";
 import type { ListColumn } from "@/ui/RecordList";
-import { Tier, tierOf } from "@/ui/Tier";
+import { CaseTier } from "@/ui/Tier";
 import type { Case } from "./data";
 import { Tags } from "./Tags";
 
@@ -10,7 +10,7 @@ export const CASE_COLUMNS: ListColumn<Case>[] = [
   {
     id: "tier",
     header: "Worth",
-    cell: ({ row }) => <Tier tier={tierOf(row.original)} faded={row.original.status !== "active"} />,
+    cell: ({ row }) => <CaseTier entry={row.original} />,
   },
   { id: "main", header: "Input", cell: ({ row }) => row.original.name || firstLine(row.original.input) },
   {
