@@ -8,7 +8,7 @@ export default defineConfig({
   build: {
     outDir: "../src/evergold/web_dist",
     emptyOutDir: true,
-    chunkSizeWarningLimit: 700,
+    chunkSizeWarningLimit: 1500,
     reportCompressedSize: false,
   },
   server: {

@@ -148,6 +148,150 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/corrections": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Post Corrections
+         * @description Say what a reply should have been; a trace that has not come yet is waited for.
+         */
+        post: operations["post_corrections_api_v1_corrections_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/reactions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Post Reactions
+         * @description React to a reply with an emoji; null takes the reaction away again.
+         */
+        post: operations["post_reactions_api_v1_reactions_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/traces/{trace_id}/explain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Explain Trace
+         * @description Each policy's verdict on a trace, the scores that decided it, and what would change it.
+         */
+        get: operations["explain_trace_api_v1_traces__trace_id__explain_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/traces/{trace_id}/curate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Curate Trace
+         * @description Curate one trace now.
+         */
+        post: operations["curate_trace_api_v1_traces__trace_id__curate_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/curation": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Curation State
+         * @description What the background does, and what it could not do.
+         */
+        get: operations["curation_state_api_v1_curation_get"];
+        put?: never;
+        /**
+         * Curate Waiting
+         * @description Curate everything that waits, now.
+         */
+        post: operations["curate_waiting_api_v1_curation_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/policies": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Policies
+         * @description Every policy revision that ever changed an entry, and those in force.
+         */
+        get: operations["list_policies_api_v1_policies_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/stats": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Dataset Stats
+         * @description Totals per type, confirmed and candidate, per tag and per day.
+         */
+        get: operations["dataset_stats_api_v1_stats_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/review/me": {
         parameters: {
             query?: never;
@@ -512,6 +656,294 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/benchmarks/datasets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Benchmark Datasets
+         * @description Datasets a run can name; a file that cannot be used is listed with what is wrong.
+         */
+        get: operations["list_benchmark_datasets_api_v1_benchmarks_datasets_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Metrics
+         * @description Every metric a run can name.
+         */
+        get: operations["list_metrics_api_v1_metrics_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/benchmarks/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Runs
+         * @description Runs that pass every filter given.
+         */
+        get: operations["list_runs_api_v1_benchmarks_runs_get"];
+        put?: never;
+        /**
+         * Start Run
+         * @description Start a run. It belongs to the server: it goes on when the client leaves, and after a restart.
+         */
+        post: operations["start_run_api_v1_benchmarks_runs_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/benchmarks/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Plan Run
+         * @description What a run would take, and the smallest difference it could show. Nothing is started.
+         */
+        post: operations["plan_run_api_v1_benchmarks_plan_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/benchmarks/leaderboard": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Leaderboard
+         * @description Models ranked per dataset version; versions are never mixed.
+         */
+        get: operations["leaderboard_api_v1_benchmarks_leaderboard_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/benchmarks/compare": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Compare Runs
+         * @description The second run against the first, paired by case.
+         */
+        get: operations["compare_runs_api_v1_benchmarks_compare_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/benchmarks/runs/{run_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Run
+         * @description One run and how far it is.
+         */
+        get: operations["get_run_api_v1_benchmarks_runs__run_id__get"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete Run
+         * @description Delete a run that is not running, with its attempts.
+         */
+        delete: operations["delete_run_api_v1_benchmarks_runs__run_id__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/benchmarks/runs/{run_id}/results": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Run Results
+         * @description Means with intervals and coverage, and a page of attempts with their measurements.
+         */
+        get: operations["run_results_api_v1_benchmarks_runs__run_id__results_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/benchmarks/runs/{run_id}/cases/{case_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Run Case
+         * @description One case of a run with its attempts.
+         */
+        get: operations["run_case_api_v1_benchmarks_runs__run_id__cases__case_id__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/benchmarks/runs/{run_id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel Run
+         * @description Stop a run. Calls under way are given up within a second.
+         */
+        post: operations["cancel_run_api_v1_benchmarks_runs__run_id__cancel_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/benchmarks/runs/{run_id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume Run
+         * @description Go on with a run that ended early; finished calls are not repeated.
+         */
+        post: operations["resume_run_api_v1_benchmarks_runs__run_id__resume_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/benchmarks/runs/{run_id}/rescore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Rescore Run
+         * @description Measure stored answers again; the model is not called.
+         */
+        post: operations["rescore_run_api_v1_benchmarks_runs__run_id__rescore_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/benchmarks/runs/{run_id}/to-review": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Attempt To Review
+         * @description Turn an attempt into a case to review.
+         */
+        post: operations["attempt_to_review_api_v1_benchmarks_runs__run_id__to_review_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/benchmarks/runs/{run_id}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Run Events
+         * @description Progress as server-sent events: `progress` with the run whenever it changed, `end` with the run when it ended.
+         */
+        get: operations["run_events_api_v1_benchmarks_runs__run_id__events_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -523,10 +955,14 @@ export interface components {
         Accepted: {
             /** Traces */
             traces: number;
+            /** Spans */
+            spans: number;
             /** Scores */
             scores: number;
             /** Corrections */
             corrections: number;
+            /** Reactions */
+            reactions: number;
             /** Duplicates */
             duplicates: number;
             /** Rejected */
@@ -567,6 +1003,96 @@ export interface components {
          */
         AssignmentState: "assigned" | "claimed" | "skipped" | "done";
         /**
+         * Attempt
+         * @description One try of the target at one case. An attempt with an error has no answer and is never judged.
+         */
+        Attempt: {
+            /** Case Id */
+            case_id: string;
+            /**
+             * Trial
+             * @default 0
+             */
+            trial: number;
+            /**
+             * Output
+             * @default
+             */
+            output: string;
+            /**
+             * Tool Calls
+             * @default []
+             */
+            tool_calls: components["schemas"]["ToolCall"][];
+            /**
+             * Ranges
+             * @default []
+             */
+            ranges: components["schemas"]["LineRange"][];
+            /**
+             * Paths
+             * @default []
+             */
+            paths: string[];
+            /** Error */
+            error?: string | null;
+            /** Error Class */
+            error_class?: string | null;
+            /**
+             * @default {
+             *       "input_tokens": 0,
+             *       "output_tokens": 0
+             *     }
+             */
+            usage: components["schemas"]["Usage"];
+            /** Retry After */
+            retry_after?: number | null;
+            /** Latency Ms */
+            latency_ms?: number | null;
+            /**
+             * Sends
+             * @default 1
+             */
+            sends: number;
+            /**
+             * Cached
+             * @default false
+             */
+            cached: boolean;
+            /** Finish Reason */
+            finish_reason?: string | null;
+            /** Metadata */
+            metadata?: {
+                [key: string]: unknown;
+            };
+            /** Measurements */
+            measurements?: {
+                [key: string]: components["schemas"]["Measurement"];
+            };
+        };
+        /**
+         * AttemptDetail
+         * @description A case as it was when the run began, and every attempt at it.
+         */
+        AttemptDetail: {
+            case: components["schemas"]["Case"];
+            /** Attempts */
+            attempts: components["schemas"]["Attempt"][];
+        };
+        /**
+         * BackgroundState
+         * @description Whether curation runs in the background, what it has done, and what it could not do.
+         */
+        BackgroundState: {
+            /** Enabled */
+            enabled: boolean;
+            /** Waiting */
+            waiting: number;
+            /** Failed Ever */
+            failed_ever: number;
+            state: components["schemas"]["CuratorState"] | null;
+        };
+        /**
          * BaseCheck
          * @description Whether a commit is in the repository, and whether the golden diff applies to it; None where it was not tried.
          */
@@ -591,6 +1117,55 @@ export interface components {
             diff?: string | null;
         };
         /**
+         * BenchmarkDataset
+         * @description A dataset one can name in a run; with problems, one that has to be mended first.
+         */
+        BenchmarkDataset: {
+            /** Name */
+            name: string;
+            /** Title */
+            title: string;
+            /**
+             * Description
+             * @default
+             */
+            description: string;
+            /** Origin */
+            origin: string;
+            /** Tasks */
+            tasks: number;
+            /** Content Hash */
+            content_hash?: string | null;
+            /**
+             * Difficulties
+             * @default {}
+             */
+            difficulties: {
+                [key: string]: number;
+            };
+            /**
+             * Problems
+             * @default []
+             */
+            problems: string[];
+        };
+        /**
+         * Board
+         * @description One dataset version, ranked by the first metric; an entry without it comes last.
+         */
+        Board: {
+            /** Dataset */
+            dataset: string;
+            /** Version */
+            version: string;
+            /** Content Hash */
+            content_hash: string;
+            /** Metrics */
+            metrics: string[];
+            /** Entries */
+            entries: components["schemas"]["Entry"][];
+        };
+        /**
          * Bucket
          * @enum {string}
          */
@@ -602,7 +1177,7 @@ export interface components {
         Bulk: {
             /** Cases */
             cases: components["schemas"]["VersionedKey"][];
-            verdict: components["schemas"]["Verdict"];
+            verdict: components["schemas"]["Verdict-Input"];
             /**
              * Comment
              * @default
@@ -790,6 +1365,15 @@ export interface components {
          */
         CaseStatus: "active" | "withdrawn" | "dismissed" | "erased";
         /**
+         * Change
+         * @description One thing that would give the trace another verdict.
+         */
+        Change: {
+            /** When */
+            when: string;
+            then: components["schemas"]["Tier"];
+        };
+        /**
          * Check
          * @description A score by name and source: how often it was given, and how often it was below the failure threshold.
          */
@@ -802,6 +1386,19 @@ export interface components {
             failing: number;
             /** Scored */
             scored: number;
+        };
+        /** Comparison */
+        Comparison: {
+            /** First */
+            first: string;
+            /** Second */
+            second: string;
+            /** Margin */
+            margin: number;
+            /** Metrics */
+            metrics: components["schemas"]["MetricComparison"][];
+            /** Warnings */
+            warnings: string[];
         };
         /**
          * Context
@@ -818,6 +1415,24 @@ export interface components {
             } | null;
         };
         /**
+         * Correction
+         * @description What a person said the answer should have been.
+         */
+        Correction: {
+            /**
+             * Type
+             * @default correction
+             * @constant
+             */
+            type: "correction";
+            /** Trace Id */
+            trace_id: string;
+            /** Text */
+            text: string;
+            /** Author */
+            author?: string | null;
+        };
+        /**
          * Coverage
          * @description A dataset: all its active cases, and how many traces of the period have a case in it.
          */
@@ -830,13 +1445,111 @@ export interface components {
             traces: number;
         };
         /**
+         * Curated
+         * @description How many traces were looked at, and the changes by kind.
+         */
+        Curated: {
+            /** Traces */
+            traces: number;
+            /** Changes */
+            changes: {
+                [key: string]: number;
+            };
+        };
+        /**
+         * CuratorState
+         * @description What the background has done since the server started, and what it could not do.
+         */
+        CuratorState: {
+            /** Running */
+            running: boolean;
+            /** Curated */
+            curated: number;
+            /** Changed */
+            changed: number;
+            /** Failed */
+            failed: number;
+            /** Last Error */
+            last_error: string | null;
+            /** Failures */
+            failures: components["schemas"]["Failure"][];
+        };
+        /**
+         * DatasetStats
+         * @description Counts of active entries. `coverage` is the share of all traces that an entry cites, null when there are none.
+         */
+        DatasetStats: {
+            /** Dataset */
+            dataset: string | null;
+            /** Total */
+            total: number;
+            /** Golden */
+            golden: number;
+            /** Failure */
+            failure: number;
+            /** Correction */
+            correction: number;
+            /** Confirmed */
+            confirmed: number;
+            /** Candidate */
+            candidate: number;
+            /** Withdrawn */
+            withdrawn: number;
+            /** Tags */
+            tags: {
+                [key: string]: number;
+            };
+            /** Failing Checks */
+            failing_checks: {
+                [key: string]: number;
+            };
+            /** Days */
+            days: components["schemas"]["Day"][];
+            /** Traces */
+            traces: number;
+            /** Cited Traces */
+            cited_traces: number;
+            /** Coverage */
+            coverage: number | null;
+            /** Waiting */
+            waiting: number;
+        };
+        /**
+         * Day
+         * @description One day (UTC): traces that began on it, and entries made on it by type.
+         */
+        Day: {
+            /** Day */
+            day: string;
+            /**
+             * Traces
+             * @default 0
+             */
+            traces: number;
+            /**
+             * Golden
+             * @default 0
+             */
+            golden: number;
+            /**
+             * Failure
+             * @default 0
+             */
+            failure: number;
+            /**
+             * Correction
+             * @default 0
+             */
+            correction: number;
+        };
+        /**
          * Decision
          * @description A verdict on the version the reviewer saw, with the edits made on the way and the reason given.
          */
         Decision: {
             /** Version */
             version: number;
-            verdict: components["schemas"]["Verdict"];
+            verdict: components["schemas"]["Verdict-Input"];
             /**
              * Comment
              * @default
@@ -875,6 +1588,26 @@ export interface components {
             why: string;
         };
         /**
+         * Entry
+         * @description The newest completed run of a model.
+         */
+        Entry: {
+            /** Model */
+            model: string;
+            /** Run Id */
+            run_id: string;
+            /** Judge */
+            judge: string | null;
+            /** Self Judged */
+            self_judged: boolean;
+            /** Means */
+            means: components["schemas"]["Mean"][];
+            /** Failed */
+            failed: number;
+            usage: components["schemas"]["Usage"];
+            judge_usage: components["schemas"]["Usage"];
+        };
+        /**
          * EntryType
          * @enum {string}
          */
@@ -910,6 +1643,25 @@ export interface components {
             /** Missing */
             missing?: string | null;
         };
+        /**
+         * Explanation
+         * @description One policy's verdict on one trace, with its grounds.
+         */
+        Explanation: {
+            /** Trace Id */
+            trace_id: string;
+            /** Policy */
+            policy: string;
+            tier: components["schemas"]["Tier"];
+            /** Reason */
+            reason: string;
+            /** Deciding */
+            deciding: components["schemas"]["Score"][];
+            /** Left Out */
+            left_out: components["schemas"]["Score"][];
+            /** Changes */
+            changes: components["schemas"]["Change"][];
+        };
         /** Facet */
         Facet: {
             /** Name */
@@ -926,6 +1678,18 @@ export interface components {
             datasets: components["schemas"]["Facet"][];
             /** Tags */
             tags: components["schemas"]["Facet"][];
+        };
+        /**
+         * Failure
+         * @description A trace that could not be curated, and why.
+         */
+        Failure: {
+            /** Trace Id */
+            trace_id: string;
+            /** Error */
+            error: string;
+            /** At */
+            at: string;
         };
         /**
          * FileAtCommit
@@ -1061,6 +1825,116 @@ export interface components {
             flows: boolean;
         };
         /**
+         * Mean
+         * @description `0.83 ±0.05 (n=41/50)`: never a mean without how many cases it rests on.
+         */
+        Mean: {
+            /** Metric */
+            metric: string;
+            /** Value */
+            value: number | null;
+            /** Low */
+            low: number | null;
+            /** High */
+            high: number | null;
+            /** N */
+            n: number;
+            /** Of */
+            of: number;
+        };
+        /**
+         * Measurement
+         * @description A value, or the reason why there is none. "Could not judge" is never 0.
+         */
+        Measurement: {
+            state: components["schemas"]["MeasurementState"];
+            /** Value */
+            value?: number | null;
+            /** Reason */
+            reason?: string | null;
+            /** Details */
+            details?: {
+                [key: string]: unknown;
+            };
+            /**
+             * @default {
+             *       "input_tokens": 0,
+             *       "output_tokens": 0
+             *     }
+             */
+            usage: components["schemas"]["Usage"];
+        };
+        /**
+         * MeasurementState
+         * @enum {string}
+         */
+        MeasurementState: "scored" | "unscored" | "error";
+        /**
+         * MetricComparison
+         * @description One metric: second run minus first. `p` is corrected for the number of metrics (Holm).
+         */
+        MetricComparison: {
+            /** Metric */
+            metric: string;
+            /** N */
+            n: number;
+            /** Unpaired */
+            unpaired: number;
+            /** First */
+            first: number;
+            /** Second */
+            second: number;
+            /** Difference */
+            difference: number;
+            /** Low */
+            low: number;
+            /** High */
+            high: number;
+            /** P */
+            p: number;
+            /** Test */
+            test: string;
+            verdict: components["schemas"]["evergold__stats__paired__Verdict"];
+            /** Smallest Visible */
+            smallest_visible: number | null;
+            /** Gained */
+            gained: string[];
+            /** Lost */
+            lost: string[];
+        };
+        /**
+         * MetricInfo
+         * @description A metric one can name in a run.
+         */
+        MetricInfo: {
+            /** Name */
+            name: string;
+            /** Description */
+            description: string;
+            /** Version */
+            version: string;
+            /** Judged */
+            judged: boolean;
+        };
+        /**
+         * MetricSpec
+         * @description A metric as a run records it: name, version, parameters, and for a judged one the judge and its prompts.
+         */
+        MetricSpec: {
+            /** Name */
+            name: string;
+            /** Version */
+            version: string;
+            /** Params */
+            params?: {
+                [key: string]: unknown;
+            };
+            /** Judge */
+            judge?: string | null;
+            /** Prompt Hash */
+            prompt_hash?: string | null;
+        };
+        /**
          * Opinion
          * @description One recorded verdict. `rev` names the content it was given on: on other content it counts no more.
          */
@@ -1075,7 +1949,7 @@ export interface components {
             rev: string;
             /** Reviewer */
             reviewer: string;
-            verdict: components["schemas"]["Verdict"];
+            verdict: components["schemas"]["evergold__model__review__Verdict"];
             /**
              * Comment
              * @default
@@ -1094,6 +1968,8 @@ export interface components {
          * @description Everything the first page shows. `traces` is the whole store, `in_period` what began since `since`.
          */
         Overview: {
+            /** As Of */
+            as_of: string;
             /** Since */
             since: string;
             bucket: components["schemas"]["Bucket"];
@@ -1118,6 +1994,54 @@ export interface components {
          * @enum {string}
          */
         Period: "24h" | "7d" | "30d" | "90d" | "365d";
+        /**
+         * Plan
+         * @description An estimate; what it rests on is said in `assumes`.
+         */
+        Plan: {
+            /** Dataset */
+            dataset: string;
+            /** Version */
+            version: string;
+            /** Content Hash */
+            content_hash: string;
+            /** Model */
+            model: string;
+            /** Cases */
+            cases: number;
+            /** Calls */
+            calls: number;
+            /** Judge Calls */
+            judge_calls: number;
+            /** Input Tokens */
+            input_tokens: number;
+            /** Output Tokens */
+            output_tokens: number;
+            /** Cost */
+            cost: number | null;
+            /** Smallest Visible Effect */
+            smallest_visible_effect: number | null;
+            /** Assumes */
+            assumes: string;
+        };
+        /**
+         * PolicyView
+         * @description A policy revision: its label (`name@digits`), whether it is in force, when it first changed an entry.
+         */
+        PolicyView: {
+            /** Label */
+            label: string;
+            /** Rev */
+            rev: string;
+            /** In Force */
+            in_force: boolean;
+            /** First Used */
+            first_used: string | null;
+            /** Policy */
+            policy: {
+                [key: string]: unknown;
+            };
+        };
         /**
          * Provenance
          * @description Where a case comes from: enough to find its trace, flow or document again, and to redo its curation.
@@ -1241,6 +2165,59 @@ export interface components {
             };
         };
         /**
+         * Reaction
+         * @description An emoji put on a reply; `emoji` null takes the reaction away again.
+         */
+        Reaction: {
+            /**
+             * Type
+             * @default reaction
+             * @constant
+             */
+            type: "reaction";
+            /** Trace Id */
+            trace_id: string;
+            /** Emoji */
+            emoji: string | null;
+            /** Author */
+            author?: string | null;
+        };
+        /** Rescore */
+        Rescore: {
+            /**
+             * Metrics
+             * @default []
+             */
+            metrics: string[];
+            /** Judge */
+            judge?: string | null;
+        };
+        /**
+         * Results
+         * @description A run with the mean of every metric and a page of its attempts, by case and trial.
+         */
+        Results: {
+            run: components["schemas"]["Run"];
+            /** Means */
+            means: components["schemas"]["Mean"][];
+            /** Total */
+            total: number;
+            /** Attempts */
+            attempts: components["schemas"]["Attempt"][];
+        };
+        /** Resume */
+        Resume: {
+            /**
+             * Retry Errors
+             * @default false
+             */
+            retry_errors: boolean;
+            /** Budget Tokens */
+            budget_tokens?: number | null;
+            /** Budget Money */
+            budget_money?: number | null;
+        };
+        /**
          * ReviewState
          * @enum {string}
          */
@@ -1271,6 +2248,127 @@ export interface components {
                 [key: string]: unknown;
             };
         };
+        /**
+         * Run
+         * @description A run and how far it is. `provenance` pins dataset version and hash, metrics, judge, target, seed and code.
+         */
+        Run: {
+            /** Id */
+            id: string;
+            spec: components["schemas"]["RunSpec"];
+            /** @default queued */
+            status: components["schemas"]["RunStatus"];
+            /** Error */
+            error?: string | null;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Started At */
+            started_at?: string | null;
+            /** Ended At */
+            ended_at?: string | null;
+            /**
+             * Total
+             * @default 0
+             */
+            total: number;
+            /**
+             * Done
+             * @default 0
+             */
+            done: number;
+            /**
+             * Failed
+             * @default 0
+             */
+            failed: number;
+            /**
+             * Scored
+             * @default 0
+             */
+            scored: number;
+            /**
+             * @default {
+             *       "input_tokens": 0,
+             *       "output_tokens": 0
+             *     }
+             */
+            usage: components["schemas"]["Usage"];
+            /**
+             * @default {
+             *       "input_tokens": 0,
+             *       "output_tokens": 0
+             *     }
+             */
+            judge_usage: components["schemas"]["Usage"];
+            /**
+             * Metrics
+             * @default []
+             */
+            metrics: components["schemas"]["MetricSpec"][];
+            /** Provenance */
+            provenance?: {
+                [key: string]: unknown;
+            };
+        };
+        /**
+         * RunPage
+         * @description Runs, newest first.
+         */
+        RunPage: {
+            /** Total */
+            total: number;
+            /** Runs */
+            runs: components["schemas"]["Run"][];
+        };
+        /**
+         * RunSpec
+         * @description What was asked for; enough to do it again.
+         */
+        RunSpec: {
+            /** Dataset */
+            dataset: string;
+            /** Model */
+            model: string;
+            /** Metrics */
+            metrics: string[];
+            /** Judge */
+            judge?: string | null;
+            /**
+             * Trials
+             * @default 1
+             */
+            trials: number;
+            /**
+             * Concurrency
+             * @default 20
+             */
+            concurrency: number;
+            /** Seed */
+            seed?: number | null;
+            /** Limit */
+            limit?: number | null;
+            /** Budget Tokens */
+            budget_tokens?: number | null;
+            /** Budget Money */
+            budget_money?: number | null;
+            /**
+             * Cache
+             * @default true
+             */
+            cache: boolean;
+            /** Params */
+            params?: {
+                [key: string]: unknown;
+            };
+        };
+        /**
+         * RunStatus
+         * @enum {string}
+         */
+        RunStatus: "queued" | "running" | "completed" | "failed" | "cancelled";
         /** SavedView */
         SavedView: {
             /** Name */
@@ -1387,6 +2485,12 @@ export interface components {
          */
         Standing: "open" | "agreed" | "disputed" | "second_opinion";
         /**
+         * Tier
+         * @description What a policy makes of a trace. `NONE` means the trace has no place in the dataset.
+         * @enum {string}
+         */
+        Tier: "none" | "failure" | "candidate" | "confirmed";
+        /**
          * Tiers
          * @description How many active cases there are of each worth.
          */
@@ -1411,6 +2515,24 @@ export interface components {
              * @default 0
              */
             correction: number;
+        };
+        /**
+         * ToReview
+         * @description Which attempt becomes a case to review, and in which dataset.
+         */
+        ToReview: {
+            /** Case Id */
+            case_id: string;
+            /**
+             * Trial
+             * @default 0
+             */
+            trial: number;
+            /**
+             * Dataset
+             * @default failures
+             */
+            dataset: string;
         };
         /** ToolCall */
         ToolCall: {
@@ -1512,6 +2634,24 @@ export interface components {
          * @enum {string}
          */
         TraceStatus: "started" | "completed" | "failed";
+        /**
+         * Usage
+         * @description Tokens and money; `cost` is null where no price is known, which is not the same as free.
+         */
+        Usage: {
+            /**
+             * Input Tokens
+             * @default 0
+             */
+            input_tokens: number;
+            /**
+             * Output Tokens
+             * @default 0
+             */
+            output_tokens: number;
+            /** Cost */
+            cost?: number | null;
+        };
         /** ValidationError */
         ValidationError: {
             /** Location */
@@ -1530,7 +2670,7 @@ export interface components {
          * @description What a reviewer says of a case. Approve and dismiss are opinions; the others steer the queue.
          * @enum {string}
          */
-        Verdict: "approve" | "dismiss" | "second_opinion" | "skip" | "reopen" | "withdraw";
+        "Verdict-Input": "approve" | "dismiss" | "second_opinion" | "skip" | "reopen" | "withdraw";
         /**
          * VersionedKey
          * @description A case as somebody saw it: a change asked for on an older version is a conflict.
@@ -1543,6 +2683,17 @@ export interface components {
             /** Version */
             version: number;
         };
+        /**
+         * Verdict
+         * @description What a reviewer says of a case. Approve and dismiss are opinions; the others steer the queue.
+         * @enum {string}
+         */
+        evergold__model__review__Verdict: "approve" | "dismiss" | "second_opinion" | "skip" | "reopen" | "withdraw";
+        /**
+         * Verdict
+         * @enum {string}
+         */
+        evergold__stats__paired__Verdict: "better" | "worse" | "tied" | "inconclusive";
     };
     responses: never;
     parameters: never;
@@ -1804,6 +2955,226 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Accepted"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    post_corrections_api_v1_corrections_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Correction"][] | components["schemas"]["Correction"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Accepted"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    post_reactions_api_v1_reactions_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Reaction"][] | components["schemas"]["Reaction"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Accepted"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    explain_trace_api_v1_traces__trace_id__explain_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                trace_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Explanation"][];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    curate_trace_api_v1_traces__trace_id__curate_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                trace_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Curated"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    curation_state_api_v1_curation_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BackgroundState"];
+                };
+            };
+        };
+    };
+    curate_waiting_api_v1_curation_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Curated"];
+                };
+            };
+        };
+    };
+    list_policies_api_v1_policies_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PolicyView"][];
+                };
+            };
+        };
+    };
+    dataset_stats_api_v1_stats_get: {
+        parameters: {
+            query?: {
+                dataset?: string | null;
+                days?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DatasetStats"];
                 };
             };
             /** @description Validation Error */
@@ -2527,6 +3898,502 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Facets"];
+                };
+            };
+        };
+    };
+    list_benchmark_datasets_api_v1_benchmarks_datasets_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BenchmarkDataset"][];
+                };
+            };
+        };
+    };
+    list_metrics_api_v1_metrics_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MetricInfo"][];
+                };
+            };
+        };
+    };
+    list_runs_api_v1_benchmarks_runs_get: {
+        parameters: {
+            query?: {
+                dataset?: string | null;
+                model?: string | null;
+                status?: components["schemas"]["RunStatus"] | null;
+                limit?: number;
+                offset?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunPage"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    start_run_api_v1_benchmarks_runs_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RunSpec"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Run"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    plan_run_api_v1_benchmarks_plan_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RunSpec"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Plan"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    leaderboard_api_v1_benchmarks_leaderboard_get: {
+        parameters: {
+            query?: {
+                dataset?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Board"][];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    compare_runs_api_v1_benchmarks_compare_get: {
+        parameters: {
+            query: {
+                first: string;
+                second: string;
+                margin?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Comparison"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    get_run_api_v1_benchmarks_runs__run_id__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Run"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    delete_run_api_v1_benchmarks_runs__run_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    run_results_api_v1_benchmarks_runs__run_id__results_get: {
+        parameters: {
+            query?: {
+                limit?: number;
+                offset?: number;
+            };
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Results"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    run_case_api_v1_benchmarks_runs__run_id__cases__case_id__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: string;
+                case_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AttemptDetail"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    cancel_run_api_v1_benchmarks_runs__run_id__cancel_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Run"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    resume_run_api_v1_benchmarks_runs__run_id__resume_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Resume"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Run"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    rescore_run_api_v1_benchmarks_runs__run_id__rescore_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Rescore"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Run"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    attempt_to_review_api_v1_benchmarks_runs__run_id__to_review_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ToReview"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Case"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    run_events_api_v1_benchmarks_runs__run_id__events_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
                 };
             };
         };
