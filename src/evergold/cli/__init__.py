@@ -31,7 +31,7 @@ VERBS = {
     "serve": "REST, OTLP and the dashboard on http://127.0.0.1:8321.",
     "settings": "Print every setting, its value and where it comes from.",
     "stats": "Totals of the living dataset: types, tags, days.",
-    "traces": "Forget traces by age, or everything of one user.",
+    "traces": "List, show, prune and erase traces.",
 }
 
 

@@ -71,6 +71,13 @@ def result_score(
     yield from _score(fields, (trace_id, span_id, f"{span_id}{event.time_ns}.{place}", event.time_ns), refused)
 
 
+def annotation_score(
+    fields: Attributes, trace_id: str, span_id: str | None, place: str, refused: list[str]
+) -> Iterator[WireScore]:
+    """The score of one annotation that was exported beside its span."""
+    yield from _score(fields, (trace_id, span_id, f"{span_id}annotation.{place}", 0), refused)
+
+
 def _score(fields: Attributes, place: tuple[str, str | None, str, int], refused: list[str]) -> Iterator[WireScore]:
     trace_id, span_id, key, time_ns = place
     name = str(fields.get("name") or "")

@@ -2,20 +2,18 @@
 
 from collections import Counter
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
 from typing import Any
 
-from evergold.model.trace import ScoreLine, ScoreSource, SpanLine
+from evergold.model.trace import ScoreLine, SpanLine
 from evergold.redact.fields import FieldRedactor
 from evergold.sources.outline import SpanFacts
-from evergold.sources.scores import RESULT_EVENT, WireScore, result_score, scores_in
+from evergold.sources.scores import WireScore, result_score, scores_in
+from evergold.sources.span_lines import facts_of, raw_of, score_line, stamp_of
 from evergold.sources.spans import Received, WireSpan, shortened
-from evergold.sources.understand import Understood, understand
+from evergold.sources.understand import understand
 from evergold.store.spans import SpanRow
 from evergold.store.traces import RAW
 from evergold.store.values import dumps, stamp, storable
-
-EPOCH = datetime(1970, 1, 1)
 
 
 @dataclass
@@ -63,7 +61,7 @@ def arrivals_of(received: Received, cleaner: FieldRedactor, longest: int, size: 
     for log in received.logs:
         if log.trace_id:
             found = result_score(log.event, log.trace_id, log.span_id, "log", arrivals.refused)
-            arrivals.scores += [score_of(score, cleaner) for score in found]
+            arrivals.scores += [_score(score, cleaner) for score in found]
     arrivals.ignored = received.ignored
     arrivals.cut = len(cuts)
     arrivals.redacted = cleaner.found
@@ -76,8 +74,8 @@ def _add_span(arrivals: Arrivals, span: WireSpan, cleaner: FieldRedactor) -> Non
         {
             "input": said.input,
             "output": said.output,
-            "metadata": _facts(span, said),
-            "attributes": _raw(span, said),
+            "metadata": facts_of(span, said),
+            "attributes": raw_of(span, said),
         }
     )
     facts = kept["metadata"]
@@ -98,67 +96,11 @@ def _add_span(arrivals: Arrivals, span: WireSpan, cleaner: FieldRedactor) -> Non
     arrivals.add(row, facts)
     if span.events or span.attributes:
         for score in scores_in(span, arrivals.refused):
-            arrivals.scores.append(score_of(score, cleaner))
+            arrivals.scores.append(_score(score, cleaner))
 
 
-def _facts(span: WireSpan, said: Understood) -> dict[str, Any]:
-    facts = {
-        "model": said.model,
-        "provider": said.provider,
-        "input_tokens": said.input_tokens,
-        "output_tokens": said.output_tokens,
-        "cost": said.cost,
-        "session_id": said.session_id,
-        "user_id": said.user_id,
-        "tool": said.tool,
-        "trace_name": said.trace_name,
-        "trace_input": said.trace_input,
-        "trace_output": said.trace_output,
-        "tags": said.tags,
-        "metadata": said.metadata,
-        "documents": said.documents,
-        "service": span.resource.get("service.name"),
-        "error": span.status_message if span.failed else None,
-    }
-    return {name: value for name, value in facts.items() if value not in (None, [], {})}
-
-
-def _raw(span: WireSpan, said: Understood) -> dict[str, Any]:
-    """What the span carried; a text that became the input or output to the letter is not kept twice."""
-    attributes = {
-        key: value for key, value in span.attributes.items() if value is not said.input and value is not said.output
-    }
-    raw: dict[str, Any] = {"attributes": attributes, "resource": span.resource}
-    events = [
-        {"name": event.name, "time": stamp_of(event.time_ns), "attributes": event.attributes}
-        for event in span.events
-        if event.name != RESULT_EVENT
-    ]
-    if events:
-        raw["events"] = events
-    if span.scope:
-        raw["scope"] = span.scope
-    return raw
-
-
-def stamp_of(nanoseconds: int) -> str | None:
-    """The time as the store writes it, always with six digits so that texts sort; None for a time that was not given."""
-    if not nanoseconds:
-        return None
-    return (EPOCH + timedelta(microseconds=nanoseconds // 1000)).isoformat(timespec="microseconds") + "Z"
-
-
-def score_of(score: WireScore, cleaner: FieldRedactor) -> ScoreLine:
-    return ScoreLine(
-        trace_id=score.trace_id,
-        name=score.name,
-        value=score.value,
-        source=ScoreSource(score.source),
-        comment=cleaner.clean({"comments": score.comment})["comments"],
-        span_id=score.span_id,
-        key=score.id,
-        created_at=None if not score.time_ns else datetime.fromisoformat(stamp_of(score.time_ns) or ""),
-    )
+def _score(score: WireScore, cleaner: FieldRedactor) -> ScoreLine:
+    return score_line(score, cleaner.clean({"comments": score.comment})["comments"])
 
 
 def row_of_line(line: SpanLine) -> tuple[SpanRow, dict[str, Any]]:

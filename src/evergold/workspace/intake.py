@@ -6,6 +6,7 @@ Everything is redacted here, before it is stored, whichever way it came. A calle
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from functools import partial
+from io import BufferedReader, BytesIO
 from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
@@ -127,7 +128,7 @@ class Intake:
         if isinstance(file, Path):
             if not file.is_file():
                 raise NotFound(f"no file {str(file)!r}; give a file of traces, or - for standard input")
-            with file.open("rb") as handle:
+            with file.open("rb", buffering=SNIFF) as handle:
                 yield from self._read_open(handle, str(file), source, progress)
         else:
             yield from self._read_open(file, "stdin", source, progress)
@@ -135,11 +136,12 @@ class Intake:
     def _read_open(
         self, handle: BinaryIO, name: str, source: str | None, progress: Callable[[int], None]
     ) -> Iterator[Incoming | Rejected]:
-        first = handle.readline()
-        reader = _source_for(first[:SNIFF], source, name)
+        buffered = handle if isinstance(handle, BufferedReader) else BytesIO(handle.read())
+        head = buffered.peek(SNIFF) if isinstance(buffered, BufferedReader) else buffered.getvalue()[:SNIFF]
+        reader = _source_for(head, source, name)
 
         def counted() -> Iterator[bytes]:
-            for line in chain([first], handle):
+            for line in buffered:
                 progress(len(line))
                 yield line
 

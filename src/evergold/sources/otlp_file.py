@@ -1,0 +1,52 @@
+"""OTLP in files: what a collector's file exporter writes, one JSON export request per line (or one in the whole file)."""
+
+from collections.abc import Iterable, Iterator
+
+import orjson
+
+from evergold.errors import BadInput
+from evergold.model.rejected import Rejected
+from evergold.seams import Incoming
+from evergold.sources.documents import documents
+from evergold.sources.log_events import spans_of_logs
+from evergold.sources.otlp import Wire, read_logs, read_traces
+from evergold.sources.scores import result_score, scores_in
+from evergold.sources.span_lines import line_of, score_line
+from evergold.sources.spans import Received
+
+
+class OtlpFile:
+    """Export requests for traces and logs."""
+
+    def accepts(self, head: bytes) -> bool:
+        return b'"resourceSpans"' in head or b'"resourceLogs"' in head
+
+    def read(self, lines: Iterable[bytes], name: str) -> Iterator[Incoming | Rejected]:
+        for item in documents(lines, name):
+            if isinstance(item, Rejected):
+                yield item
+            else:
+                yield from _request(*item)
+
+
+def _request(where: str, document: object) -> Iterator[Incoming | Rejected]:
+    body = orjson.dumps(document)
+    for read in (read_traces, lambda sent, wire: spans_of_logs(read_logs(sent, wire))):
+        try:
+            received = read(body, Wire.JSON)
+        except BadInput as problem:
+            yield Rejected(where=where, reason=problem.message)
+            return
+        yield from _records(received, where)
+
+
+def _records(received: Received, where: str) -> Iterator[Incoming | Rejected]:
+    refused = received.refused
+    for span in received.spans:
+        yield line_of(span)
+        yield from (score_line(score, score.comment) for score in scores_in(span, refused))
+    for log in received.logs:
+        if log.trace_id:
+            found = result_score(log.event, log.trace_id, log.span_id, "log", refused)
+            yield from (score_line(score, score.comment) for score in found)
+    yield from (Rejected(where=where, reason=reason) for reason in refused)

@@ -1,0 +1,115 @@
+"""Phoenix exports: spans as its REST interface or its data frames write them (JSON or JSON lines), and their annotations.
+
+A data frame's columns (`context.trace_id`, `attributes.llm.model_name`) and the nested form of the interface are the
+same span; both are brought back to flat OpenInference attributes and read as those.
+"""
+
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+from evergold.errors import BadInput
+from evergold.model.rejected import Rejected
+from evergold.seams import Incoming
+from evergold.sources.documents import documents
+from evergold.sources.scores import annotation_score, scores_in
+from evergold.sources.span_lines import line_of, score_line
+from evergold.sources.spans import Attributes, WireEvent, WireSpan
+
+PREFIX = "attributes."
+WHOLE = ("metadata", "llm.invocation_parameters", "llm.tools", "document.metadata")
+MS_LIMIT = 10**14  # a number of milliseconds is smaller than this, one of nanoseconds larger
+
+
+class PhoenixExport:
+    """Spans and annotations."""
+
+    def accepts(self, head: bytes) -> bool:
+        nested = b'"context"' in head and b'"span_kind"' in head
+        return nested or b'"context.trace_id"' in head or b'"annotator_kind"' in head
+
+    def read(self, lines: Iterable[bytes], name: str) -> Iterator[Incoming | Rejected]:
+        trace_of: dict[str, str] = {}
+        for item in documents(lines, name):
+            if isinstance(item, Rejected):
+                yield item
+                continue
+            where, record = item
+            try:
+                yield from _record(record, trace_of, where)
+            except (BadInput, ValueError, TypeError, KeyError, AttributeError) as problem:
+                reason = f"missing key {problem}" if isinstance(problem, KeyError) else str(problem)
+                yield Rejected(where=where, reason=reason)
+
+
+def _record(record: dict[str, Any], trace_of: dict[str, str], where: str) -> Iterator[Incoming | Rejected]:
+    refused: list[str] = []
+    if "annotator_kind" in record and "span_id" in record:
+        trace_id = record.get("trace_id") or trace_of.get(record["span_id"])
+        if trace_id is None:
+            raise BadInput(f"annotation of span {record['span_id']}: its span is not in this file before it")
+        yield from _annotations([record], trace_id, record["span_id"], refused)
+    else:
+        span = _span(record)
+        trace_of[span.span_id] = span.trace_id
+        yield line_of(span)
+        yield from (score_line(score, score.comment) for score in scores_in(span, refused))
+        yield from _annotations(record.get("annotations") or [], span.trace_id, span.span_id, refused)
+    yield from (Rejected(where=where, reason=reason) for reason in refused)
+
+
+def _annotations(records: list[dict[str, Any]], trace_id: str, span_id: str, refused: list[str]) -> Iterator[Incoming]:
+    for record in records:
+        fields = {**record, **(record.get("result") or {})}
+        for score in annotation_score(fields, trace_id, span_id, str(record.get("id", fields.get("name"))), refused):
+            yield score_line(score, score.comment)
+
+
+def _span(record: dict[str, Any]) -> WireSpan:
+    context = record.get("context") or {}
+    nested = record.get("attributes") or {}
+    columns = {key.removeprefix(PREFIX): value for key, value in record.items() if key.startswith(PREFIX)}
+    attributes = dict(_flat({**nested, **columns}))
+    kind = record.get("span_kind")
+    if kind:
+        attributes.setdefault("openinference.span.kind", kind)
+    return WireSpan(
+        str(record.get("context.trace_id") or context["trace_id"]),
+        str(record.get("context.span_id") or context["span_id"]),
+        record.get("parent_id") or None,
+        str(record.get("name") or ""),
+        _nanoseconds(record.get("start_time")),
+        _nanoseconds(record.get("end_time")),
+        str(record.get("status_code")).upper() == "ERROR",
+        record.get("status_message") or None,
+        attributes,
+        [_event(event) for event in record.get("events") or []],
+    )
+
+
+def _event(event: dict[str, Any]) -> WireEvent:
+    return WireEvent(str(event.get("name") or ""), _nanoseconds(event.get("timestamp")), event.get("attributes") or {})
+
+
+def _flat(value: Attributes, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for key, item in value.items():
+        name = f"{prefix}{key}"
+        if item is None:
+            continue
+        if isinstance(item, dict) and not name.endswith(WHOLE):
+            yield from _flat(item, f"{name}.")
+        elif isinstance(item, list) and item and all(isinstance(part, dict) for part in item):
+            for index, part in enumerate(item):
+                yield from _flat(part, f"{name}.{index}.")
+        else:
+            yield name, item
+
+
+def _nanoseconds(value: Any) -> int:
+    if value is None:
+        return 0
+    if isinstance(value, (int, float)):
+        return int(value * 10**6) if value < MS_LIMIT else int(value)
+    moment = datetime.fromisoformat(str(value))
+    moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
+    return int(moment.timestamp() * 10**6) * 1000

@@ -1,0 +1,94 @@
+"""A wire span as a noun, and the two things stored with it: what was understood, and what it carried."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from evergold.model.trace import ScoreLine, ScoreSource, SpanLine, TraceStatus
+from evergold.sources.scores import RESULT_EVENT, WireScore
+from evergold.sources.spans import WireSpan
+from evergold.sources.understand import Understood, understand
+
+EPOCH = datetime(1970, 1, 1)
+
+
+def facts_of(span: WireSpan, said: Understood) -> dict[str, Any]:
+    """What was understood of a span, by name; what it does not say is left out."""
+    facts = {
+        "model": said.model,
+        "provider": said.provider,
+        "input_tokens": said.input_tokens,
+        "output_tokens": said.output_tokens,
+        "cost": said.cost,
+        "session_id": said.session_id,
+        "user_id": said.user_id,
+        "tool": said.tool,
+        "trace_name": said.trace_name,
+        "trace_input": said.trace_input,
+        "trace_output": said.trace_output,
+        "tags": said.tags,
+        "metadata": said.metadata,
+        "documents": said.documents,
+        "service": span.resource.get("service.name"),
+        "error": span.status_message if span.failed else None,
+    }
+    return {name: value for name, value in facts.items() if value not in (None, [], {})}
+
+
+def raw_of(span: WireSpan, said: Understood) -> dict[str, Any]:
+    """What the span carried; a text that became the input or output to the letter is not kept twice."""
+    attributes = {
+        key: value for key, value in span.attributes.items() if value is not said.input and value is not said.output
+    }
+    raw: dict[str, Any] = {"attributes": attributes, "resource": span.resource}
+    events = [
+        {"name": event.name, "time": stamp_of(event.time_ns), "attributes": event.attributes}
+        for event in span.events
+        if event.name != RESULT_EVENT
+    ]
+    if events:
+        raw["events"] = events
+    if span.scope:
+        raw["scope"] = span.scope
+    return raw
+
+
+def stamp_of(nanoseconds: int) -> str | None:
+    """The time as the store writes it, always with six digits so that texts sort; None for a time that was not given."""
+    if not nanoseconds:
+        return None
+    return (EPOCH + timedelta(microseconds=nanoseconds // 1000)).isoformat(timespec="microseconds") + "Z"
+
+
+def line_of(span: WireSpan) -> SpanLine:
+    """The span as a record of its own, for sources that read files."""
+    said = understand(span)
+    return SpanLine(
+        trace_id=span.trace_id,
+        id=span.span_id,
+        parent_id=span.parent_id,
+        name=said.tool or span.name,
+        kind=said.kind,
+        input=said.input,
+        output=said.output,
+        status=TraceStatus.FAILED if span.failed else TraceStatus.COMPLETED,
+        started_at=_moment(span.start_ns),
+        ended_at=_moment(span.end_ns),
+        metadata=facts_of(span, said) | {key: value for key, value in raw_of(span, said).items() if value},
+    )
+
+
+def score_line(score: WireScore, comment: str | None) -> ScoreLine:
+    return ScoreLine(
+        trace_id=score.trace_id,
+        name=score.name,
+        value=score.value,
+        source=ScoreSource(score.source),
+        comment=comment,
+        span_id=score.span_id,
+        key=score.id,
+        created_at=_moment(score.time_ns),
+    )
+
+
+def _moment(nanoseconds: int) -> datetime | None:
+    return EPOCH.replace(tzinfo=UTC) + timedelta(microseconds=nanoseconds // 1000) if nanoseconds else None

@@ -1,0 +1,193 @@
+"""Files other tools write, read into one workspace through the door a user has."""
+
+import json
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evergold.settings import Settings
+from evergold.workspace import Workspace
+from evergold.workspace.ingest_report import IngestReport
+from tests.otlp import TRACE, a_span, an_llm_span, json_body
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Iterator[Workspace]:
+    with Workspace.open(Settings(home=tmp_path / "home")) as opened:
+        yield opened
+
+
+def ingest(workspace: Workspace, *documents: Any, indent: int | None = None) -> IngestReport:
+    text = "\n".join(json.dumps(document, indent=indent) for document in documents)
+    return workspace.intake.ingest([BytesIO(text.encode())])
+
+
+GENERATION = {
+    "id": "obs-2",
+    "traceId": "lf-1",
+    "type": "GENERATION",
+    "name": "answer",
+    "parentObservationId": "obs-1",
+    "startTime": "2026-01-01T00:00:01.000Z",
+    "endTime": "2026-01-01T00:00:02.000Z",
+    "model": "gpt",
+    "input": [{"role": "user", "content": "Why?"}],
+    "output": {"role": "assistant", "content": "Because."},
+    "usageDetails": {"input": 5, "output": 2, "total": 7},
+    "level": "DEFAULT",
+}
+STEP = {"id": "obs-1", "traceId": "lf-1", "type": "SPAN", "name": "plan", "startTime": "2026-01-01T00:00:00Z"}
+SCORE = {"id": "sc-1", "traceId": "lf-1", "name": "helpful", "value": 1, "source": "ANNOTATION", "comment": "good"}
+LANGFUSE_TRACE = {
+    "id": "lf-1",
+    "timestamp": "2026-01-01T00:00:00.000Z",
+    "name": "chat",
+    "input": {"question": "Why?"},
+    "output": "Because!",
+    "sessionId": "s-9",
+    "userId": "u-9",
+    "tags": ["beta"],
+    "metadata": {"plan": "pro"},
+    "latency": 2.5,
+    "htmlPath": "/x",
+}
+
+
+def check_langfuse(workspace: Workspace) -> None:
+    trace = workspace.intake.get("lf-1")
+    assert (trace.input, trace.output, trace.session_id, trace.user_id) == ("Why?", "Because!", "s-9", "u-9")
+    assert trace.tags == ("beta",)
+    assert (trace.metadata["plan"], trace.metadata["model"], trace.metadata["input_tokens"]) == ("pro", "gpt", 5)
+    assert [(span.id, span.parent_id, span.kind) for span in trace.spans] == [
+        ("lf-1", None, "chain"),
+        ("obs-1", "lf-1", "span"),
+        ("obs-2", "obs-1", "llm"),
+    ]
+    assert [(s.name, s.value, s.source, s.comment) for s in trace.scores] == [("helpful", 1.0, "human", "good")]
+
+
+def test_a_langfuse_trace_of_the_interface(workspace: Workspace) -> None:
+    whole = {**LANGFUSE_TRACE, "observations": [GENERATION, STEP], "scores": [SCORE]}
+    report = ingest(workspace, {"data": [whole], "meta": {"page": 1}}, indent=2)
+    assert (report.traces, report.spans, report.scores, report.rejected) == (1, 3, 1, 0)
+    check_langfuse(workspace)
+    again = ingest(workspace, whole)
+    assert (again.traces, again.spans, again.scores, again.duplicates, again.rejected) == (0, 0, 0, 4, 0)
+
+
+def test_langfuse_files_apart_in_snake_case_and_in_any_order(workspace: Workspace) -> None:
+    def snake(record: dict[str, Any]) -> dict[str, Any]:
+        return {"".join(f"_{c.lower()}" if c.isupper() else c for c in key): value for key, value in record.items()}
+
+    report = ingest(workspace, snake({**SCORE, "observationId": None}))
+    assert report.pending == 1
+    ingest(workspace, snake(GENERATION), snake({**STEP, "statusMessage": None}))
+    ingest(workspace, snake({**LANGFUSE_TRACE, "bookmarked": False}))
+    check_langfuse(workspace)
+
+
+def test_a_langfuse_score_without_a_number_is_named(workspace: Workspace) -> None:
+    bad = {**SCORE, "value": None, "stringValue": "good", "observationId": None}
+    report = ingest(workspace, bad, {**SCORE, "id": "sc-2", "value": 4}, {"parentObservationId": 1})
+    assert report.rejected == 3
+    assert report.problems[0].startswith("stdin:1: value: ") and report.problems[1].startswith("stdin:2: value: ")
+    assert report.problems[2] == "stdin:3: neither a trace, an observation nor a score"
+
+
+PHOENIX_SPAN: dict[str, Any] = {
+    "name": "ChatCompletion",
+    "context": {"trace_id": TRACE, "span_id": "a" * 16},
+    "span_kind": "LLM",
+    "parent_id": None,
+    "start_time": "2026-01-01T00:00:00+00:00",
+    "end_time": "2026-01-01T00:00:01+00:00",
+    "status_code": "OK",
+    "attributes": {
+        "llm": {
+            "model_name": "gpt",
+            "token_count": {"prompt": 5, "completion": 2},
+            "input_messages": [{"message": {"role": "user", "content": "Why?"}}],
+            "output_messages": [{"message": {"role": "assistant", "content": "Because."}}],
+        },
+        "metadata": {"plan": "pro"},
+        "session": {"id": "s-9"},
+    },
+    "events": [],
+}
+PHOENIX_ROW: dict[str, Any] = {
+    "name": "ChatCompletion",
+    "span_kind": "LLM",
+    "parent_id": None,
+    "start_time": 1767225600000,
+    "end_time": 1767225601000,
+    "status_code": "OK",
+    "context.trace_id": TRACE,
+    "context.span_id": "a" * 16,
+    "attributes.llm.model_name": "gpt",
+    "attributes.llm.token_count.prompt": 5,
+    "attributes.llm.token_count.completion": 2,
+    "attributes.llm.input_messages": [{"message.role": "user", "message.content": "Why?"}],
+    "attributes.llm.output_messages": [{"message.role": "assistant", "message.content": "Because."}],
+    "attributes.metadata": {"plan": "pro"},
+    "attributes.session.id": "s-9",
+    "attributes.input.value": None,
+}
+ANNOTATION = {
+    "id": "x1",
+    "span_id": "a" * 16,
+    "name": "correct",
+    "annotator_kind": "HUMAN",
+    "result": {"score": 0.5, "label": "half", "explanation": "so so"},
+}
+
+
+@pytest.mark.parametrize("span", [PHOENIX_SPAN, PHOENIX_ROW], ids=["interface", "data frame"])
+def test_phoenix_spans_and_annotations(workspace: Workspace, span: dict[str, Any]) -> None:
+    report = ingest(workspace, span, ANNOTATION, {**ANNOTATION, "span_id": "b" * 16})
+    assert (report.traces, report.spans, report.scores, report.rejected) == (1, 1, 1, 1)
+    assert report.problems == ["stdin:3: annotation of span bbbbbbbbbbbbbbbb: its span is not in this file before it"]
+    trace = workspace.intake.get(TRACE)
+    assert (trace.input, trace.output, trace.session_id) == ("Why?", "Because.", "s-9")
+    assert (trace.metadata["model"], trace.metadata["input_tokens"], trace.metadata["plan"]) == ("gpt", 5, "pro")
+    assert str(trace.started_at) == "2026-01-01 00:00:00+00:00"
+    assert [(s.name, s.value, s.source, s.comment) for s in trace.scores] == [("correct", 0.5, "human", "so so")]
+
+
+def test_otlp_json_files_of_one_or_many_requests(workspace: Workspace) -> None:
+    result = ("gen_ai.evaluation.result", {"gen_ai.evaluation.name": "ok", "gen_ai.evaluation.score.value": 1.0})
+    first = json.loads(json_body(an_llm_span(1, parent=0, events=[result])))
+    second = json.loads(json_body(a_span(0, attributes={"input.value": "Plan", "output.value": "Done"})))
+    report = ingest(workspace, first, second)
+    assert (report.traces, report.spans, report.scores, report.rejected) == (1, 2, 1, 0)
+    trace = workspace.intake.get(TRACE)
+    assert (trace.input, trace.output, trace.scores[0].name) == ("Plan", "Done", "ok")
+    again = ingest(workspace, second, indent=2)
+    assert (again.spans, again.duplicates, again.rejected) == (0, 1, 0)
+
+
+def test_a_span_has_one_content_whichever_way_it_comes(workspace: Workspace) -> None:
+    from evergold.sources.otlp import Wire
+
+    body = json_body(an_llm_span(0), a_span(1, parent=0, attributes={"retrieval.documents.0.document.content": "x"}))
+    workspace.intake.receive_traces(body, Wire.JSON).result()
+    report = ingest(workspace, json.loads(body))
+    assert (report.spans, report.duplicates, report.rejected) == (0, 2, 0)
+
+
+def test_native_span_lines(workspace: Workspace) -> None:
+    lines = [
+        {"type": "span", "trace_id": "t", "id": "2", "parent_id": "1", "kind": "llm", "input": "q", "output": "a"},
+        {"type": "span", "trace_id": "t", "id": "1", "input": "Q", "metadata": {"session_id": "s"}},
+        {"type": "reaction", "trace_id": "t", "emoji": "👎", "author": "jo"},
+        {"type": "reaction", "trace_id": "t", "emoji": "👍🏽", "author": "jo"},
+    ]
+    report = ingest(workspace, *lines)
+    assert (report.traces, report.spans, report.reactions, report.rejected) == (1, 2, 2, 0)
+    trace = workspace.intake.get("t")
+    assert (trace.input, trace.output, trace.session_id) == ("Q", "a", "s")
+    assert [(score.value, score.source) for score in trace.scores] == [(1.0, "user")]
+    assert ingest(workspace, {"type": "reaction", "trace_id": "t", "emoji": None, "author": "jo"}).reactions == 1
+    assert workspace.intake.get("t").scores == ()
