@@ -28,6 +28,7 @@ VERBS = {
     "ingest": "Take in traces, scores and corrections from files.",
     "openapi": "Print the REST interface as OpenAPI JSON.",
     "plugins": "List the plug-ins of every seam.",
+    "score-retrieval": "Score what a retrieval found against golden cases.",
     "serve": "REST, OTLP and the dashboard on http://127.0.0.1:8321.",
     "settings": "Print every setting, its value and where it comes from.",
     "stats": "Totals of the living dataset: types, tags, days.",

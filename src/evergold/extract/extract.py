@@ -17,7 +17,7 @@ from evergold.extract.diff import FileDiff, parse_diff
 from evergold.extract.evidence import evidence_of
 from evergold.extract.fingerprint import with_proof
 from evergold.extract.golden import Golden, golden_of
-from evergold.extract.ranking import PathRanking, PathSource, RangeRanking, RangeSource, golden_paths
+from evergold.extract.ranking import PathRanking, PathSource, RangeRanking, RangeSource, paths_of
 from evergold.extract.spans import HunkContext, Side, spans_of
 from evergold.extract.split import Segment, split
 from evergold.extract.tools import seen_in_arguments, seen_in_result
@@ -131,8 +131,7 @@ def _metadata(flow: Flow, base: Base, query: str | None) -> dict[str, Any]:
 
 def _ranked(flow: Flow, segment: Segment, golden: Golden, rules: Rules) -> tuple[PathRanking, RangeRanking, list[str]]:
     paths, ranges, remarks = PathRanking(), RangeRanking(), list[str]()
-    for golden_path, change in golden_paths(golden.files):
-        paths.add(golden_path, PathSource.REVIEW_MERGE_DIFF, change)
+    paths.add_golden(golden.files)
     for file in golden.files:
         place = file.old_path if rules.side is Side.BASE else file.new_path
         for start, end in spans_of(file, rules.side, rules.context):
@@ -151,8 +150,9 @@ def _ranked(flow: Flow, segment: Segment, golden: Golden, rules: Rules) -> tuple
                 paths.add(path, PathSource(source))
                 if seen.start is not None and seen.end is not None:
                     ranges.add(path, seen.start, seen.end, RangeSource(source))
-        for shown_path, _ in golden_paths(_other_diffs(action, remarks)):
-            paths.add(shown_path, PathSource.DIFF)
+        for shown in _other_diffs(action, remarks):
+            for shown_path in paths_of(shown):
+                paths.add(shown_path, PathSource.DIFF)
     return paths, ranges, list(dict.fromkeys(remarks))
 
 

@@ -12,7 +12,7 @@ from evergold.extract.diff import FileDiff, parse_diff
 from evergold.extract.extract import DATASET, Extracted, Wanted
 from evergold.extract.filters import HistoryRules, counted_files, is_revert
 from evergold.extract.message import Message, read_message
-from evergold.extract.ranking import PathRanking, PathSource, RangeSource, golden_paths
+from evergold.extract.ranking import PathRanking, RangeSource
 from evergold.extract.spans import base_texts, spans_of, text_hash
 from evergold.model.case import Case, CaseKind, LineRange, Provenance, RankedPath
 from evergold.model.rejected import Rejected
@@ -108,8 +108,7 @@ def _case(commit: Commit, diff: bytes, rules: HistoryRules) -> Extracted | Rejec
 
 def _paths(files: list[FileDiff]) -> tuple[RankedPath, ...]:
     ranking = PathRanking()
-    for path, change in golden_paths(files):
-        ranking.add(path, PathSource.REVIEW_MERGE_DIFF, change)
+    ranking.add_golden(files)
     return ranking.ranked()
 
 

@@ -6,8 +6,9 @@ rank of the first of them.
 
 from collections.abc import Iterable
 from enum import StrEnum
+from typing import Any
 
-from evergold.extract.diff import ChangeType, FileDiff
+from evergold.extract.diff import FileDiff
 from evergold.model.case import LineRange, RankedPath
 
 
@@ -27,14 +28,21 @@ class RangeSource(StrEnum):
 class PathRanking:
     def __init__(self) -> None:
         self._sources: dict[str, list[str]] = {}
-        self._extra: dict[str, dict[str, str]] = {}
+        self._extra: dict[str, dict[str, Any]] = {}
 
-    def add(self, path: str, source: PathSource, change: ChangeType | None = None) -> None:
+    def add(self, path: str, source: PathSource) -> None:
         sources = self._sources.setdefault(path, [])
         if source not in sources:
             sources.append(str(source))
-        if change is not None:
-            self._extra.setdefault(path, {})["changeType"] = str(change)
+
+    def add_golden(self, files: Iterable[FileDiff]) -> None:
+        """The files of the golden diff, with how they changed; `atBase` marks a path that base does not have."""
+        for file in files:
+            for path in paths_of(file):
+                self.add(path, PathSource.REVIEW_MERGE_DIFF)
+                extra = self._extra.setdefault(path, {"changeType": str(file.type)})
+                if path != file.old_path:
+                    extra["atBase"] = False
 
     def ranked(self) -> tuple[RankedPath, ...]:
         return tuple(
@@ -68,13 +76,9 @@ class RangeRanking:
         )
 
 
-def golden_paths(files: Iterable[FileDiff]) -> list[tuple[str, ChangeType]]:
-    """Paths in the order of the diff: of a renamed or copied file the old one first."""
-    found: list[tuple[str, ChangeType]] = []
-    for file in files:
-        paths = dict.fromkeys(path for path in (file.old_path, file.new_path) if path is not None)
-        found += [(path, file.type) for path in paths]
-    return found
+def paths_of(file: FileDiff) -> list[str]:
+    """The paths of one file of a diff: of a renamed or copied file the old one first."""
+    return list(dict.fromkeys(path for path in (file.old_path, file.new_path) if path is not None))
 
 
 def _merge(found: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:

@@ -1,0 +1,50 @@
+"""Scoring speed: 10,000 cases with 50 golden and 50 predicted ranges each, files to figures with all intervals.
+
+    python perf/score_retrieval.py [CASES] [RANGES]
+
+The goal is under 5 seconds.
+"""
+
+import random
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import orjson
+
+from evergold.workspace.retrieval import score_retrieval
+
+
+def some_ranges(chance: random.Random, count: int) -> list[dict[str, object]]:
+    found = []
+    for _ in range(count):
+        start = chance.randint(1, 2000)
+        path = f"src/module_{chance.randint(1, 30)}.py"
+        found.append({"path": path, "startLine": start, "endLine": start + chance.randint(0, 40)})
+    return found
+
+
+def write(path: Path, cases: int, count: int, key: str, **more: object) -> None:
+    chance = random.Random(path.name)
+    with path.open("wb") as out:
+        for number in range(cases):
+            entries = [entry | more for entry in some_ranges(chance, count)]
+            out.write(orjson.dumps({"caseId": f"case-{number}", key: entries}, option=orjson.OPT_APPEND_NEWLINE))
+
+
+def main() -> None:
+    cases, count = (int(word) for word in (sys.argv[1:] + ["10000", "50"][len(sys.argv) - 1 :]))
+    with tempfile.TemporaryDirectory() as folder:
+        golden, predicted = Path(folder, "golden.jsonl"), Path(folder, "predicted.jsonl")
+        write(golden, cases, count, "lineRanges", sources=["golden_diff"])
+        write(predicted, cases, count, "ranges")
+        started = time.perf_counter()
+        figures = score_retrieval(golden, predicted).figures
+        seconds = time.perf_counter() - started
+    recall = figures["line"]["macro"]["recall"]
+    print(f"{cases} cases x {count} ranges: {seconds:.2f} s; macro line recall {recall['value']:.3f}")
+
+
+if __name__ == "__main__":
+    main()

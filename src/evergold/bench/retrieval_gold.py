@@ -1,0 +1,80 @@
+"""Rows of a golden file → what each case needed, in its three tiers."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from evergold.bench.retrieval import Gold, Tier, merge_by_path
+
+EDITED = frozenset({"golden_diff", "review_merge_diff"})
+TIERS = ("edited", "core", "optional")
+SEVERAL = "several"
+
+_LANGUAGES = {
+    ".c": "C",
+    ".h": "C",
+    ".cc": "C++",
+    ".cpp": "C++",
+    ".hpp": "C++",
+    ".cs": "C#",
+    ".go": "Go",
+    ".java": "Java",
+    ".js": "JavaScript",
+    ".jsx": "JavaScript",
+    ".kt": "Kotlin",
+    ".md": "text",
+    ".php": "PHP",
+    ".py": "Python",
+    ".rb": "Ruby",
+    ".rs": "Rust",
+    ".rst": "text",
+    ".scala": "Scala",
+    ".swift": "Swift",
+    ".ts": "TypeScript",
+    ".tsx": "TypeScript",
+    ".txt": "text",
+}
+
+
+def gold_of_row(row: dict[str, Any]) -> Gold:
+    """A row of dataset A or B. An entry's own `tier` wins; else golden sources are edited, what was read in an edited
+    file is core, and the rest is optional. A path that base does not have cannot be retrieved and is no gold."""
+    of_b = "lineRanges" in row
+    entries = [entry for entry in row["lineRanges" if of_b else "filePaths"] if entry.get("atBase", True)]
+    edited = {entry["path"] for entry in entries if _is_edited(entry)}
+    sorted_out: dict[str, list[dict[str, Any]]] = {tier: [] for tier in TIERS}
+    for entry in entries:
+        sorted_out[_tier(entry, edited)].append(entry)
+    tiers = {name: _as_tier(found, of_b) for name, found in sorted_out.items()}
+    return Gold(
+        row["caseId"], **tiers, has_lines=of_b, repository=str(row.get("repository") or row.get("workspaceId") or "")
+    )
+
+
+def language_of(gold: Gold) -> str:
+    """The language of the files that were edited; `several` where they differ."""
+    names = {_LANGUAGES.get(path[path.rfind(".") :].lower(), "other") for path in gold.edited.files}
+    return names.pop() if len(names) == 1 else SEVERAL
+
+
+def files_band(gold: Gold) -> str:
+    count = len(gold.edited.files)
+    return "1" if count == 1 else "2-3" if count <= 3 else "4-10" if count <= 10 else "over 10"
+
+
+def _is_edited(entry: dict[str, Any]) -> bool:
+    tier = entry.get("tier")
+    return tier == "edited" if tier in TIERS else not EDITED.isdisjoint(entry.get("sources") or ())
+
+
+def _tier(entry: dict[str, Any], edited: set[str]) -> str:
+    if entry.get("tier") in TIERS:
+        return str(entry["tier"])
+    if _is_edited(entry):
+        return "edited"
+    return "core" if entry["path"] in edited else "optional"
+
+
+def _as_tier(entries: Iterable[dict[str, Any]], of_b: bool) -> Tier:
+    listed = list(entries)
+    ranges = ((entry["path"], entry["startLine"], entry["endLine"]) for entry in listed)
+    return Tier(merge_by_path(ranges) if of_b else {}, tuple(dict.fromkeys(entry["path"] for entry in listed)))

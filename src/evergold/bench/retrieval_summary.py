@@ -1,0 +1,163 @@
+"""Scores of many cases → the figures of a benchmark, each with a 95 % bootstrap interval over cases.
+
+Macro figures are means over cases, micro ones ratios of sums. A case nobody answered counts as found nothing; a case without
+gold is not applicable; both are numbers in the result, so that nobody has to guess what an average left out.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from evergold.bench.retrieval import BUDGETS, CUTS, NDCG_CUT, CaseScore, Overlap
+from evergold.stats.intervals import Interval, mean_bootstrap
+from evergold.stats.resampling import Column, Derived, Figures, Floats, intervals_of
+
+AVERAGES = ("macro", "micro")
+BETAS = {"f1": 1.0, "f0.5": 0.5, "f2": 2.0}
+RANKED = (
+    *(f"{name}@{cut}" for name in ("acc", "hit", "recall") for cut in CUTS),
+    "mrr",
+    f"ndcg@{NDCG_CUT}",
+)
+LOWER_BOUND = (
+    "Edited lines are a lower bound of the context a task needs: people who label what was needed mark about ten times as many. "
+    "Read recall as a share of what must be found, and precision with the noise rate beside it."
+)
+Json = dict[str, Any]
+
+
+def summarize(scores: Sequence[CaseScore], seed: int = 0) -> Json:
+    """The figures in the shape of `--json`. `line` is null where nothing has lines."""
+    by_lines = [score for score in scores if score.lines is not None]
+    by_files = [score for score in scores if score.files is not None]
+    counted = by_lines or by_files
+    lines, files = _line_figures(by_lines, seed), _file_figures(by_files, seed)
+    return {
+        "n": len(counted),
+        "abstained": sum(score.abstained for score in counted),
+        "missing": sum(score.missing for score in counted),
+        "not_applicable": len(scores) - len(counted),
+        "line": {average: lines[average] for average in AVERAGES} if by_lines else None,
+        "file": {average: files[average] for average in AVERAGES} | files["ranked"] if by_files else None,
+        "budget": lines["budget"] if by_lines else None,
+        "noise": lines["noise"]["rate"] if by_lines else _bounds(None),
+        "note": LOWER_BOUND,
+    }
+
+
+def sliced(scores: Sequence[CaseScore], names: Callable[[CaseScore], str]) -> Json:
+    """The main figures per slice, without intervals: slices are for looking, not for deciding."""
+    groups: dict[str, list[CaseScore]] = {}
+    for score in scores:
+        if score.lines or score.files:
+            groups.setdefault(names(score), []).append(score)
+    return {
+        name: {
+            "n": len(group),
+            "line_recall": _plain(score.lines.recall for score in group if score.lines),
+            "line_precision": _plain(score.lines.precision for score in group if score.lines),
+            "file_recall": _plain(score.files.recall for score in group if score.files),
+        }
+        for name, group in sorted(groups.items())
+    }
+
+
+def compared(one: Sequence[CaseScore], other: Sequence[CaseScore], seed: int = 0) -> Json:
+    """The second minus the first, case by case: only cases both have a value for take part, and `n` says how many."""
+    theirs = {score.case_id: score for score in other}
+    pairs = [(score, theirs[score.case_id]) for score in one if score.case_id in theirs]
+    return {
+        name: _mean([_difference(read(a), read(b)) for a, b in pairs], seed, with_n=True)
+        for name, read in _COMPARED.items()
+    }
+
+
+def _line_figures(scores: list[CaseScore], seed: int) -> Json:
+    """Groups of figures over the same cases, from one set of draws."""
+    columns, derived = _level([score.lines for score in scores if score.lines])
+    columns |= {f"budget {limit}": _column([score.budget[limit] for score in scores]) for limit in BUDGETS}
+    columns["budget area"] = _column([score.area for score in scores])
+    columns["noise rate"] = _column([score.noise for score in scores])
+    return _grouped(intervals_of(Figures(columns, derived), seed))
+
+
+def _file_figures(scores: list[CaseScore], seed: int) -> Json:
+    columns, derived = _level([score.files for score in scores if score.files])
+    columns |= {f"ranked {name}": _column([score.ranked[name] for score in scores]) for name in RANKED}
+    return _grouped(intervals_of(Figures(columns, derived), seed))
+
+
+def _level(counts: list[Overlap]) -> tuple[dict[str, Column], dict[str, Derived]]:
+    rates: dict[str, Callable[[Overlap], float | None]] = {
+        "precision": lambda count: count.precision,
+        "recall": lambda count: count.recall,
+        "f1": lambda count: count.f(1),
+        "f0.5": lambda count: count.f(0.5),
+        "f2": lambda count: count.f(2),
+        "iou": lambda count: count.iou,
+    }
+    hits = [float(count.hit) for count in counts]
+    columns = {f"macro {name}": _column([rate(count) for count in counts]) for name, rate in rates.items()}
+    columns["micro precision"] = (hits, [float(count.predicted) for count in counts])
+    columns["micro recall"] = (hits, [float(count.golden) for count in counts])
+    columns["micro iou"] = (hits, [float(count.predicted + count.golden - count.hit) for count in counts])
+    return columns, {f"micro {name}": _f(beta) for name, beta in BETAS.items()}
+
+
+def _grouped(found: dict[str, Interval | None]) -> Json:
+    groups: Json = {}
+    for name, interval in found.items():
+        group, figure = name.split(" ", 1)
+        groups.setdefault(group, {})[figure] = _bounds(interval)
+    return groups
+
+
+def _f(beta: float) -> Derived:
+    def derive(found: Any) -> Floats:
+        precision, recall = np.nan_to_num(found["micro precision"]), found["micro recall"]
+        below = beta * beta * precision + recall
+        top: Floats = (1 + beta * beta) * precision * recall
+        figures: Floats = np.divide(top, below, out=np.zeros_like(top), where=below > 0)
+        return figures
+
+    return derive
+
+
+def _column(values: Iterable[float | None]) -> Column:
+    """A mean over the cases that have a value."""
+    listed = list(values)
+    return [0.0 if value is None else value for value in listed], [float(value is not None) for value in listed]
+
+
+def _bounds(interval: Interval | None) -> Json:
+    if interval is None:
+        return {"value": None, "low": None, "high": None}
+    return {"value": interval.value, "low": interval.low, "high": interval.high}
+
+
+def _mean(values: Iterable[float | None], seed: int, with_n: bool = False) -> Json:
+    known = [value for value in values if value is not None]
+    shown = _bounds(mean_bootstrap(known, seed) if known else None)
+    return shown | {"n": len(known)} if with_n else shown
+
+
+def _plain(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
+
+
+def _difference(one: float | None, other: float | None) -> float | None:
+    return None if one is None or other is None else other - one
+
+
+_COMPARED: dict[str, Callable[[CaseScore], float | None]] = {
+    "line_recall": lambda score: score.lines.recall if score.lines else None,
+    "line_precision": lambda score: score.lines.precision if score.lines else None,
+    "line_f1": lambda score: score.lines.f(1) if score.lines else None,
+    "file_recall": lambda score: score.files.recall if score.files else None,
+    "file_f1": lambda score: score.files.f(1) if score.files else None,
+    "mrr": lambda score: score.ranked.get("mrr"),
+    f"ndcg@{NDCG_CUT}": lambda score: score.ranked.get(f"ndcg@{NDCG_CUT}"),
+    "budget_area": lambda score: score.area,
+}

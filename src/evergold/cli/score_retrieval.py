@@ -1,0 +1,76 @@
+"""`evergold score-retrieval`: precision, recall and rank of what a retrieval found, against golden cases."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from evergold.cli.output import emit_json, json_flag, table
+from evergold.report.retrieval import as_html, as_rows, compare_rows
+from evergold.workspace.retrieval import score_retrieval, write_per_case
+
+PROBLEMS_SHOWN = 20
+
+
+@click.command()
+@click.argument("golden", type=click.Path(path_type=Path))
+@click.argument("predictions", type=click.Path(path_type=Path))
+@click.argument("other", type=click.Path(path_type=Path), required=False)
+@click.option(
+    "--tier",
+    type=click.Choice(["edited", "core", "all"]),
+    default="edited",
+    show_default=True,
+    help="Which gold must be found.",
+)
+@click.option(
+    "--per-case", type=click.Path(path_type=Path), metavar="F", help="Write the scores of single cases (JSONL)."
+)
+@click.option(
+    "--html",
+    type=click.Path(path_type=Path),
+    metavar="F",
+    help="Write a report with the chart of recall against line budget.",
+)
+@click.option("--seed", default=0, show_default=True, help="Of the bootstrap draws.")
+@json_flag
+def command(golden: Path, predictions: Path, other: Path | None, as_json: bool, **given: Any) -> int:
+    """Score PREDICTIONS against GOLDEN (a dataset A or B file); a second file of predictions is compared with the first.
+
+    A prediction is {"caseId", "ranges": [{"path", "startLine", "endLine"}]} or {"caseId", "paths": [...]}, best first.
+    """
+    scored = score_retrieval(golden, predictions, other, given["tier"], given["seed"])
+    if given["per_case"]:
+        write_per_case(scored.scores, given["per_case"])
+    if given["html"]:
+        from evergold.formats.atomic import write_bytes
+
+        write_bytes(given["html"], as_html(scored.figures, golden.name, predictions.name).encode())
+    if as_json:
+        emit_json(scored.figures)
+    else:
+        _print(scored.figures)
+    return 0
+
+
+def _print(figures: dict[str, Any]) -> None:
+    told = ", ".join(
+        f"{figures[name]} {name.replace('_', ' ')}" for name in ("abstained", "missing", "not_applicable", "extra")
+    )
+    click.echo(f"{figures['n']} cases scored ({told}, {len(figures['duplicates'])} duplicate)")
+    table("retrieval", ("level", "figure", "value", "95 % interval"), as_rows(figures), numbers=("value",))
+    for name, slices in figures["slices"].items():
+        if len(slices) > 1:
+            rows = [(key, *(_rounded(value) for value in row.values())) for key, row in slices.items()]
+            table(f"by {name.replace('_', ' ')}", (name, "n", "line recall", "line precision", "file recall"), rows)
+    if "compare" in figures:
+        table("second minus first", ("figure", "difference", "95 % interval", "n"), compare_rows(figures))
+    click.echo(figures["note"])
+    for problem in figures["problems"][:PROBLEMS_SHOWN]:
+        click.echo(problem, err=True)
+    if len(figures["problems"]) > PROBLEMS_SHOWN:
+        click.echo(f"… and {len(figures['problems']) - PROBLEMS_SHOWN} more problems (--json lists all)", err=True)
+
+
+def _rounded(value: Any) -> Any:
+    return f"{value:.3f}" if isinstance(value, float) else value

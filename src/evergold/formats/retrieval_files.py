@@ -1,0 +1,100 @@
+"""Golden and prediction files of a retrieval benchmark, as plain rows.
+
+They are read without building cases: ten thousand rows of fifty ranges should take a moment. Whatever cannot be used is
+counted and named with its line, never passed over.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from evergold.errors import BadInput, NotFound
+from evergold.formats.dataset_ab import Row, read_rows
+
+Range = tuple[str, int, int]
+
+
+@dataclass
+class PredictedRow:
+    case_id: str
+    ranges: list[Range]
+    paths: list[str]
+    has_lines: bool
+
+
+@dataclass
+class Predictions:
+    """Rows by case id; `duplicates` and `problems` are what the report must show."""
+
+    rows: dict[str, PredictedRow] = field(default_factory=dict)
+    duplicates: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+
+def golden_rows(path: Path) -> Iterator[Row]:
+    """The rows of a dataset A or B file. Raises BadInput for a bad line or a case listed twice."""
+    _require(path)
+    seen: set[str] = set()
+    for number, row in read_rows(path):
+        if row["caseId"] in seen:
+            raise BadInput(f"{path}:{number}: case {row['caseId']!r} is listed twice; remove one of the lines")
+        if not isinstance(row.get("filePaths", row.get("lineRanges")), list):
+            raise BadInput(f"{path}:{number}: neither filePaths (dataset A) nor lineRanges (dataset B) is a list")
+        seen.add(row["caseId"])
+        yield row
+
+
+def read_predictions(path: Path) -> Predictions:
+    """`{"caseId", "ranges": [{"path","startLine","endLine"}]}` or `{"caseId", "paths": […]}`, best first."""
+    _require(path)
+    found = Predictions()
+    unreadable: list[tuple[int, str]] = []
+    for number, row in read_rows(path, unreadable):
+        case_id = row["caseId"]
+        if case_id in found.rows:
+            found.duplicates.append(case_id)
+            found.problems.append(
+                f"{path.name}:{number}: case {case_id!r} is predicted twice; the first prediction counts"
+            )
+            continue
+        found.rows[case_id] = _predicted(row, f"{path.name}:{number}", found.problems)
+    found.problems += [f"{path.name}:{number}: {reason}" for number, reason in unreadable]
+    return found
+
+
+def range_of(entry: Any) -> Range | str:
+    """(path, first, last), or what is wrong with it."""
+    if not isinstance(entry, dict):
+        return f"{entry!r} is not an object"
+    path, start, end = entry.get("path"), entry.get("startLine"), entry.get("endLine")
+    if not isinstance(path, str) or not path:
+        return f"path {path!r} is not a text"
+    if type(start) is not int or type(end) is not int:
+        return f"{path}: startLine {start!r} and endLine {end!r} must be whole numbers"
+    if start < 1:
+        return f"{path}: startLine {start} is before the first line"
+    if end < start:
+        return f"{path}: endLine {end} is before startLine {start}"
+    return path, start, end
+
+
+def _predicted(row: Row, where: str, problems: list[str]) -> PredictedRow:
+    ranges: list[Range] = []
+    entries = row.get("ranges")
+    paths = row.get("paths")
+    if not isinstance(entries if entries is not None else paths, list):
+        problems.append(f"{where}: neither ranges nor paths is a list; nothing is predicted")
+    for entry in entries if isinstance(entries, list) else ():
+        found = range_of(entry)
+        if isinstance(found, str):
+            problems.append(f"{where}: range left out: {found}")
+        else:
+            ranges.append(found)
+    named = [path for path in paths if isinstance(path, str)] if isinstance(paths, list) else []
+    return PredictedRow(row["caseId"], ranges, named, entries is not None)
+
+
+def _require(path: Path) -> None:
+    if not path.is_file():
+        raise NotFound(f"no file {str(path)!r}")

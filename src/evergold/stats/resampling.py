@@ -1,0 +1,76 @@
+"""Many figures over the same cases, with bootstrap intervals, from one set of draws.
+
+Each figure is Σ numerator / Σ denominator over cases: a mean has ones below (zeros where a case has no value), a micro
+average has sizes. A draw is a vector of how often each case was drawn, so all figures of all draws are two matrix
+products, and figures derived from others (an F1 of micro averages) are derived draw by draw.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evergold.stats.intervals import DRAWS, Interval
+
+Floats = NDArray[np.float64]
+Column = tuple[list[float], list[float]]
+Derived = Callable[[Mapping[str, Floats]], Floats]
+
+_DRAWS_AT_ONCE = 100
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Named columns of (numerators, denominators), and figures worked out from them."""
+
+    columns: dict[str, Column]
+    derived: dict[str, Derived]
+
+
+def intervals_of(
+    figures: Figures, seed: int = 0, level: float = 0.95, draws: int = DRAWS
+) -> dict[str, Interval | None]:
+    """An interval per figure; None where the figure is undefined on the cases themselves."""
+    names = list(figures.columns)
+    top = np.array([figures.columns[name][0] for name in names], dtype=np.float64).T
+    bottom = np.array([figures.columns[name][1] for name in names], dtype=np.float64).T
+    n = top.shape[0] if names else 0
+    if n == 0:
+        return dict.fromkeys([*figures.columns, *figures.derived])
+    values = _evaluate(figures, names, np.ones((1, n)), top, bottom)
+    random = np.random.default_rng(seed)
+    drawn = [
+        _evaluate(figures, names, _weights(random, min(_DRAWS_AT_ONCE, draws - done), n), top, bottom)
+        for done in range(0, draws if n > 1 else 0, _DRAWS_AT_ONCE)
+    ]
+    counted = {name: int(np.count_nonzero(bottom[:, at])) for at, name in enumerate(names)}
+    return {
+        name: _interval(float(values[name][0]), [part[name] for part in drawn], counted.get(name, n), level)
+        for name in values
+    }
+
+
+def _weights(random: np.random.Generator, draws: int, n: int) -> Floats:
+    """How often each case is drawn, per draw."""
+    picks = random.integers(0, n, size=(draws, n))
+    picks += np.arange(draws)[:, None] * n
+    return np.bincount(picks.ravel(), minlength=draws * n).reshape(draws, n).astype(np.float64)
+
+
+def _evaluate(figures: Figures, names: list[str], weights: Floats, top: Floats, bottom: Floats) -> dict[str, Floats]:
+    above, below = weights @ top, weights @ bottom
+    ratios = np.divide(above, below, out=np.full(above.shape, np.nan), where=below != 0)
+    found: dict[str, Floats] = {name: ratios[:, at] for at, name in enumerate(names)}
+    return found | {name: derive(found) for name, derive in figures.derived.items()}
+
+
+def _interval(value: float, parts: list[Floats], n: int, level: float) -> Interval | None:
+    if np.isnan(value):
+        return None
+    figures = np.concatenate(parts) if parts else np.array([])
+    figures = figures[~np.isnan(figures)]
+    if figures.size == 0:
+        return Interval(value, None, None, n)
+    low, high = np.quantile(figures, [(1 - level) / 2, (1 + level) / 2])
+    return Interval(value, float(low), float(high), n)
