@@ -22,6 +22,10 @@ def markers(text: str) -> list[int]:
     return [int(number) for group in _MARKER.findall(text) for number in re.findall(r"\d+", group)]
 
 
+def without_markers(text: str) -> str:
+    return _MARKER.sub("", text)
+
+
 def cited(case: Case, text: str) -> list[int]:
     """The distinct contexts cited, as numbers from 1; out of range, or lost (a context without text), is not one."""
     numbers = dict.fromkeys(markers(text))
@@ -91,7 +95,7 @@ class CitationGrounded:
     def measure(self, case: Case, attempt: Attempt) -> Measurement:
         if not case.contexts:
             return Measurement.unscored(NO_CONTEXTS)
-        parts = [part for part in _with_trailing_markers(attempt.output) if long_words(_MARKER.sub("", part))]
+        parts = [part for part in _with_trailing_markers(attempt.output) if long_words(without_markers(part))]
         if not parts:
             return Measurement.unscored("the answer has no sentence to ground")
         loose = [part for part in parts if not self._grounded(case, part)]
@@ -99,7 +103,7 @@ class CitationGrounded:
         return Measurement.of(1 - len(loose) / len(parts), reason, sentences=len(parts))
 
     def _grounded(self, case: Case, sentence: str) -> bool:
-        said = long_words(_MARKER.sub("", sentence))
+        said = long_words(without_markers(sentence))
         offered: set[str] = set()
         for number in cited(case, sentence):
             offered |= long_words(case.contexts[number - 1].text or "")

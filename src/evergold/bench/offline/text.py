@@ -13,7 +13,7 @@ WORD = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)*|\d+[^\W_]*", r
 SENTENCE_END = re.compile(r"(?<=[.!?…。！？])[\"'”’)\]]*\s+(?=[\"'“‘(\[]*[A-Z0-9À-ÖØ-Þ#*\-•])|\n+|(?<=[。！？])")
 ABBREVIATION = re.compile(
     r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|Sr|Jr|St|Gen|Col|Lt|Sgt|Rep|Sen|Gov|Capt|No|Nos|vs|etc|approx|Inc|Ltd|Co|Corp|Jan|Feb|"
-    r"Mar|Apr|Jun|Jul|Aug|Sep|Sept|Oct|Nov|Dec|Fig|Eq|al|cf|e\.g|i\.e|U\.S|U\.K|a\.m|p\.m)|\b[A-Z]|(?:^|\s)\d+)\.$"
+    r"Mar|Apr|Jun|Jul|Aug|Sep|Sept|Oct|Nov|Dec|Fig|Eq|al|cf|e\.g|i\.e|U\.S|U\.K|a\.m|p\.m)|\b[A-Z]|^\d+)\.$"
 )
 LIST_MARK = re.compile(r"^\s*(?:[-*•–]|\d{1,2}[.)]|#+)\s+")
 FUNCTION_WORDS = """a about above after again all also am an and any are as at be because been before being below between

@@ -1,0 +1,61 @@
+"""Evidence: sentences indexed once, asked about many claims."""
+
+import math
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evergold.bench.offline.embed import Embedder, Vectors
+from evergold.bench.offline.text import STOPWORDS, Text, ngrams, sentences
+
+Floats = NDArray[np.float64]
+
+
+class Evidence:
+    """What the contexts say, with what is needed to find the sentences that bear on a claim."""
+
+    def __init__(self, texts: Iterable[str], embedder: Embedder | None) -> None:
+        self.embedder = embedder
+        self.sentences = [text for text in map(Text, texts) if text.tokens]
+        self.stems = [frozenset(text.stems) for text in self.sentences]
+        self.bigrams = [frozenset(ngrams(text.stems, 2)) for text in self.sentences]
+        self.where: dict[str, list[int]] = {}
+        for index, stems in enumerate(self.stems):
+            for word in stems:
+                self.where.setdefault(word, []).append(index)
+        self.grams = {n: {gram for text in self.sentences for gram in ngrams(text.stems, n)} for n in (2, 3, 4)}
+        self.numbers: frozenset[float] = frozenset().union(*(text.numbers for text in self.sentences))
+        self.words = list(dict.fromkeys(w for t in self.sentences for w in t.words if w not in STOPWORDS))
+        self.vectors: Vectors | None = None
+        self.word_vectors: Vectors | None = None
+        if embedder is not None and self.words:
+            self.vectors = embedder.vectors([text.raw for text in self.sentences])
+            self.word_vectors = embedder.word_vectors(self.words)
+
+    @classmethod
+    def of_passages(cls, passages: Sequence[str], embedder: Embedder | None) -> "Evidence":
+        return cls([sentence for passage in passages for sentence in sentences(passage)], embedder)
+
+    def weight(self, word: str) -> float:
+        """A word in few sentences tells more than one in all of them."""
+        return max(0.1, math.log((len(self.sentences) + 1) / (len(self.where.get(word, ())) + 0.5)))
+
+
+class Match:
+    """A claim laid over the evidence: which of its words each sentence has, and which sentences bear on it most."""
+
+    def __init__(self, claim: Text, evidence: Evidence) -> None:
+        self.words = list(dict.fromkeys(claim.content))
+        self.weights: Floats = np.array([evidence.weight(word) for word in self.words])
+        self.found: Floats = np.zeros((len(evidence.sentences), len(self.words)))
+        for column, word in enumerate(self.words):
+            self.found[evidence.where.get(word, []), column] = 1.0
+        self.coverage: Floats = self.found @ self.weights / self.weights.sum()
+        bigrams = frozenset(ngrams(claim.stems, 2))
+        shared = np.array([len(bigrams & theirs) for theirs in evidence.bigrams]) / max(1, len(bigrams))
+        self.cosine: Floats = np.zeros(len(evidence.sentences))
+        if evidence.vectors is not None and evidence.embedder is not None:
+            self.cosine = evidence.vectors @ evidence.embedder.vectors([claim.raw])[0]
+        bearing = self.coverage + 0.5 * self.found.mean(axis=1) + 0.5 * shared + self.cosine
+        self.order = np.argsort(-bearing, kind="stable")
