@@ -1,0 +1,110 @@
+"""The runner against a real HTTP server with the official client: what a bad day at the endpoint does to a run."""
+
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from evergold.model.run import Run, RunSpec, RunStatus
+from evergold.settings import Settings
+from evergold.workspace import Workspace
+from tests.openai_server import Body, Reply, Script, ScriptedServer, broken, rate_limited, serving
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    tasks = [f'  - {{id: t{i}, name: T{i}, input: "question {i}", expected_output: "answer {i}"}}' for i in range(40)]
+    (tmp_path / "forty.yaml").write_text("\n".join(["name: Forty", "tasks:", *tasks]))
+    yield tmp_path
+
+
+def run_against(script: Script, folder: Path, **spec: object) -> tuple[Run, ScriptedServer]:
+    with serving(script) as server:
+        settings = Settings(home=folder / "home", benchmark_datasets_dir=folder, model_base_url=server.url)
+        wanted = RunSpec(dataset="forty", model="openai/m", metrics=("exact_match",), **spec)
+        with Workspace.open(settings) as workspace:
+            return workspace.bench.work_on(workspace.bench.run_here(wanted).id), server
+
+
+def echo(body: Body) -> Reply:
+    return Reply(str(body["messages"][-1]["content"]).replace("question", "answer"))
+
+
+def test_rate_limits_slow_the_run_down_and_lose_nothing(folder: Path) -> None:
+    seen: Counter[str] = Counter()
+
+    def first_time_busy(body: Body) -> Reply:
+        prompt = str(body["messages"][-1]["content"])
+        seen[prompt] += 1
+        return rate_limited("0.01") if seen[prompt] == 1 and prompt.endswith(("0", "5")) else echo(body)
+
+    run, server = run_against(first_time_busy, folder)
+    assert (run.status, run.done, run.failed, run.scored) == (RunStatus.COMPLETED, 40, 0, 40)
+    assert len(server.requests) == 48
+    assert run.usage.input_tokens == 400, "a refused call costs nothing"
+
+
+def test_a_server_that_breaks_now_and_then_is_asked_again(folder: Path) -> None:
+    calls = Counter[str]()
+
+    def shaky(body: Body) -> Reply:
+        prompt = str(body["messages"][-1]["content"])
+        calls[prompt] += 1
+        faults = [broken(503), Reply(raw=b'{"choi'), Reply(drop_connection=True)]
+        return faults[int(prompt.split()[1]) % 3] if calls[prompt] == 1 else echo(body)
+
+    run, _ = run_against(shaky, folder)
+    assert (run.status, run.failed) == (RunStatus.COMPLETED, 0)
+    assert set(calls.values()) == {2}
+
+
+def test_a_wrong_key_stops_the_run_at_once(folder: Path) -> None:
+    run, server = run_against(broken(401), folder)
+    assert run.status is RunStatus.FAILED and "cannot be used (auth)" in (run.error or "")
+    assert len(server.requests) <= 20 and run.done == 0
+
+
+def test_the_same_run_again_is_answered_by_the_cache(folder: Path) -> None:
+    with serving(echo) as server:
+        settings = Settings(home=folder / "home", benchmark_datasets_dir=folder, model_base_url=server.url)
+        spec = RunSpec(dataset="forty", model="openai/m", metrics=("exact_match",))
+        with Workspace.open(settings) as workspace:
+            first = workspace.bench.work_on(workspace.bench.run_here(spec).id)
+            again = workspace.bench.work_on(workspace.bench.run_here(spec).id)
+            cached = [attempt.cached for attempt in workspace.bench.attempts(again.id)]
+        assert len(server.requests) == 40
+    assert (first.done, again.done, again.usage.input_tokens) == (40, 40, 0)
+    assert all(cached)
+
+
+def test_a_model_that_hangs_meets_the_deadline_and_the_run_ends(folder: Path) -> None:
+    never = threading.Event()
+
+    def hanging(body: Body) -> Reply:
+        return Reply(hold=never) if body["messages"][-1]["content"] == "question 7" else echo(body)
+
+    with serving(hanging) as server:
+        settings = Settings(
+            home=folder / "home", benchmark_datasets_dir=folder, model_base_url=server.url, benchmark_tries=1
+        )
+        spec = RunSpec(dataset="forty", model="openai/m", metrics=("exact_match",), params={"timeout": 0.5})
+        with Workspace.open(settings) as workspace:
+            run = workspace.bench.work_on(workspace.bench.run_here(spec).id)
+            late = [a for a in workspace.bench.attempts(run.id) if a.error]
+        never.set()
+    assert (run.status, run.failed, run.scored) == (RunStatus.COMPLETED, 1, 39)
+    assert (late[0].case_id, late[0].error) == ("t7", "no answer within 0.5 s")
+
+
+def test_trials_are_separate_calls_with_their_own_seeds(folder: Path) -> None:
+    run, server = run_against(echo, folder, trials=3, seed=100, limit=2)
+    assert run.done == 6
+    assert sorted(body["seed"] for body in server.requests) == [100, 100, 101, 101, 102, 102]
+
+
+def test_a_budget_in_money_needs_a_known_price(folder: Path) -> None:
+    run, server = run_against(echo, folder, budget_money=1.0)
+    assert run.status is RunStatus.FAILED and "no price is known" in (run.error or "")
+    assert server.requests == []
