@@ -142,3 +142,14 @@ def test_lint_names_file_and_line_and_a_file_can_be_run(folder: Path, capsys: py
 def test_the_schema_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert evergold(["datasets", "schema"]) == 0
     assert json.loads(capsys.readouterr().out)["title"] == "Evergold benchmark dataset"
+
+
+def test_a_log_is_only_added_to_and_names_the_version_of_the_dataset(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for _ in range(2):
+        run = a_run(capsys, "good", "--log", "results.jsonl")["run"]
+    lines = [json.loads(line) for line in (folder / "results.jsonl").read_text().splitlines()]
+    assert len(lines) == 16
+    assert lines[-1]["dataset"] == run["provenance"]["dataset"]
+    assert set(lines[0]["measurements"]) == {"exact_match"}

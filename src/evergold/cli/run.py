@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import click
@@ -31,6 +32,8 @@ from evergold.workspace import Workspace
 @click.option("--seed", type=int, help="Sent with every call; trial k gets seed + k.")
 @click.option("--param", "params", multiple=True, metavar="KEY=VALUE", help="Sent to the model (temperature=0).")
 @click.option("--no-cache", is_flag=True, help="Ask again also what was asked before.")
+@click.option("--dataset-type", type=click.Choice(["qa", "summaries"]), help="DATASET is a split file or a manifest.")
+@click.option("--log", type=click.Path(dir_okay=False, path_type=Path), help="Append every attempt to this JSONL file.")
 @click.option("--resume", metavar="RUN", help="Go on with a run that ended early, or with one whose process died.")
 @click.option("--retry-errors", is_flag=True, help="With --resume: send failed calls again.")
 @click.option("--plan", is_flag=True, help="Only say what it would take and what it could show.")
@@ -45,10 +48,12 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     as_json = options["as_json"]
     with opened(ctx) as workspace:
         if options["plan"]:
-            return _show_plan(workspace, _spec(options), as_json)
+            return _show_plan(workspace, options)
         run = _begun(workspace, options)
         with _following(workspace, run):
             ended = workspace.bench.work_on(run.id)
+        if options["log"]:
+            workspace.bench.results.append_log(ended.id, options["log"])
         return _show(workspace, ended, _thresholds(options["fail_under"]), as_json)
 
 
@@ -57,7 +62,7 @@ def _begun(workspace: Workspace, options: dict[str, Any]) -> Run:
         return workspace.bench.resume(
             options["resume"], retry_errors=options["retry_errors"], **_budget(options["budget"])
         )
-    return workspace.bench.run_here(_spec(options))
+    return workspace.bench.run_here(_spec(options), dataset_type=options["dataset_type"])
 
 
 def _spec(options: dict[str, Any]) -> RunSpec:
@@ -136,9 +141,9 @@ def _following(workspace: Workspace, run: Run) -> Iterator[None]:
             follower.join()
 
 
-def _show_plan(workspace: Workspace, spec: RunSpec, as_json: bool) -> int:
-    plan = workspace.bench.plan(spec, local=True)
-    if as_json:
+def _show_plan(workspace: Workspace, options: dict[str, Any]) -> int:
+    plan = workspace.bench.plan(_spec(options), local=True, dataset_type=options["dataset_type"])
+    if options["as_json"]:
         emit_json(plan)
         return 0
     money = "unknown price" if plan.cost is None else f"about ${plan.cost:.4f}"

@@ -70,11 +70,11 @@ class Bench:
 
         return BenchResults(self._store)
 
-    def plan(self, spec: RunSpec, *, local: bool = False) -> "Plan":
+    def plan(self, spec: RunSpec, *, local: bool = False, dataset_type: str | None = None) -> "Plan":
         """What a run would take and could show; nothing is stored or called."""
         from evergold.bench.plan import plan_run
 
-        frozen, metrics = self._checked(spec, local=local)
+        frozen, metrics = self._checked(spec, local=local, dataset_type=dataset_type)
         return plan_run(spec, frozen.version, frozen.content_hash, frozen.cases, metrics)
 
     def metrics(self) -> list[MetricInfo]:
@@ -97,9 +97,9 @@ class Bench:
         self._wake()
         return run
 
-    def run_here(self, spec: RunSpec) -> Run:
+    def run_here(self, spec: RunSpec, *, dataset_type: str | None = None) -> Run:
         """Create a run that this process will work on: `work_on` does it."""
-        return self._create(spec, origin="local", local=True)
+        return self._create(spec, origin="local", local=True, dataset_type=dataset_type)
 
     def work_on(self, run_id: str) -> Run:
         """Work on a run in this process until it ends; an interrupt leaves it cancelled, to be resumed."""
@@ -200,8 +200,8 @@ class Bench:
             self._worker.stop()
             self._worker = None
 
-    def _create(self, spec: RunSpec, *, origin: str, local: bool) -> Run:
-        frozen, metrics = self._checked(spec, local=local)
+    def _create(self, spec: RunSpec, *, origin: str, local: bool, dataset_type: str | None = None) -> Run:
+        frozen, metrics = self._checked(spec, local=local, dataset_type=dataset_type)
         judge = self._judge(spec, metrics)
         run = Run(
             id=f"run_{datetime.now(UTC):%Y%m%d%H%M%S}_{uuid4().hex[:6]}",
@@ -212,12 +212,15 @@ class Bench:
         )
         return self._runs.create(run, frozen.cases)
 
-    def _checked(self, spec: RunSpec, *, local: bool) -> tuple[Frozen, list[NamedMetric]]:
+    def _checked(
+        self, spec: RunSpec, *, local: bool, dataset_type: str | None = None
+    ) -> tuple[Frozen, list[NamedMetric]]:
         metrics = make_metrics(spec.metrics)
         parse_name(spec.model)
         if spec.judge or any(metric.judged for metric in metrics):
             check_judge(spec.judge or DEFAULT_JUDGE)
-        return self.datasets.freeze(spec.dataset, limit=spec.limit, local=local), metrics
+        frozen = self.datasets.freeze(spec.dataset, limit=spec.limit, local=local, dataset_type=dataset_type)
+        return frozen, metrics
 
     def _judge(self, spec: RunSpec, metrics: Sequence[NamedMetric]) -> Judge | None:
         if not any(metric.judged for metric in metrics):

@@ -11,6 +11,7 @@ from evergold.model.case import Case
 from evergold.settings import Settings
 from evergold.store import Store
 from evergold.store.cases import CaseFilter, dataset_names, iterate_cases
+from evergold.workspace.bench_splits import read_split
 
 
 class BenchmarkDataset(BaseModel, frozen=True):
@@ -51,9 +52,14 @@ class BenchDatasets:
             ]
         return sorted([*files, *stored], key=lambda dataset: dataset.name)
 
-    def freeze(self, name: str, *, limit: int | None = None, local: bool = False) -> Frozen:
+    def freeze(
+        self, name: str, *, limit: int | None = None, local: bool = False, dataset_type: str | None = None
+    ) -> Frozen:
         """The cases of a dataset as they are now. `local`: a path to a YAML file is a name too."""
         path = Path(name)
+        if local and dataset_type is not None:
+            version, content, cases = read_split(path, dataset_type)
+            return Frozen(dataset_type, version, content, cases[:limit])
         if local and path.suffix in (".yaml", ".yml") and path.is_file():
             return _frozen(path.stem, read_file(path).cases(), limit)
         files = self._files()

@@ -1,7 +1,9 @@
 """What is made of finished runs: comparisons, leaderboards, and cases to review from attempts that failed."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
+import orjson
 from sqlalchemy import Connection
 
 from evergold.errors import BadInput, NotFound
@@ -43,6 +45,19 @@ class BenchResults:
             Ranked(run, self._attempts.values(run.id), self._attempts.clusters(run.id))
             for run in newest_per_model(found)
         )
+
+    def append_log(self, run_id: str, path: Path) -> int:
+        """Add every attempt of a run to a JSONL log, each line with the dataset's version and hash; gives how many."""
+        run = self._runs.get(run_id)
+        head = {"run": run_id, "model": run.spec.model, "dataset": run.provenance.get("dataset")}
+        head["metrics"] = [metric.model_dump(mode="json", exclude_defaults=True) for metric in run.metrics]
+        count = 0
+        with path.open("ab") as log:
+            for attempt in self._attempts.attempts(run_id):
+                line = {**head, **attempt.model_dump(mode="json", exclude_defaults=True)}
+                log.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+                count += 1
+        return count
 
     def to_review(
         self, run_id: str, case_id: str, trial: int = 0, *, dataset: str = FEEDBACK_DATASET, who: str = "system"

@@ -1,0 +1,57 @@
+"""Runs over the split files of a build: the file itself, or the one its manifest names, unchanged."""
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+from evergold.errors import BadInput
+from evergold.model.run import RunSpec
+from evergold.settings import Settings
+from evergold.workspace import Workspace
+
+RECORD = {
+    "task_id": "q1",
+    "task_type": "qa",
+    "question": "When does it open?",
+    "reference_answer": "At nine.",
+    "rag_prompt": "Use the passages. When does it open?",
+    "contexts": ["[1] The library opens at nine."],
+    "sources": ["hours.md"],
+    "retrieved": [{}],
+    "citations": [],
+    "answer_citations": [],
+    "metadata": {},
+}
+
+
+@pytest.fixture
+def build(tmp_path: Path) -> Path:
+    split = tmp_path / "out" / "qa_pairs.jsonl"
+    split.parent.mkdir()
+    split.write_text(json.dumps(RECORD) + "\n")
+    entry = {"path": "out/qa_pairs.jsonl", "count": 1}
+    manifest = {"version": "v3", "generated_at_utc": "2026-01-02T03:04:05Z", "splits": {"qa": entry}}
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
+    return tmp_path
+
+
+@pytest.mark.parametrize(("name", "version"), [("manifest.json", "v3"), ("out/qa_pairs.jsonl", None)])
+def test_a_run_names_the_version_and_hash_of_its_split(build: Path, name: str, version: str | None) -> None:
+    spec = RunSpec(dataset=str(build / name), model="recorded", metrics=("citation_precision",))
+    with Workspace.open(Settings(home=build / "home")) as workspace:
+        run = workspace.bench.run_here(spec, dataset_type="qa")
+        case = next(workspace.bench.cases(run.id))
+    digest = hashlib.sha256((build / "out" / "qa_pairs.jsonl").read_bytes()).hexdigest()
+    pinned = {"name": "qa", "version": version or digest[:12], "content_hash": f"sha256:{digest}"}
+    assert run.provenance["dataset"] == pinned
+    assert (case.prompt, case.expected) == (RECORD["rag_prompt"], "At nine.")
+
+
+def test_what_is_not_there_is_said(build: Path) -> None:
+    with Workspace.open(Settings(home=build / "home")) as workspace:
+        for name, says in (("nowhere.jsonl", "no file"), ("manifest.json", "unknown split 'summaries'")):
+            spec = RunSpec(dataset=str(build / name), model="recorded", metrics=("exact_match",))
+            with pytest.raises(BadInput, match=says):
+                workspace.bench.run_here(spec, dataset_type="summaries")
