@@ -18,7 +18,7 @@ from evergold.build.partition import Range, ranges
 from evergold.build.seen import SeenIds
 from evergold.build.spec import load_spec
 from evergold.errors import BadInput, Conflict, EvergoldError, NotFound, Unavailable
-from evergold.workspace.builds import build_rag
+from evergold.workspace.rag import build_rag
 from tests.build.rag_builders import a_spec, an_offline_record, offline_file, read_jsonl
 
 
@@ -223,7 +223,7 @@ def test_an_interrupted_build_leaves_the_old_files(tmp_path: Path, how: signal.S
     source = offline_file(tmp_path, [an_offline_record(f"n{n}", pad="x" * 60_000) for n in range(300)])
     code = (
         "import os, signal, sys; from pathlib import Path; from evergold.build.spec import load_spec; "
-        "from evergold.workspace.builds import build_rag\n"
+        "from evergold.workspace.rag import build_rag\n"
         "def die(done, total):\n    if done > 5_000_000: os.kill(os.getpid(), int(sys.argv[2]))\n"
         "def go():\n"
         "    folder = Path(sys.argv[1]); out = folder / 'out'\n"

@@ -14,14 +14,13 @@ import orjson
 from evergold.build import manifest as manifests
 from evergold.build.findings import Finding, Report
 from evergold.build.profile import Profile, drift
-from evergold.build.records import INPUTS, REFERENCES, fields_of, first_text, record_type, tags_of
+from evergold.build.records import INPUTS, REFERENCES, decode_case, fields_of, first_text, record_type, tags_of
 from evergold.build.seen import SeenIds
 from evergold.build.splits import ALIGNED
 from evergold.errors import BadInput
 from evergold.model.build import FileEntry, Manifest
 
 _MARKER = re.compile(r"\[(\d+)\]")
-_LABEL = re.compile(r"\[(\d+)\]")
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,7 @@ def check(
     report = Report(str(path), manifest.version, [])
     profiles: dict[str, Profile | None] = {}
     for name, entry in manifest.splits.items():
-        checker = _SplitCheck(name, entry, limits)
+        checker = _SplitCheck(name, entry, limits, _schema(manifest))
         profiles[name] = checker.run(manifests.locate(path, manifest, entry.path), advance)
         report.findings += checker.findings.values()
         if checker.samples:
@@ -66,12 +65,14 @@ class _SplitCheck:
 
     CHECKS = ("file", "hash", "count", "schema", "references", "citations", "alignment", "ids")
 
-    def __init__(self, name: str, entry: FileEntry, limits: Limits) -> None:
+    def __init__(self, name: str, entry: FileEntry, limits: Limits, schema: str | None) -> None:
         self.findings = {check: Finding(check, name) for check in self.CHECKS}
         self.samples: list[dict[str, Any]] = []
         self._entry = entry
-        self._fields = fields_of(name, (entry.model_extra or {}).get("fields"))
-        self._decode: Callable[[bytes], Any] = msgspec.json.Decoder(record_type(self._fields)).decode
+        self._decode: Callable[[bytes], Any] = decode_case
+        if schema != manifests.CASE_SCHEMA:
+            fields = fields_of(name, (entry.model_extra or {}).get("fields"))
+            self._decode = msgspec.json.Decoder(record_type(fields)).decode
         self._ids = SeenIds()
         wanted = min(limits.sample, entry.count)
         self._wanted = frozenset(random.Random(f"{limits.seed}:{name}").sample(range(1, entry.count + 1), wanted))
@@ -86,10 +87,9 @@ class _SplitCheck:
         digest = hashlib.sha256()
         size = lines = 0
         for line in _lines(path):
-            lines += 1
             size += len(line)
             digest.update(line)
-            self._record(lines, line, profile)
+            lines += self._is_record(lines + 1, line, profile)
             if advance:
                 advance(len(line))
         self._compare_with_manifest(digest.hexdigest(), size, lines)
@@ -105,14 +105,17 @@ class _SplitCheck:
         if lines != self._entry.count:
             self.findings["count"].fail(f"{lines} records, the manifest says {self._entry.count}")
 
-    def _record(self, number: int, line: bytes, profile: Profile) -> None:
+    def _is_record(self, number: int, line: bytes, profile: Profile) -> bool:
+        """Checks one line; only a canary is none."""
         try:
             if not line.isascii():
                 line.decode()
             record = self._decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
-            self.findings["schema"].fail(f"line {number}: {problem}")
-            return
+        except (ValueError, RecursionError) as problem:
+            self.findings["schema"].fail(f"line {number}: {' '.join(str(problem).split())}")
+            return True
+        if record is None:
+            return False
         if number in self._wanted:
             self.samples.append(orjson.loads(line))
         where = f"line {number} ({record.task_id})"
@@ -126,6 +129,7 @@ class _SplitCheck:
         self._citations(where, reference, getattr(record, "contexts", None))
         self._alignment(where, record)
         profile.add(record.task_type, tags_of(record), first_text(record, INPUTS) or "", reference)
+        return True
 
     def _citations(self, where: str, reference: str, contexts: list[str] | None) -> None:
         """A marker like [3] must point at a context; a text without contexts may have brackets of its own."""
@@ -133,7 +137,7 @@ class _SplitCheck:
             return
         markers = set(_MARKER.findall(reference))
         if markers:
-            labels = {label[1] for text in contexts if (label := _LABEL.match(text))}
+            labels = {label[1] for text in contexts if (label := _MARKER.match(text))}
             unknown = sorted(markers - (labels or {str(place) for place in range(1, len(contexts) + 1)}), key=int)
             if unknown:
                 listed = ", ".join(f"[{marker}]" for marker in unknown)
@@ -162,7 +166,7 @@ def _against(
         yield drop
         moved = Finding("drift", name)
         profile = profiles.get(name)
-        old = _profile_of(name, before, manifests.locate(baseline_path, baseline, before.path))
+        old = _profile_of(name, before, manifests.locate(baseline_path, baseline, before.path), _schema(baseline))
         if profile is None or old is None:
             moved.outcome = "not measured"
             moved.message = (
@@ -176,11 +180,15 @@ def _against(
         yield moved
 
 
-def _profile_of(name: str, entry: FileEntry, path: Path) -> Profile | None:
+def _schema(manifest: Manifest) -> str | None:
+    return (manifest.model_extra or {}).get("schema")
+
+
+def _profile_of(name: str, entry: FileEntry, path: Path, schema: str | None) -> Profile | None:
     """The profile of a baseline's split, if its file still is what the manifest says."""
     if not path.is_file():
         return None
-    checker = _SplitCheck(name, entry, Limits())
+    checker = _SplitCheck(name, entry, Limits(), schema)
     profile = checker.run(path, None)
     return None if checker.findings["hash"].outcome == "failed" else profile
 

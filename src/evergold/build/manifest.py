@@ -21,6 +21,8 @@ from evergold.formats.atomic import recover
 from evergold.model.build import Manifest
 from evergold.model.ident import content_hash
 
+CASE_SCHEMA = "evergold-case"
+"""The schema of a frozen dataset: each line is a case."""
 _VERSION = re.compile(r"v\d+(\.\d+)*")
 _BLOCK = 1 << 20
 

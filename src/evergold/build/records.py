@@ -1,11 +1,14 @@
 """The records of a split file, decoded only as far as a check needs: the schema is enforced while decoding."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+import orjson
 
 from evergold.build.splits import SPLITS, Kind
+from evergold.model.case import Case
 
 REFERENCES = ("reference_answer", "reference_summary", "reference_context")
 INPUTS = ("question", "instruction")
@@ -50,8 +53,32 @@ def record_type(fields: Mapping[str, Kind]) -> type:
     return msgspec.defstruct("Record", members)
 
 
+@dataclass(frozen=True)
+class CaseRecord:
+    """A frozen case, seen as a check sees any record."""
+
+    task_id: str
+    task_type: str
+    question: str
+    reference_answer: str
+    tags: list[str]
+
+
+def decode_case(line: bytes) -> CaseRecord | None:
+    """A line of a frozen dataset; None for the canary. Raises ValueError for anything that is no case."""
+    row = orjson.loads(line)
+    if isinstance(row, dict) and "canary" in row:
+        return None
+    row.pop("rev", None)
+    case = Case.model_validate(row)
+    reference = case.expected or case.output or ("paths" if case.paths else "")
+    return CaseRecord(case.id, f"{case.kind}/{case.entry_type}", case.input, reference, list(case.tags))
+
+
 def tags_of(record: Any) -> list[str]:
-    """The tags in a record's metadata; whatever is not a list of texts has none."""
+    """The tags of a record; metadata whose tags are not a list of texts has none."""
+    if isinstance(record, CaseRecord):
+        return record.tags
     metadata = getattr(record, "metadata", None)
     if not isinstance(metadata, Metadata):
         return []

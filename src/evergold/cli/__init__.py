@@ -14,7 +14,7 @@ import click
 VERBS = {
     "demo": "The whole loop on sample data, then the dashboard.",
     "compare": "Compare two runs over the same cases; --gate for CI.",
-    "datasets": "List benchmark datasets, check their files, print their schema.",
+    "datasets": "List datasets, show versions, compare two of them, check benchmark files.",
     "run": "Run a benchmark: a dataset against a model, with metrics.",
     "runs": "List, show, cancel, delete and re-score benchmark runs; the leaderboard.",
     "build": "Freeze offline RAG records, or a stored dataset, into splits and a manifest.",

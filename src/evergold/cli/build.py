@@ -6,12 +6,29 @@ from typing import Any
 
 import click
 
+from evergold.build.groups import KEYS, parse_shares
+from evergold.build.snapshot import LEAKS
 from evergold.build.spec import load_spec
+from evergold.cli.opening import opened
 from evergold.cli.output import emit_json, json_flag, progress, table
+from evergold.errors import BadInput
 from evergold.model.build import Manifest
-from evergold.workspace.builds import build_rag
+from evergold.workspace.builds import with_options
+from evergold.workspace.rag import build_rag
 
 A_PATH = click.Path(path_type=Path)
+OF_A_DATASET = ("out", "shares", "group_by", "seed", "filters", "on_leak", "avoid", "canary")
+OF_A_FILE = (
+    "config",
+    "offline_dataset",
+    "qa_output",
+    "summary_output",
+    "manifest",
+    "limit",
+    "strict",
+    "jobs",
+    "cluster",
+)
 
 
 @click.command()
@@ -20,25 +37,71 @@ A_PATH = click.Path(path_type=Path)
 @click.option("--qa-output", type=A_PATH, help="Where the qa split goes.")
 @click.option("--summary-output", "--summaries-output", "summary_output", type=A_PATH, help="Where summaries go.")
 @click.option("--manifest-output", "manifest", type=A_PATH, help="Where the manifest goes.")
-@click.option("--version", help="Version of the build: v1, v2, v2.1 …  [default: v1]")
+@click.option("--version", help="Version of the build: v1, v2, v2.1 …  [default: v1; with --dataset the next one]")
 @click.option("--limit", type=int, help="Read only this many records.")
 @click.option("--force", is_flag=True, help="Replace outputs that are already there.")
-@click.option("--strict", is_flag=True, help="Stop at the first record that cannot be used.")
+@click.option("--strict", is_flag=True, default=None, help="Stop at the first record that cannot be used.")
 @click.option("--jobs", type=int, help="Processes to use.  [default: one per core for a large file]")
 @click.option("--cluster", metavar="tcp://…", help="Dask scheduler to use instead of processes here.")
+@click.option("--dataset", help="Freeze this stored dataset instead of an offline file.")
+@click.option("--out", type=A_PATH, help="Folder of the build.  [default: builds/DATASET/VERSION in the workspace]")
+@click.option("--split", "shares", metavar="NAME=SHARE,…", help="Splits and their shares: train=0.7,test=0.3.")
+@click.option("--group-by", type=click.Choice(KEYS), help="What must not be parted.  [default: by the kind of case]")
+@click.option("--seed", type=int, help="Decides which group goes where.  [default: 0]")
+@click.option(
+    "--filter", "filters", metavar="FIELD=VALUE", multiple=True, help="Only cases with this; may be repeated."
+)
+@click.option("--on-leak", type=click.Choice(LEAKS), help="Near-duplicates across splits, overlap.  [default: report]")
+@click.option("--avoid", type=A_PATH, multiple=True, help="Few-shot or fine-tune file whose texts must not be in here.")
+@click.option("--canary", is_flag=True, default=None, help="Put a canary line on top of each split.")
 @json_flag
-def command(config: Path | None, jobs: int | None, cluster: str | None, as_json: bool, **flags: Any) -> None:
+@click.pass_context
+def command(ctx: click.Context, /, dataset: str | None, as_json: bool, **flags: Any) -> None:
     """Build versioned evaluation splits with a manifest that proves them."""
     logging.basicConfig(level=logging.WARNING, format="evergold: %(message)s")
-    outputs = {"qa": flags.pop("qa_output"), "summaries": flags.pop("summary_output")}
-    spec = load_spec(config, {**flags, "outputs": outputs})
-    size = spec.source.stat().st_size if spec.source.is_file() else None
-    with progress("building", size) as advance:
-        manifest = build_rag(spec, jobs=jobs, cluster=cluster, progress=_steps(advance))
+    wrong = [name for name in (OF_A_FILE if dataset else OF_A_DATASET) if flags[name] not in (None, ())]
+    if wrong:
+        other = "an offline file" if dataset else "a stored dataset (--dataset NAME)"
+        raise BadInput(f"{ctx.command_path}: {_flag(ctx, wrong[0])} goes with {other} only")
+    manifest, path = _freeze(ctx, dataset, flags) if dataset else _build_file(flags)
     if as_json:
         emit_json(manifest)
     else:
-        _print_summary(manifest, spec.manifest)
+        _print_summary(manifest, path)
+
+
+def _flag(ctx: click.Context, name: str) -> str:
+    return next(option.opts[0] for option in ctx.command.params if option.name == name)
+
+
+def _build_file(flags: dict[str, Any]) -> tuple[Manifest, Path]:
+    outputs = {"qa": flags["qa_output"], "summaries": flags["summary_output"]}
+    given = {name: flags[name] for name in ("offline_dataset", "manifest", "version", "limit", "force", "strict")}
+    spec = load_spec(flags["config"], {**given, "outputs": outputs})
+    size = spec.source.stat().st_size if spec.source.is_file() else None
+    with progress("building", size) as advance:
+        manifest = build_rag(spec, jobs=flags["jobs"], cluster=flags["cluster"], progress=_steps(advance))
+    return manifest, spec.manifest
+
+
+def _freeze(ctx: click.Context, dataset: str, flags: dict[str, Any]) -> tuple[Manifest, Path]:
+    with opened(ctx) as workspace:
+        spec = with_options(
+            workspace.builds.default_spec(dataset, flags["version"], flags["out"]),
+            shares=parse_shares(flags["shares"]) if flags["shares"] else None,
+            filters=dict(_pair(text) for text in flags["filters"]),
+            avoid=tuple(flags["avoid"]),
+            **{name: flags[name] for name in ("group_by", "seed", "on_leak", "canary", "force")},
+        )
+        build = workspace.builds.freeze(spec)
+    return Manifest.model_validate(build.manifest), spec.manifest
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, sign, value = text.partition("=")
+    if not sign:
+        raise BadInput(f"--filter {text!r} is not FIELD=VALUE, as in entry_type=golden")
+    return name.strip().replace("-", "_"), value.strip()
 
 
 def _steps(advance: Any) -> Any:
@@ -54,11 +117,16 @@ def _steps(advance: Any) -> Any:
 
 
 def _print_summary(manifest: Manifest, path: Path) -> None:
+    extra = manifest.model_extra or {}
     rows = [(name, entry.count, f"{entry.bytes:,}", entry.path) for name, entry in manifest.splits.items()]
     rows += [("excluded: " + kind, count, "", "") for kind, count in manifest.excluded_task_types.items()]
+    rows += [("excluded: " + reason, count, "", "") for reason, count in extra.get("excluded", {}).items()]
     rows += [("rejected: " + reason, count, "", "") for reason, count in manifest.rejected.items()]
     table(f"build {manifest.version}", ("split", "records", "bytes", "file"), rows, numbers=("records", "bytes"))
-    rejected = manifest.model_extra["rejected_records"] if manifest.model_extra else {}
+    rejected = extra.get("rejected_records", {})
     if rejected.get("count"):
         click.echo(f"{rejected['count']} rejected records, with line and reason, are in {rejected['path']}", err=True)
+    pairs = (extra.get("near_duplicates") or {}).get("count")
+    if pairs:
+        click.echo(f"{pairs} near-duplicates across splits; the manifest names them", err=True)
     click.echo(f"manifest: {path}", err=True)

@@ -7,7 +7,7 @@ import click
 from evergold.build.check import Limits
 from evergold.cli.output import emit_json, json_flag, progress
 from evergold.cli.verdict import print_report
-from evergold.workspace.builds import check_build
+from evergold.workspace.rag import check_build
 
 A_PATH = click.Path(path_type=Path)
 

@@ -1,16 +1,17 @@
-"""`evergold datasets`: what a run can be made of, and whether the files are right."""
+"""`evergold datasets`: what a run can be made of, whether its files are right, and how two versions differ."""
 
 from pathlib import Path
 
 import click
 
+from evergold.build.diff import Diff
 from evergold.cli.opening import opened
 from evergold.cli.output import emit_json, json_flag, table
 
 
 @click.group()
 def command() -> None:
-    """List benchmark datasets, check their files, print their schema."""
+    """List datasets, show their versions, compare two of them, check benchmark files."""
 
 
 @command.command("list")
@@ -58,3 +59,61 @@ def schema_command() -> None:
     from evergold.formats.yaml_tasks import json_schema
 
     emit_json(json_schema())
+
+
+@command.command("show")
+@click.argument("dataset")
+@click.argument("version", required=False)
+@json_flag
+@click.pass_context
+def show_command(ctx: click.Context, dataset: str, version: str | None, as_json: bool) -> None:
+    """Show the versions of DATASET, or the manifest of one VERSION."""
+    with opened(ctx) as workspace:
+        found = [workspace.builds.get(dataset, version)] if version else workspace.builds.versions(dataset)
+    if version:
+        emit_json(found[0].manifest)
+    elif as_json:
+        emit_json({"builds": [build.model_dump(mode="json") for build in found]})
+    else:
+        rows = [
+            (
+                build.version,
+                ", ".join(f"{name} {split['count']}" for name, split in build.manifest["splits"].items()),
+                build.parent,
+                build.content_hash[:19],
+                build.created_at.strftime("%Y-%m-%d %H:%M"),
+                build.location,
+            )
+            for build in found
+        ]
+        table(f"builds of {dataset}", ("version", "cases", "parent", "content", "built", "folder"), rows)
+
+
+@command.command("diff")
+@click.argument("before")
+@click.argument("after")
+@click.option("--dataset", help="The dataset whose versions BEFORE and AFTER are.")
+@json_flag
+@click.pass_context
+def diff_command(ctx: click.Context, before: str, after: str, dataset: str | None, as_json: bool) -> None:
+    """Compare two builds: versions (v1 v2), folders or manifests. Added, removed and changed cases, field by field."""
+    with opened(ctx) as workspace:
+        found = workspace.builds.diff(before, after, dataset)
+    if as_json:
+        emit_json(found.to_json())
+    else:
+        _print(found)
+
+
+def _print(found: Diff) -> None:
+    rows: list[tuple[object, ...]] = [("+", one, "", "", "") for one in found.added]
+    rows += [("-", one, "", "", "") for one in found.removed]
+    rows += [(">", one, "split", old, new) for one, (old, new) in found.moved.items()]
+    rows += [
+        ("~", one, change.field, change.before, change.after) for one, all_ in found.changed.items() for change in all_
+    ]
+    counts = found.to_json()["counts"]
+    title = ", ".join(f"{count} {what}" for what, count in counts.items())
+    table(f"{found.before} → {found.after}: {title}", ("", "case", "field", "before", "after"), rows)
+    if not rows:
+        click.echo(f"no difference between {found.before} and {found.after}", err=True)

@@ -6,7 +6,7 @@ import click
 
 from evergold.cli.output import emit_json, json_flag
 from evergold.cli.verdict import print_report
-from evergold.workspace.builds import verify_build
+from evergold.workspace.rag import verify_build
 
 
 @click.command()

@@ -15,6 +15,7 @@ from evergold.store import Store
 
 if TYPE_CHECKING:
     from evergold.workspace.bench import Bench
+    from evergold.workspace.builds import Builds
     from evergold.workspace.cases import Cases
     from evergold.workspace.dataset_calls import AsyncDatasetCalls, DatasetCalls
     from evergold.workspace.intake import Intake
@@ -97,3 +98,9 @@ class Workspace:
         from evergold.workspace.bench import Bench
 
         return Bench(self.settings, self.store)
+
+    @cached_property
+    def builds(self) -> "Builds":
+        from evergold.workspace.builds import Builds
+
+        return Builds(self.settings, self.store)

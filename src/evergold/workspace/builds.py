@@ -1,43 +1,130 @@
-"""Builds: RAG splits from an offline file, and what can be asked of any build."""
+"""Datasets and their versions: what there is, frozen builds of it, and how two of them differ."""
 
-from collections.abc import Callable
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
-from evergold.build import rag
-from evergold.build.check import Limits, check
-from evergold.build.findings import Report
-from evergold.build.spec import RagSpec
-from evergold.build.verify import verify
-from evergold.formats.atomic import write_bytes
-from evergold.model.build import Manifest
-from evergold.scale.executors import jobs_for, open_workers
+from pydantic import ValidationError
 
+from evergold.build.diff import Diff, diff
+from evergold.build.snapshot import SnapshotSpec, freeze
+from evergold.errors import BadInput, NotFound, unknown
+from evergold.model.build import Build
+from evergold.settings import Settings
+from evergold.store import Store
+from evergold.store.builds import dataset_counts, find_build, get_build, list_builds, put_build, splits_of_build
+from evergold.store.cases import CaseFilter, iterate_cases
 
-def build_rag(
-    spec: RagSpec, *, jobs: int | None = None, cluster: str | None = None, progress: rag.Progress | None = None
-) -> Manifest:
-    """Offline generations → split files and manifest; by processes here, or by a Dask cluster at an address."""
-    spec.require_sane()
-    size = spec.source.stat().st_size
-    count = 1 if spec.limit is not None else jobs_for(jobs, size)
-    with open_workers(count, None if spec.limit is not None else cluster) as workers:
-        return rag.build(spec, workers.executor, workers.count, progress)
+_NUMBER = re.compile(r"v(\d+)")
 
 
-def check_build(
-    manifest: Path,
-    baseline: Path | None = None,
-    limits: Limits | None = None,
-    junit: Path | None = None,
-    advance: Callable[[int], None] | None = None,
-) -> Report:
-    """Every record against its schema and the manifest; the result also as JUnit XML where asked for."""
-    report = check(manifest, baseline, limits, advance)
-    if junit is not None:
-        write_bytes(junit, report.to_junit())
-    return report
+class Builds:
+    """Stored datasets, frozen."""
+
+    def __init__(self, settings: Settings, store: Store) -> None:
+        self._settings = settings
+        self._store = store
+
+    def versions(self, dataset: str | None = None) -> list[Build]:
+        with self._store.db.read() as connection:
+            return list_builds(connection, dataset)
+
+    def get(self, dataset: str, version: str) -> Build:
+        with self._store.db.read() as connection:
+            return get_build(connection, dataset, version)
+
+    def datasets(self) -> list[dict[str, Any]]:
+        """Each dataset with its counts and its versions."""
+        with self._store.db.read() as connection:
+            rows, builds = dataset_counts(connection), list_builds(connection)
+        found: dict[str, dict[str, Any]] = {}
+        for row in rows:
+            entry = found.setdefault(row["dataset"], _empty(row["dataset"]))
+            for part in ("kind", "entry_type", "review", "status"):
+                counts = entry[part]
+                counts[row[part]] = counts.get(row[part], 0) + row["cases"]
+            entry["cases"] += row["cases"] if row["status"] == "active" else 0
+        for build in builds:
+            entry = found.setdefault(build.dataset, _empty(build.dataset))
+            entry["builds"].append({"version": build.version, "content_hash": build.content_hash})
+        return [found[name] for name in sorted(found)]
+
+    def next_version(self, dataset: str) -> str:
+        numbers = [int(match[1]) for build in self.versions(dataset) if (match := _NUMBER.match(build.version))]
+        return f"v{max(numbers, default=0) + 1}"
+
+    def folder_of(self, dataset: str, version: str) -> Path:
+        """Where a build goes when nobody says where."""
+        if not re.fullmatch(r"[\w.-]+", dataset) or dataset.startswith("."):
+            raise BadInput(f"dataset {dataset!r} cannot name a folder; give --out DIR")
+        return self._settings.home / "builds" / dataset / version
+
+    def freeze(self, spec: SnapshotSpec) -> Build:
+        """Freeze a dataset as it is now. Its newest build so far is the parent, whose groups stay in their splits."""
+        spec.require_sane()
+        wanted = case_filter(spec.dataset, spec.filters)
+        with self._store.db.read() as connection:
+            earlier = [build for build in list_builds(connection, spec.dataset) if build.version != spec.version]
+            known = find_build(connection, spec.dataset, spec.version)
+            parent = earlier[-1] if earlier and known is None else _parent_of(known, earlier)
+            placed = splits_of_build(connection, spec.dataset, parent.version) if parent else {}
+            frozen = freeze(spec, iterate_cases(connection, wanted), parent, placed)
+        build = Build(
+            dataset=spec.dataset,
+            version=spec.version,
+            content_hash=frozen.manifest.content_hash or "",
+            created_at=datetime.now(UTC),
+            location=str(spec.out.resolve()),
+            parent=parent.version if parent else None,
+            manifest=frozen.manifest.model_dump(mode="json"),
+        )
+        self._store.db.write(lambda connection: put_build(connection, build, frozen.rows))
+        return self.get(spec.dataset, spec.version)
+
+    def default_spec(self, dataset: str, version: str | None = None, out: Path | None = None) -> SnapshotSpec:
+        chosen = version or self.next_version(dataset)
+        return SnapshotSpec(dataset, chosen, out or self.folder_of(dataset, chosen))
+
+    def diff(self, before: str, after: str, dataset: str | None = None) -> Diff:
+        """Two builds, each a version of `dataset` or the path of a folder or manifest."""
+        return diff(self._locate(before, dataset), self._locate(after, dataset))
+
+    def _locate(self, name: str, dataset: str | None) -> Path:
+        if dataset is None and Path(name).exists():
+            return Path(name)
+        candidates = [build for build in self.versions(dataset) if build.version == name]
+        if len(candidates) > 1:
+            names = ", ".join(build.dataset for build in candidates)
+            raise BadInput(f"several datasets have a {name}: {names}; say which with --dataset")
+        if not candidates or candidates[0].location is None:
+            raise NotFound(f"no build {name!r} of {dataset or 'any dataset'}, and no folder of that name")
+        return Path(candidates[0].location)
 
 
-def verify_build(folder: Path) -> Report:
-    """Every hash of a build, derived again."""
-    return verify(folder)
+def case_filter(dataset: str, filters: Mapping[str, Any]) -> CaseFilter:
+    """The filter of a build: all states are read, so that the manifest can say why a case is not in it."""
+    allowed = tuple(name for name in CaseFilter.model_fields if name not in ("dataset", "status"))
+    for name in filters:
+        if name not in allowed:
+            raise BadInput(unknown("filter", name, allowed))
+    try:
+        return CaseFilter.model_validate({"dataset": dataset, "status": None, **filters})
+    except ValidationError as problem:
+        first = problem.errors()[0]
+        raise BadInput(f"filter {first['loc'][0]}={first['input']!r}: {first['msg']}") from None
+
+
+def with_options(spec: SnapshotSpec, **options: Any) -> SnapshotSpec:
+    """The spec with the options that were given."""
+    return replace(spec, **{name: value for name, value in options.items() if value is not None})
+
+
+def _parent_of(build: Build | None, earlier: list[Build]) -> Build | None:
+    return next((other for other in earlier if build is not None and other.version == build.parent), None)
+
+
+def _empty(name: str) -> dict[str, Any]:
+    return {"dataset": name, "cases": 0, "kind": {}, "entry_type": {}, "review": {}, "status": {}, "builds": []}

@@ -1,0 +1,15 @@
+"""/datasets: what there is, counted."""
+
+from typing import Any
+
+from fastapi import APIRouter
+
+from evergold.api.opened import Opened
+
+router = APIRouter(prefix="/api/v1/datasets", tags=["datasets"])
+
+
+@router.get("")
+def list_datasets(workspace: Opened) -> list[dict[str, Any]]:
+    """Every dataset: cases by kind, type, review state and status, and its builds."""
+    return workspace.builds.datasets()

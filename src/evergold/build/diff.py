@@ -1,0 +1,123 @@
+"""Two builds side by side: which cases came, went, changed (field by field), or moved to another split."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import orjson
+
+from evergold.build import manifest as manifests
+from evergold.errors import BadInput, NotFound
+from evergold.model.build import Manifest
+
+_DERIVED = frozenset({"rev"})
+
+
+class Change(NamedTuple):
+    """One field of one case, before and after; `...` stands for a field that was not there."""
+
+    field: str
+    before: Any
+    after: Any
+
+
+@dataclass
+class Diff:
+    """What changed from one build to the other."""
+
+    before: str
+    after: str
+    added: list[str] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
+    changed: dict[str, list[Change]] = field(default_factory=dict)
+    moved: dict[str, tuple[str, str]] = field(default_factory=dict)
+    unchanged: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "before": self.before,
+            "after": self.after,
+            "counts": {
+                "added": len(self.added),
+                "removed": len(self.removed),
+                "changed": len(self.changed),
+                "moved": len(self.moved),
+                "unchanged": self.unchanged,
+            },
+            "added": self.added,
+            "removed": self.removed,
+            "changed": {one: [change._asdict() for change in changes] for one, changes in self.changed.items()},
+            "moved": {one: {"from": old, "to": new} for one, (old, new) in self.moved.items()},
+        }
+
+
+class _Place(NamedTuple):
+    split: str
+    path: Path
+    offset: int
+    size: int
+
+
+def diff(before: Path, after: Path) -> Diff:
+    """Compares two builds given by folder or manifest. Only places and changed lines are held in memory."""
+    old_manifest, new_manifest = manifests.read(before), manifests.read(after)
+    result = Diff(old_manifest.version, new_manifest.version)
+    old = {one: place for one, place, _ in _records(before, old_manifest)}
+    for one, place, line in _records(after, new_manifest):
+        there = old.pop(one, None)
+        if there is None:
+            result.added.append(one)
+            continue
+        if there.split != place.split:
+            result.moved[one] = (there.split, place.split)
+        changes = changes_between(_read(there), line)
+        if changes:
+            result.changed[one] = changes
+        elif there.split == place.split:
+            result.unchanged += 1
+    result.removed = sorted(old)
+    result.added.sort()
+    return result
+
+
+def changes_between(before: bytes, after: bytes) -> list[Change]:
+    """The fields that differ, with their values; nested objects by dotted path."""
+    if before == after:
+        return []
+    return [
+        Change(name, old, new)
+        for name, old, new in _walk("", orjson.loads(before), orjson.loads(after))
+        if name not in _DERIVED
+    ]
+
+
+def _walk(path: str, before: Any, after: Any) -> Iterator[tuple[str, Any, Any]]:
+    if isinstance(before, dict) and isinstance(after, dict):
+        for key in sorted(before.keys() | after.keys()):
+            yield from _walk(f"{path}.{key}" if path else key, before.get(key, "..."), after.get(key, "..."))
+    elif before != after:
+        yield path, before, after
+
+
+def _records(path: Path, manifest: Manifest) -> Iterator[tuple[str, _Place, bytes]]:
+    for split, entry in manifest.splits.items():
+        found = manifests.locate(path, manifest, entry.path)
+        if not found.is_file():
+            raise NotFound(f"{found}, a split of {manifest.version}, is missing; `evergold verify` tells more")
+        offset = 0
+        with found.open("rb") as source:
+            for number, line in enumerate(source, 1):
+                record = orjson.loads(line)
+                one = record.get("task_id") or record.get("id")
+                if one:
+                    yield one, _Place(split, found, offset, len(line)), line
+                elif "canary" not in record:
+                    raise BadInput(f"{found}, line {number}: the record has neither task_id nor id")
+                offset += len(line)
+
+
+def _read(place: _Place) -> bytes:
+    with place.path.open("rb") as source:
+        source.seek(place.offset)
+        return source.read(place.size)

@@ -1,0 +1,82 @@
+"""Which split a case goes to. Cases that belong together (one session, document, repository) never part.
+
+Groups are put in an order fixed by the seed and dealt out until each split has its share of the cases. A group that an
+earlier version already placed stays where it was: what a model was tuned on must not turn up in tomorrow's test set.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+
+from evergold.errors import BadInput, unknown
+from evergold.model.case import Case, CaseKind
+from evergold.model.ident import unit_interval
+
+KEYS = ("auto", "session", "document", "repository", "trace", "user", "none")
+_NATURAL: Mapping[CaseKind, str] = {
+    CaseKind.CHAT: "session",
+    CaseKind.CONTEXT: "repository",
+    CaseKind.QA: "document",
+    CaseKind.SUMMARY: "document",
+    CaseKind.TASK: "document",
+}
+
+
+def parse_shares(text: str) -> dict[str, float]:
+    """`train=0.7,test=0.3` → shares that add up to 1."""
+    shares: dict[str, float] = {}
+    for part in text.split(","):
+        name, _, value = (piece.strip() for piece in part.partition("="))
+        try:
+            shares[name] = float(value)
+        except ValueError:
+            raise BadInput(f"--split {text!r}: {part.strip()!r} is not NAME=SHARE, as in train=0.7,test=0.3") from None
+        if not name.replace("-", "").replace("_", "").isalnum():
+            raise BadInput(f"--split {text!r}: {name!r} is no name for a file; use letters, digits, - and _")
+    if len(shares) != len(text.split(",")) or any(not 0 < share <= 1 for share in shares.values()):
+        raise BadInput(f"--split {text!r}: each split once, each share between 0 and 1")
+    if abs(sum(shares.values()) - 1) > 1e-6:
+        raise BadInput(f"--split {text!r}: the shares add up to {sum(shares.values()):g}, not to 1")
+    return shares
+
+
+def group_key(case: Case, group_by: str) -> str:
+    """The group of a case; one that has no session, document or repository is a group of its own."""
+    if group_by not in KEYS:
+        raise BadInput(unknown("--group-by", group_by, KEYS))
+    kind = _NATURAL[case.kind] if group_by == "auto" else group_by
+    source = case.provenance
+    value = {
+        "session": source.session_id,
+        "document": source.document or case.metadata.get("document"),
+        "repository": source.repository,
+        "trace": source.trace_id,
+        "user": source.user_id,
+        "none": None,
+    }[kind]
+    return f"{kind}:{value}" if value else f"case:{case.id}"
+
+
+def deal(
+    cases: Sequence[Case], shares: Mapping[str, float], group_by: str, seed: int, placed: Mapping[str, str]
+) -> dict[str, str]:
+    """Case id → split. `placed` is where an earlier version put its cases."""
+    groups: dict[str, list[str]] = defaultdict(list)
+    for case in cases:
+        groups[group_key(case, group_by)].append(case.id)
+    counts: Counter[str] = Counter()
+    chosen: dict[str, str] = {}
+    free = []
+    for key, ids in groups.items():
+        known = Counter(placed[one] for one in ids if placed.get(one) in shares)
+        if known:
+            chosen[key] = min(known, key=lambda name: (-known[name], name))
+            counts[chosen[key]] += len(ids)
+        else:
+            free.append(key)
+    order = list(shares)
+    for key in sorted(free, key=lambda key: (unit_interval(f"{seed}:{key}"), key)):
+        size = len(groups[key])
+        total = counts.total() + size
+        chosen[key] = max(order, key=lambda name: (shares[name] * total - counts[name], -order.index(name)))
+        counts[chosen[key]] += size
+    return {one: chosen[key] for key, ids in groups.items() for one in ids}

@@ -1,0 +1,190 @@
+"""A stored dataset, frozen: cases → split files and a manifest that says exactly what they are and why the rest is not there.
+
+The same cases, seed and parent give the same bytes. Cases are ordered by id, lines are canonical JSON, and each carries the
+hash of its content, so that any later reader can prove that a case is the one that was frozen.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from uuid import NAMESPACE_URL, uuid5
+
+from evergold.build import manifest as manifests
+from evergold.build.groups import deal, group_key
+from evergold.build.leaks import SHOWN, near_duplicates, overlaps
+from evergold.errors import BadInput, Conflict, Incomplete, unknown
+from evergold.formats.atomic import FileSet
+from evergold.model.build import Build, Manifest
+from evergold.model.case import Case, CaseStatus
+from evergold.model.ident import canonical_json, content_hash
+
+LEAKS = ("report", "fail", "ignore")
+
+
+@dataclass(frozen=True)
+class SnapshotSpec:
+    """What to freeze, how to split it, and what to do about leaks."""
+
+    dataset: str
+    version: str
+    out: Path
+    shares: Mapping[str, float] = field(default_factory=lambda: {"all": 1.0})
+    group_by: str = "auto"
+    seed: int = 0
+    filters: Mapping[str, Any] = field(default_factory=dict)
+    on_leak: str = "report"
+    avoid: tuple[Path, ...] = ()
+    canary: bool = False
+    force: bool = False
+
+    def require_sane(self) -> None:
+        manifests.require_version(self.version)
+        if self.on_leak not in LEAKS:
+            raise BadInput(unknown("--on-leak", self.on_leak, LEAKS))
+
+    @property
+    def manifest(self) -> Path:
+        return self.out / "manifest.json"
+
+
+@dataclass(frozen=True)
+class Frozen:
+    """A finished build: its manifest, and which case went where at which revision."""
+
+    manifest: Manifest
+    rows: list[tuple[str, str, str]]
+
+
+def freeze(
+    spec: SnapshotSpec, cases: Iterable[Case], parent: Build | None = None, placed: Mapping[str, str] | None = None
+) -> Frozen:
+    """Writes the build. `cases` are all cases of the dataset that pass the filter, those that take no part included."""
+    spec.require_sane()
+    taken, excluded = _sort_out(cases)
+    if not taken:
+        raise Incomplete(f"dataset {spec.dataset!r} has no case to freeze ({_counts(excluded)}); loosen the filter")
+    split_of = deal(taken, spec.shares, spec.group_by, spec.seed, placed or {})
+    leaks = _look_for_leaks(spec, taken, split_of)
+    lines = {case.id: _line(case) for case in taken}
+    contents = {name: b"".join(_of_split(spec, name, taken, split_of, lines)) for name in spec.shares}
+    excluded_lines = b"".join(canonical_json({"id": one, "reason": reason}) + b"\n" for one, reason in excluded)
+    manifest = _manifest(spec, taken, split_of, contents) | leaks
+    manifest["excluded"] = dict(sorted(Counter(reason for _, reason in excluded).items()))
+    manifest["excluded_cases"] = _entry("excluded.jsonl", excluded_lines, len(excluded))
+    manifest["parent"] = parent and {"version": parent.version, "content_hash": parent.content_hash}
+    _require_room(spec, manifest["content_hash"])
+    with FileSet() as files:
+        for name, content in contents.items():
+            files.open(spec.out / f"{name}.jsonl").write(content)
+        files.open(spec.out / "excluded.jsonl").write(excluded_lines)
+        files.open(spec.out / "schema.json").write(canonical_json(Case.model_json_schema()) + b"\n")
+        files.open(spec.manifest).write(manifests.encode(manifest))
+    rows = [(case.id, case.rev(), split_of[case.id]) for case in taken]
+    return Frozen(Manifest.model_validate(manifest), rows)
+
+
+def _sort_out(cases: Iterable[Case]) -> tuple[list[Case], list[tuple[str, str]]]:
+    """Cases that take part, by id; and the others, each with its reason."""
+    taken, excluded = [], []
+    for case in cases:
+        lacking = case.missing()
+        if case.status is not CaseStatus.ACTIVE:
+            excluded.append((case.id, str(case.status)))
+        elif lacking:
+            excluded.append((case.id, f"lacks {', '.join(lacking)}"))
+        else:
+            taken.append(case)
+    return sorted(taken, key=lambda case: case.id), sorted(excluded)
+
+
+def _line(case: Case) -> bytes:
+    content = case.content() | {"review": str(case.review), "rev": case.rev()}
+    return canonical_json(content) + b"\n"
+
+
+def _of_split(
+    spec: SnapshotSpec, name: str, cases: Sequence[Case], split_of: Mapping[str, str], lines: Mapping[str, bytes]
+) -> Iterable[bytes]:
+    if spec.canary:
+        yield canonical_json({"canary": canary_of(spec.dataset)}) + b"\n"
+    for case in cases:
+        if split_of[case.id] == name:
+            yield lines[case.id]
+
+
+def canary_of(dataset: str) -> str:
+    """A line to search training data for: whoever finds it there has trained on this benchmark."""
+    return f"evergold canary {uuid5(NAMESPACE_URL, f'evergold:{dataset}')}: benchmark data, not for training"
+
+
+def _entry(path: str, content: bytes, count: int) -> dict[str, Any]:
+    return {"path": path, "count": count, "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+
+
+def _manifest(
+    spec: SnapshotSpec, cases: Sequence[Case], split_of: Mapping[str, str], contents: Mapping[str, bytes]
+) -> dict[str, Any]:
+    splits = {}
+    for name, content in contents.items():
+        members = [case for case in cases if split_of[case.id] == name]
+        groups = {group_key(case, spec.group_by) for case in members}
+        splits[name] = _entry(f"{name}.jsonl", content, len(members)) | {"groups": len(groups)}
+    policies = Counter((case.provenance.policy, case.provenance.policy_rev) for case in cases)
+    return {
+        "version": spec.version,
+        "generated_at_utc": manifests.stamp(manifests.now_utc()),
+        "dataset": spec.dataset,
+        "schema": manifests.CASE_SCHEMA,
+        "schema_hash": content_hash(Case.model_json_schema()),
+        "filters": dict(spec.filters),
+        "seed": spec.seed,
+        "group_by": spec.group_by,
+        "shares": dict(spec.shares),
+        "splits": splits,
+        "kinds": dict(sorted(Counter(str(case.kind) for case in cases).items())),
+        "entry_types": dict(sorted(Counter(str(case.entry_type) for case in cases).items())),
+        "tags": dict(sorted(Counter(tag for case in cases for tag in case.tags).items())),
+        "policies": [
+            {"policy": name, "rev": rev, "cases": count}
+            for (name, rev), count in sorted(policies.items(), key=lambda item: str(item[0]))
+            if name is not None
+        ],
+        "canary": canary_of(spec.dataset) if spec.canary else None,
+        "content_hash": manifests.files_hash({name: entry["sha256"] for name, entry in splits.items()}),
+        "project_root": ".",
+        "builder": manifests.builder_version(),
+    }
+
+
+def _look_for_leaks(spec: SnapshotSpec, cases: Sequence[Case], split_of: Mapping[str, str]) -> dict[str, Any]:
+    if spec.on_leak == "ignore":
+        return {"near_duplicates": None, "overlap": None}
+    pairs = near_duplicates(cases, split_of)
+    overlap = {path.name: overlaps(cases, path) for path in spec.avoid}
+    problems = [f"{pair['a']} ({pair['splits'][0]}) ~ {pair['b']} ({pair['splits'][1]})" for pair in pairs]
+    problems += [f"{one} is in {name}" for name, ids in overlap.items() for one in ids]
+    if problems and spec.on_leak == "fail":
+        raise Conflict(
+            f"{len(problems)} leaks between splits or into training files; nothing was written",
+            problems=problems[:SHOWN],
+        )
+    return {
+        "near_duplicates": {"count": len(pairs), "pairs": pairs[:SHOWN]},
+        "overlap": {name: {"count": len(ids), "cases": ids[:SHOWN]} for name, ids in overlap.items()},
+    }
+
+
+def _require_room(spec: SnapshotSpec, new_hash: str) -> None:
+    """A build is never changed; making the same one again is harmless."""
+    if spec.force or not spec.manifest.exists():
+        return
+    if manifests.read(spec.manifest).content_hash != new_hash:
+        raise Conflict(f"{spec.out} holds another build; choose another --version or --out, or add --force")
+
+
+def _counts(excluded: Sequence[tuple[str, str]]) -> str:
+    found = Counter(reason for _, reason in excluded)
+    return ", ".join(f"{count} {reason}" for reason, count in sorted(found.items())) or "it is empty"

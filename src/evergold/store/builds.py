@@ -1,0 +1,86 @@
+"""Builds in the store: which versions of a dataset there are, and which case went into which split of each."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Connection, func, insert, select
+from sqlalchemy.engine import RowMapping
+
+from evergold.errors import Conflict, NotFound
+from evergold.model.build import Build
+from evergold.store.schema import build_cases, builds, eval_dataset
+from evergold.store.values import batches, dumps, loads, stamp
+
+
+def put_build(connection: Connection, build: Build, rows: Sequence[tuple[str, str, str]]) -> None:
+    """Remember a build and its cases (id, rev, split). The same build again changes nothing; another is a conflict."""
+    held = find_build(connection, build.dataset, build.version)
+    if held is not None:
+        if held.content_hash != build.content_hash:
+            raise Conflict(
+                f"{build.dataset} {build.version} is built already, with other content; choose a new version"
+            )
+        return
+    values = build.model_dump(mode="json", exclude={"manifest", "created_at"})
+    values |= {"manifest": dumps(build.manifest), "created_at": stamp(build.created_at)}
+    build_id = connection.execute(insert(builds).values(values).returning(builds.c.id)).scalar_one()
+    for batch in batches(rows):
+        members = [{"build_id": build_id, "case_id": one, "rev": rev, "split": split} for one, rev, split in batch]
+        connection.execute(insert(build_cases), members)
+
+
+def find_build(connection: Connection, dataset: str, version: str) -> Build | None:
+    query = select(builds).where(builds.c.dataset == dataset, builds.c.version == version)
+    row = connection.execute(query).mappings().first()
+    return _build_of(row) if row else None
+
+
+def get_build(connection: Connection, dataset: str, version: str) -> Build:
+    found = find_build(connection, dataset, version)
+    if found is None:
+        known = ", ".join(build.version for build in list_builds(connection, dataset)) or "none yet"
+        raise NotFound(f"no build {version!r} of dataset {dataset!r} (there are: {known})")
+    return found
+
+
+def list_builds(connection: Connection, dataset: str | None = None) -> list[Build]:
+    """Oldest first."""
+    query = select(builds).order_by(builds.c.dataset, builds.c.id)
+    if dataset is not None:
+        query = query.where(builds.c.dataset == dataset)
+    return [_build_of(row) for row in connection.execute(query).mappings()]
+
+
+def splits_of_build(connection: Connection, dataset: str, version: str) -> dict[str, str]:
+    """Case id → split."""
+    query = (
+        select(build_cases.c.case_id, build_cases.c.split)
+        .join(builds, builds.c.id == build_cases.c.build_id)
+        .where(builds.c.dataset == dataset, builds.c.version == version)
+    )
+    return {row.case_id: row.split for row in connection.execute(query)}
+
+
+def dataset_counts(connection: Connection) -> list[dict[str, Any]]:
+    """Every dataset with its cases by kind, type, review state and status."""
+    keys = (
+        eval_dataset.c.dataset,
+        eval_dataset.c.kind,
+        eval_dataset.c.entry_type,
+        eval_dataset.c.review,
+        eval_dataset.c.status,
+    )
+    query = select(*keys, func.count().label("cases")).group_by(*keys).order_by(*keys)
+    return [dict(row) for row in connection.execute(query).mappings()]
+
+
+def _build_of(row: RowMapping) -> Build:
+    return Build(
+        dataset=row["dataset"],
+        version=row["version"],
+        content_hash=row["content_hash"],
+        created_at=row["created_at"],
+        location=row["location"],
+        parent=row["parent"],
+        manifest=loads(row["manifest"]),
+    )

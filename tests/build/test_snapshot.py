@@ -1,0 +1,175 @@
+"""Frozen datasets: the same bytes for the same cases, groups that never part, leaks that are seen."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evergold.build.check import check
+from evergold.build.diff import diff
+from evergold.build.groups import deal, group_key, parse_shares
+from evergold.build.snapshot import SnapshotSpec, freeze
+from evergold.build.verify import verify
+from evergold.errors import BadInput, Conflict, EvergoldError, Incomplete
+from evergold.model.case import Case, CaseStatus, Provenance
+from tests.build.rag_builders import read_jsonl
+from tests.builders import a_case
+
+HALVES = {"train": 0.5, "test": 0.5}
+
+
+def cases(count: int = 40, sessions: int = 10) -> list[Case]:
+    return [
+        a_case(f"c{n:03}", input=f"Question number {n}?", provenance=Provenance(session_id=f"s{n % sessions}"))
+        for n in range(count)
+    ]
+
+
+def a_snapshot(folder: Path, **more: Any) -> SnapshotSpec:
+    return SnapshotSpec(**{"dataset": "live", "version": "v1", "out": folder, "shares": HALVES, **more})
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_the_same_cases_and_seed_give_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1760000000")
+    freeze(a_snapshot(tmp_path / "a", seed=7), cases())
+    freeze(a_snapshot(tmp_path / "b", seed=7), reversed(cases()))
+    freeze(a_snapshot(tmp_path / "c", seed=8), cases())
+    assert contents(tmp_path / "a") == contents(tmp_path / "b")
+    assert contents(tmp_path / "a") != contents(tmp_path / "c")
+
+
+def test_the_manifest_tells_everything(tmp_path: Path) -> None:
+    some = [
+        *cases(),
+        a_case("gone", status=CaseStatus.WITHDRAWN),
+        a_case("half", kind="qa", expected=None),
+        a_case("policy", provenance=Provenance(policy="default", policy_rev="sha256:1"), tags=("x",)),
+    ]
+    manifest = freeze(a_snapshot(tmp_path, filters={"review": None}, canary=True), some).manifest
+    extra = manifest.model_extra or {}
+    assert extra["dataset"] == "live"
+    assert extra["excluded"] == {"lacks expected": 1, "withdrawn": 1}
+    assert read_jsonl(tmp_path / "excluded.jsonl") == [
+        {"id": "gone", "reason": "withdrawn"},
+        {"id": "half", "reason": "lacks expected"},
+    ]
+    assert extra["policies"] == [{"policy": "default", "rev": "sha256:1", "cases": 1}]
+    assert extra["tags"] == {"x": 1}
+    assert extra["parent"] is None
+    assert sum(entry.count for entry in manifest.splits.values()) == 41
+    assert read_jsonl(tmp_path / "train.jsonl")[0] == {"canary": extra["canary"]}
+    assert not verify(tmp_path).failed
+    assert not check(tmp_path).failed
+
+
+def test_verify_and_check_see_a_changed_case(tmp_path: Path) -> None:
+    freeze(a_snapshot(tmp_path), cases())
+    path = tmp_path / "train.jsonl"
+    path.write_bytes(path.read_bytes().replace(b"Question", b"question", 1))
+    assert {finding.check for finding in verify(tmp_path).failed} == {"sha256", "case revisions"}
+    assert {finding.check for finding in check(tmp_path).failed} == {"hash"}
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 8), st.sampled_from(["s", "d", ""])), min_size=1, max_size=60), st.integers(0, 5)
+)
+def test_a_group_never_straddles_splits(shape: list[tuple[int, str]], seed: int) -> None:
+    some = [
+        a_case(
+            f"c{place}",
+            kind="qa" if kind == "d" else "chat",
+            expected="x",
+            provenance=Provenance(session_id=f"{n}" if kind == "s" else None, document=f"{n}" if kind == "d" else None),
+        )
+        for place, (n, kind) in enumerate(shape)
+    ]
+    split_of = deal(some, {"train": 0.7, "test": 0.3}, "auto", seed, {})
+    assert split_of.keys() == {case.id for case in some}
+    splits: dict[str, set[str]] = {}
+    for case in some:
+        splits.setdefault(group_key(case, "auto"), set()).add(split_of[case.id])
+    assert all(len(where) == 1 for where in splits.values())
+
+
+def test_shares_are_met_as_closely_as_groups_allow() -> None:
+    split_of = deal(cases(100, sessions=50), {"train": 0.7, "test": 0.3}, "session", 7, {})
+    assert Counter(split_of.values()) == {"train": 70, "test": 30}
+
+
+def test_groups_stay_where_an_earlier_version_put_them() -> None:
+    first = deal(cases(40), HALVES, "session", 1, {})
+    more = [*cases(40), *(a_case(f"n{n}", provenance=Provenance(session_id=f"new{n}")) for n in range(40))]
+    second = deal(more, HALVES, "session", 99, first)
+    assert {one: second[one] for one in first} == first
+    assert Counter(second.values()) == {"train": 40, "test": 40}
+
+
+def test_near_duplicates_across_splits_are_named_and_can_fail(tmp_path: Path) -> None:
+    text = "Please explain in detail how the retrieval of the seventh chapter works and why it is so slow"
+    some = [
+        a_case("a", input=text),
+        a_case("b", input=text + " today"),
+        a_case("c", input="yes"),
+        a_case("d", input="yes"),
+    ]
+    seed = next(seed for seed in range(99) if len({deal(some, HALVES, "auto", seed, {})[one] for one in "ab"}) == 2)
+    pairs = (freeze(a_snapshot(tmp_path, seed=seed), some).manifest.model_extra or {})["near_duplicates"]
+    assert (pairs["count"], {pairs["pairs"][0]["a"], pairs["pairs"][0]["b"]}) == (1, {"a", "b"})
+    with pytest.raises(Conflict) as caught:
+        freeze(a_snapshot(tmp_path / "new", seed=seed, on_leak="fail"), some)
+    assert len(caught.value.problems) == 1
+    assert not (tmp_path / "new").exists()
+
+
+def test_overlap_with_a_training_file_is_named(tmp_path: Path) -> None:
+    training = tmp_path / "tune.jsonl"
+    message = {"messages": [{"role": "user", "content": "question  NUMBER 3"}]}
+    training.write_text(json.dumps(message) + "\nplain text\n")
+    overlap = (freeze(a_snapshot(tmp_path / "b", avoid=(training,)), cases()).manifest.model_extra or {})["overlap"]
+    assert overlap == {"tune.jsonl": {"count": 1, "cases": ["c003"]}}
+
+
+def test_a_build_is_never_changed(tmp_path: Path) -> None:
+    freeze(a_snapshot(tmp_path), cases())
+    freeze(a_snapshot(tmp_path), cases())
+    with pytest.raises(Conflict, match="another --version"):
+        freeze(a_snapshot(tmp_path), cases(41))
+    with pytest.raises(Incomplete, match="it is empty"):
+        freeze(a_snapshot(tmp_path / "none"), [])
+
+
+@pytest.mark.parametrize("text", ["train", "train=x", "train=0.7", "a=0.5,a=0.5", "a=0,b=1", "../a=1", "a=1.5"])
+def test_shares_that_make_no_sense_are_refused(text: str) -> None:
+    with pytest.raises(BadInput, match="--split"):
+        parse_shares(text)
+
+
+@pytest.mark.parametrize("more", [{"version": "2"}, {"on_leak": "maybe"}, {"group_by": "colour"}])
+def test_a_spec_that_makes_no_sense_is_refused(tmp_path: Path, more: dict[str, Any]) -> None:
+    with pytest.raises(EvergoldError):
+        freeze(a_snapshot(tmp_path / "b", **more), cases())
+    assert not (tmp_path / "b").exists()
+
+
+def test_diff_field_by_field(tmp_path: Path) -> None:
+    before = cases(6, sessions=6)
+    freeze(a_snapshot(tmp_path / "a", shares={"all": 1.0}, canary=True), before)
+    changed = before[1].model_copy(update={"expected": "Lima", "metadata": {"deep": {"x": 1}}})
+    after = [before[0], changed, *before[3:], a_case("new", input="Brand new?")]
+    freeze(a_snapshot(tmp_path / "b", version="v2", shares={"all": 1.0}), after)
+    found = diff(tmp_path / "a", tmp_path / "b" / "manifest.json")
+    assert (found.added, found.removed, found.unchanged) == (["new"], ["c002"], 4)
+    assert [tuple(change) for change in found.changed["c001"]] == [
+        ("expected", None, "Lima"),
+        ("metadata.deep", "...", {"x": 1}),
+    ]
+    freeze(a_snapshot(tmp_path / "c", version="v3", shares={"other": 1.0}), after)
+    assert len(diff(tmp_path / "b", tmp_path / "c").moved) == 6
