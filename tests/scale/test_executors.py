@@ -1,0 +1,54 @@
+"""Workers: processes here, a real Dask cluster of processes elsewhere; the same build from both."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from evergold.build import rag
+from evergold.errors import BadInput, Unavailable
+from evergold.scale.executors import SMALL_BYTES, jobs_for, open_workers, usable_cores
+from evergold.workspace.rag import build_rag
+from tests.build.rag_builders import a_spec, an_offline_record
+
+
+def test_small_jobs_stay_here_and_large_ones_use_every_core() -> None:
+    assert jobs_for(None, 1000) == 1
+    assert jobs_for(None, SMALL_BYTES) == usable_cores()
+    assert jobs_for(7, 1000) == 7
+    with pytest.raises(BadInput, match="--jobs 0"):
+        jobs_for(0, 1000)
+
+
+def test_one_job_needs_no_pool() -> None:
+    with open_workers(1) as workers:
+        assert (workers.executor, workers.count) == (None, 1)
+
+
+@pytest.mark.slow
+def test_workers_are_other_processes() -> None:
+    with open_workers(2) as workers:
+        assert workers.executor is not None
+        assert workers.executor.submit(os.getpid).result() != os.getpid()
+
+
+@pytest.mark.slow
+def test_a_cluster_that_is_not_there_says_so() -> None:
+    with pytest.raises(Unavailable, match="no Dask scheduler"), open_workers(cluster="tcp://127.0.0.1:9"):
+        pytest.fail("never opened")
+
+
+@pytest.mark.slow
+def test_a_real_cluster_of_processes_builds_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from distributed import LocalCluster
+
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1760000000")
+    records = [an_offline_record(f"r{number % 900}", pad="x" * 10_000) for number in range(1000)]
+    spec = a_spec(tmp_path, records, force=True)
+    rag.build(spec)
+    files = [*spec.outputs.values(), spec.rejected, spec.manifest]
+    alone = [path.read_bytes() for path in files]
+    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
+        manifest = build_rag(spec, cluster=cluster.scheduler_address)
+    assert manifest.rejected == {"duplicate task_id": 100}
+    assert [path.read_bytes() for path in files] == alone
