@@ -8,13 +8,14 @@ import resource
 import signal
 import subprocess
 import sys
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from evergold.build import rag
-from evergold.build.partition import Range, ranges
+from evergold.build.partition import Part, Range, ranges
 from evergold.build.seen import SeenIds
 from evergold.build.spec import load_spec
 from evergold.errors import BadInput, Conflict, EvergoldError, NotFound, Unavailable
@@ -243,6 +244,16 @@ def test_an_interrupted_build_leaves_the_old_files(tmp_path: Path, how: signal.S
     rag.build(a_spec(tmp_path, [an_offline_record("new")], force=True))
     assert not [path for path in (tmp_path / "out").iterdir() if path.name.startswith(".")]
     assert source.exists()
+
+
+@pytest.mark.slow
+def test_a_worker_that_dies_is_one_clear_line(tmp_path: Path) -> None:
+    with ProcessPoolExecutor(1) as pool, pytest.raises(Unavailable, match="--jobs 1"):
+        list(rag.in_order(pool, _die, [Range(0, 1)], 2))
+
+
+def _die(piece: Range) -> Part:
+    os._exit(piece.size)
 
 
 def test_ranges_cover_the_file_and_end_at_line_breaks(tmp_path: Path) -> None:

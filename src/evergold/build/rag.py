@@ -9,7 +9,7 @@ import logging
 import os
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -22,7 +22,7 @@ from evergold.build.record import Router
 from evergold.build.seen import SeenIds
 from evergold.build.spec import RagSpec
 from evergold.build.splits import Split
-from evergold.errors import BadInput, Conflict
+from evergold.errors import BadInput, Conflict, Unavailable
 from evergold.formats.atomic import FileSet
 from evergold.model.build import Manifest
 
@@ -194,6 +194,10 @@ def in_order(executor: Executor, work: Callable[[Range], Part], pieces: Iterable
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
+    except BrokenExecutor as problem:
+        raise Unavailable(
+            "a worker ended unexpectedly (out of memory?); no file was changed; try --jobs 1"
+        ) from problem
     finally:
         for future in waiting:
             future.cancel()

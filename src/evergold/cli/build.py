@@ -6,14 +6,11 @@ from typing import Any
 
 import click
 
-from evergold.build.groups import KEYS, parse_shares
-from evergold.build.snapshot import LEAKS
 from evergold.build.spec import load_spec
 from evergold.cli.opening import opened
 from evergold.cli.output import emit_json, json_flag, progress, table
 from evergold.errors import BadInput
 from evergold.model.build import Manifest
-from evergold.workspace.builds import with_options
 from evergold.workspace.rag import build_rag
 
 A_PATH = click.Path(path_type=Path)
@@ -46,12 +43,14 @@ OF_A_FILE = (
 @click.option("--dataset", help="Freeze this stored dataset instead of an offline file.")
 @click.option("--out", type=A_PATH, help="Folder of the build.  [default: builds/DATASET/VERSION in the workspace]")
 @click.option("--split", "shares", metavar="NAME=SHARE,…", help="Splits and their shares: train=0.7,test=0.3.")
-@click.option("--group-by", type=click.Choice(KEYS), help="What must not be parted.  [default: by the kind of case]")
+@click.option(
+    "--group-by", help="What must not be parted: session, document, repository, trace, user, none.  [default: auto]"
+)
 @click.option("--seed", type=int, help="Decides which group goes where.  [default: 0]")
 @click.option(
     "--filter", "filters", metavar="FIELD=VALUE", multiple=True, help="Only cases with this; may be repeated."
 )
-@click.option("--on-leak", type=click.Choice(LEAKS), help="Near-duplicates across splits, overlap.  [default: report]")
+@click.option("--on-leak", help="Near-duplicates across splits, overlap: report, fail or ignore.  [default: report]")
 @click.option("--avoid", type=A_PATH, multiple=True, help="Few-shot or fine-tune file whose texts must not be in here.")
 @click.option("--canary", is_flag=True, default=None, help="Put a canary line on top of each split.")
 @json_flag
@@ -85,6 +84,9 @@ def _build_file(flags: dict[str, Any]) -> tuple[Manifest, Path]:
 
 
 def _freeze(ctx: click.Context, dataset: str, flags: dict[str, Any]) -> tuple[Manifest, Path]:
+    from evergold.build.groups import parse_shares
+    from evergold.workspace.builds import with_options
+
     with opened(ctx) as workspace:
         spec = with_options(
             workspace.builds.default_spec(dataset, flags["version"], flags["out"]),

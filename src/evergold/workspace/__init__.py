@@ -11,9 +11,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from evergold.settings import Settings, load_settings
-from evergold.store import Store
 
 if TYPE_CHECKING:
+    from evergold.store import Store
     from evergold.workspace.bench import Bench
     from evergold.workspace.builds import Builds
     from evergold.workspace.cases import Cases
@@ -27,13 +27,15 @@ if TYPE_CHECKING:
 class Workspace:
     """A place where data lives: a store, the settings it was opened with, and a facade per stage."""
 
-    def __init__(self, settings: Settings, store: Store) -> None:
+    def __init__(self, settings: Settings, store: "Store") -> None:
         self.settings = settings
         self.store = store
 
     @classmethod
     def open(cls, settings: Settings | None = None, **flags: Any) -> Self:
         """Open (or create) the workspace the settings name; `flags` override them (`database_url=…`)."""
+        from evergold.store import Store
+
         chosen = settings or load_settings(flags)
         return cls(chosen, Store.open(chosen))
 
