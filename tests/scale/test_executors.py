@@ -48,7 +48,8 @@ def test_a_real_cluster_of_processes_builds_the_same_bytes(tmp_path: Path, monke
     rag.build(spec)
     files = [*spec.outputs.values(), spec.rejected, spec.manifest]
     alone = [path.read_bytes() for path in files]
-    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
+    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
+    with LocalCluster(**options) as cluster:  # type: ignore[no-untyped-call]
         manifest = build_rag(spec, cluster=cluster.scheduler_address)
     assert manifest.rejected == {"duplicate task_id": 100}
     assert [path.read_bytes() for path in files] == alone

@@ -5,11 +5,11 @@ counted from its own start, and ids given twice are found by whoever puts the pa
 """
 
 import gc
-import hashlib
 import io
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import BinaryIO, NamedTuple
 
 import msgspec
@@ -124,6 +124,7 @@ def too_long(piece: Range, max_line: int) -> Part:
 def route_range(data: bytes, offset: int, router: Router, max_line: int, limit: int | None = None) -> Part:
     """Routes the lines of a range that begins at `offset` of the file; at most `limit` records of them."""
     part = Part()
+    kept = part.kept
     outputs: list[list[bytes]] = [[] for _ in router.splits]
     collecting = gc.isenabled()
     gc.disable()  # nothing made here is cyclic, and looking for cycles costs a tenth of the time
@@ -132,12 +133,19 @@ def route_range(data: bytes, offset: int, router: Router, max_line: int, limit: 
             if limit is not None and part.records >= limit:
                 break
             part.lines += 1
-            line = _bare(raw, offset)
-            if line:
-                try:
-                    _route_line(line, Range(offset, len(raw)), router, part, outputs, max_line)
-                except Refusal as why:
-                    _refuse(part, line, Range(offset, len(raw)), why)
+            try:
+                line = _bare(raw, offset, max_line)
+                if line:
+                    result = router.route(line)
+                    part.records += 1
+                    if isinstance(result, Excluded):
+                        part.excluded[result.task_type] += 1
+                    else:
+                        split, task_id, record = result
+                        outputs[split].append(record)
+                        kept.append(Kept(part.lines, offset, len(raw), _fingerprint(task_id), split, len(record)))
+            except Refusal as why:
+                _refuse(part, raw, offset, why)
             offset += len(raw)
     finally:
         if collecting:
@@ -146,8 +154,10 @@ def route_range(data: bytes, offset: int, router: Router, max_line: int, limit: 
     return part
 
 
-def _bare(raw: bytes, offset: int) -> bytes:
+def _bare(raw: bytes, offset: int, max_line: int) -> bytes:
     """The line without white space around it; a carriage return between two values is as good as a space."""
+    if len(raw) > max_line:
+        raise Refusal("too long", f"{len(raw):,} bytes; the longest line allowed has {max_line:,}")
     if offset == 0:
         raw = raw.removeprefix(BOM)
     if b"\r" in raw:
@@ -155,24 +165,15 @@ def _bare(raw: bytes, offset: int) -> bytes:
     return raw.strip()
 
 
-def _route_line(line: bytes, at: Range, router: Router, part: Part, outputs: list[list[bytes]], max_line: int) -> None:
-    if at.size > max_line:
-        raise Refusal("too long", f"{at.size:,} bytes; the longest line allowed has {max_line:,}")
-    result = router.route(line)
-    part.records += 1
-    if isinstance(result, Excluded):
-        part.excluded[result.task_type] += 1
-        return
-    split, task_id, record = result
+def _fingerprint(task_id: bytes) -> bytes:
+    """128 bits that stand for an id, however its JSON text is escaped."""
     if b"\\" in task_id:
         task_id = _encode(_decode_text(task_id))
-    fingerprint = hashlib.blake2b(task_id, digest_size=FINGERPRINT_BYTES).digest()
-    part.kept.append(Kept(part.lines, at.offset, at.size, fingerprint, split, len(record)))
-    outputs[split].append(record)
+    return blake2b(task_id, digest_size=FINGERPRINT_BYTES).digest()
 
 
-def _refuse(part: Part, line: bytes, at: Range, why: Refusal) -> None:
+def _refuse(part: Part, raw: bytes, offset: int, why: Refusal) -> None:
     is_record = why.reason not in NOT_A_RECORD
     part.records += is_record
-    raw = line if is_record else line[:8000]
-    part.rejected.append(Rejection(part.lines, at.offset, at.size, why.reason, why.detail, why.task_id, raw))
+    line = _bare(raw, offset, len(raw)) if is_record else raw[:8000].strip()
+    part.rejected.append(Rejection(part.lines, offset, len(raw), why.reason, why.detail, why.task_id, line))

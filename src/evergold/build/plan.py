@@ -7,14 +7,16 @@ doubt (a null, a blank text, a list of other things) it answers None, and the ca
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import NamedTuple
 
 from evergold.build.contexts import PLAIN_EDGE, append_numbered
 from evergold.build.reader import Shape, Values
 from evergold.build.splits import ALIGNED, EMPTY, LIST_KINDS, Column
 
-_QUOTE, _BRACE = ord('"'), ord("{")
+_QUOTE, _BRACE = frozenset(b'"'), frozenset(b"{")
 _OPENING = {"text": _QUOTE, "texts": _QUOTE, "objects": _BRACE, "object": _BRACE}
+_first_byte = itemgetter(0)
 
 
 class Step(NamedTuple):
@@ -22,8 +24,8 @@ class Step(NamedTuple):
 
     before: bytes
     place: int
-    opening: int
-    """The first byte the value, or each element of it, must have; 0 for any."""
+    opening: frozenset[int]
+    """The first byte the value, or each element of it, must have; empty for any."""
     is_list: bool
     is_contexts: bool
     required: bool
@@ -46,13 +48,12 @@ class Plan:
                 if not append_numbered(out, value):
                     return None
             elif is_list:
-                for element in map(bytes, value):
-                    if element[0] != opening:
-                        return None
+                if value and {*map(_first_byte, map(bytes, value))} != opening:
+                    return None
                 out.append(b",".join(value))
             else:
                 data = bytes(value)
-                if (opening and data[0] != opening) or (required and data[1] not in PLAIN_EDGE):
+                if (opening and data[0] not in opening) or (required and data[1] not in PLAIN_EDGE):
                     return None
                 out.append(data)
         out.append(self.tail)
@@ -79,7 +80,7 @@ def plan_for(shape: Shape, task_type: str, columns: Sequence[Column]) -> Plan | 
         if is_list and place not in shape.lists:
             return None
         before += key + (b"[" if is_list else b"")
-        opening = _OPENING.get(column.kind, 0)
+        opening = _OPENING.get(column.kind, frozenset())
         steps.append(Step(before, place, opening, is_list, column.kind == "contexts", column.required))
         before = b"]" if is_list else b""
         if column.name in ALIGNED:
