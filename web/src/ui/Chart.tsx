@@ -40,7 +40,7 @@ export function Chart({ label, height, option, onSelect }: ChartProps) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: the palette is read from the page, which changes with the scheme
   useEffect(() => {
     const { fontFamily } = getComputedStyle(document.body);
-    chart?.setOption({ animationDuration: 250, textStyle: { fontFamily }, ...option(palette()) }, true);
+    chart?.setOption({ animation: false, textStyle: { fontFamily }, ...option(palette()) }, true);
   }, [chart, option, scheme]);
 
   useEffect(() => {

@@ -6,7 +6,7 @@
  */
 import { type ColumnDef, type RowData, tableFeatures, useTable } from "@tanstack/react-table";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { type ReactNode, useEffect, useRef, useState } from "react";
+import { type CSSProperties, type ReactNode, useEffect, useRef, useState } from "react";
 import classes from "./RecordList.module.css";
 import { useShortcuts } from "./shortcuts";
 
@@ -47,6 +47,13 @@ export function RecordList<Row extends RowData>(props: RecordListProps<Row>) {
   }, [more, loadingMore, last, rows.length, loadMore]);
 
   const [cursor, setCursor] = useCursor(rows, rowKey, selected);
+  const landed = useRef(false);
+  useEffect(() => {
+    if (landed.current || cursor < 0) return;
+    landed.current = true;
+    virtual.scrollToIndex(cursor, { align: "auto" });
+  }, [cursor, virtual]);
+
   function move(step: number) {
     const next = Math.min(Math.max(cursor + step, 0), rows.length - 1);
     const row = rows[next];
@@ -68,10 +75,11 @@ export function RecordList<Row extends RowData>(props: RecordListProps<Row>) {
     },
   ]);
 
+  const template = { "--template": props.template } as CSSProperties;
   const tableRows = table.getRowModel().rows;
   return (
     <div className={classes.frame}>
-      <div className={classes.header} style={{ gridTemplateColumns: props.template }} aria-hidden="true">
+      <div className={classes.header} style={template} aria-hidden="true">
         {table.getHeaderGroups()[0]?.headers.map((header) => (
           <span key={header.id} data-column={header.column.id}>
             <table.FlexRender header={header} />
@@ -93,7 +101,7 @@ export function RecordList<Row extends RowData>(props: RecordListProps<Row>) {
               >
                 <a
                   className={classes.row}
-                  style={{ gridTemplateColumns: props.template }}
+                  style={template}
                   href={href(row.original)}
                   aria-current={selected === row.id ? "true" : undefined}
                   data-cursor={cursor === item.index || undefined}

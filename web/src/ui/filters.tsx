@@ -14,7 +14,7 @@ export function Choice<Value extends string>({ label, known, words, value, onCha
     <Select
       aria-label={label}
       placeholder={label}
-      w={132}
+      w={117}
       clearable
       data={known.map((each) => ({ value: each, label: words[each] }))}
       value={value ?? null}
@@ -55,7 +55,7 @@ export function Pick({ label, known, value, onChange }: PickProps) {
     <Select
       aria-label={label}
       placeholder={label}
-      w={132}
+      w={117}
       clearable
       searchable
       limit={100}

@@ -19,7 +19,7 @@ export const CASE_COLUMNS: ListColumn<Case>[] = [
     cell: ({ row }) => <span className="eg-dim">{firstLine(row.original.expected ?? row.original.output)}</span>,
   },
   { id: "dataset", header: "Dataset", cell: ({ row }) => row.original.dataset },
-  { id: "tags", header: "Tags", cell: ({ row }) => <Tags tags={row.original.tags} /> },
+  { id: "tags", header: "Tags", cell: ({ row }) => <Tags tags={row.original.tags} oneLine /> },
   {
     id: "age",
     header: "Changed",
