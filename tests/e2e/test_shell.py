@@ -8,6 +8,7 @@ from playwright.sync_api import Page, expect
 
 from tests.api.serving import served
 from tests.e2e.conftest import PHONE
+from tests.e2e.review_data import serious_faults
 
 pytestmark = pytest.mark.slow
 
@@ -90,3 +91,12 @@ def test_a_server_that_went_away_is_named(opened: Open, built_app: None, tmp_pat
         page.unroute("**/api/**")
         page.get_by_role("button", name="Try again").click()
         expect(page.get_by_role("heading", name="No cases yet")).to_be_visible()
+
+
+@pytest.mark.parametrize("colours", ["light", "dark"])
+@pytest.mark.parametrize("path", ["/", "/cases", "/cases/handbook/qa-17", "/traces", "/traces/tr-00004"])
+def test_axe_finds_no_serious_fault(opened: Open, address: str, path: str, colours: str) -> None:
+    page = opened(address + path, color_scheme=colours, reduced_motion="reduce", bypass_csp=True)
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    page.wait_for_load_state("networkidle")
+    assert serious_faults(page) == []
