@@ -4,7 +4,7 @@ import pytest
 
 from evergold.errors import BadInput, Incomplete
 from evergold.model.case import CaseStatus, ReviewState
-from evergold.model.review import Opinion, Standing, Verdict
+from evergold.model.review import Opinion, ReviewVerdict, Standing
 from evergold.review.decide import applied, judged, settled, standing
 from evergold.review.edit import edited
 from tests.builders import a_case
@@ -15,7 +15,13 @@ REV = judged(CASE)
 
 def word(reviewer: str, verdict: str, *, adjudicate: bool = False, rev: str = REV) -> Opinion:
     return Opinion(
-        dataset="live", id="c1", version=1, rev=rev, reviewer=reviewer, verdict=Verdict(verdict), adjudicate=adjudicate
+        dataset="live",
+        id="c1",
+        version=1,
+        rev=rev,
+        reviewer=reviewer,
+        verdict=ReviewVerdict(verdict),
+        adjudicate=adjudicate,
     )
 
 
@@ -23,17 +29,27 @@ def word(reviewer: str, verdict: str, *, adjudicate: bool = False, rev: str = RE
     ("words", "needed", "verdict", "where"),
     [
         ([], 1, None, Standing.OPEN),
-        ([word("ana", "approve")], 1, Verdict.APPROVE, Standing.AGREED),
+        ([word("ana", "approve")], 1, ReviewVerdict.APPROVE, Standing.AGREED),
         ([word("ana", "approve")], 2, None, Standing.OPEN),
         ([word("ana", "approve"), word("ana", "approve")], 2, None, Standing.OPEN),
-        ([word("ana", "approve"), word("bo", "approve")], 2, Verdict.APPROVE, Standing.AGREED),
+        ([word("ana", "approve"), word("bo", "approve")], 2, ReviewVerdict.APPROVE, Standing.AGREED),
         ([word("ana", "approve"), word("bo", "dismiss")], 1, None, Standing.DISPUTED),
-        ([word("ana", "approve"), word("bo", "dismiss"), word("bo", "approve")], 2, Verdict.APPROVE, Standing.AGREED),
-        ([word("ana", "approve"), word("bo", "dismiss"), word("bo", "withdraw")], 1, Verdict.APPROVE, Standing.AGREED),
+        (
+            [word("ana", "approve"), word("bo", "dismiss"), word("bo", "approve")],
+            2,
+            ReviewVerdict.APPROVE,
+            Standing.AGREED,
+        ),
+        (
+            [word("ana", "approve"), word("bo", "dismiss"), word("bo", "withdraw")],
+            1,
+            ReviewVerdict.APPROVE,
+            Standing.AGREED,
+        ),
         (
             [word("ana", "approve"), word("bo", "dismiss"), word("cy", "dismiss", adjudicate=True)],
             2,
-            Verdict.DISMISS,
+            ReviewVerdict.DISMISS,
             Standing.AGREED,
         ),
         ([word("ana", "second_opinion")], 1, None, Standing.SECOND_OPINION),
@@ -41,7 +57,7 @@ def word(reviewer: str, verdict: str, *, adjudicate: bool = False, rev: str = RE
         (
             [word("ana", "second_opinion"), word("bo", "approve"), word("ana", "approve")],
             1,
-            Verdict.APPROVE,
+            ReviewVerdict.APPROVE,
             Standing.AGREED,
         ),
         ([word("ana", "approve"), word("bo", "reopen")], 1, None, Standing.OPEN),
@@ -49,13 +65,15 @@ def word(reviewer: str, verdict: str, *, adjudicate: bool = False, rev: str = RE
         ([word("ana", "approve", rev="sha256:older")], 1, None, Standing.OPEN),
     ],
 )
-def test_what_the_opinions_say(words: list[Opinion], needed: int, verdict: Verdict | None, where: Standing) -> None:
+def test_what_the_opinions_say(
+    words: list[Opinion], needed: int, verdict: ReviewVerdict | None, where: Standing
+) -> None:
     assert settled(words, REV, needed) == verdict
     assert standing(words, REV, needed) == where
 
 
 def test_an_approved_candidate_is_confirmed_by_name_and_a_withdrawal_takes_it_back() -> None:
-    approved = applied(CASE, Verdict.APPROVE, "ana")
+    approved = applied(CASE, ReviewVerdict.APPROVE, "ana")
     assert (approved.review, approved.metadata) == (ReviewState.VALIDATED, {"confirmed": True, "confirmed_by": "ana"})
     assert judged(approved) == REV
     assert applied(approved, None, "ana").metadata == {"confirmed": False}
@@ -63,16 +81,16 @@ def test_an_approved_candidate_is_confirmed_by_name_and_a_withdrawal_takes_it_ba
 
 def test_a_confirmation_by_users_is_not_taken_back() -> None:
     case = a_case(metadata={"confirmed": True})
-    assert applied(applied(case, Verdict.APPROVE, "ana"), None, "ana").confirmed
+    assert applied(applied(case, ReviewVerdict.APPROVE, "ana"), None, "ana").confirmed
 
 
 def test_a_dismissed_case_takes_no_part() -> None:
-    assert applied(CASE, Verdict.DISMISS, "ana").status is CaseStatus.DISMISSED
+    assert applied(CASE, ReviewVerdict.DISMISS, "ana").status is CaseStatus.DISMISSED
 
 
 def test_an_incomplete_case_cannot_be_approved() -> None:
     with pytest.raises(Incomplete, match="expected"):
-        applied(a_case(output=None), Verdict.APPROVE, "ana")
+        applied(a_case(output=None), ReviewVerdict.APPROVE, "ana")
 
 
 def test_an_edit_of_a_validated_case_unvalidates_it_and_an_empty_edit_does_not() -> None:

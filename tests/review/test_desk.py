@@ -6,7 +6,7 @@ import pytest
 
 from evergold.errors import BadInput, Conflict, Incomplete, NotFound
 from evergold.model.case import Case, CaseStatus, ReviewState
-from evergold.model.review import CaseKey, Decision, Edit, QueueQuery, SavedView, Standing, Verdict, VersionedKey
+from evergold.model.review import CaseKey, Decision, Edit, QueueQuery, ReviewVerdict, SavedView, Standing, VersionedKey
 from evergold.settings import Settings
 from evergold.store import Store
 from evergold.store.case_writes import Author, put_cases
@@ -93,11 +93,11 @@ def test_an_edit_after_validation_reopens_the_case(review: Review) -> None:
 
 def test_bulk_says_what_failed_and_withdrawing_undoes_it(review: Review) -> None:
     keys = [VersionedKey(dataset="live", id=name, version=1) for name in ("c1", "c2", "c3", "gone")]
-    done = review.decide_many(keys, Verdict.APPROVE, "ana")
+    done = review.decide_many(keys, ReviewVerdict.APPROVE, "ana")
     assert [bool(result["error"]) for result in done] == [False, False, True, True]
     assert review.queue(QueueQuery()).counts["validated"] == 2
     back = [VersionedKey(dataset="live", id=r["id"], version=r["version"]) for r in done if not r["error"]]
-    review.decide_many(back, Verdict.WITHDRAW, "ana")
+    review.decide_many(back, ReviewVerdict.WITHDRAW, "ana")
     counts = review.queue(QueueQuery()).counts
     assert (counts["total"], counts["validated"], counts["waiting"]) == (3, 0, 3)
     assert not review.case(key()).case.confirmed

@@ -17,8 +17,8 @@ from evergold.model.review import (
     QueuePage,
     QueueQuery,
     ReviewerName,
+    ReviewVerdict,
     SavedView,
-    Verdict,
     VersionedKey,
 )
 
@@ -64,7 +64,7 @@ class Bulk(BaseModel, extra="forbid"):
     """One verdict on many cases."""
 
     cases: Annotated[list[VersionedKey], Field(min_length=1, max_length=MANY)]
-    verdict: Verdict
+    verdict: ReviewVerdict
     comment: str = ""
 
 

@@ -11,7 +11,7 @@ from evergold.model.trace import UtcTime
 ReviewerName = Annotated[str, Field(min_length=1, max_length=100)]
 
 
-class Verdict(StrEnum):
+class ReviewVerdict(StrEnum):
     """What a reviewer says of a case. Approve and dismiss are opinions; the others steer the queue."""
 
     APPROVE = "approve"
@@ -22,7 +22,7 @@ class Verdict(StrEnum):
     WITHDRAW = "withdraw"
 
 
-OPINIONS = frozenset({Verdict.APPROVE, Verdict.DISMISS})
+OPINIONS = frozenset({ReviewVerdict.APPROVE, ReviewVerdict.DISMISS})
 
 
 class CaseKey(BaseModel, frozen=True, extra="forbid"):
@@ -42,7 +42,7 @@ class Decision(BaseModel, frozen=True, extra="forbid"):
     """A verdict on the version the reviewer saw, with the edits made on the way and the reason given."""
 
     version: Annotated[int, Field(ge=1)]
-    verdict: Verdict
+    verdict: ReviewVerdict
     comment: Annotated[str, Field(max_length=10_000)] = ""
     changes: dict[str, Any] = Field(default_factory=dict)
     adjudicate: bool = False
@@ -64,7 +64,7 @@ class Opinion(BaseModel, frozen=True, extra="forbid"):
     version: int
     rev: str
     reviewer: str
-    verdict: Verdict
+    verdict: ReviewVerdict
     comment: str = ""
     adjudicate: bool = False
     created_at: UtcTime | None = None

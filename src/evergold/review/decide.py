@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from evergold.errors import BadInput
 from evergold.model.case import Case, CaseKind, CaseStatus, EntryType, ReviewState
 from evergold.model.ident import content_hash
-from evergold.model.review import OPINIONS, Opinion, Standing, Verdict
+from evergold.model.review import OPINIONS, Opinion, ReviewVerdict, Standing
 
 CONFIRMED = ("confirmed", "confirmed_by")
 
@@ -26,12 +26,12 @@ def latest(opinions: Sequence[Opinion], rev: str) -> list[Opinion]:
     """Each reviewer's last word on content `rev`, oldest first. A withdrawn word is no word; reopening voids all."""
     last: dict[str, Opinion] = {}
     for opinion in opinions:
-        if opinion.rev != rev or opinion.verdict is Verdict.SKIP:
+        if opinion.rev != rev or opinion.verdict is ReviewVerdict.SKIP:
             continue
         last.pop(opinion.reviewer, None)
-        if opinion.verdict is Verdict.REOPEN:
+        if opinion.verdict is ReviewVerdict.REOPEN:
             last.clear()
-        elif opinion.verdict is not Verdict.WITHDRAW:
+        elif opinion.verdict is not ReviewVerdict.WITHDRAW:
             last[opinion.reviewer] = opinion
     return list(last.values())
 
@@ -41,13 +41,13 @@ def standing(opinions: Sequence[Opinion], rev: str, needed: int) -> Standing:
     return Standing.AGREED if settled(opinions, rev, needed) else _unsettled(latest(opinions, rev))
 
 
-def settled(opinions: Sequence[Opinion], rev: str, needed: int) -> Verdict | None:
+def settled(opinions: Sequence[Opinion], rev: str, needed: int) -> ReviewVerdict | None:
     """The verdict that holds, or None while it is open, disputed or waiting for a second opinion."""
     words = latest(opinions, rev)
     rulings = [word for word in words if word.adjudicate and word.verdict in OPINIONS]
     if rulings:
         return rulings[-1].verdict
-    if any(word.verdict is Verdict.SECOND_OPINION for word in words):
+    if any(word.verdict is ReviewVerdict.SECOND_OPINION for word in words):
         needed = max(needed, 2)
     said = {word.verdict for word in words if word.verdict in OPINIONS}
     count = sum(word.verdict in OPINIONS for word in words)
@@ -57,16 +57,16 @@ def settled(opinions: Sequence[Opinion], rev: str, needed: int) -> Verdict | Non
 def _unsettled(words: Sequence[Opinion]) -> Standing:
     if len({word.verdict for word in words if word.verdict in OPINIONS}) > 1:
         return Standing.DISPUTED
-    if any(word.verdict is Verdict.SECOND_OPINION for word in words):
+    if any(word.verdict is ReviewVerdict.SECOND_OPINION for word in words):
         return Standing.SECOND_OPINION
     return Standing.OPEN
 
 
-def applied(case: Case, verdict: Verdict | None, reviewer: str) -> Case:
+def applied(case: Case, verdict: ReviewVerdict | None, reviewer: str) -> Case:
     """The case after the verdict that holds; with none it waits, unvalidated and active."""
-    if verdict is Verdict.APPROVE:
+    if verdict is ReviewVerdict.APPROVE:
         return _confirmed(case.model_copy(update={"status": CaseStatus.ACTIVE}), reviewer).validated()
-    status = CaseStatus.DISMISSED if verdict is Verdict.DISMISS else CaseStatus.ACTIVE
+    status = CaseStatus.DISMISSED if verdict is ReviewVerdict.DISMISS else CaseStatus.ACTIVE
     return _unconfirmed(case).model_copy(update={"review": ReviewState.UNVALIDATED, "status": status})
 
 

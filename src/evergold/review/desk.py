@@ -21,7 +21,7 @@ from evergold.model.review import (
     HistoryEntry,
     Opinion,
     QueueQuery,
-    Verdict,
+    ReviewVerdict,
     VersionedKey,
 )
 from evergold.review.decide import applied, check_reviewable, judged, settled, standing
@@ -58,7 +58,7 @@ def decide(connection: Connection, key: CaseKey, decision: Decision, reviewer: s
     """Record a verdict, with the edits that came with it, and let the case follow what the opinions now say."""
     held = _seen(connection, VersionedKey(**key.model_dump(), version=decision.version))
     draft = edited(held, decision.changes)
-    if decision.verdict is Verdict.APPROVE:
+    if decision.verdict is ReviewVerdict.APPROVE:
         draft.validated()
     spoken = Opinion(
         **key.model_dump(),
@@ -70,7 +70,7 @@ def decide(connection: Connection, key: CaseKey, decision: Decision, reviewer: s
         adjudicate=decision.adjudicate and decision.verdict in OPINIONS,
     )
     opinions = [*opinions_on(connection, key.dataset, key.id), spoken]
-    if decision.verdict is not Verdict.SKIP:
+    if decision.verdict is not ReviewVerdict.SKIP:
         draft = applied(draft, settled(opinions, spoken.rev, needed), reviewer)
     author = Author(who=reviewer, action=decision.verdict.value, why=decision.comment)
     after = revise_case(connection, draft, author, decision.version)
@@ -120,11 +120,11 @@ def _seen(connection: Connection, key: VersionedKey) -> Case:
     return held
 
 
-def _put_down(connection: Connection, key: CaseKey, reviewer: str, verdict: Verdict) -> None:
+def _put_down(connection: Connection, key: CaseKey, reviewer: str, verdict: ReviewVerdict) -> None:
     """After a verdict the case leaves the reviewer's hands."""
-    if verdict is Verdict.SKIP:
+    if verdict is ReviewVerdict.SKIP:
         hold(connection, key, reviewer, AssignmentState.SKIPPED)
-    elif verdict in OPINIONS or verdict is Verdict.SECOND_OPINION:
+    elif verdict in OPINIONS or verdict is ReviewVerdict.SECOND_OPINION:
         hold(connection, key, reviewer, AssignmentState.DONE)
     else:
         release(connection, key, reviewer)

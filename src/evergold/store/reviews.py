@@ -6,7 +6,7 @@ from sqlalchemy import ColumnElement, Connection, Select, and_, case, delete, ex
 from sqlalchemy.engine import RowMapping
 
 from evergold.model.case import Case, CaseStatus, ReviewState
-from evergold.model.review import Opinion, QueueItem, QueueQuery, Standing, Verdict
+from evergold.model.review import Opinion, QueueItem, QueueQuery, ReviewVerdict, Standing
 from evergold.store.cases import CaseFilter, entry_id_of, filtered
 from evergold.store.schema import case_reviews, eval_dataset, review_assignments, review_standings
 from evergold.store.values import dumps, loads, now
@@ -87,7 +87,7 @@ def next_for(connection: Connection, query: QueueQuery, reviewer: str, needed: i
         case_reviews.c.entry_id == _entry.id,
         case_reviews.c.reviewer == reviewer,
         case_reviews.c.version == _entry.version,
-        case_reviews.c.verdict != Verdict.WITHDRAW.value,
+        case_reviews.c.verdict != ReviewVerdict.WITHDRAW.value,
     )
     others = _live_holds(reviewer)
     assigned_to_me = exists().where(
@@ -119,7 +119,10 @@ def progress(connection: Connection) -> dict[str, list[dict[str, Any]]]:
     ).where(active)
     per_reviewer = select(
         case_reviews.c.reviewer,
-        *(func.count(case((case_reviews.c.verdict == verdict.value, 1))).label(verdict.value) for verdict in Verdict),
+        *(
+            func.count(case((case_reviews.c.verdict == verdict.value, 1))).label(verdict.value)
+            for verdict in ReviewVerdict
+        ),
         func.max(case_reviews.c.created_at).label("last_at"),
     )
     grouped = {

@@ -4,11 +4,16 @@ A client names commits, paths and flows; which database and which repository the
 decision alone.
 """
 
+from evergold.extract.evidence import evidence_of
+from evergold.extract.split import split
 from evergold.model.evidence import BaseCheck, Evidence, FileAtCommit
 from evergold.model.review import CaseKey
 from evergold.model.trace import Trace
+from evergold.repo.git import Repo
+from evergold.repo.patch import applies
 from evergold.review.evidence import of_row
 from evergold.settings import Settings
+from evergold.sources.sidekick import SidekickSource
 from evergold.store import Store
 from evergold.store.cases import get_case
 from evergold.store.trace_pages import TraceFilter, page_of_traces
@@ -17,6 +22,12 @@ from evergold.store.traces import get_trace, known_traces
 TURNS = 50
 NO_FLOWS = "no flow database is set; name it with review.sidekick_db to see the diff and the tool calls"
 NO_REPO = "no repository is set; name it with review.repo_dir"
+LARGEST = 2_000_000
+PROOF = {
+    None: "in the repository",
+    True: "in the repository, and the diff applies",
+    False: "the diff does not apply to it",
+}
 NO_TRACE = "the trace of this case is not in this workspace"
 
 
@@ -41,17 +52,44 @@ class EvidenceRoom:
 
     def of_flow(self, workspace_id: str, flow_id: str, case_id: str) -> Evidence:
         """The approved diff and the tool calls of one case of a flow."""
-        if self._settings.review_sidekick_db is None:
+        database = self._settings.review_sidekick_db
+        if database is None:
             return Evidence(missing=NO_FLOWS)
-        return Evidence(missing=f"flow {flow_id!r} with action {case_id!r} is not in the flow database")
+        flow = SidekickSource(workspace_id, database).flow(flow_id)
+        if flow is not None:
+            # Approved merges end cases; a row extracted with every approval as a boundary is found in the second try.
+            for every in (False, True):
+                for segment in split(flow, all_approvals=every):
+                    if segment.case_id == case_id:
+                        return Evidence.model_validate(evidence_of(flow, segment))
+        return Evidence(missing=f"flow {flow_id!r} with approval {case_id!r} is not in the flow database")
 
     def check_base(self, commit: str, diff: str | None) -> BaseCheck:
         """Whether a commit exists and the golden diff applies to it."""
-        return BaseCheck(commit=commit, exists=False, message=NO_REPO)
+        if self._settings.review_repo_dir is None:
+            return BaseCheck(commit=commit, exists=False, message=NO_REPO)
+        with Repo.open(self._settings.review_repo_dir) as repo:
+            found = repo.objects.commit(commit)
+            if found is None:
+                return BaseCheck(commit=commit, exists=False, message="no such commit in the repository")
+            proved = applies(repo, found, diff.encode("utf-8", "surrogateescape")) if diff else None
+        return BaseCheck(commit=found, exists=True, applies=proved, message=f"{found[:12]}: {PROOF[proved]}")
 
     def file(self, commit: str, path: str) -> FileAtCommit:
         """A file as it was at a commit."""
-        return FileAtCommit(commit=commit, path=path, text=None, message=NO_REPO)
+        if self._settings.review_repo_dir is None:
+            return FileAtCommit(commit=commit, path=path, text=None, message=NO_REPO)
+        with Repo.open(self._settings.review_repo_dir) as repo:
+            base = repo.objects.require_commit(commit)
+            found = repo.objects.at(base, path)
+            if found is None or found.kind != "blob":
+                return FileAtCommit(commit=base, path=path, text=None, message=f"no file {path!r} at {base[:12]}")
+            if found.size > LARGEST:
+                return FileAtCommit(commit=base, path=path, text=None, message=f"{found.size} bytes: too large to show")
+            content = repo.objects.read(found.id)
+        if b"\0" in content[:8000]:
+            return FileAtCommit(commit=base, path=path, text=None, message="a binary file")
+        return FileAtCommit(commit=base, path=path, text=content.decode("utf-8", "replace"))
 
     def _of_trace(self, trace_id: str) -> Evidence:
         with self._store.db.read() as connection:

@@ -15,8 +15,8 @@ from evergold.model.review import (
     Edit,
     QueuePage,
     QueueQuery,
+    ReviewVerdict,
     SavedView,
-    Verdict,
     VersionedKey,
 )
 from evergold.review import desk
@@ -63,7 +63,7 @@ class Review:
         return self._store.db.write(lambda connection: desk.decide(connection, key, decision, reviewer, self.needed))
 
     def decide_many(
-        self, keys: Sequence[VersionedKey], verdict: Verdict, reviewer: str, comment: str = ""
+        self, keys: Sequence[VersionedKey], verdict: ReviewVerdict, reviewer: str, comment: str = ""
     ) -> list[dict[str, Any]]:
         """One verdict on many cases. `withdraw` on the versions this returns is its undo."""
         decision = Decision(version=1, verdict=verdict, comment=comment)

@@ -944,6 +944,90 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/builds": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Builds
+         * @description Every build, oldest first, by dataset.
+         */
+        get: operations["list_builds_api_v1_builds_get"];
+        put?: never;
+        /**
+         * Freeze Dataset
+         * @description Freeze a dataset as it is now.
+         */
+        post: operations["freeze_dataset_api_v1_builds_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/builds/{dataset}/diff": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Diff Builds
+         * @description Added, removed, moved and changed cases between two versions, field by field.
+         */
+        get: operations["diff_builds_api_v1_builds__dataset__diff_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/builds/{dataset}/{version}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Build
+         * @description One build with its manifest.
+         */
+        get: operations["get_build_api_v1_builds__dataset___version__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/datasets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Datasets
+         * @description Every dataset: cases by kind, type, review state and status, and its builds.
+         */
+        get: operations["list_datasets_api_v1_datasets_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1171,13 +1255,38 @@ export interface components {
          */
         Bucket: "hour" | "day";
         /**
+         * Build
+         * @description A build as the store remembers it.
+         */
+        Build: {
+            /** Dataset */
+            dataset: string;
+            /** Version */
+            version: string;
+            /** Content Hash */
+            content_hash: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Location */
+            location?: string | null;
+            /** Parent */
+            parent?: string | null;
+            /** Manifest */
+            manifest?: {
+                [key: string]: unknown;
+            };
+        };
+        /**
          * Bulk
          * @description One verdict on many cases.
          */
         Bulk: {
             /** Cases */
             cases: components["schemas"]["VersionedKey"][];
-            verdict: components["schemas"]["Verdict-Input"];
+            verdict: components["schemas"]["ReviewVerdict"];
             /**
              * Comment
              * @default
@@ -1549,7 +1658,7 @@ export interface components {
         Decision: {
             /** Version */
             version: number;
-            verdict: components["schemas"]["Verdict-Input"];
+            verdict: components["schemas"]["ReviewVerdict"];
             /**
              * Comment
              * @default
@@ -1894,7 +2003,7 @@ export interface components {
             p: number;
             /** Test */
             test: string;
-            verdict: components["schemas"]["evergold__stats__paired__Verdict"];
+            verdict: components["schemas"]["Verdict"];
             /** Smallest Visible */
             smallest_visible: number | null;
             /** Gained */
@@ -1935,6 +2044,30 @@ export interface components {
             prompt_hash?: string | null;
         };
         /**
+         * NewBuild
+         * @description What to freeze; the version is the next one unless given.
+         */
+        NewBuild: {
+            /** Dataset */
+            dataset: string;
+            /** Version */
+            version?: string | null;
+            /** Split */
+            split?: string | null;
+            /** Group By */
+            group_by?: string | null;
+            /** Seed */
+            seed?: number | null;
+            /** Filters */
+            filters?: {
+                [key: string]: unknown;
+            };
+            /** On Leak */
+            on_leak?: string | null;
+            /** Canary */
+            canary?: boolean | null;
+        };
+        /**
          * Opinion
          * @description One recorded verdict. `rev` names the content it was given on: on other content it counts no more.
          */
@@ -1949,7 +2082,7 @@ export interface components {
             rev: string;
             /** Reviewer */
             reviewer: string;
-            verdict: components["schemas"]["evergold__model__review__Verdict"];
+            verdict: components["schemas"]["ReviewVerdict"];
             /**
              * Comment
              * @default
@@ -2222,6 +2355,12 @@ export interface components {
          * @enum {string}
          */
         ReviewState: "unvalidated" | "validated";
+        /**
+         * ReviewVerdict
+         * @description What a reviewer says of a case. Approve and dismiss are opinions; the others steer the queue.
+         * @enum {string}
+         */
+        ReviewVerdict: "approve" | "dismiss" | "second_opinion" | "skip" | "reopen" | "withdraw";
         /**
          * Revision
          * @description One change of a case: who, when, why, and each field before and after.
@@ -2667,10 +2806,9 @@ export interface components {
         };
         /**
          * Verdict
-         * @description What a reviewer says of a case. Approve and dismiss are opinions; the others steer the queue.
          * @enum {string}
          */
-        "Verdict-Input": "approve" | "dismiss" | "second_opinion" | "skip" | "reopen" | "withdraw";
+        Verdict: "better" | "worse" | "tied" | "inconclusive";
         /**
          * VersionedKey
          * @description A case as somebody saw it: a change asked for on an older version is a conflict.
@@ -2683,17 +2821,6 @@ export interface components {
             /** Version */
             version: number;
         };
-        /**
-         * Verdict
-         * @description What a reviewer says of a case. Approve and dismiss are opinions; the others steer the queue.
-         * @enum {string}
-         */
-        evergold__model__review__Verdict: "approve" | "dismiss" | "second_opinion" | "skip" | "reopen" | "withdraw";
-        /**
-         * Verdict
-         * @enum {string}
-         */
-        evergold__stats__paired__Verdict: "better" | "worse" | "tied" | "inconclusive";
     };
     responses: never;
     parameters: never;
@@ -4394,6 +4521,160 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    list_builds_api_v1_builds_get: {
+        parameters: {
+            query?: {
+                dataset?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Build"][];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    freeze_dataset_api_v1_builds_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewBuild"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Build"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    diff_builds_api_v1_builds__dataset__diff_get: {
+        parameters: {
+            query: {
+                before: string;
+                after: string;
+            };
+            header?: never;
+            path: {
+                dataset: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    get_build_api_v1_builds__dataset___version__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                dataset: string;
+                version: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Build"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    list_datasets_api_v1_datasets_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: unknown;
+                    }[];
                 };
             };
         };

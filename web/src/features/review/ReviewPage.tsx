@@ -1,10 +1,230 @@
-import { Page } from "@/ui/Page";
-import { Empty } from "@/ui/states";
+/** The queue: every kind of case that waits for a person, one desk, keys for everything. */
+import { Anchor, Button, TextInput } from "@mantine/core";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { useShortcuts } from "@/ui/shortcuts";
+import { Command, Empty, Failed, Loading } from "@/ui/states";
+import { useMe } from "./me";
+import { BulkBar } from "./queue/BulkBar";
+import { CaseDesk } from "./queue/CaseDesk";
+import { claimNext, type Key, type QueueItem, saveReviewerName, useCaseFile, useQueue, useRefresh } from "./queue/data";
+import { ProgressView } from "./queue/ProgressView";
+import { QueueFilters } from "./queue/QueueFilters";
+import { nameOf, QueueList } from "./queue/QueueList";
+import classes from "./queue/queue.module.css";
+import { filtersOf, type QueueView } from "./queue/view";
 
 export function ReviewPage() {
+  const view: QueueView = useSearch({ from: "/review" });
+  const navigate = useNavigate({ from: "/review" });
+  const filters = useMemo(() => filtersOf(view), [view]);
+  const queue = useQueue(filters);
+  const refresh = useRefresh();
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const [notice, setNotice] = useState<string | null>(null);
+  const search = useRef<HTMLInputElement>(null);
+  const me = useMe();
+
+  const items = useMemo(() => (queue.data?.pages ?? []).flatMap((page) => page.items), [queue.data]);
+  const total = queue.data?.pages[0]?.total ?? 0;
+  const counts = queue.data?.pages[0]?.counts ?? {};
+  const current: Key | null = view.dataset && view.id ? { dataset: view.dataset, id: view.id } : null;
+  const file = useCaseFile(current);
+
+  useEffect(() => {
+    document.title = "Review · Evergold";
+  }, []);
+
+  const setView = (next: QueueView) => void navigate({ search: next, replace: true });
+  const select = useCallback(
+    (item: Key | undefined) => {
+      if (item)
+        void navigate({
+          search: (old: QueueView) => ({ ...old, dataset: item.dataset, id: item.id, show: undefined }),
+          replace: true,
+        });
+    },
+    [navigate],
+  );
+  const at = current === null ? -1 : items.findIndex((item) => nameOf(item) === nameOf(current));
+  const step = (by: 1 | -1) => select(items[Math.max(0, Math.min(items.length - 1, at + by))]);
+  const waiting = (item: QueueItem) => item.review !== "validated" && item.status === "active";
+
+  function nextWaiting() {
+    const order = [...items.slice(at + 1), ...items.slice(0, Math.max(0, at))];
+    const next = order.find(waiting);
+    setNotice(next === undefined ? "Nothing else waits in this view." : null);
+    select(next);
+  }
+
+  async function claim() {
+    const taken = await claimNext(filters);
+    setNotice(taken ? null : "Nothing is left for you in this view.");
+    if (taken) select(taken.case);
+    await refresh();
+  }
+
+  function choose(item: QueueItem) {
+    const next = new Set(chosen);
+    if (!next.delete(nameOf(item))) next.add(nameOf(item));
+    setChosen(next);
+  }
+
+  useShortcuts("Queue", [
+    { keys: "j", does: "Next case", run: () => step(1) },
+    { keys: "k", does: "Previous case", run: () => step(-1) },
+    { keys: "n", does: "Next case that waits", run: nextWaiting },
+    { keys: "c", does: "Claim the next case for me", run: () => void claim() },
+    { keys: "x", does: "Choose this case for a bulk action", run: () => items[at] && choose(items[at] as QueueItem) },
+    { keys: "/", does: "Search", run: () => search.current?.focus() },
+  ]);
+  useEscapeToLeaveFields();
+
   return (
-    <Page title="Review" lead="People make the data true.">
-      <Empty title="Nothing here yet" />
-    </Page>
+    <div className={classes.page}>
+      <header className={classes.bar}>
+        <h1>Review</h1>
+        <p className={classes.counts} role="status">
+          {queue.data
+            ? `${counts.waiting} waiting · ${counts.validated} validated · ${counts.disputed} disputed · ${total} in view`
+            : "Loading…"}
+        </p>
+        <WhoAmI name={me.data?.name} fixed={(me.data?.reviewers.length ?? 0) > 0} onChange={() => void me.refetch()} />
+        <Button size="xs" variant="default" onClick={() => void claim()}>
+          Claim next
+        </Button>
+        <Button
+          size="xs"
+          variant="default"
+          onClick={() => setView({ ...view, standing: view.standing === "disputed" ? undefined : "disputed" })}
+        >
+          {view.standing === "disputed" ? "All cases" : "Adjudicate"}
+        </Button>
+        <Button
+          size="xs"
+          variant="default"
+          onClick={() => setView({ ...view, show: view.show ? undefined : "progress" })}
+        >
+          {view.show ? "Queue" : "Progress"}
+        </Button>
+        <Anchor component={Link} to="/dev/evaldata" size="sm" c="var(--eg-accent)">
+          Validate files
+        </Anchor>
+      </header>
+      {notice && (
+        <p className={classes.notice} role="status">
+          {notice}
+        </p>
+      )}
+      {view.show === "progress" ? (
+        <ProgressView />
+      ) : (
+        <div className={classes.columns} data-open={current !== null || undefined}>
+          <nav className={classes.sidebar} aria-label="Queue">
+            <QueueFilters view={view} searchRef={search} onView={setView} />
+            <BulkBar items={items.filter((item) => chosen.has(nameOf(item)))} onDone={() => setChosen(new Set())} />
+            {queue.isPending && <Loading what="the queue" />}
+            {queue.isError && <Failed error={queue.error} retry={() => void queue.refetch()} />}
+            {queue.data && (
+              <QueueList
+                items={items}
+                total={total}
+                current={current}
+                chosen={chosen}
+                onSelect={select}
+                onChoose={choose}
+                onMore={() => void (queue.hasNextPage && !queue.isFetchingNextPage && queue.fetchNextPage())}
+              />
+            )}
+          </nav>
+          {current === null ? (
+            <Start
+              empty={queue.data !== undefined && total === 0}
+              onStart={() => select(items.find(waiting) ?? items[0])}
+            />
+          ) : file.isPending ? (
+            <Loading what="the case" />
+          ) : file.isError ? (
+            <Failed error={file.error} />
+          ) : (
+            <CaseDesk key={nameOf(current)} file={file.data} me={me.data?.name ?? ""} onDecided={nextWaiting} />
+          )}
+          {current !== null && (
+            <button
+              type="button"
+              className={classes.back}
+              onClick={() => setView({ ...view, dataset: undefined, id: undefined })}
+            >
+              Back to the queue
+            </button>
+          )}
+        </div>
+      )}
+    </div>
+  );
+}
+
+function useEscapeToLeaveFields() {
+  useEffect(() => {
+    function onKeyDown(event: KeyboardEvent) {
+      const field = event.target instanceof HTMLElement && /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName);
+      if (event.key === "Escape" && field) (event.target as HTMLElement).blur();
+    }
+    window.addEventListener("keydown", onKeyDown);
+    return () => window.removeEventListener("keydown", onKeyDown);
+  }, []);
+}
+
+function WhoAmI({ name, fixed, onChange }: { name: string | undefined; fixed: boolean; onChange: () => void }) {
+  const [editing, setEditing] = useState(false);
+  const [value, setValue] = useState("");
+  if (fixed || !editing) {
+    return (
+      <button type="button" className={classes.who} disabled={fixed} onClick={() => setEditing(true)}>
+        Reviewing as {name ?? "…"}
+      </button>
+    );
+  }
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        saveReviewerName(value);
+        setEditing(false);
+        onChange();
+      }}
+    >
+      <TextInput
+        size="xs"
+        aria-label="Your name"
+        placeholder="Your name"
+        autoFocus
+        value={value}
+        onChange={(event) => setValue(event.currentTarget.value)}
+      />
+    </form>
+  );
+}
+
+function Start({ empty, onStart }: { empty: boolean; onStart: () => void }) {
+  if (!empty) {
+    return (
+      <Empty
+        title="Pick a case"
+        action={
+          <Button color="gold.7" onClick={onStart}>
+            Start with the first
+          </Button>
+        }
+      >
+        Choose one from the list, or press <kbd>n</kbd> for the first that waits and <kbd>?</kbd> for all keys.
+      </Empty>
+    );
+  }
+  return (
+    <Empty title="Nothing to review in this view">
+      <p>Cases come here from curated traces, extracted flows and imported files:</p>
+      <Command>evergold import cases.jsonl</Command>
+    </Empty>
   );
 }

@@ -1,0 +1,186 @@
+"""The queue in a real browser: every kind, two reviewers on one case, keys, bulk with undo, adjudication, a phone."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from evergold.model.case import Case
+from tests.api.serving import served
+from tests.e2e.review_cases import fill
+from tests.e2e.review_data import PICTURES, a_browser, serious_faults
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with a_browser() as browser:
+        yield browser
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[str]:
+    fill(tmp_path)
+    with served(tmp_path, EVERGOLD_REVIEW_REVIEWERS="") as url:
+        yield url
+
+
+def a_reviewer(browser: Browser, url: str, name: str, address: str = "", *, width: int = 1440) -> Page:
+    page = browser.new_context(viewport={"width": width, "height": 900}).new_page()
+    page.add_init_script(f"localStorage.setItem('evergold.reviewer', '{name}')")
+    page.goto(f"{url}/review{address}")
+    page.get_by_text("in view").wait_for()
+    return page
+
+
+def test_a_golden_candidate_is_confirmed_by_key_and_the_next_one_comes(browser: Browser, server: str) -> None:
+    page = a_reviewer(browser, server, "ana")
+    page.keyboard.press("n")
+    expect(page.get_by_role("heading", name="chat-0")).to_be_visible()
+    expect(page.get_by_text("Conversation (2)")).to_be_visible()
+    page.screenshot(path=PICTURES / "review-chat.png")
+    page.keyboard.press("a")
+    expect(page.get_by_role("heading", name="chat-1")).to_be_visible()
+    expect(page.get_by_text("in view")).to_contain_text("6 waiting · 1 validated")
+    page.context.close()
+
+
+def test_a_failure_becomes_a_correction(browser: Browser, server: str) -> None:
+    page = a_reviewer(browser, server, "ana", "?dataset=live&id=chat-failed")
+    page.get_by_label("Expected answer").fill("At 13:00 since March.")
+    page.get_by_role("button", name="Save as correction").click()
+    expect(page.get_by_text("in view")).to_contain_text("1 validated")
+    page.goto(f"{server}/review?dataset=live&id=chat-failed")
+    expect(page.get_by_text("correction · validated")).to_be_visible()
+    page.get_by_text("History").click()
+    expect(page.get_by_role("region", name="Case")).to_contain_text("ana approve")
+    page.screenshot(path=PICTURES / "review-history.png")
+    page.context.close()
+
+
+def test_hovering_a_citation_lights_its_context(browser: Browser, server: str) -> None:
+    page = a_reviewer(browser, server, "ana", "?dataset=qa_pairs&id=qa-1")
+    page.get_by_role("button", name="Cites context 2").hover()
+    expect(page.locator("li[data-lit]")).to_contain_text("Furniture is inspected first")
+    expect(page.get_by_role("button", name="Cites context 7, which does not exist")).to_be_visible()
+    page.screenshot(path=PICTURES / "review-qa.png")
+    page.context.close()
+
+
+def test_a_context_case_is_edited_and_saved_by_itself(browser: Browser, server: str) -> None:
+    page = a_reviewer(browser, server, "ana", "?dataset=context&id=case-0001")
+    page.get_by_role("button", name="lines 14–15").click()
+    expect(page.get_by_text("v2 · saved")).to_be_visible()
+    page.screenshot(path=PICTURES / "review-context.png")
+    page.reload()
+    expect(page.get_by_label("First line of range 2")).to_have_value("14")
+    page.context.close()
+
+
+def test_two_reviewers_on_one_case_never_overwrite_each_other(browser: Browser, server: str) -> None:
+    address = "?dataset=live&id=chat-failed"
+    ana, bo = (a_reviewer(browser, server, name, address) for name in ("ana", "bo"))
+    for page in (ana, bo):
+        page.get_by_label("Expected answer").wait_for()
+    ana.get_by_label("Expected answer").fill("At 13:00, says Ana.")
+    expect(ana.get_by_text("v2 · saved")).to_be_visible()
+    bo.get_by_label("Expected answer").fill("At 14:00, says Bo.")
+    banner = bo.get_by_role("alert")
+    expect(banner).to_contain_text("was changed by ana meanwhile")
+    expect(banner).to_contain_text("At 13:00, says Ana.")
+    expect(banner).to_contain_text("At 14:00, says Bo.")
+    bo.screenshot(path=PICTURES / "review-conflict.png")
+    bo.get_by_role("button", name="Put mine on top").click()
+    expect(bo.get_by_text("v3 · saved")).to_be_visible()
+    for page in (ana, bo):
+        page.context.close()
+
+
+def test_reviewers_who_differ_are_adjudicated(browser: Browser, server: str) -> None:
+    address = "?dataset=live&id=chat-0"
+    for name, key in (("ana", "a"), ("bo", "d")):
+        page = a_reviewer(browser, server, name, address)
+        page.get_by_role("heading", name="chat-0").wait_for()
+        page.keyboard.press(key)
+        page.get_by_role("heading", name="chat-1").wait_for()
+        page.context.close()
+    page = a_reviewer(browser, server, "cy", "?standing=disputed")
+    page.keyboard.press("n")
+    expect(page.get_by_role("region", name="Opinions")).to_contain_text("bo: dismiss")
+    page.screenshot(path=PICTURES / "review-adjudicate.png")
+    page.get_by_role("button", name="Rule: approve").click()
+    expect(page.get_by_text("in view")).to_contain_text("0 disputed")
+    page.get_by_role("button", name="Progress").click()
+    expect(page.get_by_text("Cohen's kappa, ana and bo")).to_be_visible()
+    page.screenshot(path=PICTURES / "review-progress.png")
+    page.context.close()
+
+
+def test_bulk_says_what_failed_and_is_undone(browser: Browser, server: str) -> None:
+    page = a_reviewer(browser, server, "ana", "?kind=chat")
+    for name in ("chat-0", "chat-1"):
+        page.get_by_label(f"Choose {name}").check()
+    page.get_by_role("button", name="Approve 2").click()
+    expect(page.get_by_text("in view")).to_contain_text("1 waiting · 2 validated")
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_text("in view")).to_contain_text("3 waiting · 0 validated")
+    page.context.close()
+
+
+def test_claims_of_two_reviewers_are_different_cases(browser: Browser, server: str) -> None:
+    ana, bo = (a_reviewer(browser, server, name) for name in ("ana", "bo"))
+    ana.keyboard.press("c")
+    expect(ana.get_by_role("heading", name="chat-0")).to_be_visible()
+    bo.keyboard.press("c")
+    expect(bo.get_by_role("heading", name="chat-1")).to_be_visible()
+    expect(bo.get_by_role("navigation", name="Queue")).to_contain_text("with ana")
+    for page in (ana, bo):
+        page.context.close()
+
+
+def test_a_saved_view_brings_its_filters_back(browser: Browser, server: str) -> None:
+    page = a_reviewer(browser, server, "ana", "?kind=qa")
+    expect(page.get_by_text("in view")).to_contain_text("1 in view")
+    page.get_by_role("button", name="Save this view").click()
+    page.get_by_label("Name of the view").fill("Only questions")
+    page.keyboard.press("Enter")
+    page.goto(f"{server}/review")
+    page.get_by_role("button", name="Only questions").click()
+    expect(page.get_by_text("in view")).to_contain_text("1 in view")
+    page.context.close()
+
+
+def test_a_script_in_a_case_is_only_text(browser: Browser, tmp_path: Path) -> None:
+    evil = "<script>window.ran = 1</script><img src=x onerror='window.ran = 1'>"
+    fill(tmp_path, Case(id="evil", dataset="evil", input=evil, output=evil, expected=evil, tags=(evil,)))
+    with served(tmp_path) as url:
+        page = a_reviewer(browser, url, "ana", "?dataset=evil&id=evil")
+        page.get_by_label("Expected answer").wait_for()
+        page.get_by_text("History").click()
+        assert page.evaluate("window.ran") is None
+        page.context.close()
+
+
+@pytest.mark.parametrize(
+    "case", ["live&id=chat-0", "qa_pairs&id=qa-1", "context&id=case-0001", "support_tasks&id=task-1"]
+)
+def test_no_serious_accessibility_fault(browser: Browser, server: str, case: str) -> None:
+    page = a_reviewer(browser, server, "ana", f"?dataset={case}")
+    page.get_by_role("region", name="Case").wait_for()
+    page.wait_for_load_state("networkidle")
+    assert serious_faults(page) == []
+    page.context.close()
+
+
+def test_a_phone_reviews_too(browser: Browser, server: str) -> None:
+    page = a_reviewer(browser, server, "ana", width=390)
+    page.get_by_role("button", name="Where is my parcel?").click()
+    expect(page.get_by_role("button", name="Confirm")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.screenshot(path=PICTURES / "review-phone.png")
+    page.get_by_role("button", name="Confirm").click()
+    expect(page.get_by_role("heading", name="chat-1")).to_be_visible()
+    assert serious_faults(page) == []
+    page.context.close()

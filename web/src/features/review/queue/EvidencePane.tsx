@@ -1,0 +1,90 @@
+/** The evidence of a stored case, by kind: conversation, spans and scores; contexts; or diff, tool calls and files. */
+import { Tabs } from "@mantine/core";
+import { Scores } from "@/features/traces/Scores";
+import { Waterfall } from "@/features/traces/Waterfall";
+import { Failed, Loading } from "@/ui/states";
+import { EvidencePanel } from "../evidence/EvidencePanel";
+import evidenceClasses from "../evidence/evidence.module.css";
+import type { Evidence } from "../evidence/rowEvidence";
+import type { Entry } from "../validator/rows";
+import { contextDispatch } from "./ContextPanel";
+import { contentOf } from "./contextCase";
+import { type Case, type Changes, useCaseEvidence } from "./data";
+import { Contexts } from "./Passages";
+import classes from "./queue.module.css";
+
+type EvidencePaneProps = { entry: Case; lit: number | null; shown: Entry | null; onEdit: (changes: Changes) => void };
+
+export function EvidencePane({ entry, lit, shown, onEdit }: EvidencePaneProps) {
+  const evidence = useCaseEvidence({ dataset: entry.dataset, id: entry.id });
+  if (entry.kind === "context") {
+    return (
+      <EvidencePanel
+        caseKey={entry.id}
+        content={contentOf(entry)}
+        evidence={evidence}
+        shown={shown}
+        dispatch={contextDispatch(entry, onEdit)}
+      />
+    );
+  }
+  const passages = entry.kind === "qa" || entry.kind === "summary" || entry.contexts.length > 0;
+  return (
+    <aside className={evidenceClasses.panel} aria-label="Evidence">
+      {passages && <Contexts entry={entry} lit={lit} />}
+      {entry.kind === "task" && <ExpectedTools entry={entry} />}
+      {evidence.isPending && <Loading what="evidence" />}
+      {evidence.isError && <Failed error={evidence.error} />}
+      {evidence.data?.trace ? (
+        <TraceEvidence evidence={evidence.data} />
+      ) : (
+        entry.kind === "chat" && <p className={evidenceClasses.none}>{evidence.data?.missing}</p>
+      )}
+    </aside>
+  );
+}
+
+function TraceEvidence({ evidence }: { evidence: Evidence }) {
+  const { trace, conversation } = evidence;
+  if (!trace) return null;
+  const turns = conversation.length > 0 ? conversation : [trace];
+  return (
+    <Tabs defaultValue="talk" keepMounted={false}>
+      <Tabs.List>
+        <Tabs.Tab value="talk">Conversation ({turns.length})</Tabs.Tab>
+        <Tabs.Tab value="spans">Steps ({trace.spans.length})</Tabs.Tab>
+        <Tabs.Tab value="scores">Scores ({trace.scores.length})</Tabs.Tab>
+      </Tabs.List>
+      <Tabs.Panel value="talk">
+        <ol className={classes.talk}>
+          {turns.map((turn) => (
+            <li key={turn.id} data-this={turn.id === trace.id || undefined}>
+              <p>{turn.input}</p>
+              <p>{turn.output ?? "no answer"}</p>
+            </li>
+          ))}
+        </ol>
+      </Tabs.Panel>
+      <Tabs.Panel value="spans">
+        <Waterfall spans={trace.spans} />
+      </Tabs.Panel>
+      <Tabs.Panel value="scores" p="sm">
+        <Scores scores={trace.scores} />
+      </Tabs.Panel>
+    </Tabs>
+  );
+}
+
+function ExpectedTools({ entry }: { entry: Case }) {
+  if (entry.expected_tools.length === 0) return <p className={evidenceClasses.none}>No tool call is expected.</p>;
+  return (
+    <ol className={evidenceClasses.calls}>
+      {entry.expected_tools.map((call, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: the same call may be expected twice
+        <li key={index}>
+          <code>{call.name}</code> <span className={evidenceClasses.arguments}>{JSON.stringify(call.args)}</span>
+        </li>
+      ))}
+    </ol>
+  );
+}

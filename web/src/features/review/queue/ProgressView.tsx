@@ -1,0 +1,115 @@
+/** How far we are, who did it, and how far reviewers agree, with the interval that says how sure that is. */
+import { Progress, Table } from "@mantine/core";
+import { Panel } from "@/ui/Page";
+import { Failed, Loading } from "@/ui/states";
+import { useAgreement, useProgress } from "./data";
+import classes from "./queue.module.css";
+
+type Figure = { value: number | null; low: number | null; high: number | null; n: number; reason: string | null };
+type Agreement = {
+  cases: number;
+  shared: number;
+  disputed: number;
+  agreement: Figure;
+  fleiss: Figure;
+  pairs: { reviewers: [string, string]; cohen: Figure }[];
+};
+
+export function ProgressView() {
+  const progress = useProgress();
+  const agreement = useAgreement();
+  if (progress.isPending || agreement.isPending) return <Loading what="progress" />;
+  if (progress.isError) return <Failed error={progress.error} />;
+  if (agreement.isError) return <Failed error={agreement.error} />;
+  const found = agreement.data as unknown as Agreement;
+  return (
+    <div className={classes.progress}>
+      <Panel title="Datasets">
+        <Table>
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th>Dataset</Table.Th>
+              <Table.Th>Validated</Table.Th>
+              <Table.Th>Dismissed</Table.Th>
+              <Table.Th />
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {(progress.data.datasets ?? []).map((row) => (
+              <Table.Tr key={String(row.dataset)}>
+                <Table.Td>{String(row.dataset)}</Table.Td>
+                <Table.Td>
+                  {String(row.validated)} of {String(row.total)}
+                </Table.Td>
+                <Table.Td>{String(row.dismissed)}</Table.Td>
+                <Table.Td width="40%">
+                  <Progress
+                    aria-label={`Validated in ${String(row.dataset)}`}
+                    value={(100 * Number(row.validated)) / Math.max(1, Number(row.total))}
+                  />
+                </Table.Td>
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
+        </Table>
+      </Panel>
+      <Panel title="Reviewers">
+        <Table>
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th>Reviewer</Table.Th>
+              <Table.Th>Approved</Table.Th>
+              <Table.Th>Dismissed</Table.Th>
+              <Table.Th>Second opinions asked</Table.Th>
+              <Table.Th>Skipped</Table.Th>
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {(progress.data.reviewers ?? []).map((row) => (
+              <Table.Tr key={String(row.reviewer)}>
+                <Table.Td>{String(row.reviewer)}</Table.Td>
+                <Table.Td>{String(row.approve)}</Table.Td>
+                <Table.Td>{String(row.dismiss)}</Table.Td>
+                <Table.Td>{String(row.second_opinion)}</Table.Td>
+                <Table.Td>{String(row.skip)}</Table.Td>
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
+        </Table>
+      </Panel>
+      <Panel title="Agreement" aside={`${found.shared} cases with two opinions or more, ${found.disputed} disputed`}>
+        <dl className={classes.figures}>
+          <Shown name="Equal verdicts" figure={found.agreement} />
+          <Shown name="Fleiss' kappa, everybody" figure={found.fleiss} />
+          {found.pairs.map(({ reviewers, cohen }) => (
+            <Shown key={reviewers.join()} name={`Cohen's kappa, ${reviewers.join(" and ")}`} figure={cohen} />
+          ))}
+        </dl>
+      </Panel>
+    </div>
+  );
+}
+
+function Shown({ name, figure }: { name: string; figure: Figure }) {
+  const bounds =
+    figure.low === null || figure.high === null
+      ? "no interval"
+      : `95 %: ${figure.low.toFixed(2)} to ${figure.high.toFixed(2)}`;
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>
+        {figure.value === null ? (
+          <span className={classes.source}>{figure.reason}</span>
+        ) : (
+          <>
+            <b>{figure.value.toFixed(2)}</b>{" "}
+            <span className={classes.source}>
+              {bounds}, n = {figure.n}
+            </span>
+          </>
+        )}
+      </dd>
+    </div>
+  );
+}

@@ -1,0 +1,108 @@
+/** The texts of a case, by kind: which there are, what they are called, which of them a reviewer writes. */
+import { NativeSelect, Textarea, TextInput } from "@mantine/core";
+import type { RefObject } from "react";
+import type { Case, Changes } from "./data";
+import { Passage } from "./Passages";
+import classes from "./queue.module.css";
+
+type Field = { name: "name" | "input" | "output" | "expected"; label: string; hint?: string; write: boolean };
+
+const FIELDS: Record<Exclude<Case["kind"], "context">, Field[]> = {
+  chat: [
+    { name: "input", label: "What the user said", write: false },
+    { name: "output", label: "What the app answered", write: false },
+    {
+      name: "expected",
+      label: "Expected answer",
+      hint: "What it should have said; leave empty when the answer above is right",
+      write: true,
+    },
+  ],
+  qa: [
+    { name: "input", label: "Question", write: true },
+    { name: "expected", label: "Reference answer", hint: "[n] cites context n", write: true },
+  ],
+  summary: [
+    { name: "input", label: "Instruction", write: true },
+    { name: "expected", label: "Reference summary", hint: "[n] cites context n", write: true },
+  ],
+  task: [
+    { name: "name", label: "Name", write: true },
+    { name: "input", label: "Task", write: true },
+    { name: "expected", label: "Expected output", write: true },
+  ],
+};
+
+type TextFieldsProps = {
+  entry: Case;
+  onEdit: (changes: Changes) => void;
+  onLight: (context: number | null) => void;
+  firstRef: RefObject<HTMLTextAreaElement | null>;
+};
+
+export function TextFields({ entry, onEdit, onLight, firstRef }: TextFieldsProps) {
+  if (entry.kind === "context") return null;
+  const cites = entry.kind === "qa" || entry.kind === "summary";
+  return (
+    <>
+      {FIELDS[entry.kind].map((field) => {
+        const value = entry[field.name] ?? "";
+        if (!field.write) return <Said key={field.name} label={field.label} text={value} />;
+        if (field.name === "name") {
+          return (
+            <TextInput
+              key="name"
+              label={field.label}
+              value={value}
+              onChange={(event) => onEdit({ name: event.currentTarget.value })}
+            />
+          );
+        }
+        return (
+          <div key={field.name}>
+            <Textarea
+              ref={field.name === "expected" ? firstRef : undefined}
+              label={field.label}
+              description={field.hint}
+              autosize
+              minRows={2}
+              maxRows={14}
+              value={value}
+              onChange={(event) => onEdit({ [field.name]: event.currentTarget.value })}
+            />
+            {cites && field.name === "expected" && value !== "" && (
+              <div className={classes.cited}>
+                <Passage text={value} count={entry.contexts.length} onLight={onLight} />
+              </div>
+            )}
+          </div>
+        );
+      })}
+      {entry.kind === "task" && (
+        <NativeSelect
+          label="Difficulty"
+          data={["easy", "medium", "hard"]}
+          value={entry.difficulty ?? "medium"}
+          onChange={(event) => onEdit({ difficulty: event.currentTarget.value })}
+        />
+      )}
+      {entry.kind === "chat" && (
+        <NativeSelect
+          label="What this case is"
+          data={["golden", "failure", "correction"]}
+          value={entry.entry_type}
+          onChange={(event) => onEdit({ entry_type: event.currentTarget.value })}
+        />
+      )}
+    </>
+  );
+}
+
+function Said({ label, text }: { label: string; text: string }) {
+  return (
+    <section className={classes.said} aria-label={label}>
+      <h3>{label}</h3>
+      <p>{text || "nothing"}</p>
+    </section>
+  );
+}

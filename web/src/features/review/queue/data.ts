@@ -1,0 +1,149 @@
+/** The queue's questions to the server, and the verbs of a reviewer. */
+import { keepPreviousData, useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { api, type Schemas, unwrap } from "@/api/client";
+
+export type Case = Schemas["Case"];
+export type CaseFile = Schemas["CaseFile"];
+export type QueueItem = Schemas["QueueItem"];
+export type Verdict = Schemas["ReviewVerdict"];
+export type Filters = Partial<
+  Pick<
+    Schemas["QueueQuery"],
+    "dataset" | "kind" | "entry_type" | "review" | "status" | "standing" | "reviewer" | "tag" | "text"
+  >
+>;
+export type Key = { dataset: string; id: string };
+export type Changes = { [field: string]: unknown };
+
+const PAGE = 500;
+const NAME = "evergold.reviewer";
+
+/** Where nobody has a token, a reviewer says who they are; the server notes it with every decision. */
+export function reviewerName(): string {
+  try {
+    return localStorage.getItem(NAME) ?? "";
+  } catch {
+    return "";
+  }
+}
+
+export function saveReviewerName(name: string): void {
+  try {
+    localStorage.setItem(NAME, name.trim());
+  } catch {
+    // forbidden storage: the name lasts as long as the page does not need it again
+  }
+}
+
+const headers = () => ({ "x-evergold-reviewer": reviewerName() });
+
+export function useQueue(filters: Filters) {
+  return useInfiniteQuery({
+    queryKey: ["review", "queue", filters],
+    initialPageParam: 0,
+    placeholderData: keepPreviousData,
+    queryFn: ({ pageParam }) =>
+      unwrap(api.GET("/api/v1/review/queue", { params: { query: { ...filters, limit: PAGE, offset: pageParam } } })),
+    getNextPageParam: (last, pages) => {
+      const seen = pages.reduce((sum, page) => sum + page.items.length, 0);
+      return seen < last.total ? seen : undefined;
+    },
+  });
+}
+
+export function useCaseFile(key: Key | null) {
+  return useQuery({
+    queryKey: ["review", "case", key?.dataset, key?.id],
+    enabled: key !== null,
+    placeholderData: undefined,
+    queryFn: () => unwrap(api.GET("/api/v1/review/case", { params: { query: key as Key } })),
+  });
+}
+
+export function useCaseEvidence(key: Key | null) {
+  return useQuery({
+    queryKey: ["review", "evidence", key?.dataset, key?.id],
+    enabled: key !== null,
+    staleTime: 60_000,
+    queryFn: () => unwrap(api.GET("/api/v1/review/evidence", { params: { query: key as Key } })),
+  });
+}
+
+export const saveChanges = (key: Key, version: number, changes: Changes) =>
+  unwrap(
+    api.PATCH("/api/v1/review/case", {
+      params: { query: key },
+      body: { version, changes, why: "" },
+      headers: headers(),
+    }),
+  );
+
+export type Saying = { verdict: Verdict; comment?: string; changes?: Changes; adjudicate?: boolean };
+
+export const sayVerdict = (key: Key, version: number, saying: Saying) =>
+  unwrap(
+    api.POST("/api/v1/decisions", {
+      params: { query: key },
+      headers: headers(),
+      body: {
+        version,
+        verdict: saying.verdict,
+        comment: saying.comment ?? "",
+        changes: saying.changes ?? {},
+        adjudicate: saying.adjudicate ?? false,
+      },
+    }),
+  );
+
+export const claimNext = (filters: Filters) =>
+  unwrap(api.POST("/api/v1/review/claims", { body: { status: "active", text: "", ...filters }, headers: headers() }));
+
+export const sayMany = (cases: (Key & { version: number })[], verdict: Verdict) =>
+  unwrap(
+    api.POST("/api/v1/decisions/bulk", {
+      headers: headers(),
+      body: { cases: cases.map(({ dataset, id, version }) => ({ dataset, id, version })), verdict, comment: "" },
+    }),
+  );
+
+export const assign = (cases: Key[], reviewer: string) =>
+  unwrap(
+    api.POST("/api/v1/review/assignments", {
+      body: { cases: cases.map(({ dataset, id }) => ({ dataset, id })), reviewer },
+    }),
+  );
+
+export function useViews() {
+  return useQuery({ queryKey: ["review", "views"], queryFn: () => unwrap(api.GET("/api/v1/review/views")) });
+}
+
+export function useSaveView() {
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: ({ name, filters }: { name: string; filters: Filters }) =>
+      unwrap(
+        api.PUT("/api/v1/review/views", {
+          headers: headers(),
+          body: { name, owner: "", query: { status: "active", text: "", ...filters } },
+        }),
+      ),
+    onSuccess: () => queries.invalidateQueries({ queryKey: ["review", "views"] }),
+  });
+}
+
+export const useProgress = () =>
+  useQuery({ queryKey: ["review", "progress"], queryFn: () => unwrap(api.GET("/api/v1/review/progress")) });
+
+export const useAgreement = () =>
+  useQuery({ queryKey: ["review", "agreement"], queryFn: () => unwrap(api.GET("/api/v1/review/agreement")) });
+
+/** After anything changed: lists, counts and the case itself are asked for again. */
+export function useRefresh() {
+  const queries = useQueryClient();
+  return () =>
+    Promise.all(
+      ["queue", "case", "progress", "agreement"].map((name) =>
+        queries.invalidateQueries({ queryKey: ["review", name] }),
+      ),
+    );
+}

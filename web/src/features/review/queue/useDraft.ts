@@ -1,0 +1,140 @@
+/**
+ * A case being edited: the changes not yet on the server, saved by themselves after a pause, one save at a time.
+ *
+ * A save or verdict on a version somebody else has moved on is refused by the server (409); then both versions are shown
+ * and the reviewer chooses. Nothing is overwritten, nothing typed is lost.
+ */
+import { useCallback, useEffect, useRef, useState } from "react";
+import { ApiError } from "@/api/client";
+import { type Case, type CaseFile, type Changes, type Key, type Saying, saveChanges, sayVerdict } from "./data";
+
+const SAVE_AFTER_MS = 700;
+
+export type Conflict = { mine: Changes; message: string };
+export type Draft = {
+  /** The case as the reviewer sees it: the server's, with the changes on top. */
+  entry: Case;
+  changes: Changes;
+  state: "saved" | "editing" | "saving" | "failed";
+  problem: string | null;
+  conflict: Conflict | null;
+  edit: (changes: Changes) => void;
+  decide: (saying: Saying) => Promise<Case | null>;
+  /** Put my changes on top of the version that is there now, or let them go. */
+  resolve: (choice: "mine" | "theirs") => void;
+};
+
+/** `onMoved` is called when the case on the server is no longer the one in `file`. */
+export function useDraft(file: CaseFile, onMoved: () => void): Draft {
+  const key: Key = { dataset: file.case.dataset, id: file.case.id };
+  const [held, setHeld] = useState<Case>(file.case);
+  const [changes, setChanges] = useState<Changes>({});
+  const [state, setState] = useState<Draft["state"]>("saved");
+  const [problem, setProblem] = useState<string | null>(null);
+  const [conflict, setConflict] = useState<Conflict | null>(null);
+  const pending = useRef<Changes>({});
+  const version = useRef(file.case.version);
+  const running = useRef<Promise<unknown>>(Promise.resolve());
+
+  useEffect(() => {
+    if (file.case.version > version.current && Object.keys(pending.current).length === 0) {
+      version.current = file.case.version;
+      setHeld(file.case);
+    }
+  }, [file.case]);
+
+  const failed = useCallback(
+    (fault: unknown, mine: Changes) => {
+      const message = fault instanceof Error ? fault.message : String(fault);
+      if (fault instanceof ApiError && fault.status === 409) {
+        setConflict({ mine, message });
+        onMoved();
+      } else setProblem(message);
+      setState("failed");
+    },
+    [onMoved],
+  );
+
+  const accepted = useCallback(
+    (entry: Case, sent: Changes) => {
+      version.current = entry.version;
+      for (const [name, value] of Object.entries(sent))
+        if (pending.current[name] === value) delete pending.current[name];
+      setHeld(entry);
+      setChanges({ ...pending.current });
+      setState(Object.keys(pending.current).length === 0 ? "saved" : "editing");
+      setProblem(null);
+      onMoved();
+    },
+    [onMoved],
+  );
+
+  const { dataset, id } = key;
+  const flush = useCallback((): Promise<unknown> => {
+    running.current = running.current.then(async () => {
+      const sent = { ...pending.current };
+      if (Object.keys(sent).length === 0) return;
+      setState("saving");
+      try {
+        accepted(await saveChanges({ dataset, id }, version.current, sent), sent);
+      } catch (fault) {
+        failed(fault, sent);
+      }
+    });
+    return running.current;
+  }, [accepted, failed, dataset, id]);
+
+  useEffect(() => {
+    if (state !== "editing") return;
+    const timer = setTimeout(() => void flush(), SAVE_AFTER_MS);
+    return () => clearTimeout(timer);
+  }, [state, flush]);
+
+  useEffect(() => () => void flush(), [flush]);
+
+  const edit = useCallback((more: Changes) => {
+    pending.current = { ...pending.current, ...more };
+    setChanges({ ...pending.current });
+    setProblem(null);
+    setState("editing");
+  }, []);
+
+  const decide = useCallback(
+    async (saying: Saying): Promise<Case | null> => {
+      await running.current;
+      const sent = { ...pending.current, ...saying.changes };
+      try {
+        const entry = await sayVerdict({ dataset, id }, version.current, { ...saying, changes: sent });
+        accepted(entry, sent);
+        return entry;
+      } catch (fault) {
+        failed(fault, sent);
+        return null;
+      }
+    },
+    [accepted, failed, dataset, id],
+  );
+
+  const resolve = useCallback(
+    (choice: "mine" | "theirs") => {
+      version.current = file.case.version;
+      setHeld(file.case);
+      setConflict(null);
+      if (choice === "theirs") pending.current = {};
+      setChanges({ ...pending.current });
+      setState(choice === "mine" && Object.keys(pending.current).length > 0 ? "editing" : "saved");
+    },
+    [file.case],
+  );
+
+  return {
+    entry: { ...held, ...(changes as Partial<Case>) },
+    changes,
+    state,
+    problem,
+    conflict,
+    edit,
+    decide,
+    resolve,
+  };
+}

@@ -1,0 +1,63 @@
+/** What the queue shows, as it stands in the address: a view or a case can be sent to somebody. */
+import { oneOf, text, withoutBlanks } from "@/ui/address";
+import type { Filters } from "./data";
+
+export const KINDS = ["chat", "context", "qa", "summary", "task"] as const;
+export const STANDINGS = ["open", "agreed", "disputed", "second_opinion"] as const;
+export const REVIEWS = ["unvalidated", "validated"] as const;
+export const STATUSES = ["active", "dismissed"] as const;
+export const TYPES = ["golden", "failure", "correction"] as const;
+
+export type QueueView = {
+  q?: string;
+  set?: string;
+  kind?: (typeof KINDS)[number];
+  type?: (typeof TYPES)[number];
+  standing?: (typeof STANDINGS)[number];
+  review?: (typeof REVIEWS)[number];
+  status?: (typeof STATUSES)[number];
+  tag?: string;
+  reviewer?: string;
+  /** The case on the desk. */
+  dataset?: string;
+  id?: string;
+  show?: "progress";
+};
+
+export function readQueueView(search: Record<string, unknown>): QueueView {
+  return withoutBlanks({
+    q: text(search.q),
+    set: text(search.set),
+    tag: text(search.tag),
+    reviewer: text(search.reviewer),
+    dataset: text(search.dataset),
+    id: text(search.id),
+    kind: oneOf(KINDS, search.kind),
+    type: oneOf(TYPES, search.type),
+    standing: oneOf(STANDINGS, search.standing),
+    review: oneOf(REVIEWS, search.review),
+    status: oneOf(STATUSES, search.status),
+    show: oneOf(["progress"] as const, search.show),
+  });
+}
+
+export function filtersOf(view: QueueView): Filters {
+  const { q, set, type, dataset: _dataset, id: _id, show: _show, ...same } = view;
+  return withoutBlanks({
+    ...same,
+    dataset: set,
+    entry_type: type,
+    text: q,
+    status: view.status ?? ("active" as const),
+  });
+}
+
+export function viewOf(filters: Filters): QueueView {
+  return readQueueView({
+    ...filters,
+    q: filters.text,
+    set: filters.dataset,
+    type: filters.entry_type,
+    dataset: undefined,
+  });
+}
