@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from evergold.errors import Unavailable
 from evergold.formats import atomic
 
 
@@ -114,3 +115,27 @@ def test_a_foreign_journal_moves_nothing_else(tmp_path: Path) -> None:
     (tmp_path / ".evergold-journal.x").write_text('{"renames": [["loot", "secret"]]}')
     assert atomic.recover(tmp_path) == []
     assert (tmp_path / "secret").read_bytes() == b"keep"
+
+
+def test_a_rename_that_fails_halfway_is_finished_by_the_next_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, calls = os.replace, 0
+
+    def failing(source: Path, target: Path) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == 2:
+            raise PermissionError(1, "Operation not permitted", str(target))
+        real(source, target)
+
+    for name in ("a", "b"):
+        (tmp_path / name).write_bytes(b"old")
+    with monkeypatch.context() as patched, pytest.raises(Unavailable, match="the next run here will finish it"):
+        patched.setattr(os, "replace", failing)
+        with atomic.FileSet() as files:
+            files.open(tmp_path / "a").write(b"new")
+            files.open(tmp_path / "b").write(b"new")
+    assert atomic.recover(tmp_path) == [tmp_path / "b"]
+    assert [(tmp_path / name).read_bytes() for name in ("a", "b")] == [b"new", b"new"]
+    assert hidden(tmp_path) == []

@@ -39,6 +39,7 @@ class FileSet:
 
     def __init__(self) -> None:
         self._open: dict[Path, tuple[Path, BinaryIO]] = {}
+        self._begun = False
 
     def open(self, target: Path | str) -> BinaryIO:
         """A writable binary file that becomes `target` at the end. Missing folders are made."""
@@ -61,11 +62,15 @@ class FileSet:
                 os.fchmod(handle.fileno(), path.stat().st_mode & 0o7777)
             os.fsync(handle.fileno())
         renames = [(temporary, path) for path, (temporary, _) in self._open.items()]
-        if len(renames) > 1:
-            _commit_with_journal(renames)
-        else:
-            _rename_all(renames)
-        self._close()
+        try:
+            if len(renames) > 1:
+                _commit_with_journal(renames)
+            else:
+                _rename_all(renames)
+        finally:
+            if not all(temporary.exists() for temporary, _ in renames):
+                self._begun = True
+                self._close()  # some are in place: the rest must stay for whoever finishes the journal
 
     def discard(self) -> None:
         """Remove the temporary files; the targets stay as they were."""
@@ -98,7 +103,8 @@ class FileSet:
             self.discard()
         if isinstance(error, OSError):
             place = f" ({error.filename})" if error.filename else ""
-            raise Unavailable(f"{error.strerror or error}{place}; no file was changed") from error
+            state = "the next run here will finish it" if self._begun else "no file was changed"
+            raise Unavailable(f"{error.strerror or error}{place}; {state}") from error
 
 
 def write_bytes(target: Path | str, data: bytes) -> None:
