@@ -325,6 +325,20 @@ def test_two_owners_never_hold_one_run(bench: Bench) -> None:
     assert not bench.runs.beat("r1", first, 60).held
 
 
+def test_a_run_whose_server_died_waits_again_and_one_that_was_to_stop_is_cancelled(bench: Bench) -> None:
+    bench.create(cases(1))
+    dead = new_owner()
+    assert bench.runs.claim("r1", dead, 60)
+    bench.runs.abandon("r1", "somebody else", RunStatus.QUEUED)
+    assert bench.runs.get("r1").status is RunStatus.RUNNING
+    bench.runs.abandon("r1", dead, RunStatus.QUEUED)
+    assert bench.runs.get("r1").status is RunStatus.QUEUED
+    assert bench.runs.claim("r1", dead, 60)
+    assert bench.runs.request_cancel("r1").status is RunStatus.RUNNING
+    bench.runs.abandon("r1", dead, RunStatus.QUEUED)
+    assert bench.runs.get("r1").status is RunStatus.CANCELLED
+
+
 def test_an_expired_lease_is_free(bench: Bench) -> None:
     bench.create(cases(1))
     assert bench.runs.claim("r1", new_owner(), -1)

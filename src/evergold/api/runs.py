@@ -43,6 +43,7 @@ class Results(BaseModel):
 
     run: Run
     means: list[Mean]
+    cached: int
     total: int
     attempts: list[Attempt]
 
@@ -136,7 +137,8 @@ def run_results(
     """Means with intervals and coverage, and a page of attempts with their measurements."""
     run = workspace.bench.get(run_id)
     page = list(islice(workspace.bench.attempts(run_id), offset, offset + limit))
-    return Results(run=run, means=workspace.bench.results.means(run), total=run.done, attempts=page)
+    results = workspace.bench.results
+    return Results(run=run, means=results.means(run), cached=results.cached(run_id), total=run.done, attempts=page)
 
 
 @router.get("/benchmarks/runs/{run_id}/cases/{case_id:path}")

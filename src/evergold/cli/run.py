@@ -164,7 +164,7 @@ def _show(workspace: Workspace, run: Run, thresholds: dict[str, float], as_json:
         emit_json({"run": run, "means": means, "below": unmet})
     else:
         table(f"{run.id}: {run.spec.model} on {run.spec.dataset}", ("metric", "mean"), [(m.metric, m) for m in means])
-        click.echo(summary_line(run))
+        click.echo(summary_line(run, workspace.bench.results.cached(run.id)))
         for name in unmet:
             click.echo(f"{name} is below {thresholds[name]:g}", err=True)
     if run.error:
@@ -172,12 +172,13 @@ def _show(workspace: Workspace, run: Run, thresholds: dict[str, float], as_json:
     return int(run.status is not RunStatus.COMPLETED or bool(unmet))
 
 
-def summary_line(run: Run) -> str:
-    """`run_… completed: 40 attempts, 2 failed, 1,234 tokens`."""
+def summary_line(run: Run, cached: int = 0) -> str:
+    """`run_… completed: 40 of 40 attempts, 2 failed, 1,234 tokens, 12 from the cache`."""
     tokens = run.usage.input_tokens + run.usage.output_tokens
     judged = run.judge_usage.input_tokens + run.judge_usage.output_tokens
     money = "" if run.usage.cost is None else f" (${run.usage.cost:.4f})"
+    hits = f", {cached} from the cache" if cached else ""
     judge = f", {judged:,} tokens of the judge" if judged else ""
     told = f"{run.id} {run.status}: {run.done} of {run.total} attempts, {run.failed} failed, {tokens:,} tokens{money}"
     note = "; judged by the model under test" if run.provenance.get("self_judged") else ""
-    return f"{told}{judge}{note}"
+    return f"{told}{hits}{judge}{note}"

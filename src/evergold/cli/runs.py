@@ -50,7 +50,7 @@ def show_command(
     """Show a run: its means and its attempts, or one case of it."""
     with opened(ctx) as workspace:
         run = workspace.bench.get(run_id)
-        means = workspace.bench.results.means(run)
+        means, cached = workspace.bench.results.means(run), workspace.bench.results.cached(run_id)
         case = workspace.bench.case(run_id, case_id) if case_id else None
         wanted = (a for a in workspace.bench.attempts(run_id, case_id) if not failures or _failing(a))
         attempts = [attempt for attempt, _ in zip(wanted, range(limit), strict=False)]
@@ -64,7 +64,7 @@ def show_command(
     table(f"{run.spec.model} on {run.spec.dataset}", ("case", "trial", "answer", "measurements"), rows)
     for mean in means:
         click.echo(f"{mean.metric}: {mean}")
-    click.echo(summary_line(run) + (f"\n{run.error}" if run.error else ""))
+    click.echo(summary_line(run, cached) + (f"\n{run.error}" if run.error else ""))
 
 
 @command.command("cancel")

@@ -153,6 +153,12 @@ class AttemptStore:
                 yield Attempt.model_validate({**orjson.loads(row.body), "measurements": found})
             last = end
 
+    def cached_count(self, run_id: str) -> int:
+        """How many answers came from the response cache."""
+        hits = and_(attempts.c.run_id == run_id, attempts.c.body.contains('"cached":true'))
+        with self._db.read() as connection:
+            return int(connection.execute(select(func.count()).select_from(attempts).where(hits)).scalar_one())
+
     def values(self, run_id: str) -> list[Value]:
         """Every measurement of a run without its details: what comparing thousands of cases needs."""
         columns = [measurements.c[name] for name in ("case_id", "trial", "metric", "value")]

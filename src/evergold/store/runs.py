@@ -186,11 +186,19 @@ class RunStore:
         self.db.write(work)
         return self.get(run_id)
 
-    def abandon(self, run_id: str, owner: str | None, error: str) -> None:
-        """A run whose process died and that nobody will take over: say so instead of "running" for ever."""
-        values = {"status": "failed", "error": error, "ended_at": utc_now(), "owner": None, "lease_until": None}
+    def abandon(self, run_id: str, owner: str | None, status: RunStatus, error: str | None = None) -> None:
+        """A run whose process died: say what becomes of it instead of "running" for ever."""
+        values: dict[str, Any] = {"status": status.value, "error": error, "owner": None, "lease_until": None}
+        if status.ended:
+            values["ended_at"] = utc_now()
         dead = and_(runs.c.id == run_id, runs.c.status == "running", or_(runs.c.owner == (owner or ""), _expired()))
-        self.db.write(lambda connection: connection.execute(update(runs).where(dead).values(**values)) and None)
+        wanted = {**values, "status": "cancelled", "error": None, "ended_at": utc_now()}
+
+        def work(connection: Connection) -> None:
+            connection.execute(update(runs).where(dead, runs.c.cancel_requested == 1).values(**wanted))
+            connection.execute(update(runs).where(dead).values(**values))
+
+        self.db.write(work)
 
 
 def _later(connection: Connection, seconds: float) -> str:

@@ -259,7 +259,9 @@ class Bench:
             if run.status is not RunStatus.RUNNING or (holder is not None and not is_dead(holder)):
                 continue
             if run.provenance.get("origin") == "local":
-                self._runs.abandon(run.id, holder, ABANDONED.format(id=run.id))
+                self._runs.abandon(run.id, holder, RunStatus.FAILED, ABANDONED.format(id=run.id))
+            else:
+                self._runs.abandon(run.id, holder, RunStatus.QUEUED)
 
 
 def _provenance(spec: RunSpec, frozen: Frozen, judge: Judge | None, origin: str) -> Mapping[str, Any]:

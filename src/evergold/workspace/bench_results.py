@@ -32,6 +32,10 @@ class BenchResults:
         scores = by_case(self._attempts.values(run.id))
         return means(scores, run.spec.metrics, run.total // run.spec.trials, self._attempts.clusters(run.id))
 
+    def cached(self, run_id: str) -> int:
+        """How many answers of a run came from the response cache."""
+        return self._attempts.cached_count(run_id)
+
     def compare(self, first: str, second: str, *, margin: float = 0.02) -> Comparison:
         """Second run against first, paired by case."""
         one, other = (RunValues(self._runs.get(id), self._attempts.values(id)) for id in (first, second))

@@ -70,8 +70,7 @@ class NativeTarget:
                 model_request_parameters=ModelRequestParameters(function_tools=[_tool(t) for t in request["tools"]]),
             )
         except (AgentRunError, UserError) as problem:
-            kinds = (_CLASSES.get(kind.__name__) for kind in type(problem).__mro__)
-            return failed(case, trial, next(filter(None, kinds), "bad_request"), str(problem))
+            return failed(case, trial, _class_of(problem), str(problem))
         calls = [ToolCall(name=call.tool_name, args=call.args_as_dict()) for call in reply.tool_calls]
         sent, made = reply.usage.input_tokens, reply.usage.output_tokens
         spent = Usage(input_tokens=sent, output_tokens=made, cost=cost(self._provider, self._name, sent, made))
@@ -84,6 +83,14 @@ class NativeTarget:
             finish_reason=reply.finish_reason,
         )
         return bounded(attempt, case)
+
+
+def _class_of(problem: Exception) -> str:
+    """By the exception's own class, else by the HTTP status it carries."""
+    named = next((_CLASSES[kind.__name__] for kind in type(problem).__mro__ if kind.__name__ in _CLASSES), None)
+    status = getattr(problem, "status_code", None) or 400
+    by_status = {401: "auth", 403: "auth", 404: "unknown_model", 408: "timeout", 429: "rate_limit"}
+    return named or by_status.get(status) or ("server" if status >= 500 else "bad_request")
 
 
 def _make(provider: str, name: str, params: Mapping[str, Any]) -> NativeTarget:

@@ -5,6 +5,7 @@ calls and not only the one that met it. Every failure becomes an error class the
 """
 
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Any
 
 import orjson
@@ -28,6 +29,7 @@ class OpenAITarget:
         self._endpoint = endpoint
         self._params = dict(params)
         self._client: Any = None
+        import_module("openai")  # two seconds on a busy machine: not inside the first call's deadline
 
     @property
     def identity(self) -> str:
