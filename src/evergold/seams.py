@@ -108,7 +108,8 @@ class Retriever(Protocol):
 class Format(Protocol):
     """Writes cases as another tool reads them, and reads them back without loss.
 
-    `suffix` is the usual ending of the file; a format that writes a folder gives "".
+    `suffix` is the usual ending of the file; a format that writes a folder gives "". A case that cannot be said in the
+    format at all is appended to `options["rejected"]` with the reason.
     """
 
     suffix: ClassVar[str]

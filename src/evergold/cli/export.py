@@ -7,6 +7,7 @@ import click
 from evergold.cli.opening import opened
 from evergold.cli.output import emit_json, json_flag
 from evergold.model.case import EntryType, ReviewState
+from evergold.model.rejected import Rejected
 from evergold.store.cases import CaseFilter
 
 
@@ -38,8 +39,11 @@ def command(
     wanted = CaseFilter.model_validate({"dataset": dataset, **filters})
     with opened(ctx) as workspace:
         path = out or Path(dataset + workspace.cases.suffix_of(format_name))
-        count = workspace.cases.export(wanted, format_name, path, limit=limit)
+        unfit: list[Rejected] = []
+        count = workspace.cases.export(wanted, format_name, path, limit=limit, rejected=unfit)
+    for item in unfit:
+        click.echo(f"left out: {item}", err=True)
     if as_json:
-        emit_json({"path": str(path), "format": format_name, "cases": count})
+        emit_json({"path": str(path), "format": format_name, "cases": count, "left_out": len(unfit)})
     else:
         click.echo(f"exported {count} cases to {path}")

@@ -8,40 +8,25 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
-import orjson
-from pydantic import ValidationError
-
-from evergold.formats.atomic import FileSet
-from evergold.model.case import BOOKKEEPING, Case
+from evergold.formats.carrying import MOVING
+from evergold.formats.lines import first_record, read_lines, write_lines
+from evergold.model.case import Case
 from evergold.model.rejected import Rejected
 
-OWN = {"id", "entry_type", "input", "output", "expected", "metadata", "tags", "provenance"} | BOOKKEEPING
+OWN = {"id", "entry_type", "input", "output", "expected", "metadata", "tags", "provenance", "created_at"} | MOVING
 
 
 class LiveJsonl:
     suffix: ClassVar[str] = ".jsonl"
 
     def accepts(self, head: bytes) -> bool:
-        return b'"entry_type"' in head.split(b"\n", 1)[0]
+        return {"entry_type", "expected_output"} <= first_record(head).keys()
 
     def write(self, cases: Iterable[Case], path: Path, **options: Any) -> int:
-        count = 0
-        with FileSet() as files:
-            out = files.open(path)
-            for case in cases:
-                out.write(orjson.dumps(line_of(case), option=orjson.OPT_APPEND_NEWLINE))
-                count += 1
-        return count
+        return write_lines(map(line_of, cases), path)
 
     def read(self, path: Path) -> Iterator[Case | Rejected]:
-        with path.open("rb") as handle:
-            for number, line in enumerate(handle, 1):
-                if not line.strip():
-                    continue
-                try:
-                    yield case_of(orjson.loads(line))
-                except (orjson.JSONDecodeError, ValidationError, KeyError, TypeError) as problem:
-                    yield Rejected(where=f"{path.name}:{number}", reason=str(problem).splitlines()[0])
+        return read_lines(path, case_of)
 
 
 def line_of(case: Case) -> dict[str, Any]:

@@ -113,7 +113,7 @@ def write(name: str, description: str, tasks: Iterable[Task], metadata: Mapping[
 
     file = TaskFile(name=name, description=description, tasks=tuple(tasks), metadata=dict(metadata or {}))
     plain = file.model_dump(mode="json", exclude_defaults=True)
-    return yaml.dump(plain, Dumper=_block_dumper(), sort_keys=False, allow_unicode=True, width=110)
+    return yaml.dump(plain, Dumper=block_dumper(), sort_keys=False, allow_unicode=True, width=110)
 
 
 def json_schema() -> dict[str, Any]:
@@ -125,7 +125,7 @@ def json_schema() -> dict[str, Any]:
     return {**head, **schema, "title": "Evergold benchmark dataset"}
 
 
-def _block_dumper() -> Any:
+def block_dumper() -> Any:
     import yaml
 
     class Dumper(yaml.SafeDumper):

@@ -1,0 +1,45 @@
+"""Inspect samples: `{"id", "input", "target", "metadata"}` as JSON lines."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, ClassVar
+
+from evergold.formats.carrying import metadata_of, rebuilt
+from evergold.formats.lines import Record, first_record, read_lines, write_lines
+from evergold.formats.messages import last_user_text
+from evergold.model.case import Case
+from evergold.model.rejected import Rejected
+
+HELD = {"id", "input", "expected"}
+
+
+class Inspect:
+    suffix: ClassVar[str] = ".inspect.jsonl"
+
+    def accepts(self, head: bytes) -> bool:
+        return {"input", "target"} <= first_record(head).keys()
+
+    def write(self, cases: Iterable[Case], path: Path, **options: Any) -> int:
+        return write_lines(map(record_of, cases), path)
+
+    def read(self, path: Path) -> Iterator[Case | Rejected]:
+        return read_lines(path, case_of)
+
+
+def record_of(case: Case) -> Record:
+    return {"id": case.id, "input": case.input, "target": case.expected or "", "metadata": metadata_of(case, HELD)}
+
+
+def case_of(record: Record) -> Case:
+    """A foreign sample may hold messages as its input and several targets; the first target is the expected answer."""
+    given, target = record["input"], record.get("target")
+    metadata = dict(record.get("metadata") or {})
+    messages = given if isinstance(given, list) else []
+    if isinstance(target, list):
+        metadata.setdefault("targets", target)
+    held = {
+        "id": str(record["id"]) if record.get("id") is not None else None,
+        "input": last_user_text(messages) if messages else given,
+        "expected": (target[0] if target else None) if isinstance(target, list) else target,
+    }
+    return rebuilt(held, metadata, guessed={"messages": messages})

@@ -1,0 +1,63 @@
+"""JSON lines in and out: one record each, streamed, the file whole or not at all."""
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+from pydantic import ValidationError
+
+from evergold.errors import EvergoldError
+from evergold.formats.atomic import FileSet
+from evergold.model.case import Case
+from evergold.model.rejected import Rejected
+
+Record = dict[str, Any]
+
+
+def write_lines(records: Iterable[Record], path: Path) -> int:
+    count = 0
+    with FileSet() as files:
+        out = files.open(path)
+        for record in records:
+            out.write(orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE))
+            count += 1
+    return count
+
+
+def read_lines(path: Path, case_of: Callable[[Record], Case]) -> Iterator[Case | Rejected]:
+    """Each line's case; a line that gives none is rejected by number, and the rest is read."""
+    with path.open("rb") as handle:
+        for number, line in enumerate(handle, 1):
+            if line.strip():
+                yield one_case(line, f"{path.name}:{number}", case_of)
+
+
+def one_case(line: bytes, where: str, case_of: Callable[[Record], Case]) -> Case | Rejected:
+    try:
+        record = orjson.loads(line)
+    except orjson.JSONDecodeError as problem:
+        return Rejected(where=where, reason=f"not JSON: {problem}")
+    if not isinstance(record, dict):
+        return Rejected(where=where, reason=f"expected an object, got {type(record).__name__}")
+    return attempted(record, where, case_of)
+
+
+def attempted(record: Record, where: str, case_of: Callable[[Record], Case]) -> Case | Rejected:
+    """The case of one record, or what is wrong with it."""
+    try:
+        return case_of(record)
+    except ValidationError as problem:
+        first = problem.errors(include_url=False, include_context=False)[0]
+        return Rejected(where=where, field=".".join(map(str, first["loc"])) or None, reason=first["msg"])
+    except (EvergoldError, KeyError, TypeError, ValueError, AttributeError) as problem:
+        return Rejected(where=where, reason=f"{type(problem).__name__}: {problem}")
+
+
+def first_record(head: bytes) -> Record:
+    """The first line as an object, for recognising a format; empty when it is none."""
+    try:
+        record = orjson.loads(head.lstrip().split(b"\n", 1)[0])
+    except orjson.JSONDecodeError:
+        return {}
+    return record if isinstance(record, dict) else {}

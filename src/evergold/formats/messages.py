@@ -1,0 +1,35 @@
+"""Conversations as the chat formats spell them: `[{"role", "content"}, …]`."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from evergold.model.case import Case
+
+Message = dict[str, Any]
+
+
+def conversation(case: Case) -> list[Message]:
+    """What the model is given: the case's own conversation, or its input as one user message."""
+    if case.messages:
+        return [dict(message) for message in case.messages]
+    return [{"role": "user", "content": case.input}]
+
+
+def assistant(text: str) -> Message:
+    return {"role": "assistant", "content": text}
+
+
+def last_user_text(messages: Sequence[Message]) -> str:
+    """The last thing the user said; of a message in parts, its text parts."""
+    for message in reversed(messages):
+        if message.get("role") == "user":
+            return text_of(message.get("content"))
+    return text_of(messages[-1].get("content")) if messages else ""
+
+
+def text_of(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        return "\n".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
+    return "" if content is None else str(content)

@@ -1,0 +1,56 @@
+"""MLflow evaluation records: `{inputs, outputs, expectations, tags, source}` as JSON lines."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, ClassVar
+
+import orjson
+
+from evergold.formats.carrying import KEY, carried, rebuilt
+from evergold.formats.lines import Record, first_record, read_lines, write_lines
+from evergold.model.case import Case
+from evergold.model.rejected import Rejected
+
+HELD = {"input", "output", "expected"}
+QUESTION_KEYS = ("question", "query", "input", "prompt", "request")
+
+
+class MLflow:
+    suffix: ClassVar[str] = ".mlflow.jsonl"
+
+    def accepts(self, head: bytes) -> bool:
+        return {"inputs", "expectations"} <= first_record(head).keys()
+
+    def write(self, cases: Iterable[Case], path: Path, **options: Any) -> int:
+        return write_lines(map(record_of, cases), path)
+
+    def read(self, path: Path) -> Iterator[Case | Rejected]:
+        return read_lines(path, case_of)
+
+
+def record_of(case: Case) -> Record:
+    """Tags are texts there, so what is carried travels as the JSON text of one tag."""
+    return {
+        "inputs": {"question": case.input},
+        "outputs": case.output,
+        "expectations": {"expected_response": case.expected} if case.expected is not None else {},
+        "tags": {KEY: orjson.dumps(carried(case, HELD)).decode()},
+        "source": {"source_type": "CODE", "source_data": {"dataset": case.dataset, "id": case.id}},
+    }
+
+
+def case_of(record: Record) -> Case:
+    inputs, tags = record["inputs"], dict(record.get("tags") or {})
+    rest = orjson.loads(tags.pop(KEY)) if KEY in tags else None
+    question = next((inputs[key] for key in QUESTION_KEYS if isinstance(inputs.get(key), str)), None)
+    held = {
+        "input": question if question is not None else orjson.dumps(inputs).decode(),
+        "output": _as_text(record.get("outputs")),
+        "expected": _as_text((record.get("expectations") or {}).get("expected_response")),
+        "tags": sorted(f"{name}:{value}" if value else name for name, value in tags.items()) or None,
+    }
+    return rebuilt(held, {KEY: rest} if rest is not None else None)
+
+
+def _as_text(value: Any) -> str | None:
+    return value if value is None or isinstance(value, str) else orjson.dumps(value).decode()

@@ -1,0 +1,90 @@
+"""The records of the qa and summaries splits, as cases and back."""
+
+from collections.abc import Iterable, Iterator
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any, ClassVar
+
+from evergold.formats.carrying import metadata_of, rebuilt
+from evergold.formats.lines import Record, first_record, read_lines, write_lines
+from evergold.model.case import Case, CaseKind
+from evergold.model.rejected import Rejected
+
+HELD = {"id", "input", "expected", "prompt", "citations"}
+
+
+class _Split:
+    suffix: ClassVar[str] = ".jsonl"
+    kind: ClassVar[CaseKind]
+    task_type: ClassVar[str]
+    question: ClassVar[str]
+    reference: ClassVar[str]
+
+    def accepts(self, head: bytes) -> bool:
+        return {"task_id", self.question, self.reference} <= first_record(head).keys()
+
+    def write(self, cases: Iterable[Case], path: Path, **options: Any) -> int:
+        return write_lines(map(self.record, cases), path)
+
+    def read(self, path: Path) -> Iterator[Case | Rejected]:
+        return read_lines(path, self.case)
+
+    def record(self, case: Case) -> Record:
+        return {
+            "task_id": case.id,
+            "task_type": case.extra.get("task_type", self.task_type),
+            self.question: case.input,
+            self.reference: case.expected or "",
+            "rag_prompt": case.prompt or "",
+            "contexts": [context.text or "" for context in case.contexts],
+            "sources": [context.source or "" for context in case.contexts],
+            "retrieved": [context.retrieved or {} for context in case.contexts],
+            "citations": list(case.citations),
+            "metadata": metadata_of(case, HELD),
+        }
+
+    def case(self, record: Record) -> Case:
+        metadata = dict(record.get("metadata") or {})
+        held: Record = {
+            "id": record["task_id"],
+            "input": record[self.question],
+            "expected": record[self.reference],
+            "prompt": record.get("rag_prompt"),
+            "citations": record.get("citations"),
+        }
+        lists = (record.get(name) or [] for name in ("contexts", "sources", "retrieved"))
+        guessed: Record = {
+            "kind": self.kind,
+            "answer_citations": record.get("answer_citations"),
+            "contexts": [
+                {"text": text, "source": source or None, "retrieved": retrieved or None}
+                for text, source, retrieved in zip_longest(*lists)
+            ],
+        }
+        if isinstance(metadata.get("document"), str):
+            guessed["provenance"] = {"source": "rag", "document": metadata["document"]}
+        return rebuilt(held, metadata, guessed=guessed, dataset=self.task_type)
+
+
+class QaPairs(_Split):
+    """`qa_pairs.jsonl`: question, reference answer, numbered contexts."""
+
+    suffix: ClassVar[str] = ".qa.jsonl"
+    kind = CaseKind.QA
+    task_type = "qa"
+    question = "question"
+    reference = "reference_answer"
+
+    def record(self, case: Case) -> Record:
+        answer_citations = case.citations if case.answer_citations is None else case.answer_citations
+        return super().record(case) | {"answer_citations": list(answer_citations)}
+
+
+class Summaries(_Split):
+    """`summaries.jsonl`: instruction, reference summary, contexts."""
+
+    suffix: ClassVar[str] = ".summaries.jsonl"
+    kind = CaseKind.SUMMARY
+    task_type = "summaries"
+    question = "instruction"
+    reference = "reference_summary"

@@ -1,0 +1,50 @@
+"""Ragas samples: `user_input, response, reference, retrieved_contexts, reference_contexts` as JSON lines."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, ClassVar
+
+from evergold.formats.carrying import metadata_of, rebuilt
+from evergold.formats.lines import Record, first_record, read_lines, write_lines
+from evergold.formats.messages import last_user_text
+from evergold.model.case import Case, CaseKind
+from evergold.model.rejected import Rejected
+
+HELD = {"input", "output", "expected"}
+
+
+class Ragas:
+    suffix: ClassVar[str] = ".ragas.jsonl"
+
+    def accepts(self, head: bytes) -> bool:
+        return "user_input" in first_record(head)
+
+    def write(self, cases: Iterable[Case], path: Path, **options: Any) -> int:
+        return write_lines(map(record_of, cases), path)
+
+    def read(self, path: Path) -> Iterator[Case | Rejected]:
+        return read_lines(path, case_of)
+
+
+def record_of(case: Case) -> Record:
+    """Contexts stand in their Ragas place as texts; their sources and gaps are carried with the rest."""
+    return {
+        "user_input": case.input,
+        "response": case.output,
+        "reference": case.expected,
+        "retrieved_contexts": [context.text for context in case.contexts if context.text is not None],
+        "metadata": metadata_of(case, HELD),
+    }
+
+
+def case_of(record: Record) -> Case:
+    given = record["user_input"]
+    messages = given if isinstance(given, list) else []
+    texts = record.get("retrieved_contexts") or record.get("reference_contexts") or []
+    held = {
+        "input": last_user_text(messages) if messages else given,
+        "output": record.get("response"),
+        "expected": record.get("reference"),
+    }
+    guessed = {"kind": CaseKind.QA, "messages": messages, "contexts": [{"text": text} for text in texts]}
+    return rebuilt(held, record.get("metadata"), guessed=guessed)

@@ -1,0 +1,61 @@
+"""The YAML task files of benchmarks, as a format: any case as a task, and tasks as cases."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, ClassVar
+
+from evergold.errors import BadInput
+from evergold.formats.atomic import FileSet
+from evergold.formats.carrying import KEY, metadata_of, rebuilt
+from evergold.formats.yaml_tasks import Task, parse, write
+from evergold.model.case import Case, Difficulty
+from evergold.model.rejected import Rejected
+
+HELD = {"id", "name", "input", "expected", "difficulty", "expected_tools", "tags", "tools"}
+
+
+class TaskFiles:
+    suffix: ClassVar[str] = ".yaml"
+
+    def accepts(self, head: bytes) -> bool:
+        return b"\ntasks:" in head or head.startswith(b"tasks:")
+
+    def write(self, cases: Iterable[Case], path: Path, **options: Any) -> int:
+        tasks = [task_of(case) for case in cases]
+        if not tasks:
+            raise BadInput("a task file needs at least one task; none of the cases passed the filters")
+        with FileSet() as files:
+            files.open(path).write(write(path.stem, f"{len(tasks)} cases exported by Evergold.", tasks).encode())
+        return len(tasks)
+
+    def read(self, path: Path) -> Iterator[Case | Rejected]:
+        for task in parse(path.read_bytes(), str(path)).tasks:
+            if KEY not in task.metadata:
+                yield task.case(path.stem)
+                continue
+            held = {
+                "id": task.id,
+                "input": task.input,
+                "expected": task.expected_output,
+                "tags": task.tags,
+                "tools": task.tools,
+                "expected_tools": [call.model_dump() for call in task.expected_tools],
+            }
+            yield rebuilt(held, task.metadata, dataset=path.stem)
+
+
+def task_of(case: Case) -> Task:
+    """A task must have a name and an input; where a case has none, a stand-in is written and the truth is carried."""
+    held = HELD - {"name", "difficulty"}
+    return Task(
+        id=case.id,
+        name=case.name or case.id,
+        input=case.input or "(empty)",
+        expected_output=case.expected or "",
+        difficulty=case.difficulty or Difficulty.MEDIUM,
+        expected_tools=case.expected_tools,
+        context=tuple(context.text for context in case.contexts if context.text is not None),
+        tags=case.tags,
+        tools=case.tools,
+        metadata=metadata_of(case, held),
+    )

@@ -1,0 +1,110 @@
+"""YAML files of other tools: promptfoo tests and pydantic-evals cases. Read safely, written one case at a time."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, ClassVar
+
+import yaml
+
+from evergold.errors import BadInput
+from evergold.formats.atomic import FileSet
+from evergold.formats.carrying import metadata_of, rebuilt
+from evergold.formats.lines import Record, attempted
+from evergold.formats.yaml_reading import Unreadable
+from evergold.formats.yaml_reading import read as read_yaml
+from evergold.formats.yaml_tasks import block_dumper
+from evergold.model.case import Case
+from evergold.model.rejected import Rejected
+
+
+class _ListInYaml:
+    """One list of cases under one key."""
+
+    suffix: ClassVar[str] = ".yaml"
+    key: ClassVar[str]
+
+    def record(self, case: Case) -> Record:
+        raise NotImplementedError
+
+    def case(self, record: Record) -> Case:
+        raise NotImplementedError
+
+    def write(self, cases: Iterable[Case], path: Path, **options: Any) -> int:
+        count = 0
+        with FileSet() as files:
+            out = files.open(path)
+            for count, case in enumerate(cases, 1):
+                if count == 1:
+                    out.write(f"{self.key}:\n".encode())
+                text = yaml.dump(
+                    [self.record(case)], Dumper=block_dumper(), allow_unicode=True, sort_keys=False, width=120
+                )
+                out.write(text.encode())
+            if not count:
+                out.write(f"{self.key}: []\n".encode())
+        return count
+
+    def read(self, path: Path) -> Iterator[Case | Rejected]:
+        try:
+            content = read_yaml(path.read_bytes()).value
+        except Unreadable as problem:
+            raise BadInput(f"{path}: {problem}") from problem
+        records = content.get(self.key) if isinstance(content, dict) else None
+        if not isinstance(records, list):
+            raise BadInput(f"{path}: expected a list under {self.key!r}")
+        for number, record in enumerate(records, 1):
+            yield attempted(record, f"{path.name}: {self.key}[{number}]", self.case)
+
+
+class Promptfoo(_ListInYaml):
+    """`tests: [{vars, assert, metadata}]`; the expected answer is asserted as contained, whatever its case."""
+
+    suffix: ClassVar[str] = ".promptfoo.yaml"
+    key: ClassVar[str] = "tests"
+
+    def accepts(self, head: bytes) -> bool:
+        return b"tests:" in head and b"vars:" in head
+
+    def record(self, case: Case) -> Record:
+        texts = [context.text for context in case.contexts if context.text]
+        record: Record = {"vars": {"input": case.input, **({"context": "\n\n".join(texts)} if texts else {})}}
+        if case.name:
+            record["description"] = case.name
+        if case.expected:
+            record["assert"] = [{"type": "icontains", "value": case.expected}]
+        return record | {"metadata": metadata_of(case, {"input", "expected", "name"})}
+
+    def case(self, record: Record) -> Case:
+        variables = record.get("vars") or {}
+        texts = [value for name, value in variables.items() if isinstance(value, str) and name != "context"]
+        asserted = [check for check in record.get("assert") or [] if isinstance(check.get("value"), str)]
+        held = {
+            "input": variables.get("input") or "\n".join(texts),
+            "expected": asserted[0]["value"] if asserted else None,
+            "name": record.get("description"),
+        }
+        return rebuilt(held, record.get("metadata"))
+
+
+class PydanticEvals(_ListInYaml):
+    """`cases: [{name, inputs, expected_output, metadata}]`."""
+
+    suffix: ClassVar[str] = ".pydantic-evals.yaml"
+    key: ClassVar[str] = "cases"
+
+    def accepts(self, head: bytes) -> bool:
+        return b"cases:" in head and b"inputs:" in head
+
+    def record(self, case: Case) -> Record:
+        record: Record = {"name": case.name or case.id, "inputs": case.input}
+        if case.expected is not None:
+            record["expected_output"] = case.expected
+        return record | {"metadata": metadata_of(case, {"input", "expected"})}
+
+    def case(self, record: Record) -> Case:
+        held = {
+            "id": record.get("name"),
+            "input": record["inputs"] if isinstance(record["inputs"], str) else yaml.safe_dump(record["inputs"]),
+            "expected": record.get("expected_output"),
+        }
+        return rebuilt(held, record.get("metadata"))
