@@ -93,6 +93,15 @@ def test_a_server_that_went_away_is_named(opened: Open, built_app: None, tmp_pat
         expect(page.get_by_role("heading", name="No cases yet")).to_be_visible()
 
 
+def test_a_page_that_breaks_leaves_the_rest_usable(opened: Open, address: str) -> None:
+    page = opened(address, expected="Cannot read")
+    page.route("**/api/v1/cases?*", lambda route: route.fulfill(json={"total": 1, "next": None, "cases": [None]}))
+    page.get_by_role("navigation", name="Main").get_by_role("link", name="Cases").click()
+    expect(page.get_by_role("heading", name="This page broke")).to_be_visible()
+    page.get_by_role("navigation", name="Main").get_by_role("link", name="Traces").click()
+    expect(page.get_by_role("heading", name="Traces", level=1)).to_be_visible()
+
+
 @pytest.mark.parametrize("colours", ["light", "dark"])
 @pytest.mark.parametrize("path", ["/", "/cases", "/cases/handbook/qa-17", "/traces", "/traces/tr-00004"])
 def test_axe_finds_no_serious_fault(opened: Open, address: str, path: str, colours: str) -> None:

@@ -1,6 +1,7 @@
 /** What the Cases pages ask the server for. */
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { api, type Schemas, unwrap } from "@/api/client";
+import { keepUp } from "@/api/query";
 import { asQuery, type CaseView } from "./view";
 
 export type Case = Schemas["Case"];
@@ -16,6 +17,7 @@ export function useCases(view: CaseView) {
     initialPageParam: null as number | null,
     getNextPageParam: (page) => page.next,
     placeholderData: keepPreviousData,
+    ...keepUp,
   });
 }
 

@@ -1,6 +1,7 @@
 /** What the Traces pages ask the server for. */
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { api, type Schemas, unwrap } from "@/api/client";
+import { keepUp, WATCH_MS } from "@/api/query";
 import { asQuery, type TraceView } from "./view";
 
 export type Trace = Schemas["Trace"];
@@ -10,7 +11,6 @@ export type Explanation = Schemas["Explanation"];
 
 const PAGE = 100;
 const SESSION_TURNS = 200;
-const WATCH_MS = 10_000;
 
 export function useTraces(view: TraceView) {
   return useInfiniteQuery({
@@ -20,8 +20,7 @@ export function useTraces(view: TraceView) {
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next,
     placeholderData: keepPreviousData,
-    // New traces appear by themselves while the top of the list is all there is; deeper pages stay as they were read.
-    refetchInterval: (query) => ((query.state.data?.pages.length ?? 0) <= 1 ? WATCH_MS : false),
+    ...keepUp,
   });
 }
 
@@ -29,6 +28,7 @@ export function useTrace(traceId: string) {
   return useQuery({
     queryKey: ["trace", traceId],
     queryFn: () => unwrap(api.GET("/api/v1/traces/{trace_id}", { params: { path: { trace_id: traceId } } })),
+    refetchInterval: WATCH_MS,
   });
 }
 
@@ -50,5 +50,6 @@ export function useExplanations(traceId: string) {
   return useQuery({
     queryKey: ["explain", traceId],
     queryFn: () => unwrap(api.GET("/api/v1/traces/{trace_id}/explain", { params: { path: { trace_id: traceId } } })),
+    refetchInterval: WATCH_MS,
   });
 }
