@@ -11,3 +11,13 @@ export function oneOf<Value extends string>(known: readonly Value[], value: unkn
 export function withoutBlanks<View extends object>(view: View): View {
   return Object.fromEntries(Object.entries(view).filter(([, value]) => value !== undefined)) as View;
 }
+
+/** The view with one part changed; an empty value takes the part away. */
+export function changed<View extends object, Key extends keyof View>(
+  view: View,
+  key: Key,
+  value: View[Key] | null,
+): View {
+  const { [key]: _, ...rest } = view;
+  return (value ? { ...rest, [key]: value } : rest) as View;
+}

@@ -1,5 +1,5 @@
-/** The two kinds of filter a list has: one of a few known values, or a word. */
-import { Select, TextInput } from "@mantine/core";
+/** The filters a list has: one of a few known values, one of many, or a word. */
+import { Button, Select, type SelectProps, TextInput } from "@mantine/core";
 
 type ChoiceProps<Value extends string> = {
   label: string;
@@ -10,18 +10,8 @@ type ChoiceProps<Value extends string> = {
 };
 
 export function Choice<Value extends string>({ label, known, words, value, onChange }: ChoiceProps<Value>) {
-  return (
-    <Select
-      aria-label={label}
-      placeholder={label}
-      w={117}
-      clearable
-      data={known.map((each) => ({ value: each, label: words[each] }))}
-      value={value ?? null}
-      onChange={(next) => onChange(next as Value | null)}
-      comboboxProps={{ width: 190, position: "bottom-start" }}
-    />
-  );
+  const data = known.map((each) => ({ value: each, label: words[each] }));
+  return <Dropdown label={label} data={data} value={value} onChange={(next) => onChange(next as Value | null)} />;
 }
 
 type WordProps = { label: string; value: string | undefined; onChange: (value: string) => void };
@@ -51,19 +41,33 @@ type PickProps = {
 
 /** One of many known values, found by typing. A value that is not (or no longer) known stays visible. */
 export function Pick({ label, known, value, onChange }: PickProps) {
+  const data = value && !known.includes(value) ? [value, ...known] : [...known];
+  return <Dropdown label={label} data={data} value={value} onChange={onChange} searchable />;
+}
+
+type DropdownProps = Omit<PickProps, "known"> & { data: SelectProps["data"]; searchable?: boolean };
+
+function Dropdown({ label, value, ...rest }: DropdownProps) {
   return (
     <Select
       aria-label={label}
       placeholder={label}
       w={117}
       clearable
-      searchable
       limit={100}
       nothingFoundMessage="none"
-      data={value && !known.includes(value) ? [value, ...known] : [...known]}
       value={value ?? null}
-      onChange={onChange}
       comboboxProps={{ width: 220, position: "bottom-start" }}
+      {...rest}
     />
   );
+}
+
+/** The way to take every filter away, shown while there is one. */
+export function ClearFilters({ active, onClear }: { active: boolean; onClear: () => void }) {
+  return active ? (
+    <Button variant="subtle" onClick={onClear}>
+      Clear
+    </Button>
+  ) : null;
 }

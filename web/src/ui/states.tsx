@@ -47,6 +47,21 @@ export function Failed({ error, retry }: { error: unknown; retry?: () => void })
   );
 }
 
+type ListStateProps = {
+  what: string;
+  query: { isPending: boolean; isError: boolean; error: unknown; refetch: () => unknown };
+  rows: readonly unknown[];
+  empty: ReactNode;
+  children: ReactNode;
+};
+
+/** A list, or what stands in its place. Rows that were read stay on the screen when a later read fails. */
+export function ListState({ what, query, rows, empty, children }: ListStateProps) {
+  if (query.isPending) return <Loading what={what} rows={8} />;
+  if (query.isError && rows.length === 0) return <Failed error={query.error} retry={() => void query.refetch()} />;
+  return rows.length === 0 ? empty : children;
+}
+
 /** A command to run in a terminal, with a button that copies it. */
 export function Command({ children }: { children: string }) {
   return (

@@ -1,6 +1,6 @@
 /** The filters of the list. Each change is a new address. */
-import { Button } from "@mantine/core";
-import { Choice, Pick } from "@/ui/filters";
+import { changed } from "@/ui/address";
+import { Choice, ClearFilters, Pick } from "@/ui/filters";
 import { SearchBox } from "@/ui/SearchBox";
 import { useFacets } from "./data";
 import { type CaseView, KINDS, REVIEWS, STATUSES, TIERS } from "./view";
@@ -25,11 +25,9 @@ type CaseFiltersProps = { view: CaseView; onChange: (next: CaseView) => void };
 
 export function CaseFilters({ view, onChange }: CaseFiltersProps) {
   function set<Key extends keyof CaseView>(key: Key, value: CaseView[Key] | null) {
-    const { [key]: _, ...rest } = view;
-    onChange(value ? { ...rest, [key]: value } : rest);
+    onChange(changed(view, key, value));
   }
   const facets = useFacets();
-  const active = Object.keys(view).length;
   return (
     <>
       <SearchBox label="Search cases" value={view.q ?? ""} onChange={(value) => set("q", value)} />
@@ -56,11 +54,7 @@ export function CaseFilters({ view, onChange }: CaseFiltersProps) {
         onChange={(value) => set("dataset", value)}
       />
       <Pick label="Tag" known={names(facets.data?.tags)} value={view.tag} onChange={(value) => set("tag", value)} />
-      {active > 0 && (
-        <Button variant="subtle" size="sm" onClick={() => onChange({})}>
-          Clear
-        </Button>
-      )}
+      <ClearFilters active={Object.keys(view).length > 0} onClear={() => onChange({})} />
     </>
   );
 }

@@ -4,7 +4,7 @@ import { useMemo } from "react";
 import { count, plural } from "@/ui/format";
 import { RecordList } from "@/ui/RecordList";
 import { Split } from "@/ui/Split";
-import { Command, Empty, Failed, Loading } from "@/ui/states";
+import { Command, Empty, ListState } from "@/ui/states";
 import { CaseFilters } from "./CaseFilters";
 import { CASE_COLUMNS, CASE_TEMPLATE } from "./columns";
 import { type Case, useCases } from "./data";
@@ -28,13 +28,12 @@ export function CasesPage() {
       lead={total === undefined ? undefined : plural(total, "case")}
       filters={<CaseFilters view={view} onChange={show} />}
       list={
-        cases.isPending ? (
-          <Loading what="cases" rows={8} />
-        ) : cases.isError && !rows.length ? (
-          <Failed error={cases.error} retry={() => void cases.refetch()} />
-        ) : rows.length === 0 ? (
-          <NoCases filtered={Object.keys(view).length > 0} reset={() => show({})} />
-        ) : (
+        <ListState
+          what="cases"
+          query={cases}
+          rows={rows}
+          empty={<NoCases filtered={Object.keys(view).length > 0} reset={() => show({})} />}
+        >
           <RecordList
             label="Cases"
             rows={rows}
@@ -56,7 +55,7 @@ export function CasesPage() {
             loadingMore={cases.isFetchingNextPage}
             end={`That is all: ${count(rows.length)}`}
           />
-        )
+        </ListState>
       }
       record={caseId ? <Outlet /> : null}
     />

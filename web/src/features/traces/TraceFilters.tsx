@@ -1,6 +1,6 @@
 /** The filters of the list. Each change is a new address. */
-import { Button } from "@mantine/core";
-import { Choice, Word } from "@/ui/filters";
+import { changed } from "@/ui/address";
+import { Choice, ClearFilters, Word } from "@/ui/filters";
 import { SearchBox } from "@/ui/SearchBox";
 import { PERIODS, STATUSES, type TraceView } from "./view";
 
@@ -10,8 +10,7 @@ const periods = Object.keys(PERIODS) as (keyof typeof PERIODS)[];
 
 export function TraceFilters({ view, onChange }: { view: TraceView; onChange: (next: TraceView) => void }) {
   function set<Key extends keyof TraceView>(key: Key, value: TraceView[Key] | null) {
-    const { [key]: _, ...rest } = view;
-    onChange(value ? { ...rest, [key]: value } : rest);
+    onChange(changed(view, key, value));
   }
   return (
     <>
@@ -33,11 +32,7 @@ export function TraceFilters({ view, onChange }: { view: TraceView; onChange: (n
       <Word label="Model" value={view.model} onChange={(value) => set("model", value)} />
       <Word label="Session" value={view.session} onChange={(value) => set("session", value)} />
       <Word label="User" value={view.user} onChange={(value) => set("user", value)} />
-      {Object.keys(view).length > 0 && (
-        <Button variant="subtle" onClick={() => onChange({})}>
-          Clear
-        </Button>
-      )}
+      <ClearFilters active={Object.keys(view).length > 0} onClear={() => onChange({})} />
     </>
   );
 }

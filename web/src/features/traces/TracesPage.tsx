@@ -4,7 +4,7 @@ import { useMemo } from "react";
 import { count } from "@/ui/format";
 import { RecordList } from "@/ui/RecordList";
 import { Split } from "@/ui/Split";
-import { Command, Empty, Failed, Loading } from "@/ui/states";
+import { Command, Empty, ListState } from "@/ui/states";
 import { TRACE_COLUMNS, TRACE_TEMPLATE } from "./columns";
 import { type Trace, useTraces } from "./data";
 import { TraceFilters } from "./TraceFilters";
@@ -27,13 +27,12 @@ export function TracesPage() {
       lead="What the app really did, newest first"
       filters={<TraceFilters view={view} onChange={show} />}
       list={
-        traces.isPending ? (
-          <Loading what="traces" rows={8} />
-        ) : traces.isError && !rows.length ? (
-          <Failed error={traces.error} retry={() => void traces.refetch()} />
-        ) : rows.length === 0 ? (
-          <NoTraces filtered={Object.keys(view).length > 0} />
-        ) : (
+        <ListState
+          what="traces"
+          query={traces}
+          rows={rows}
+          empty={<NoTraces filtered={Object.keys(view).length > 0} />}
+        >
           <RecordList
             label="Traces"
             rows={rows}
@@ -55,7 +54,7 @@ export function TracesPage() {
             loadingMore={traces.isFetchingNextPage}
             end={`That is all: ${count(rows.length)}`}
           />
-        )
+        </ListState>
       }
       record={traceId ? <Outlet /> : null}
     />
