@@ -19,7 +19,7 @@ from evergold.model.policy import Policy
 from evergold.model.trace import Correction, Score, ScoreSource
 from evergold.seams import Detector, Tagger
 from evergold.store import Store
-from evergold.store.corrections import exchanges, is_corrected, put_correction_cases
+from evergold.store.corrections import count_unpaired, exchanges, is_corrected, put_correction_cases
 from evergold.store.curation import BATCH, Changes, curate_range, curate_traces, preview, ranges, take_queued
 from evergold.store.curation_tags import changed_entries, put_tags
 from evergold.store.traces import get_trace, put_correction, put_scores
@@ -72,6 +72,10 @@ class Curation:
         told: dict[str, Changes] = {}
         for policy in self.policies:
             total = told.setdefault(policy.label, Changes())
+            if policy is self.policies[0]:
+                with self._store.db.read() as connection:
+                    if waiting := count_unpaired(connection):
+                        total.by_kind["corrected"] = waiting
             for after, upto, count in self._ranges():
                 with self._store.db.read() as connection:
                     changes = preview(connection, policy, after, upto)

@@ -69,6 +69,13 @@ def _case(row: Any, dataset: str) -> Case:
     )
 
 
+def count_unpaired(connection: Connection) -> int:
+    """Corrections that no case has been made of yet."""
+    query = """SELECT count(*) FROM trace_corrections c WHERE NOT EXISTS (SELECT 1 FROM eval_dataset d
+        WHERE d.trace_id = c.trace_id AND d.entry_type = 'correction' AND d.expected_output = c.text)"""
+    return int(connection.execute(text(query)).scalar_one())
+
+
 def is_corrected(connection: Connection, trace_id: str) -> bool:
     query = select(trace_corrections.c.id).where(trace_corrections.c.trace_id == trace_id).limit(1)
     return connection.execute(query).first() is not None

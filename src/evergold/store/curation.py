@@ -18,7 +18,7 @@ from evergold.store.traces import insert_new
 from evergold.store.values import dumps, now
 from evergold.store.verdict_sql import CODE, TIER_OF, VerdictQuery, dialect_of
 
-BATCH = 10_000
+BATCH = 5_000
 IN_RANGE = "trace_id > :after AND trace_id <= :upto"
 IN_CHOSEN = "trace_id IN (SELECT trace_id FROM curation_chosen)"
 
@@ -31,24 +31,28 @@ TIER = (
     f"CASE WHEN v.reason IN ({FAILING}) THEN 'failure' WHEN v.reason = {CONFIRMED} THEN 'confirmed' "
     f"WHEN v.reason = {CANDIDATE} THEN 'candidate' ELSE 'none' END"
 )
-WAS = (
-    "CASE WHEN v.was_status IS NULL OR v.was_status <> 'active' THEN 'none' WHEN v.was_type = 'failure' THEN 'failure' "
-    "WHEN v.was_confirmed = 1 THEN 'confirmed' ELSE 'candidate' END"
-)
+# Tiers as numbers, so that "from this to that" is one comparison: none 0, failure 1, candidate 2, confirmed 3.
+NOW = f"CASE WHEN reason IN ({FAILING}) THEN 1 WHEN reason = {CANDIDATE} THEN 2 WHEN reason = {CONFIRMED} THEN 3 ELSE 0 END"
+WAS = """CASE WHEN coalesce(was_status, '') <> 'active' THEN 0 WHEN was_type = 'failure' THEN 1
+      WHEN was_confirmed = 0 THEN 2 ELSE 3 END"""
+TIERS = tuple(Tier)
+STEPS = {
+    "withdrawn": (10, 20, 30),
+    "failed": (21, 31),
+    "recovered": (12, 13),
+    "confirmed": (23,),
+    "unconfirmed": (32,),
+}
 COMPARED = f"""
-    WITH v AS MATERIALIZED ({{verdicts}}),
-    compared AS MATERIALIZED (SELECT v.*, {TIER} AS tier, {WAS} AS was FROM v)
-    SELECT trace_id, reason, entry, was, CASE
-      WHEN was_status IN ('dismissed', 'erased') THEN NULL
-      WHEN tier = was THEN CASE WHEN stale = 1 AND was <> 'none' THEN 'refreshed' END
+    WITH v AS MATERIALIZED (SELECT x.*, {WAS} AS was, {NOW} AS tier FROM ({{verdicts}}) AS x)
+    SELECT trace_id, reason, entry, CASE was {" ".join(f"WHEN {n} THEN '{t.value}'" for n, t in enumerate(TIERS))} END AS was,
+      CASE
+      WHEN tier = was THEN CASE WHEN stale = 1 AND was > 0 THEN 'refreshed' END
       WHEN entry IS NULL THEN 'added'
-      WHEN tier = 'none' THEN 'withdrawn'
-      WHEN was = 'none' THEN 'restored'
-      WHEN tier = 'failure' THEN 'failed'
-      WHEN was = 'failure' THEN 'recovered'
-      WHEN tier = 'confirmed' THEN 'confirmed'
-      ELSE 'unconfirmed' END AS change, message_type, model, tags
-    FROM compared"""
+      WHEN was_status IN ('dismissed', 'erased') THEN NULL
+      {" ".join(f"WHEN was * 10 + tier IN ({', '.join(map(str, steps))}) THEN '{kind}'" for kind, steps in STEPS.items())}
+      ELSE 'restored' END AS change, message_type, model, tags
+    FROM v"""
 
 
 @dataclass

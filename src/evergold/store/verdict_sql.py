@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from evergold.model.ident import UNIT_HEX_DIGITS, unit_interval
-from evergold.model.policy import BLANKS, JudgeRole, Policy, Reason, Sampling, Tier
+from evergold.model.policy import BLANKS, Eligibility, JudgeRole, Policy, Reason, Sampling, Tier
 
 CODE = {reason: number for number, reason in enumerate(Reason)}
 TIER_OF = {
@@ -97,7 +97,7 @@ class VerdictQuery:
         """Columns: trace_id, reason; the entry there is already (entry, was_type, was_confirmed, was_status, stale);
         and what its tags are made of (message_type, model, tags).
 
-        `faced` is materialised, so that a reply is trimmed once and not once for each question asked of it.
+        `judged` is materialised, so that the reason is worked out once, however often it is asked for.
         """
         chosen, part = self.chosen, self.part
         return f"""
@@ -107,22 +107,13 @@ class VerdictQuery:
                 min(CASE WHEN source IN ({PEOPLE}) THEN value END) AS worst_user,
                 max(CASE WHEN source IN ({PEOPLE}) THEN value END) AS best_user
               FROM trace_scores WHERE {chosen} AND {part} GROUP BY trace_id
-            ), faced AS MATERIALIZED (
-              SELECT tally.trace_id, CASE
-                WHEN worst_system < :low THEN {CODE[Reason.FAILED_CHECK]}
-                WHEN worst_user < :low THEN {CODE[Reason.USER_NEGATIVE]}
-                WHEN worst_system IS NULL THEN {CODE[Reason.NO_SYSTEM]}
-                WHEN worst_system < :high THEN {CODE[Reason.SYSTEM_BETWEEN]}
-                WHEN best_user >= :high THEN {CODE[Reason.CONFIRMED]}
-                WHEN best_user IS NULL THEN {CODE[Reason.CANDIDATE]}
-                ELSE {CODE[Reason.USER_BETWEEN]} END AS said,
-                t.status AS ended, {self._opening()} AS reply, {self._eligible()} AS eligible, {self._point()} AS point,
-                EXISTS (SELECT 1 FROM trace_corrections c WHERE c.trace_id = tally.trace_id) AS corrected,
+            ), judged AS MATERIALIZED (
+              SELECT tally.trace_id, CASE {" ".join(self._rules())} END AS reason,
                 d.id AS entry, d.entry_type AS was_type, d.confirmed AS was_confirmed, d.status AS was_status,
-                {STALE} AS stale, t.message_type, t.model, t.tags
+                {STALE} AS stale, t.message_type, t.model, t.tags, {self._point()} AS point
               FROM tally JOIN traces t ON t.id = tally.trace_id
               LEFT JOIN eval_dataset d ON d.trace_id = tally.trace_id AND d.policy = :policy
-            ), judged AS (SELECT faced.*, CASE {" ".join(self._rules())} ELSE said END AS judged FROM faced)
+            )
             SELECT trace_id, {self._sampled()} AS reason,
               entry, was_type, was_confirmed, was_status, stale, message_type, model, tags
             FROM judged
@@ -152,40 +143,50 @@ class VerdictQuery:
             f"WHERE trace_id = v.trace_id AND {self.part} AND ({cases})), '') || ']'"
         )
 
-    def _opening(self) -> str:
-        """The reply without blanks around it, cut just beyond the longest text it is compared with."""
-        longest = max((len(text) for text in self.policy.fallback_texts), default=0)
-        return f"substr({self.dialect.trim}(coalesce(t.output_text, ''), :blanks), 1, {longest + 1})"
-
     def _rules(self) -> Iterator[str]:
-        """What keeps a trace out whatever its scores, in the order in which reasons are given."""
-        golden = f"said IN ({CODE[Reason.CONFIRMED]}, {CODE[Reason.CANDIDATE]})"
-        yield f"WHEN said NOT IN ({', '.join(str(CODE[reason]) for reason in TIER_OF)}) THEN said"
-        yield f"WHEN NOT eligible THEN {CODE[Reason.INELIGIBLE]}"
-        yield f"WHEN {golden} AND ended = 'failed' THEN {CODE[Reason.TRACE_FAILED]}"
-        yield f"WHEN {golden} AND reply = '' THEN {CODE[Reason.NO_OUTPUT]}"
-        if fallbacks := list(self._fallbacks()):
-            yield f"WHEN {golden} AND ({' OR '.join(fallbacks)}) THEN {CODE[Reason.FALLBACK]}"
-        yield f"WHEN {golden} AND corrected THEN {CODE[Reason.CORRECTED]}"
+        """The reason, rule by rule. What keeps a trace out comes before the tier it would have had."""
+        golden = "worst_system >= :high AND (best_user IS NULL OR best_user >= :high)"
+        failed = "(worst_system < :low OR worst_user < :low)"
+        reply = f"{self.dialect.trim}(coalesce(t.output_text, ''), :blanks)"
+        if self.policy.eligible != Eligibility():
+            yield f"WHEN ({failed} OR {golden}) AND NOT ({self._eligible()}) THEN {CODE[Reason.INELIGIBLE]}"
+        yield f"WHEN worst_system < :low THEN {CODE[Reason.FAILED_CHECK]}"
+        yield f"WHEN worst_user < :low THEN {CODE[Reason.USER_NEGATIVE]}"
+        yield f"WHEN worst_system IS NULL THEN {CODE[Reason.NO_SYSTEM]}"
+        yield f"WHEN worst_system < :high THEN {CODE[Reason.SYSTEM_BETWEEN]}"
+        yield f"WHEN best_user < :high THEN {CODE[Reason.USER_BETWEEN]}"
+        yield f"WHEN t.status = 'failed' THEN {CODE[Reason.TRACE_FAILED]}"
+        yield f"WHEN {reply} = '' THEN {CODE[Reason.NO_OUTPUT]}"
+        if fallbacks := list(self._fallbacks(reply)):
+            yield f"WHEN {' OR '.join(fallbacks)} THEN {CODE[Reason.FALLBACK]}"
+        corrections = "SELECT 1 FROM trace_corrections c WHERE c.trace_id = tally.trace_id"
+        yield f"WHEN EXISTS ({corrections}) THEN {CODE[Reason.CORRECTED]}"
+        yield f"WHEN best_user IS NULL THEN {CODE[Reason.CANDIDATE]} ELSE {CODE[Reason.CONFIRMED]}"
 
     def _sampled(self) -> str:
-        """The verdict, unless the trace is outside the sample of its tier."""
+        """The reason, unless the trace is outside the sample of its tier."""
         rules = []
         for reason, tier in TIER_OF.items():
             if (rate := self.policy.sample.rate(tier)) < 1:
                 self.params[f"rate_{CODE[reason]}"] = rate
-                rules.append(
-                    f"WHEN judged = {CODE[reason]} AND point >= :rate_{CODE[reason]} THEN {CODE[Reason.NOT_SAMPLED]}"
-                )
-        return f"CASE {' '.join(rules)} ELSE judged END" if rules else "judged"
+                outside = f"reason = {CODE[reason]} AND point >= :rate_{CODE[reason]}"
+                rules.append(f"WHEN {outside} THEN {CODE[Reason.NOT_SAMPLED]}")
+        return f"CASE {' '.join(rules)} ELSE reason END" if rules else "reason"
 
-    def _fallbacks(self) -> Iterator[str]:
+    def _fallbacks(self, reply: str) -> Iterator[str]:
+        """Whole texts, then openings; openings are first compared by as many signs as the shortest has."""
         exact = tuple(text for text in self.policy.fallback_texts if not text.endswith("*"))
+        openings = tuple(text[:-1] for text in self.policy.fallback_texts if text.endswith("*"))
         if exact:
-            yield f"reply IN ({self._bind('fallback', exact)})"
-        for number, text in enumerate(text for text in self.policy.fallback_texts if text.endswith("*")):
-            self.params[f"opening_{number}"] = text[:-1]
-            yield f"substr(reply, 1, {len(text) - 1}) = :opening_{number}"
+            yield f"{reply} IN ({self._bind('fallback', exact)})"
+        if openings:
+            shortest = min(map(len, openings))
+            heads = self._bind("head", tuple(sorted({text[:shortest] for text in openings})))
+            names = self._bind("opening", openings).split(", ")
+            whole = " OR ".join(
+                f"substr({reply}, 1, {len(text)}) = {name}" for name, text in zip(names, openings, strict=True)
+            )
+            yield f"(substr({reply}, 1, {shortest}) IN ({heads}) AND ({whole}))"
 
     def _eligible(self) -> str:
         return " AND ".join(self._conditions()) or "true"
