@@ -22,10 +22,10 @@ def folder(tmp_path: Path) -> Path:
 
 def test_from_dry_run_to_undo(folder: Path) -> None:
     dry = evergold("curate", "--dry-run", cwd=folder)
-    assert "2 added" in dry.out and "for example: bad" in dry.out
+    assert "of 3 traces 1 golden (candidate), 1 failure" in dry.out and "would be added" in dry.out
     assert evergold("curate", "--json", cwd=folder).json["changes"] == {"added": 2}
     assert evergold("curate", cwd=folder).out == "curated 0 traces: nothing changed\n"
-    assert evergold("curate", "--backfill", "--json", cwd=folder).json["changed"] == 0
+    assert evergold("curate", "--backfill", "--json", cwd=folder).json["changes"] == {}
     (policy,) = evergold("curate", "--policies", "--json", cwd=folder).json
     assert policy["in_force"] and policy["first_used"]
     assert "2 entries" in evergold("curate", "--undo", policy["label"], cwd=folder).out

@@ -15,6 +15,7 @@ from evergold.curate.live import Curation
 from evergold.errors import Unavailable
 
 POLL_SECONDS = 0.25
+POLITE_BATCH = 500  # small, because whoever writes meanwhile waits for it
 KEPT_FAILURES = 20
 
 
@@ -83,10 +84,10 @@ class Curator:
             self._woken.wait(POLL_SECONDS)
 
     def _empty(self) -> None:
-        limit = None
+        limit = POLITE_BATCH
         while True:
             try:
-                taken, changes = self._curation.step() if limit is None else self._curation.step(limit)
+                taken, changes = self._curation.step(limit)
             except Unavailable as problem:
                 self._last_error = problem.message
                 return

@@ -111,13 +111,20 @@ class HttpTransport:
 
 
 class EmbeddedTransport:
-    """A workspace in this process, opened in the background thread when the first record comes."""
+    """A workspace in this process, opened in the background thread when the first record comes.
+
+    SQLite's locks belong to a process and its library remembers them, so a child of a process that has the database
+    open must not open it again, nor even close what it inherited. Such a child spools, and its parent delivers.
+    """
 
     def __init__(self, settings: "Settings") -> None:
         self._settings = settings
         self._workspace: Workspace | None = None
+        self._inherited: Workspace | None = None
 
     def send(self, records: list[dict[str, Any]]) -> list[str]:
+        if self._inherited is not None:
+            raise Away("the workspace was opened before a fork; the parent process delivers what is spooled here")
         from pydantic import TypeAdapter, ValidationError
 
         from evergold.errors import EvergoldError
@@ -150,7 +157,7 @@ class EmbeddedTransport:
     def close(self) -> None:
         if self._workspace is not None:
             self._workspace.close()
-            self.forget()
+            self._workspace = None
 
     def forget(self) -> None:
-        self._workspace = None
+        self._inherited, self._workspace = self._workspace or self._inherited, None
