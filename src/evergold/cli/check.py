@@ -7,6 +7,7 @@ import click
 from evergold.build.check import Limits
 from evergold.cli.output import emit_json, json_flag, progress
 from evergold.cli.verdict import print_report
+from evergold.workspace.flows import RowCheck, check_rows
 from evergold.workspace.rag import check_build
 
 A_PATH = click.Path(path_type=Path)
@@ -21,16 +22,21 @@ A_PATH = click.Path(path_type=Path)
 )
 @click.option("--sample", type=int, default=0, help="Print this many records of each split for a spot check.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Which records the sample draws.")
+@click.option("--repo", type=A_PATH, help="Prove the rows of a dataset A or B file against this repository instead.")
 @click.option("--junit", type=A_PATH, help="Also write the result as JUnit XML.")
 @json_flag
 def command(
     manifest: Path,
     baseline: Path | None,
+    repo: Path | None,
     junit: Path | None,
     as_json: bool,
     **limits: float,
 ) -> int:
     """Check every record of a build against its schema and its MANIFEST. Exit code 0: good, 1: failed, 2: could not run."""
+    if repo is not None:
+        with progress("proving", None) as advance:
+            return _tell(check_rows(manifest, repo, advance), as_json)
     with progress("checking", None) as advance:
         report = check_build(manifest, baseline, Limits(**limits), junit, advance)  # type: ignore[arg-type]
     if as_json:
@@ -38,3 +44,18 @@ def command(
     else:
         print_report(report)
     return 1 if report.failed else 0
+
+
+def _tell(result: RowCheck, as_json: bool) -> int:
+    """Exit code 1 where a row is stale; a row without a base commit is open, not wrong."""
+    if as_json:
+        emit_json(vars(result))
+        return int(bool(result.stale))
+    click.echo(
+        f"{result.rows} rows: {result.proved} proved, {len(result.stale)} stale, {len(result.open)} without a base commit; "
+        f"{result.unproved_ranges} golden ranges carry no hash, {result.not_at_base} secondary entries are not at base"
+    )
+    for case_id, reasons in result.stale.items():
+        for reason in reasons:
+            click.echo(f"stale {case_id}: {reason}")
+    return int(bool(result.stale))

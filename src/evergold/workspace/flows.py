@@ -14,6 +14,8 @@ from evergold.errors import NotFound
 from evergold.extract.extract import Extracted, Rules, Wanted, extract_flow
 from evergold.extract.filters import HistoryRules
 from evergold.extract.history import Skipped, history_cases
+from evergold.extract.prove import prove
+from evergold.formats.dataset_ab import read_cases
 from evergold.formats.dataset_pair import DatasetPair, Outcome, locked
 from evergold.model.case import Case
 from evergold.model.flow import Flow
@@ -155,6 +157,35 @@ def extract_history(
                     return
 
         return run_extraction(produce, into)
+
+
+@dataclass
+class RowCheck:
+    """What proving the rows of a file gave."""
+
+    rows: int = 0
+    proved: int = 0
+    stale: dict[str, list[str]] = field(default_factory=dict)
+    open: dict[str, str] = field(default_factory=dict)
+    unproved_ranges: int = 0
+    not_at_base: int = 0
+
+
+def check_rows(path: Path, repo_dir: Path, advance: Callable[[int], None] = lambda rows: None) -> RowCheck:
+    """Prove every row of a dataset A or B file against the repository, and say which are stale."""
+    result = RowCheck()
+    with Repo.open(repo_dir) as repo:
+        for proof in prove(read_cases(path), repo):
+            result.rows += 1
+            result.proved += not proof.stale and not proof.open
+            result.unproved_ranges += proof.unproved_ranges
+            result.not_at_base += proof.not_at_base
+            if proof.stale:
+                result.stale[proof.case_id] = list(proof.stale)
+            if proof.open:
+                result.open[proof.case_id] = proof.open
+            advance(1)
+    return result
 
 
 def _repository(given: Path | None, of_workspace: str | None) -> tuple[Repo | None, str]:

@@ -1,0 +1,77 @@
+"""Is a row still true? Prove it again against the repository: the commit, the paths, the lines, the text.
+
+Golden entries must prove. What the agent only read is looked up too, but may name files of its own making: such an entry is
+counted and makes no row stale.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from evergold.extract.fingerprint import split_lines
+from evergold.extract.ranking import PathSource, RangeSource
+from evergold.extract.spans import text_hash
+from evergold.model.case import Case, LineRange
+from evergold.repo.git import Repo
+
+_MAY_BE_NEW = (None, "added")  # a row made elsewhere does not say how a path changed
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """`stale` lists what is no longer true; `open` is why a row cannot be proved at all; both empty means proved."""
+
+    case_id: str
+    stale: tuple[str, ...] = ()
+    open: str = ""
+    unproved_ranges: int = 0
+    not_at_base: int = 0
+
+
+def prove(cases: Iterable[Case], repo: Repo) -> Iterator[Proof]:
+    for case in cases:
+        if not case.base_commit:
+            yield Proof(case.id, open="it has no base commit")
+            continue
+        commit = repo.objects.commit(case.base_commit)
+        if commit is None:
+            edge = " (the clone is shallow: git fetch --unshallow)" if repo.shallow_commits else ""
+            yield Proof(case.id, stale=(f"commit {case.base_commit} is not in the repository{edge}",))
+            continue
+        yield _prove(case, repo, commit)
+
+
+def _prove(case: Case, repo: Repo, commit: str) -> Proof:
+    stale: list[str] = []
+    unproved = elsewhere = 0
+    for path in case.paths:
+        if not path.extra.get("atBase", True) or repo.objects.at(commit, path.path) is not None:
+            continue
+        if PathSource.REVIEW_MERGE_DIFF in path.sources and path.extra.get("changeType") not in _MAY_BE_NEW:
+            stale.append(f"{path.path} is not in commit {commit[:12]}")
+        else:
+            elsewhere += 1
+    for item in case.ranges:
+        golden = RangeSource.GOLDEN_DIFF in item.sources
+        problem = _wrong_with(item, repo, commit)
+        if problem and golden:
+            stale.append(problem)
+        elif problem:
+            elsewhere += 1
+        elif golden and item.text_hash is None:
+            unproved += 1
+    return Proof(case.id, tuple(dict.fromkeys(stale)), unproved_ranges=unproved, not_at_base=elsewhere)
+
+
+def _wrong_with(item: LineRange, repo: Repo, commit: str) -> str | None:
+    place = f"{item.path}:{item.start}-{item.end}"
+    found = repo.objects.at(commit, item.path)
+    if found is None or found.kind != "blob":
+        return f"{place}: the file is not in commit {commit[:12]}"
+    if item.blob and not found.id.startswith(item.blob):
+        return f"{place}: the file is another one than it was (blob {found.id[:12]}, not {item.blob[:12]})"
+    lines = split_lines(repo.objects.read(found.id))
+    if item.end > len(lines):
+        return f"{place}: the file has only {len(lines)} lines"
+    if item.text_hash and text_hash(lines[item.start - 1 : item.end]) != item.text_hash:
+        return f"{place}: the text of these lines is another one"
+    return None
