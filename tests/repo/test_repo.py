@@ -105,7 +105,7 @@ def test_diffs_come_in_order_and_whole(made: GitRepo) -> None:
         found = list(history.diffs(repo, pairs))
     assert [commit for commit, _ in found] == [commit for commit, _ in pairs]
     for commit, diff in found:
-        assert diff.strip() == made.diff("-U1", "--full-index", f"{commit}~1", commit).strip()
+        assert diff.strip() == made.diff("-U0", "--full-index", f"{commit}~1", commit).strip()
 
 
 def test_a_merge_is_compared_with_the_parent_named(made: GitRepo) -> None:

@@ -1,6 +1,6 @@
 """Git history alone → context cases: the message of a commit is the task, its diff the answer, its first parent the base.
 
-The base needs no proof here, since the diff was made against it. Two git processes do the bulk of the work and are read as
+The base needs no proof here, since the diff was made against it. Git does the bulk of the work in processes that are read as
 they go; everything else is a filter with a name.
 """
 
@@ -11,6 +11,7 @@ from evergold.errors import BadInput
 from evergold.extract.diff import FileDiff, parse_diff
 from evergold.extract.extract import DATASET, Extracted, Wanted
 from evergold.extract.filters import HistoryRules, counted_files, is_revert
+from evergold.extract.fingerprint import split_lines
 from evergold.extract.message import Message, read_message
 from evergold.extract.ranking import PathRanking, RangeSource
 from evergold.extract.spans import base_texts, spans_of, text_hash
@@ -61,7 +62,7 @@ def history_cases(
 def _cases(repo: Repo, chosen: dict[str, Commit], rules: HistoryRules) -> Iterator[Extracted | Rejected | Skipped]:
     pairs = [(commit.id, commit.parents[0]) for commit in chosen.values()]
     for commit_id, diff in diffs(repo, pairs) if pairs else ():
-        yield _case(chosen[commit_id], diff, rules)
+        yield _case(chosen[commit_id], diff, rules, repo)
 
 
 def _unfit(commit: Commit, repo: Repo, rules: HistoryRules, first_parent: bool) -> str | None:
@@ -77,7 +78,7 @@ def _unfit(commit: Commit, repo: Repo, rules: HistoryRules, first_parent: bool) 
     return None
 
 
-def _case(commit: Commit, diff: bytes, rules: HistoryRules) -> Extracted | Rejected | Skipped:
+def _case(commit: Commit, diff: bytes, rules: HistoryRules, repo: Repo) -> Extracted | Rejected | Skipped:
     try:
         files = parse_diff(diff)
     except BadInput as problem:
@@ -87,7 +88,7 @@ def _case(commit: Commit, diff: bytes, rules: HistoryRules) -> Extracted | Rejec
         return Skipped(EMPTY)
     if len(counted) > rules.max_files:
         return Skipped(f"{BULK}: more than {rules.max_files} files")
-    ranges = [item for file in counted for item in _ranges(file)]
+    ranges = _ranges(counted, repo)
     if not ranges:
         return Skipped(NO_BASE_LINES)
     message = read_message(commit.message)
@@ -112,19 +113,34 @@ def _paths(files: list[FileDiff]) -> tuple[RankedPath, ...]:
     return ranking.ranked()
 
 
-def _ranges(file: FileDiff) -> Iterator[LineRange]:
-    """The base lines a file's diff touches, proved by the text the diff itself shows."""
-    spans = spans_of(file)
-    shown = base_texts(file) if spans else {}
-    for start, end in spans:
-        yield LineRange(
-            path=file.path,
-            start=start,
-            end=end,
-            sources=(RangeSource.GOLDEN_DIFF,),
-            blob=file.old_blob,
-            text_hash=text_hash(shown[line] for line in range(start, end + 1)),
-        )
+def _ranges(files: list[FileDiff], repo: Repo) -> list[LineRange]:
+    """The base lines the diff touches, each proved by its text.
+
+    Changed lines stand in the diff. An insertion counts lines that do not, so those files are read, all with one question.
+    """
+    inserted = [file for file in files if file.old_blob and not file.submodule and _inserts(file)]
+    contents = repo.objects.read_many([file.old_blob or "" for file in inserted])
+    whole = {id(file): split_lines(content) for file, content in zip(inserted, contents, strict=True)}
+    found: list[LineRange] = []
+    for file in files:
+        lines = whole.get(id(file))
+        shown = base_texts(file) if lines is None else {}
+        for start, end in spans_of(file, line_count=None if lines is None else len(lines)):
+            found.append(
+                LineRange(
+                    path=file.path,
+                    start=start,
+                    end=end,
+                    sources=(RangeSource.GOLDEN_DIFF,),
+                    blob=file.old_blob,
+                    text_hash=text_hash(lines[start - 1 : end] if lines else (shown[n] for n in range(start, end + 1))),
+                )
+            )
+    return found
+
+
+def _inserts(file: FileDiff) -> bool:
+    return file.old_path is not None and any(not change.removed for hunk in file.hunks for change in hunk.changes)
 
 
 def _metadata(commit: Commit, message: Message, left_out: int) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """History in bulk: one git process lists the commits, one makes all their diffs, and both are read while they work.
 
-The diffs carry one line of context. It costs next to nothing beside the search for the changes, and it gives away what a
-diff without context hides: whether an insertion stands at the end of the file, and the text of the lines around it.
+The diffs carry no context (`-U0`), which is more than a matter of size: with context git may slide the same change to
+other lines. The lines of `git diff -U0` are the ones everybody can count again.
 """
 
 import re
@@ -21,7 +21,7 @@ _DIFF = (
     "-r",
     "-p",
     _RENAMES,
-    "-U1",
+    "-U0",
     "--full-index",
     "--no-ext-diff",
     "--no-textconv",
