@@ -9,6 +9,7 @@ lines; those of a hunk are kept as they stand, because the text of the old lines
 import re
 from dataclasses import dataclass, field
 from enum import StrEnum
+from operator import itemgetter
 from typing import NamedTuple
 
 from evergold.extract.diff_header import Header, bad_diff, begins_plain_file, read_header, read_plain_header
@@ -17,7 +18,12 @@ from evergold.repo.quoting import path_text
 _HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _COMBINED = (b"diff --cc ", b"diff --combined ", b"@@@ ")
 _SUBMODULE = re.compile(rb"Submodule (.+?) (?:[0-9a-f]+\.{2,3}[0-9a-f]+|contains )")
-_SIGNS = (b" ", b"+", b"-", b"\\", b"\r", b"")
+_SIGNS = (b" ", b"+", b"-", b"\\")
+_BODY = re.compile(rb"[ +\-\\]*")
+_RUNS = re.compile(rb"([ \\]*)([+\-][+\-\\]*)")
+_SPACE = 32
+_first_byte = itemgetter(0)
+_made = tuple.__new__  # a named tuple without the detour over its keyword arguments
 SUBMODULE_MODE = "160000"
 
 
@@ -103,21 +109,38 @@ class FileDiff:
         return self.old_path or self.new_path or ""
 
 
+class _Text(NamedTuple):
+    """The lines of a diff, and the first byte of each in one string: in that, a hunk is a run of four signs, and what
+    changed is found at the speed of a search instead of line by line."""
+
+    lines: list[bytes]
+    signs: bytes
+
+    @classmethod
+    def of(cls, data: bytes) -> "_Text":
+        lines = data.split(b"\n")
+        if not lines[-1]:
+            lines.pop()
+        try:
+            signs = bytes(map(_first_byte, lines))
+        except IndexError:  # an empty line: an unchanged one that lost its space, or one between files
+            signs = bytes([line[0] if line else _SPACE for line in lines])
+        return cls(lines, signs.replace(b"\r", b" "))
+
+
 def parse_diff(diff: bytes | str) -> list[FileDiff]:
     """Every file of the diff, in its order. Raises BadInput, naming the line, for what is not a whole plain diff."""
-    data = diff.encode("utf-8", "surrogatepass") if isinstance(diff, str) else diff
-    lines = data.split(b"\n")
-    if not lines[-1]:
-        lines.pop()
+    text = _Text.of(diff.encode("utf-8", "surrogatepass") if isinstance(diff, str) else diff)
+    lines = text.lines
     files: list[FileDiff] = []
     at, end = 0, len(lines)
     while at < end:
         line = lines[at]
         if line.startswith(b"diff --git "):
             header, at = read_header(lines, at)
-            at = _add_file(files, header, lines, at)
+            at = _add_file(files, header, text, at)
         elif line.startswith(b"--- ") and begins_plain_file(lines, at):
-            at = _add_file(files, read_plain_header(lines, at), lines, at + 2)
+            at = _add_file(files, read_plain_header(lines, at), text, at + 2)
         else:
             _look_between_files(files, line, at)
             at += 1
@@ -139,14 +162,15 @@ def _look_between_files(files: list[FileDiff], line: bytes, at: int) -> None:
         files.append(FileDiff(path, path, ChangeType.MODIFIED, new_mode=SUBMODULE_MODE))
 
 
-def _add_file(files: list[FileDiff], header: Header, lines: list[bytes], at: int) -> int:
+def _add_file(files: list[FileDiff], header: Header, text: _Text, at: int) -> int:
     """Read the hunks that follow a header; returns the line after them."""
+    lines = text.lines
     hunks: list[Hunk] = []
     end = len(lines)
     while at < end and lines[at].startswith(b"@@ -"):
-        hunk, at = _read_hunk(lines, at, header)
+        hunk, at = _read_hunk(text, at, header)
         hunks.append(hunk)
-    if hunks and at < end and _is_stray(lines, at):
+    if hunks and at < end and text.signs[at] in b"+- \\" and _is_stray(lines, at):
         raise bad_diff(at, f"{header.name} has more lines than its hunk header says")
     if header.needs_hunks and not hunks:
         raise bad_diff(at - 1, f"{header.name} has file names but no hunk; the diff is cut off")
@@ -167,59 +191,46 @@ def _add_file(files: list[FileDiff], header: Header, lines: list[bytes], at: int
     return at
 
 
-def _read_hunk(lines: list[bytes], at: int, header: Header, end: int | None = None) -> tuple[Hunk, int]:
+def _read_hunk(text: _Text, at: int, header: Header, end: int | None = None) -> tuple[Hunk, int]:
     """The hunk whose header stands at `at`, and the line after it.
 
-    This loop is where the time of a large diff goes: hence the plain numbers, no call and one count per line. It reads on while
-    lines look like the hunk's, and a hunk is nearly always followed by one that does not; where it read too far
-    (an empty line, a signature, the `---` of a plain diff), it is read once more up to its exact `end`.
+    It reads on while lines look like the hunk's, and a hunk is nearly always followed by one that does not; where it read
+    too far (an empty line, a signature, the `---` of a plain diff), it is read once more up to its exact `end`.
     """
+    lines, signs = text
     match = _HUNK.match(lines[at])
     if match is None:
         raise bad_diff(at, f"the hunk header of {header.name} is not of the form '@@ -a,b +c,d @@'")
-    old_start, old_count, new_start, new_count = map(int, match.groups(b"1"))
+    old_text, old_length, new_text, new_length = match.groups()
+    old_start, old_count = int(old_text), 1 if old_length is None else int(old_length)
+    new_start, new_count = int(new_text), 1 if new_length is None else int(new_length)
     old_line, new_line = old_start + (not old_count), new_start + (not new_count)
     old_end, new_end = old_line + old_count, new_line + new_count
     begin = at + 1
-    same = minus = plus = remarks = 0
+    after = _BODY.match(signs, begin).end() if end is None else end  # type: ignore[union-attr] # matches nothing, too
     changes: list[Change] = []
-    for line in lines[begin : end or begin + old_count + new_count + 2]:
-        sign = line[0] if line else 32
-        if sign == 32 or sign == 13:  # a space, or a carriage return that lost it
-            if minus or plus:
-                changes.append(Change(old_line + same, minus, new_line + same, plus))
-                old_line += minus
-                new_line += plus
-                minus = plus = 0
-            same += 1
-        elif sign == 43:  # +
-            plus += 1
-        elif sign == 45:  # -
-            minus += 1
-        elif sign == 92:  # a backslash begins a remark about the line before it
-            remarks += 1
-        else:
-            break
-    if minus or plus:
-        changes.append(Change(old_line + same, minus, new_line + same, plus))
-    if old_line + same + minus != old_end or new_line + same + plus != new_end:
+    left = signs.count(b" ", begin, after)
+    for same, changed in _RUNS.findall(signs, begin, after):
+        unchanged, minus, plus = same.count(b" "), changed.count(b"-"), changed.count(b"+")
+        changes.append(_made(Change, (old_line + unchanged, minus, new_line + unchanged, plus)))
+        old_line += unchanged + minus
+        new_line += unchanged + plus
+        left -= unchanged
+    if old_line + left != old_end or new_line + left != new_end:
         if end is None:
-            return _read_hunk(lines, at, header, _end_of_hunk(lines, begin, old_count, new_count))
+            return _read_hunk(text, at, header, _end_of_hunk(signs, begin, old_count, new_count))
         raise bad_diff(end - 1, f"the lines of {header.name} do not add up to its hunk header; is the diff cut off?")
-    after = begin + sum(change.removed + change.added for change in changes) + same + remarks
-    return Hunk(old_start, old_count, new_start, new_count, changes, lines[begin:after]), after
+    return _made(Hunk, (old_start, old_count, new_start, new_count, changes, lines[begin:after])), after
 
 
-def _end_of_hunk(lines: list[bytes], at: int, old_left: int, new_left: int) -> int:
-    """The line after the last one both sides of the hunk can hold."""
-    while at < len(lines) and (old_left > 0 or new_left > 0):
-        sign = lines[at][:1]
-        if sign not in _SIGNS:
-            break
-        old_left -= sign not in (b"+", b"\\")
-        new_left -= sign not in (b"-", b"\\")
+def _end_of_hunk(signs: bytes, at: int, old_left: int, new_left: int) -> int:
+    """The line after the last one both sides of the hunk can hold, a remark about it included."""
+    while at < len(signs) and (old_left > 0 or new_left > 0) and signs[at : at + 1] in _SIGNS:
+        sign = signs[at : at + 1]
+        old_left -= sign in (b" ", b"-")
+        new_left -= sign in (b" ", b"+")
         at += 1
-    return at + (lines[at : at + 1] != [] and lines[at].startswith(b"\\"))
+    return at + (signs[at : at + 1] == b"\\")
 
 
 def _is_stray(lines: list[bytes], at: int) -> bool:

@@ -43,13 +43,19 @@ class Header:
     def paths(self) -> tuple[str | None, str | None]:
         """(old, new); None on the side where the file does not exist."""
         old, new = self._raw_paths()
-        old_path = None if self.added or self.minus == _NOWHERE else path_text(old)
-        new_path = None if self.deleted or self.plus == _NOWHERE else path_text(new)
-        return old_path, new_path
+        old_path = path_text(old)
+        new_path = old_path if old == new else path_text(new)
+        return (
+            None if self.added or self.minus == _NOWHERE else old_path,
+            None if self.deleted or self.plus == _NOWHERE else new_path,
+        )
 
     def _raw_paths(self) -> tuple[bytes, bytes]:
         if self.source is not None and self.destination is not None:
             return unquote(self.source), unquote(self.destination)
+        minus, plus = self.minus, self.plus
+        if minus and plus and minus[2:] == plus[2:] and self.names == b"a/%b b/%b" % (minus[2:], plus[2:]):
+            return plus[2:], plus[2:]  # a plain change, spelled the same three times: nearly every file
         path = _one_path(self.names)
         if path is None and (pair := _pair(self.minus, self.plus, plain=not self.names)):
             return pair
@@ -70,7 +76,9 @@ def read_header(lines: list[bytes], at: int) -> tuple[Header, int]:
     header = Header(at, _line(lines[at])[len(b"diff --git ") :])
     at, end = at + 1, len(lines)
     while at < end:
-        line = _line(lines[at])
+        line = lines[at]
+        if line.endswith(b"\r"):
+            line = _line(line)
         if line.startswith(b"+++ "):
             header.plus = _file_name(line)
             at += 1
@@ -128,11 +136,11 @@ def _take(header: Header, line: bytes) -> bool:
 
 
 def _take_index(header: Header, line: bytes) -> None:
-    blobs, _, mode = line[len(b"index ") :].partition(b" ")
-    old, _, new = blobs.partition(b"..")
+    blobs, _, mode = line[len(b"index ") :].decode("ascii", "replace").partition(" ")
+    old, _, new = blobs.partition("..")
     header.old_blob, header.new_blob = _blob(old), _blob(new)
     if mode:
-        header.old_mode = header.new_mode = mode.decode("ascii", "replace")
+        header.old_mode = header.new_mode = mode
 
 
 def _take_move(header: Header, line: bytes) -> None:
@@ -144,9 +152,9 @@ def _take_move(header: Header, line: bytes) -> None:
         header.destination = name
 
 
-def _blob(spelling: bytes) -> str | None:
+def _blob(spelling: str) -> str | None:
     """A blob id, or None for the row of zeros that stands for no file."""
-    return spelling.decode("ascii", "replace") if spelling.strip(b"0") else None
+    return spelling if spelling.strip("0") else None
 
 
 def _mode(line: bytes) -> str:

@@ -16,6 +16,7 @@ _EMPTY_BLOBS = (
     "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
     "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
 )
+_EMPTY_STARTS = tuple(blob[:4] for blob in _EMPTY_BLOBS)
 
 
 class Side(StrEnum):
@@ -42,8 +43,7 @@ def spans_of(
     exists = file.old_path is not None if side is Side.BASE else file.new_path is not None
     if not exists or file.submodule:
         return []
-    blob = file.old_blob if side is Side.BASE else file.new_blob
-    if blob and any(empty.startswith(blob) for empty in _EMPTY_BLOBS):
+    if _is_empty(file.old_blob if side is Side.BASE else file.new_blob):
         return []
     found: list[Span] = []
     for hunk in file.hunks:
@@ -72,6 +72,11 @@ def text_hash(lines: Iterable[bytes]) -> str:
     return hash_bytes(b"".join(lines))
 
 
+def _is_empty(blob: str | None) -> bool:
+    """Whether a blob id, whole or shortened, is that of the empty file."""
+    return blob is not None and blob[:4] in _EMPTY_STARTS and any(empty.startswith(blob) for empty in _EMPTY_BLOBS)
+
+
 def _hunk_spans(hunk: Hunk, side: Side, context: HunkContext, line_count: int | None) -> list[Span]:
     base = side is Side.BASE
     first, count = (hunk.old_start, hunk.old_count) if base else (hunk.new_start, hunk.new_count)
@@ -81,7 +86,10 @@ def _hunk_spans(hunk: Hunk, side: Side, context: HunkContext, line_count: int | 
     found: list[Span] = []
     for old_line, removed, new_line, added in hunk.changes:
         line, changed = (old_line, removed) if base else (new_line, added)
-        found += [(line, line + changed - 1)] if changed else _between(line, end, hunk, line_count)
+        if changed:
+            found.append((line, line + changed - 1))
+        else:
+            found += _between(line, end, hunk, line_count)
     return found
 
 
