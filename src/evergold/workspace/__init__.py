@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from evergold.workspace.cases import Cases
     from evergold.workspace.dataset_calls import AsyncDatasetCalls, DatasetCalls
     from evergold.workspace.intake import Intake
+    from evergold.workspace.judging import Judging
     from evergold.workspace.live import Live
     from evergold.workspace.overview import Overviews
     from evergold.workspace.review import Review
@@ -106,3 +107,10 @@ class Workspace:
         from evergold.workspace.builds import Builds
 
         return Builds(self.settings, self.store)
+
+    @cached_property
+    def judging(self) -> "Judging":
+        """Reports of runs, and calibration of judges."""
+        from evergold.workspace.judging import Judging
+
+        return Judging(self.store, self.settings)

@@ -6,6 +6,7 @@ schema also stands in the prompt, for servers that accept the option and ignore 
 """
 
 from dataclasses import dataclass, replace
+from time import perf_counter
 from typing import Any
 
 import orjson
@@ -52,6 +53,17 @@ class OpenAIJudge:
         return self._endpoint.identity
 
     async def ask(self, question: Question) -> Answer:
+        started = perf_counter()
+        answer = await self._ask(question)
+        details = answer.details | {"latency_ms": (perf_counter() - started) * 1000}
+        return answer.model_copy(update={"details": details})
+
+    async def close(self) -> None:
+        if self._client is not None:
+            await self._client.close()
+            self._client = None
+
+    async def _ask(self, question: Question) -> Answer:
         schema = orjson.dumps(question.answer_schema).decode()
         messages: Messages = [
             {"role": "system", "content": SYSTEM},
@@ -69,11 +81,6 @@ class OpenAIJudge:
         data, problem = _judged(second, question)
         reason = second.final or (f"no usable answer after one repair: {problem}" if problem else None)
         return _answer(second, data, reason, first.usage.plus(second.usage), repaired=True)
-
-    async def close(self) -> None:
-        if self._client is not None:
-            await self._client.close()
-            self._client = None
 
     async def _reply(self, messages: Messages, question: Question) -> Reply:
         """One reply, asking for less until the endpoint understands; what it refused is remembered once it answers."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from evergold.bench.metrics.exact import NO_EXPECTED
-from evergold.bench.metrics.judging import no_answer, numbered, prompt_hash, read_verdicts, verdict_question
+from evergold.bench.metrics.judging import billed, no_answer, numbered, prompt_hash, read_verdicts, verdict_question
 from evergold.model.case import Case
 from evergold.model.run import Attempt, Measurement
 from evergold.seams import Judge
@@ -66,4 +66,4 @@ class ContextualPrecision:
         reason = f"useful at rank {', '.join(map(str, ranks))}" if ranks else "no context is useful"
         shown = [verdicts[number] for number in sorted(verdicts)]
         measured = Measurement.of(average_precision(useful), f"{reason} of {len(useful)}", verdicts=shown)
-        return measured.model_copy(update={"usage": answer.usage})
+        return billed(measured, answer)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from evergold.bench.metrics.exact import NO_EXPECTED
-from evergold.bench.metrics.judging import no_answer, numbered, object_schema, prompt_hash
+from evergold.bench.metrics.judging import billed, no_answer, numbered, object_schema, prompt_hash
 from evergold.bench.metrics.logprobs import weighted_score
 from evergold.model.case import Case
 from evergold.model.judging import Answer, Question
@@ -63,7 +63,7 @@ class Correctness:
         answer = await judge.ask(question)
         if answer.data is None or not _is_number(answer.data.get("score")):
             return no_answer(question, answer)
-        return _graded(answer.data, answer).model_copy(update={"usage": answer.usage})
+        return billed(_graded(answer.data, answer), answer)
 
     def _question(self, case: Case, attempt: Attempt) -> Question:
         inputs = {"input": case.input, "expected": case.expected, "output": attempt.output}

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from evergold.bench.metrics.judging import (
+    billed,
     list_question,
     no_answer,
     numbered,
@@ -74,13 +75,13 @@ class Faithfulness:
             return no_answer(listing, listed)
         claims = [claim.strip() for claim in listed.data["claims"] if claim.strip()]
         if not claims:
-            return Measurement.unscored("the answer makes no claims").model_copy(update={"usage": listed.usage})
+            return billed(Measurement.unscored("the answer makes no claims"), listed)
         question = self._question(claims, contexts)
         answer = await judge.ask(question)
         verdicts = read_verdicts(question, answer)
         if verdicts is None:
-            return no_answer(question, answer, listed.usage)
-        return self._measured(claims, verdicts).model_copy(update={"usage": listed.usage.plus(answer.usage)})
+            return no_answer(question, listed, answer)
+        return billed(self._measured(claims, verdicts), listed, answer)
 
     def _question(self, claims: list[str], contexts: list[str]) -> Question:
         prompt = VERDICTS_PROMPT.format(contexts=numbered(contexts), claims=numbered(claims))

@@ -69,15 +69,23 @@ def read_verdicts(question: Question, answer: Answer) -> dict[int, dict[str, Any
     return {verdict["id"]: verdict for verdict in answer.data["verdicts"]}
 
 
-def no_answer(question: Question, answer: Answer, spent: Usage | None = None) -> Measurement:
-    """The measurement for an answer that cannot be used: an error when the judge broke, else unscored."""
-    usage = answer.usage if spent is None else spent.plus(answer.usage)
-    if answer.details.get("broken"):
-        made = Measurement.error(answer.reason or "the judge failed")
-    else:
-        reason = answer.reason or problem_with(question, answer.data) or "the judge gave no answer"
-        made = Measurement.unscored(f"{question.task}: {reason}")
-    return made.model_copy(update={"usage": usage})
+def billed(measurement: Measurement, *answers: Answer) -> Measurement:
+    """The measurement with what its judge's answers cost in tokens, money and time."""
+    usage = Usage()
+    for answer in answers:
+        usage = usage.plus(answer.usage)
+    spent = [answer.details["latency_ms"] for answer in answers if "latency_ms" in answer.details]
+    timed = {"judge_ms": round(sum(spent), 3)} if spent else {}
+    return measurement.model_copy(update={"usage": usage, "details": measurement.details | timed})
+
+
+def no_answer(question: Question, *answers: Answer) -> Measurement:
+    """The measurement when the last answer cannot be used: an error when the judge broke, else unscored."""
+    last = answers[-1]
+    if last.details.get("broken"):
+        return billed(Measurement.error(last.reason or "the judge failed"), *answers)
+    reason = last.reason or problem_with(question, last.data) or "the judge gave no answer"
+    return billed(Measurement.unscored(f"{question.task}: {reason}"), *answers)
 
 
 def support(verdicts: dict[int, dict[str, Any]], counts_as: frozenset[str]) -> tuple[float, bool]:

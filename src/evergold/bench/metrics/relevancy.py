@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from evergold.bench.metrics.judging import (
+    billed,
     list_question,
     no_answer,
     numbered,
@@ -67,16 +68,15 @@ class AnswerRelevancy:
         refused = listed.data["refusal"]
         if not statements:
             empty = Measurement.of(0.0, "the answer has no statements", statements=0, refusal=refused)
-            return empty.model_copy(update={"usage": listed.usage})
+            return billed(empty, listed)
         prompt = VERDICTS_PROMPT.format(input=case.input, statements=numbered(statements))
         inputs = {"input": case.input, "statements": statements}
         question = verdict_question("statement_verdicts", inputs, prompt, len(statements), ("relevant", "irrelevant"))
         answer = await judge.ask(question)
         verdicts = read_verdicts(question, answer)
         if verdicts is None:
-            return no_answer(question, answer, listed.usage)
-        measured = _measured(statements, verdicts, refused)
-        return measured.model_copy(update={"usage": listed.usage.plus(answer.usage)})
+            return no_answer(question, listed, answer)
+        return billed(_measured(statements, verdicts, refused), listed, answer)
 
 
 def _measured(statements: list[str], verdicts: dict[int, dict[str, Any]], refused: bool) -> Measurement:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from evergold.bench.metrics.assignment import best_pairs
-from evergold.bench.metrics.judging import no_answer, prompt_hash, read_verdicts, verdict_question
+from evergold.bench.metrics.judging import billed, no_answer, prompt_hash, read_verdicts, verdict_question
 from evergold.bench.metrics.similarity import likeness
 from evergold.bench.metrics.tokens import f_score
 from evergold.model.case import Case, ToolCall
@@ -94,7 +94,7 @@ class SemanticToolCorrectness:
         for number, (i, j) in enumerate(doubtful, start=1):
             if verdicts[number]["verdict"] == "same":
                 weights[i][j] = 1.0
-        return plain.score(expected, actual, weights).model_copy(update={"usage": answer.usage})
+        return billed(plain.score(expected, actual, weights), answer)
 
     def _question(self, case: Case, attempt: Attempt, doubtful: list[tuple[int, int]]) -> Question:
         pairs = [

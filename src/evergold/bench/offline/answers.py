@@ -12,6 +12,7 @@ from evergold.bench.offline.text import STOPWORDS, Text
 
 ALIKE = 0.5
 RELEVANT_FROM = 0.3
+SHORT_ANSWER = 2
 _REFUSAL = re.compile(
     r"\b(?:i(?:'m| am) (?:sorry|unable|not able)|i (?:cannot|can't|can not|won't|don't know|do not know)|as an ai\b|"
     r"(?:do|does|did)(?: not|n't) (?:\w+ )?(?:provide|contain|mention|include|specify|state|have|offer|address)\b|"
@@ -51,14 +52,18 @@ def compare_answers(expected: str, output: str, embedder: Embedder | None) -> Li
 
 
 def relevance(question: str, statements: Sequence[str], embedder: Embedder | None) -> list[float]:
-    """How much each statement is about the question, from 0 to 1: shared words or nearness in meaning, the greater."""
-    asked = Text(question)
-    content = set(asked.content)
-    found = [len(content & set(Text(text).content)) / max(1, len(content)) for text in statements]
-    if embedder is None or not asked.words:
-        return [min(1.0, 2 * share) for share in found]
-    near = embedder.vectors(list(statements)) @ embedder.vectors([question])[0]
-    return [float(max(share, min(1.0, max(0.0, cosine)))) for share, cosine in zip(found, near, strict=True)]
+    """How much each statement is about the question, from 0 to 1: shared words or nearness in meaning, the greater.
+
+    A statement of a few words ("Goethe.") is taken for a direct answer: it can share nothing with its question.
+    """
+    content = set(Text(question).content)
+    contents = [set(Text(text).content) for text in statements]
+    shared = [len(content & words) / max(1, len(content)) for words in contents]
+    near = [2 * share for share in shared]
+    if embedder is not None and content:
+        near = [float(cosine) for cosine in embedder.vectors(list(statements)) @ embedder.vectors([question])[0]]
+    short = [RELEVANT_FROM if len(words) <= SHORT_ANSWER else 0.0 for words in contents]
+    return [min(1.0, max(values)) for values in zip(shared, near, short, strict=True)]
 
 
 def _near(want: Text, got: Text, embedder: Embedder | None) -> float | None:

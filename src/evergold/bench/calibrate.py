@@ -1,0 +1,146 @@
+"""A judge against people: how often they agree, and which way the judge errs.
+
+A judge is worth as much as its agreement with human labels on answers like the ones it will judge. False passes (people
+fail it, the judge passes it) and false fails are given apart, because they cost differently.
+"""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import orjson
+from pydantic import BaseModel, Field, ValidationError
+
+from evergold.bench.metrics import measure
+from evergold.errors import BadInput
+from evergold.model.case import Case, Context, ToolCall
+from evergold.model.run import Attempt, Measurement
+from evergold.seams import Judge
+from evergold.stats.agreement import cohen_kappa
+from evergold.stats.correlation import spearman
+from evergold.stats.intervals import Interval, proportion_interval
+
+AT_ONCE = 8
+WORDS = {"pass": 1.0, "fail": 0.0, "yes": 1.0, "no": 0.0, "good": 1.0, "bad": 0.0}
+
+
+class Label(BaseModel, frozen=True, extra="ignore"):
+    """An answer and what a person said of it: 0 to 1, true or false, or pass and fail."""
+
+    input: str = ""
+    output: str
+    expected: str | None = None
+    contexts: tuple[str, ...] = ()
+    tool_calls: tuple[ToolCall, ...] = ()
+    expected_tools: tuple[ToolCall, ...] = ()
+    label: float = Field(ge=0, le=1)
+
+    def case(self, number: int) -> Case:
+        contexts = tuple(Context(text=text) for text in self.contexts)
+        return Case(
+            id=f"label-{number}",
+            input=self.input,
+            expected=self.expected,
+            contexts=contexts,
+            expected_tools=self.expected_tools,
+        )
+
+    def attempt(self, number: int) -> Attempt:
+        return Attempt(case_id=f"label-{number}", output=self.output, tool_calls=self.tool_calls)
+
+
+class Figure(BaseModel, frozen=True):
+    value: float
+    low: float | None
+    high: float | None
+    n: int
+
+
+class Calibration(BaseModel, frozen=True):
+    """What was measured, of which judge, asked how. Another model, prompt or version is another judge."""
+
+    judge: str
+    metric: str
+    version: str
+    prompt_hash: str | None
+    passing: float
+    labels: int
+    unscored: dict[str, int]
+    agreement: Figure | None
+    kappa: Figure | None
+    spearman: Figure | None
+    false_pass: Figure | None
+    false_fail: Figure | None
+
+
+def read_labels(lines: Iterable[bytes], name: str) -> list[Label]:
+    """Labels from JSONL. Every bad line is named, and none is left out in silence."""
+    found, problems = [], []
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            found.append(Label.model_validate(_plain(orjson.loads(line))))
+        except orjson.JSONDecodeError as problem:
+            problems.append(f"{name}:{number}: not JSON: {problem}")
+        except ValidationError as problem:
+            first = problem.errors()[0]
+            problems.append(f"{name}:{number}: {'.'.join(map(str, first['loc']))}: {first['msg']}")
+    if problems:
+        raise BadInput(f"{len(problems)} labels cannot be read; the first: {problems[0]}", problems=problems)
+    if not found:
+        raise BadInput(f'{name} has no labels; a line is {{"input": …, "output": …, "label": 1}}')
+    return found
+
+
+async def calibrate(metric: Any, name: str, judge: Judge, labels: Sequence[Label], passing: float) -> Calibration:
+    """Let the judge measure every labelled answer and set it against the labels."""
+    gate = asyncio.Semaphore(AT_ONCE)
+
+    async def one(number: int, label: Label) -> Measurement:
+        async with gate:
+            return await measure(metric, label.case(number), label.attempt(number), judge)
+
+    made = await asyncio.gather(*(one(number, label) for number, label in enumerate(labels)))
+    pairs = [(label.label, got.value) for label, got in zip(labels, made, strict=True) if got.value is not None]
+    unscored: dict[str, int] = {}
+    for got in made:
+        if got.value is None:
+            unscored[got.reason or "no reason given"] = unscored.get(got.reason or "no reason given", 0) + 1
+    people, said = [human for human, _ in pairs], [value for _, value in pairs]
+    verdicts = [(human >= passing, value >= passing) for human, value in pairs]
+    prompt_hash = metric.prompt_hash() if hasattr(metric, "prompt_hash") else None
+    return Calibration(
+        judge=judge.identity,
+        metric=name,
+        version=metric.version,
+        prompt_hash=prompt_hash,
+        passing=passing,
+        labels=len(labels),
+        unscored=unscored,
+        agreement=_figure(_rate([human == judged for human, judged in verdicts])),
+        kappa=_figure(cohen_kappa(verdicts)),
+        spearman=_figure(spearman(people, said)),
+        false_pass=_figure(_rate([judged for human, judged in verdicts if not human])),
+        false_fail=_figure(_rate([not judged for human, judged in verdicts if human])),
+    )
+
+
+def _rate(flags: Sequence[bool]) -> Interval | None:
+    return proportion_interval(sum(flags), len(flags))
+
+
+def _figure(interval: Interval | None) -> Figure | None:
+    return None if interval is None else Figure.model_validate(interval.as_dict())
+
+
+def _plain(row: Any) -> Any:
+    """Words for a label, and contexts as text or as objects with a text."""
+    if not isinstance(row, dict):
+        return row
+    label, contexts = row.get("label"), row.get("contexts", row.get("context"))
+    if isinstance(label, str):
+        row = row | {"label": WORDS.get(label.strip().casefold(), label)}
+    if isinstance(contexts, list):
+        row = row | {"contexts": [item.get("text") if isinstance(item, dict) else item for item in contexts]}
+    return row

@@ -1,0 +1,82 @@
+"""`evergold judge`: how far a judge can be trusted."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from evergold.bench.calibrate import Calibration
+from evergold.cli.opening import opened
+from evergold.cli.output import emit_json, json_flag, table
+from evergold.errors import BadInput
+from evergold.workspace.judging import offline_figures
+
+
+@click.group()
+def command() -> None:
+    """Calibrate a judge against human labels."""
+
+
+@command.command("calibrate")
+@click.argument("name", required=False)
+@click.option("--judge", metavar="NAME", help="offline, openai/gpt-4o, panel:openai/a,offline, …")
+@click.option(
+    "--labels", type=click.Path(path_type=Path), help="JSONL: input, output, expected, contexts, label (0 to 1)."
+)
+@click.option("--from-review", metavar="DATASET", help="People's verdicts on a stored dataset instead of a file.")
+@click.option("--metric", default="correctness", show_default=True, help="What the judge is asked.")
+@click.option("--passing", type=click.FloatRange(0, 1), default=0.5, show_default=True, help="From here it is a pass.")
+@json_flag
+@click.pass_context
+def calibrate_command(ctx: click.Context, /, as_json: bool, **options: Any) -> None:
+    """Measure JUDGE against people: agreement, kappa, false passes and false fails, with 95 % intervals.
+
+    `evergold judge calibrate offline` without labels prints the offline judge's agreement on public data.
+    """
+    judge = options["judge"] or options["name"]
+    if judge is None:
+        raise BadInput("which judge? for example: evergold judge calibrate --judge offline --labels labels.jsonl")
+    if options["labels"] is None and options["from_review"] is None:
+        if judge != "offline":
+            raise BadInput(f"calibrating {judge!r} needs --labels FILE or --from-review DATASET")
+        _show_shipped(as_json)
+        return
+    with opened(ctx) as workspace:
+        if options["labels"] is not None:
+            labels = workspace.judging.labels_from_file(options["labels"])
+        else:
+            labels = workspace.judging.labels_from_review(options["from_review"])
+        found = workspace.judging.calibrate(judge, options["metric"], labels, options["passing"])
+    if as_json:
+        emit_json(found)
+        return
+    _show(found)
+
+
+def _show(found: Calibration) -> None:
+    names = ("agreement", "kappa", "spearman", "false_pass", "false_fail")
+    rows = [(name.replace("_", " "), *_cells(getattr(found, name))) for name in names]
+    table(f"{found.judge} on {found.metric}: {found.labels} labels", ("", "value", "95 % interval", "n"), rows)
+    for reason, count in found.unscored.items():
+        click.echo(f"{count} unscored: {reason}", err=True)
+
+
+def _cells(figure: Any) -> tuple[str, str, str]:
+    if figure is None:
+        return "–", "not defined on these labels", "0"
+    bounds = "–" if figure.low is None else f"{figure.low:.3f} … {figure.high:.3f}"
+    return f"{figure.value:.3f}", bounds, str(figure.n)
+
+
+def _show_shipped(as_json: bool) -> None:
+    shipped = offline_figures()
+    if as_json:
+        emit_json(shipped)
+        return
+    for basis, figures in shipped["figures"].items():
+        rows = [
+            (name, f"{found['value']:.3f}", f"{found['low']:.3f} … {found['high']:.3f}", found["n"])
+            for name, found in figures.items()
+        ]
+        title = "with word vectors" if basis == "embedded" else "words alone"
+        table(f"offline judge, {title}", ("against people", "value", "95 % interval", "n"), rows)

@@ -1,0 +1,74 @@
+"""The report as Markdown: for a pull request, an issue, a CI summary."""
+
+from collections.abc import Iterable, Sequence
+
+from evergold.report.provenance import provenance_rows, spending_rows
+from evergold.report.summary import Failure, RunReport
+
+LONGEST_TEXT = 600
+
+
+def to_markdown(report: RunReport) -> str:
+    run = report.run
+    parts = [f"# {_cell(run.spec.model)} on {_cell(run.spec.dataset)}", ""]
+    parts += [f"> ⚠ {_cell(warning)}" for warning in report.warnings] + ([""] if report.warnings else [])
+    parts += _table(
+        ("metric", "mean, 95 % interval", "unscored", "errors", "why"),
+        ((m.spec.name, str(m.mean), m.unscored, m.errors, "; ".join(m.reasons)) for m in report.metrics),
+    )
+    parts += _failures(report)
+    parts += _slices(report)
+    parts += ["## Cost and time", ""]
+    parts += _table(("side", "calls", "tokens in", "tokens out", "cost", "median", "p95"), spending_rows(report))
+    parts += ["## Provenance", "", *_table(("what", "value"), provenance_rows(report))]
+    return "\n".join(parts) + "\n"
+
+
+def _failures(report: RunReport) -> list[str]:
+    if not report.failures:
+        return ["No attempt failed or scored below the mark.", ""]
+    shown = f", the {len(report.failures)} worst below" if len(report.failures) < report.failing else ""
+    lines = [f"## Failures ({report.failing}{shown})", ""]
+    for failure in report.failures:
+        lines += [f"### {_cell(failure.case_id)}, trial {failure.trial}: {_headline(failure)}", ""]
+        for name, text in (("input", failure.input), ("expected", failure.expected), ("output", failure.output)):
+            if text:
+                lines += [f"**{name}**", "", *_quoted(text), ""]
+    return lines
+
+
+def _headline(failure: Failure) -> str:
+    if failure.metric is None:
+        return f"failed: {_cell(failure.reason or 'no reason given')}"
+    value = "–" if failure.value is None else f"{failure.value:.2f}"
+    return f"{failure.metric} {value}" + (f": {_cell(failure.reason)}" if failure.reason else "")
+
+
+def _slices(report: RunReport) -> list[str]:
+    lines = []
+    for by in dict.fromkeys(part.by for part in report.slices):
+        parts = [part for part in report.slices if part.by == by]
+        names = [mean.metric for mean in parts[0].means]
+        rows = ((part.name, part.cases, *map(str, part.means)) for part in parts)
+        lines += [f"## By {by}", "", *_table((by, "cases", *names), rows)]
+    return lines
+
+
+def _table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
+    lines = [f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
+    lines += [f"| {' | '.join(_cell(value) for value in row)} |" for row in rows]
+    return [*lines, ""]
+
+
+def _quoted(text: str) -> list[str]:
+    short = text if len(text) <= LONGEST_TEXT else text[:LONGEST_TEXT] + "…"
+    return [f"> {_escaped(line)}" for line in short.splitlines()]
+
+
+def _cell(value: object) -> str:
+    """One line that cannot break a table, open a tag or start markup."""
+    return _escaped(" ".join(str(value).split())).replace("|", "\\|")
+
+
+def _escaped(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace("`", "\\`")

@@ -1,0 +1,248 @@
+"""A run → its report: what was measured, on how much of it, sliced, with the failures and what everything cost.
+
+One pass over the attempts; only what the report shows is kept, so that ten thousand attempts take a second and not a
+gigabyte. A figure is never given without the number of cases it rests on, and what could not be scored is counted by
+its reason.
+"""
+
+import heapq
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import count
+
+from pydantic import BaseModel
+
+from evergold.errors import BadInput
+from evergold.model.case import Case
+from evergold.model.run import Attempt, MeasurementState, MetricSpec, Run, Usage
+from evergold.report.scores import Mean, means
+from evergold.report.warnings import warnings_of
+from evergold.stats.reducers import reducer as reducer_named
+
+BINS = 10
+MOST_TAGS = 20
+PASSING = 0.5
+
+
+class MetricSummary(BaseModel, frozen=True):
+    """A metric over the run: mean with interval and coverage, why the rest has none, and how values spread."""
+
+    spec: MetricSpec
+    mean: Mean
+    unscored: int
+    errors: int
+    reasons: dict[str, int]
+    histogram: tuple[int, ...]
+
+
+class Slice(BaseModel, frozen=True):
+    """The same means over part of the cases: one difficulty, kind or tag."""
+
+    by: str
+    name: str
+    cases: int
+    means: tuple[Mean, ...]
+
+
+class Failure(BaseModel, frozen=True):
+    """An attempt that failed or scored below the mark, with the judge's reason."""
+
+    case_id: str
+    trial: int
+    metric: str | None
+    value: float | None
+    reason: str | None
+    input: str
+    expected: str | None
+    output: str
+
+
+class Spending(BaseModel, frozen=True):
+    """Tokens, money and time of one side: the target, or the judge."""
+
+    usage: Usage
+    calls: int
+    median_ms: float | None
+    p95_ms: float | None
+
+
+class RunReport(BaseModel, frozen=True):
+    run: Run
+    reducer: str
+    cases: int
+    metrics: tuple[MetricSummary, ...]
+    slices: tuple[Slice, ...]
+    failures: tuple[Failure, ...]
+    failing: int
+    target: Spending
+    judge: Spending
+    warnings: tuple[str, ...]
+
+
+class Options(BaseModel, frozen=True):
+    """How trials become one value, below what a value is a failure, and how many failures are shown."""
+
+    reducer: str = "mean"
+    passing: float = PASSING
+    failures: int = 20
+
+
+class _Gathered:
+    """What one pass over the attempts leaves behind."""
+
+    def __init__(self, most_failures: int, passing: float) -> None:
+        self.values: dict[str, dict[str, list[float]]] = {}
+        self.unscored: dict[str, Counter[str]] = {}
+        self.errors: Counter[str] = Counter()
+        self.bins: dict[str, list[int]] = {}
+        self.latencies: list[float] = []
+        self.judge_latencies: list[float] = []
+        self.failing = 0
+        self.attempts = 0
+        self.worst: list[tuple[float, int, Failure]] = []
+        self._order = count()
+        self._most = most_failures
+        self._passing = passing
+
+    def add(self, case: Case | None, attempt: Attempt) -> None:
+        self.attempts += 1
+        if attempt.latency_ms is not None:
+            self.latencies.append(attempt.latency_ms)
+        if attempt.error is not None:
+            self._fail(case, attempt, None, None, attempt.error)
+            return
+        worst: tuple[float, str, str | None] | None = None
+        for name, made in attempt.measurements.items():
+            if "judge_ms" in made.details:
+                self.judge_latencies.append(made.details["judge_ms"])
+            if made.value is None:
+                self.unscored.setdefault(name, Counter())[made.reason or "no reason given"] += 1
+                self.errors[name] += made.state is MeasurementState.ERROR
+                continue
+            self.values.setdefault(name, {}).setdefault(attempt.case_id, []).append(made.value)
+            bins = self.bins.setdefault(name, [0] * BINS)
+            bins[min(BINS - 1, max(0, int(made.value * BINS)))] += 1
+            if made.value < self._passing and (worst is None or made.value < worst[0]):
+                worst = (made.value, name, made.reason)
+        if worst is not None:
+            self._fail(case, attempt, worst[1], worst[0], worst[2])
+
+    def _fail(
+        self, case: Case | None, attempt: Attempt, metric: str | None, value: float | None, why: str | None
+    ) -> None:
+        self.failing += 1
+        failure = Failure(
+            case_id=attempt.case_id,
+            trial=attempt.trial,
+            metric=metric,
+            value=value,
+            reason=why,
+            input=case.input if case else "",
+            expected=case.expected if case else None,
+            output=attempt.output,
+        )
+        entry = (1.0 if value is None else -value, -next(self._order), failure)
+        if len(self.worst) < self._most:
+            heapq.heappush(self.worst, entry)
+        elif self._most:
+            heapq.heappushpop(self.worst, entry)
+
+
+def summarise(
+    run: Run,
+    cases: Iterable[Case],
+    attempts: Iterable[Attempt],
+    *,
+    clusters: Mapping[str, str] | None = None,
+    calibrations: Mapping[str, str] | None = None,
+    options: Options | None = None,
+) -> RunReport:
+    """The report of a run. `calibrations` says per metric what is known of its judge (see `warnings`)."""
+    chosen = options or Options()
+    known = {case.id: case for case in cases}
+    gathered = _Gathered(chosen.failures, chosen.passing)
+    for attempt in attempts:
+        gathered.add(known.get(attempt.case_id), attempt)
+    reduce = _reducing(chosen.reducer)
+    scores = {name: _reduced(trials, reduce) for name, trials in gathered.values.items()}
+    grouped = clusters or {}
+    names = [spec.name for spec in run.metrics] or list(run.spec.metrics)
+    whole = {mean.metric: mean for mean in means(scores, names, len(known), grouped)}
+    summaries = tuple(_summary(spec, whole[spec.name], gathered) for spec in run.metrics)
+    report = RunReport(
+        run=run,
+        reducer=chosen.reducer,
+        cases=len(known),
+        metrics=summaries,
+        slices=tuple(_slices(known, scores, names, grouped)),
+        failures=tuple(failure for _, _, failure in sorted(gathered.worst, key=lambda entry: entry[:2], reverse=True)),
+        failing=gathered.failing,
+        target=_spending(run.usage, gathered.attempts, gathered.latencies),
+        judge=_spending(run.judge_usage, len(gathered.judge_latencies), gathered.judge_latencies),
+        warnings=(),
+    )
+    found = warnings_of(run, [summary.mean for summary in summaries], gathered.attempts, calibrations or {})
+    return report.model_copy(update={"warnings": tuple(found)})
+
+
+def _reducing(name: str) -> Callable[[Sequence[float]], float]:
+    try:
+        return reducer_named(name)
+    except ValueError as problem:
+        raise BadInput(str(problem)) from problem
+
+
+def _reduced(trials: Mapping[str, list[float]], reduce: Callable[[Sequence[float]], float]) -> dict[str, float]:
+    """Per case; a case with too few scored trials for the reducer has no value, and coverage shows it."""
+    found = {}
+    for case, values in trials.items():
+        try:
+            found[case] = reduce(values)
+        except ValueError:
+            continue
+    return found
+
+
+def _summary(spec: MetricSpec, mean: Mean, gathered: _Gathered) -> MetricSummary:
+    reasons = gathered.unscored.get(spec.name, Counter())
+    errors = gathered.errors[spec.name]
+    return MetricSummary(
+        spec=spec,
+        mean=mean,
+        unscored=reasons.total() - errors,
+        errors=errors,
+        reasons=dict(reasons.most_common(5)),
+        histogram=tuple(gathered.bins.get(spec.name, [0] * BINS)),
+    )
+
+
+def _slices(
+    cases: Mapping[str, Case],
+    scores: Mapping[str, Mapping[str, float]],
+    names: Sequence[str],
+    clusters: Mapping[str, str],
+) -> Iterable[Slice]:
+    """Parts of the run, where there is more than one part."""
+    groups: dict[str, dict[str, list[str]]] = {"difficulty": {}, "kind": {}, "tag": {}}
+    for case in cases.values():
+        labels: dict[str, list[str]] = {
+            "difficulty": [case.difficulty] if case.difficulty else [],
+            "kind": [case.kind],
+            "tag": list(case.tags),
+        }
+        for by, values in labels.items():
+            for value in values:
+                groups[by].setdefault(str(value), []).append(case.id)
+    for by, parts in groups.items():
+        if len(parts) < 2 and by != "tag":
+            continue
+        for name, ids in sorted(parts.items(), key=lambda part: (-len(part[1]), part[0]))[:MOST_TAGS]:
+            inside = set(ids)
+            part = {metric: {c: v for c, v in values.items() if c in inside} for metric, values in scores.items()}
+            yield Slice(by=by, name=name, cases=len(ids), means=tuple(means(part, names, len(ids), clusters)))
+
+
+def _spending(usage: Usage, calls: int, latencies: list[float]) -> Spending:
+    ordered = sorted(latencies)
+    middle, high = (ordered[len(ordered) // 2], ordered[int(len(ordered) * 0.95)]) if ordered else (None, None)
+    return Spending(usage=usage, calls=calls, median_ms=middle, p95_ms=high)

@@ -1,0 +1,29 @@
+"""What a reader must know before believing a run's numbers."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from evergold.model.run import Run, RunStatus
+from evergold.report.scores import Mean
+
+THIN_COVERAGE = 0.9
+CALIBRATED = "calibrated"
+
+
+def warnings_of(run: Run, found: Sequence[Mean], attempts: int, calibrations: Mapping[str, str]) -> Iterator[str]:
+    """`calibrations` says per judged metric `calibrated`, or what is wrong: "never calibrated", "changed since …"."""
+    if run.status is not RunStatus.COMPLETED:
+        yield f"the run is {run.status}: {run.done} of {run.total} attempts are in"
+    if run.failed:
+        yield f"{run.failed} of {attempts} attempts failed and have no score"
+    if run.provenance.get("self_judged"):
+        yield "judged by the model under test, which tends to favour its own answers"
+    for mean in found:
+        if mean.n < THIN_COVERAGE * mean.of:
+            yield f"{mean.metric} rests on {mean.n} of {mean.of} cases; the rest may be the harder ones"
+    doubts: dict[tuple[str, str], list[str]] = {}
+    for spec in run.metrics:
+        state = calibrations.get(spec.name, "never calibrated against human labels")
+        if spec.judge is not None and state != CALIBRATED:
+            doubts.setdefault((spec.judge, state), []).append(spec.name)
+    for (judge, state), names in doubts.items():
+        yield f"{', '.join(names)}: judge {judge} is uncalibrated ({state}); see `evergold judge calibrate`"

@@ -1,0 +1,131 @@
+"""Reports of runs, and calibration of the judges behind them."""
+
+import asyncio
+import json
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from evergold.bench.calibrate import Calibration, Label, calibrate, read_labels
+from evergold.bench.judge_names import check_judge, make_judge
+from evergold.bench.metric_names import make_metrics
+from evergold.errors import BadInput, NotFound
+from evergold.model.case import CaseStatus, EntryType, ReviewState
+from evergold.model.run import Run
+from evergold.report.html import to_html
+from evergold.report.junit import to_junit
+from evergold.report.markdown import to_markdown
+from evergold.report.summary import Options, RunReport, summarise
+from evergold.report.warnings import CALIBRATED
+from evergold.settings import Settings
+from evergold.store import Store
+from evergold.store.attempts import AttemptStore
+from evergold.store.calibrations import CalibrationStore
+from evergold.store.cases import CaseFilter, iterate_cases
+from evergold.store.runs import RunStore
+
+FORMATS = ("markdown", "html", "json", "junit")
+
+
+class Judging:
+    def __init__(self, store: Store, settings: Settings) -> None:
+        self._store = store
+        self._settings = settings
+        self._runs = RunStore(store.db)
+        self._attempts = AttemptStore(store.db)
+        self._calibrations = CalibrationStore(store.db)
+
+    def report(self, run_id: str, options: Options | None = None) -> RunReport:
+        """What a run found, with intervals, coverage, slices, failures, costs and provenance."""
+        run = self._runs.get(run_id)
+        return summarise(
+            run,
+            self._attempts.cases(run_id),
+            self._attempts.attempts(run_id),
+            clusters=self._attempts.clusters(run_id),
+            calibrations=self.states(run),
+            options=options,
+        )
+
+    def rendered(self, run_id: str, form: str, options: Options | None = None) -> str:
+        """The report as text in one of `FORMATS`."""
+        if form == "junit":
+            chosen = options or Options()
+            return to_junit(self._runs.get(run_id), self._attempts.attempts(run_id), chosen.passing)
+        report = self.report(run_id, options)
+        if form == "markdown":
+            return to_markdown(report)
+        return to_html(report) if form == "html" else report.model_dump_json(indent=2) + "\n"
+
+    def states(self, run: Run) -> dict[str, str]:
+        """Per judged metric: `calibrated`, or why the judge of this run is not."""
+        found = {}
+        for spec in run.metrics:
+            if spec.judge is None:
+                continue
+            rows = self._calibrations.of_metric(spec.name.partition(":")[0])
+            same = [row for row in rows if row.judge == spec.judge]
+            if any(row.prompt_hash == spec.prompt_hash for row in same):
+                found[spec.name] = CALIBRATED
+            elif same:
+                found[spec.name] = f"its prompts changed since {same[0].created_at[:10]}"
+            elif rows:
+                found[spec.name] = f"only {rows[0].judge} was calibrated"
+            else:
+                found[spec.name] = "never calibrated against human labels"
+        return found
+
+    def calibrate(self, judge: str, metric: str, labels: list[Label], passing: float = 0.5) -> Calibration:
+        """Measure a judge against human labels and remember it."""
+        check_judge(judge)
+        named = make_metrics([metric])[0]
+        if not named.judged:
+            raise BadInput(f"metric {metric!r} asks no judge; there is nothing to calibrate")
+        found = asyncio.run(_calibrated(named.metric, metric, make_judge(judge, self._settings), labels, passing))
+        name = metric.partition(":")[0]
+        self._calibrations.add(found.judge, name, found.prompt_hash, found.model_dump_json())
+        return found
+
+    def labels_from_file(self, path: Path) -> list[Label]:
+        if not path.is_file():
+            raise NotFound(f"no labels at {str(path)!r}; give a JSONL file with input, output and label per line")
+        with path.open("rb") as lines:
+            return read_labels(lines, path.name)
+
+    def labels_from_review(self, dataset: str) -> list[Label]:
+        """People's verdicts: a validated golden answer is right, a validated failure is wrong."""
+        marks = {EntryType.GOLDEN: 1.0, EntryType.FAILURE: 0.0}
+        with self._store.db.read() as connection:
+            chosen = CaseFilter(dataset=dataset, review=ReviewState.VALIDATED, status=CaseStatus.ACTIVE)
+            cases = list(iterate_cases(connection, chosen))
+        found = [
+            Label(
+                input=case.input,
+                output=case.output,
+                expected=case.expected,
+                contexts=tuple(context.text for context in case.contexts if context.text),
+                tool_calls=case.tool_calls,
+                expected_tools=case.expected_tools,
+                label=marks[case.entry_type],
+            )
+            for case in cases
+            if case.output and case.entry_type in marks
+        ]
+        if not found:
+            raise BadInput(f"dataset {dataset!r} has no validated cases with an output; review some first")
+        return found
+
+
+def offline_figures() -> dict[str, Any]:
+    """How the offline judge agrees with people on public data it was not fitted on."""
+    figures: dict[str, Any] = json.loads(files("evergold.bench.offline").joinpath("figures.json").read_text())
+    return figures
+
+
+async def _calibrated(metric: Any, name: str, judge: Any, labels: list[Label], passing: float) -> Calibration:
+    try:
+        return await calibrate(metric, name, judge, labels, passing)
+    finally:
+        close = getattr(judge, "close", None)
+        if close is not None:
+            await close()
