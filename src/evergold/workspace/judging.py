@@ -4,11 +4,8 @@ import asyncio
 import json
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from evergold.bench.calibrate import Calibration, Label, calibrate, read_labels
-from evergold.bench.judge_names import check_judge, make_judge
-from evergold.bench.metric_names import make_metrics
 from evergold.errors import BadInput, NotFound
 from evergold.model.case import CaseStatus, EntryType, ReviewState
 from evergold.model.run import Run
@@ -23,6 +20,9 @@ from evergold.store.attempts import AttemptStore
 from evergold.store.calibrations import CalibrationStore
 from evergold.store.cases import CaseFilter, iterate_cases
 from evergold.store.runs import RunStore
+
+if TYPE_CHECKING:
+    from evergold.bench.calibrate import Calibration, Label
 
 FORMATS = ("markdown", "html", "json", "junit")
 
@@ -75,8 +75,11 @@ class Judging:
                 found[spec.name] = "never calibrated against human labels"
         return found
 
-    def calibrate(self, judge: str, metric: str, labels: list[Label], passing: float = 0.5) -> Calibration:
+    def calibrate(self, judge: str, metric: str, labels: list["Label"], passing: float = 0.5) -> "Calibration":
         """Measure a judge against human labels and remember it."""
+        from evergold.bench.judge_names import check_judge, make_judge
+        from evergold.bench.metric_names import make_metrics
+
         check_judge(judge)
         named = make_metrics([metric])[0]
         if not named.judged:
@@ -86,14 +89,18 @@ class Judging:
         self._calibrations.add(found.judge, name, found.prompt_hash, found.model_dump_json())
         return found
 
-    def labels_from_file(self, path: Path) -> list[Label]:
+    def labels_from_file(self, path: Path) -> list["Label"]:
+        from evergold.bench.calibrate import read_labels
+
         if not path.is_file():
             raise NotFound(f"no labels at {str(path)!r}; give a JSONL file with input, output and label per line")
         with path.open("rb") as lines:
             return read_labels(lines, path.name)
 
-    def labels_from_review(self, dataset: str) -> list[Label]:
+    def labels_from_review(self, dataset: str) -> list["Label"]:
         """People's verdicts: a validated golden answer is right, a validated failure is wrong."""
+        from evergold.bench.calibrate import Label
+
         marks = {EntryType.GOLDEN: 1.0, EntryType.FAILURE: 0.0}
         with self._store.db.read() as connection:
             chosen = CaseFilter(dataset=dataset, review=ReviewState.VALIDATED, status=CaseStatus.ACTIVE)
@@ -122,7 +129,9 @@ def offline_figures() -> dict[str, Any]:
     return figures
 
 
-async def _calibrated(metric: Any, name: str, judge: Any, labels: list[Label], passing: float) -> Calibration:
+async def _calibrated(metric: Any, name: str, judge: Any, labels: list["Label"], passing: float) -> "Calibration":
+    from evergold.bench.calibrate import calibrate
+
     try:
         return await calibrate(metric, name, judge, labels, passing)
     finally:

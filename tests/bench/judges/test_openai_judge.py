@@ -61,6 +61,7 @@ def test_a_grade_is_over_ten_with_its_reason_and_its_tokens() -> None:
     made, server = judged("correctness", graded(7))
     assert (made.value, made.reason, made.details["scoring"]) == (0.7, "because", "raw")
     assert (made.usage.input_tokens, made.usage.output_tokens, made.usage.cost) == (10, 5, None)
+    assert made.details["judge_ms"] > 0
     request = server.requests[0]
     assert request["response_format"]["json_schema"]["strict"] is True
     assert "Lima" in request["messages"][1]["content"]
