@@ -13,6 +13,7 @@ from msgspec import Raw
 PLAIN_EDGE = frozenset(byte for byte in range(0x21, 0x7F) if byte not in b'"\\')
 _NUMBERED = re.compile(rb'"\[(\d+)\]')
 _BACKSLASH, _BRACKET, _QUOTE = ord("\\"), ord("["), ord('"')
+_PREFIXES = (b'"[1] ', *(b',"[%d] ' % place for place in range(2, 65)))
 _decode_text = msgspec.json.Decoder(str).decode
 _encode = msgspec.json.Encoder().encode
 
@@ -56,21 +57,32 @@ def numbered(contexts: Sequence[bytes]) -> list[bytes]:
 def append_numbered(out: list[bytes | memoryview], contexts: Sequence[Raw]) -> bool:
     """Appends the numbered contexts to the pieces of a record; False when one of them needs a closer look.
 
-    The short way for contexts that are all text without white space at the ends, and all or none of them numbered.
+    The short way for contexts that are all text, none of them empty, and all or none of them numbered.
     """
-    views: list[memoryview] = [memoryview(raw) for raw in contexts]
+    texts: list[bytes | memoryview] = []
     bracketed = 0
-    for view in views:
-        if view[0] != _QUOTE or len(view) < 9 or view[1] not in PLAIN_EDGE or view[-2] not in PLAIN_EDGE:
+    for raw in contexts:
+        view: bytes | memoryview = memoryview(raw)
+        if view[0] != _QUOTE:
             return False
-        if view[-3] == _BACKSLASH or view[-7] == _BACKSLASH:
-            return False
+        if (
+            len(view) < 9
+            or view[1] not in PLAIN_EDGE
+            or view[-2] not in PLAIN_EDGE
+            or _BACKSLASH in (view[-3], view[-7])
+        ):
+            view = trimmed(bytes(view))
+            if view == b'""':
+                return False
         bracketed += view[1] == _BRACKET
+        texts.append(view)
     if bracketed:
-        if bracketed != len(views) or not all(map(_NUMBERED.match, views)):
+        if bracketed != len(texts) or not all(map(_NUMBERED.match, texts)):
             return False
-        out.append(b",".join(views))
+        out.append(b",".join(texts))
         return True
-    for place, view in enumerate(views, 1):
-        out += (b'"[%d] ' % place if place == 1 else b',"[%d] ' % place, view[1:])
+    if len(texts) > len(_PREFIXES):
+        return False
+    for prefix, view in zip(_PREFIXES, texts, strict=False):
+        out += (prefix, view[1:])
     return True

@@ -5,18 +5,28 @@ constant pieces of the record ready. It only writes a record whose every value i
 doubt (a null, a blank text, a list of other things) it answers None, and the careful way decides.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import msgspec
 
 from evergold.build.contexts import PLAIN_EDGE, append_numbered
 from evergold.build.reader import Shape, Values
-from evergold.build.splits import ALIGNED, EMPTY, LIST_KINDS, Column
+from evergold.build.splits import ALIGNED, EMPTY, Column, Kind
 
-_QUOTE, _BRACE = frozenset(b'"'), frozenset(b"{")
-_OPENING = {"text": _QUOTE, "texts": _QUOTE, "objects": _BRACE, "object": _BRACE}
-_first_byte = itemgetter(0)
+_QUOTE, _BRACE = ord('"'), ord("{")
+_OPENING: dict[Kind, int] = {"text": _QUOTE, "object": _BRACE}
+
+
+class _AnyObject(msgspec.Struct):
+    """Some JSON object; its fields are skipped."""
+
+
+_COUNTED: dict[Kind, Callable[[bytes], list[Any]]] = {
+    "texts": msgspec.json.Decoder(list[str]).decode,
+    "objects": msgspec.json.Decoder(list[_AnyObject]).decode,
+}
 
 
 class Step(NamedTuple):
@@ -24,11 +34,13 @@ class Step(NamedTuple):
 
     before: bytes
     place: int
-    opening: frozenset[int]
-    """The first byte the value, or each element of it, must have; empty for any."""
-    is_list: bool
+    opening: int
+    """The first byte a single value must have; 0 for any."""
+    elements: Callable[[bytes], list[Any]] | None
+    """For a list: takes it apart if each element is of the kind the column wants."""
     is_contexts: bool
     required: bool
+    is_aligned: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,27 +49,30 @@ class Plan:
 
     steps: tuple[Step, ...]
     tail: bytes
-    aligned: tuple[int, ...]
 
     def write(self, task_id: bytes, values: Values) -> bytes | None:
         out: list[bytes | memoryview] = [b'{"task_id":', task_id]
-        for before, place, opening, is_list, is_contexts, required in self.steps:
+        lengths = set()
+        for before, place, opening, elements, is_contexts, required, is_aligned in self.steps:
             value = values[place]
             out.append(before)
             if is_contexts:
                 if not append_numbered(out, value):
                     return None
-            elif is_list:
-                if value and {*map(_first_byte, map(bytes, value))} != opening:
-                    return None
-                out.append(b",".join(value))
+                count = len(value)
             else:
                 data = bytes(value)
-                if (opening and data[0] not in opening) or (required and data[1] not in PLAIN_EDGE):
+                if elements is not None:
+                    try:
+                        count = len(elements(data))
+                    except msgspec.ValidationError:
+                        return None
+                elif (opening and data[0] != opening) or (required and data[1] not in PLAIN_EDGE):
                     return None
                 out.append(data)
+            if is_aligned:
+                lengths.add(count)
         out.append(self.tail)
-        lengths = {len(values[place]) for place in self.aligned}
         return b"".join(out) if len(lengths) < 2 else None
 
 
@@ -65,7 +80,7 @@ def plan_for(shape: Shape, task_type: str, columns: Sequence[Column]) -> Plan | 
     """None when lines of this shape lack a required field or bring one that no column takes."""
     left = {path for path in shape.paths if path} - {"task_id", "task_type"}
     before = b',"task_type":"%b"' % task_type.encode()
-    steps, aligned = [], []
+    steps: list[Step] = []
     for column in columns:
         source = next((source for source in column.sources if source in shape.paths), None)
         key = b',"%b":' % column.name.encode()
@@ -76,13 +91,15 @@ def plan_for(shape: Shape, task_type: str, columns: Sequence[Column]) -> Plan | 
             continue
         left.discard(source)
         place = shape.paths.index(source)
-        is_list = column.kind in LIST_KINDS
-        if is_list and place not in shape.lists:
+        is_contexts = column.kind == "contexts"
+        if is_contexts != (place in shape.lists):
             return None
-        before += key + (b"[" if is_list else b"")
-        opening = _OPENING.get(column.kind, frozenset())
-        steps.append(Step(before, place, opening, is_list, column.kind == "contexts", column.required))
-        before = b"]" if is_list else b""
-        if column.name in ALIGNED:
-            aligned.append(place)
-    return None if left else Plan(tuple(steps), before + b"}\n", tuple(aligned))
+        before += key + (b"[" if is_contexts else b"")
+        opening = _OPENING.get(column.kind, 0)
+        is_aligned = column.name in ALIGNED
+        elements = _COUNTED.get(column.kind)
+        if not is_aligned and any(step.place == place and step.elements is elements for step in steps):
+            elements = None  # mirrors a list that an earlier step has looked at
+        steps.append(Step(before, place, opening, elements, is_contexts, column.required, is_aligned))
+        before = b"]" if is_contexts else b""
+    return None if left else Plan(tuple(steps), before + b"}\n")

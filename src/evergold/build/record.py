@@ -51,7 +51,7 @@ class Router:
         paths = dict.fromkeys(("task_id", "task_type"), False)
         for column in (column for split in splits for column in split.columns):
             for source in column.sources:
-                paths[source] = paths.get(source, True) and column.kind in LIST_KINDS
+                paths[source] = paths.get(source, True) and column.kind == "contexts"
         self._reader = FastReader(paths)
 
     def route(self, line: bytes) -> Routed | Excluded:
@@ -121,9 +121,8 @@ def _written(columns: Sequence[Column], task_type: str, parts: Parts) -> bytes:
             continue
         left.discard(source)
         if column.kind in LIST_KINDS:
-            elements = _elements(column, source, parts[source])
-            lengths[column.name] = len(elements)
-            out += (key, b"[", b",".join(elements), b"]")
+            written, lengths[column.name] = _list(column, source, parts[source])
+            out += (key, written)
         else:
             out += (key, _single(column, source, parts[source]))
     _require_alignment(lengths)
@@ -151,8 +150,8 @@ def _single(column: Column, source: str, value: bytes) -> bytes:
     return value
 
 
-def _elements(column: Column, source: str, value: bytes) -> list[bytes]:
-    """The elements of a list column, checked; a null keeps its place as an empty value."""
+def _list(column: Column, source: str, value: bytes) -> tuple[bytes, int]:
+    """A list column, checked, and its length; a null keeps its place as an empty value."""
     opening, wanted = _OPENS[column.kind]
     if value[:1] != b"[":
         raise Refusal("wrong type", f"{source} must be {wanted}, not {shown(value)}")
@@ -161,9 +160,13 @@ def _elements(column: Column, source: str, value: bytes) -> list[bytes]:
         if element[:1] != opening and element != b"null":
             raise Refusal("wrong type", f"{source} must be {wanted}, but its item {place + 1} is {shown(element)}")
     if column.kind == "contexts":
-        return numbered(elements)
-    empty = b'""' if column.kind == "texts" else b"{}"
-    return [empty if element == b"null" else element for element in elements]
+        elements = numbered(elements)
+    elif b"null" not in elements:
+        return value, len(elements)
+    else:
+        empty = b'""' if column.kind == "texts" else b"{}"
+        elements = [empty if element == b"null" else element for element in elements]
+    return b"[%b]" % b",".join(elements), len(elements)
 
 
 def _require_alignment(lengths: dict[str, int]) -> None:
