@@ -256,6 +256,22 @@ def _die(piece: Range) -> Part:
     os._exit(piece.size)
 
 
+def test_an_object_in_a_store_is_read_like_a_file(tmp_path: Path) -> None:
+    from fsspec import filesystem
+
+    data = b"".join(json.dumps(an_offline_record(name)).encode() + b"\n" for name in "abb")
+    filesystem("memory").pipe("/bucket/offline.jsonl", data)
+    spec = a_spec(tmp_path, offline_dataset="memory://bucket/offline.jsonl")
+    manifest = rag.build(spec)
+    assert manifest.source_offline_dataset == "memory://bucket/offline.jsonl"
+    assert manifest.rejected == {"duplicate task_id": 1}
+    assert (manifest.model_extra or {})["source"]["sha256"] == hashlib.sha256(data).hexdigest()
+    with pytest.raises(NotFound, match="memory://bucket/none"):
+        rag.build(a_spec(tmp_path, offline_dataset="memory://bucket/none"))
+    with pytest.raises(Unavailable, match="cannot open nowhere://x"):
+        rag.build(a_spec(tmp_path, offline_dataset="nowhere://x"))
+
+
 def test_ranges_cover_the_file_and_end_at_line_breaks(tmp_path: Path) -> None:
     path = tmp_path / "f"
     for text in (b"", b"a", b"a\n", b"\n\n\n", b"ab\ncdefgh\n" * 50, b"x" * 400 + b"\nab\n"):

@@ -20,6 +20,7 @@ from evergold.build import manifest as manifests
 from evergold.build.partition import BOM, RANGE_BYTES, Kept, Part, Range, Rejection, ranges, route_range, too_long
 from evergold.build.record import Router
 from evergold.build.seen import SeenIds
+from evergold.build.source import open_source, state_of
 from evergold.build.spec import RagSpec
 from evergold.build.splits import Split
 from evergold.errors import BadInput, Conflict, Unavailable
@@ -37,20 +38,19 @@ log = logging.getLogger(__name__)
 def build(spec: RagSpec, executor: Executor | None = None, jobs: int = 1, progress: Progress | None = None) -> Manifest:
     """Builds the splits and returns their manifest. Nothing is written unless everything could be."""
     spec.require_sane()
-    before = spec.source.stat()
+    before = state_of(spec.location)
     with FileSet() as files:
         assembly = _Assembly(spec, files)
-        with spec.source.open("rb", buffering=0) as source, ThreadPoolExecutor(1) as hasher:
+        with open_source(spec.location) as source, ThreadPoolExecutor(1) as hasher:
             if executor is None or spec.limit is not None:
                 digest = assembly.run_here(source, progress)
             else:
-                hashing = hasher.submit(manifests.hash_file, spec.source)
+                hashing = hasher.submit(_hash_source, spec.location)
                 assembly.run_on(executor, jobs, source, progress)
-                digest = hashing.result()[0]
-        after = spec.source.stat()
-        if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
-            raise Conflict(f"{spec.source} changed while it was read; build again when nobody writes to it")
-        manifest = assembly.manifest(digest, before.st_size)
+                digest = hashing.result()
+        if state_of(spec.location) != before:
+            raise Conflict(f"{spec.location} changed while it was read; build again when nobody writes to it")
+        manifest = assembly.manifest(digest, before.size)
         files.open(spec.manifest).write(manifests.encode(manifest))
     return Manifest.model_validate(manifest)
 
@@ -112,7 +112,7 @@ class _Assembly:
     def run_on(self, executor: Executor, jobs: int, source: BinaryIO, progress: Progress | None) -> None:
         """Ranges routed by the executor's workers, two for each of them under way at a time."""
         size = source.seek(0, 2)
-        work = partial(route_piece, str(self._spec.source), self._spec.splits, self._spec.max_line)
+        work = partial(route_piece, self._spec.location, self._spec.splits, self._spec.max_line)
         pieces = list(ranges(source, self._spec.max_line))
         for piece, part in zip(pieces, in_order(executor, work, pieces, 2 * jobs), strict=True):
             self._take(part, source)
@@ -143,7 +143,7 @@ class _Assembly:
         if self._spec.strict:
             problems = [f"line {lines + one.line}: {one.reason}: {one.detail}" for one in rejections[:_SHOWN_PROBLEMS]]
             raise BadInput(
-                f"{self._spec.source} has records that cannot be used, the first on {problems[0]}; "
+                f"{self._spec.location} has records that cannot be used, the first on {problems[0]}; "
                 "mend them, or leave --strict out to set them aside",
                 problems=problems,
             )
@@ -161,14 +161,14 @@ class _Assembly:
         return {
             "version": spec.version,
             "generated_at_utc": manifests.stamp(manifests.now_utc()),
-            "source_offline_dataset": spec.relative(spec.source),
+            "source_offline_dataset": spec.source_name,
             "filters": {} if spec.limit is None else {"limit": spec.limit},
             "splits": splits,
             "excluded_task_types": dict(sorted(self._excluded.items())),
             "rejected": dict(sorted(self._rejected.items())),
             "rejected_records": self._rejected_file.entry(spec.relative(spec.rejected)),
             "source": {
-                "path": spec.relative(spec.source),
+                "path": spec.source_name,
                 "bytes": source_bytes,
                 "sha256": source_digest,
                 "lines": self._lines,
@@ -203,13 +203,18 @@ def in_order(executor: Executor, work: Callable[[Range], Part], pieces: Iterable
             future.cancel()
 
 
-def route_piece(path: str, splits: tuple[Split, ...], max_line: int, piece: Range) -> Part:
-    """One range of the file at `path`; runs in a worker, which sees the file under the same path."""
+def route_piece(location: str, splits: tuple[Split, ...], max_line: int, piece: Range) -> Part:
+    """One range of the source; runs in a worker, which must see it under the same path or URL."""
     if piece.size > RANGE_BYTES + max_line:
         return too_long(piece, max_line)
-    with open(path, "rb", buffering=0) as source:
+    with open_source(location) as source:
         source.seek(piece.offset)
         return route_range(source.read(piece.size), piece.offset, _router(splits), max_line)
+
+
+def _hash_source(location: str) -> str:
+    with open_source(location) as source:
+        return manifests.hash_stream(source)[0]
 
 
 @lru_cache(maxsize=4)

@@ -10,6 +10,7 @@ import yaml
 
 from evergold.build.manifest import require_version
 from evergold.build.partition import MAX_LINE_BYTES
+from evergold.build.source import is_url, state_of
 from evergold.build.splits import DEFAULT_SPLITS, SPLITS, Split, declared
 from evergold.errors import BadInput, Conflict, NotFound, unknown
 
@@ -32,6 +33,17 @@ class RagSpec:
     force: bool = False
     strict: bool = False
     max_line: int = MAX_LINE_BYTES
+    url: str | None = None
+    """The source, where it is an object in a store and not a file."""
+
+    @property
+    def location(self) -> str:
+        return self.url or str(self.source)
+
+    @property
+    def source_name(self) -> str:
+        """The source as the manifest names it."""
+        return self.url or self.relative(self.source)
 
     @property
     def rejected(self) -> Path:
@@ -45,8 +57,7 @@ class RagSpec:
         require_version(self.version)
         if self.limit is not None and self.limit < 1:
             raise BadInput(f"--limit {self.limit} builds nothing; give 1 or more, or leave it out")
-        if not self.source.is_file():
-            raise NotFound(f"no offline dataset at {self.source}; give --offline-dataset FILE, or generate one first")
+        state_of(self.location)
         targets = {**{f"split {name!r}": path for name, path in self.outputs.items()}}
         targets |= {"the manifest": self.manifest, "the rejected records": self.rejected}
         taken: dict[str, str] = {os.path.realpath(self.source): "the offline dataset it is made from"}
@@ -84,9 +95,11 @@ def load_spec(config: Path | None, flags: Mapping[str, Any]) -> RagSpec:
         default = table.get("output", f"{DEFAULT_FOLDER}/{split.file_name}")
         outputs[name] = root / (given.get(name) or default)
     _require_separate_types(splits)
+    source = str(chosen.get("offline_dataset", f"{DEFAULT_FOLDER}/offline_dataset.jsonl"))
     return RagSpec(
         root=root,
-        source=root / chosen.get("offline_dataset", f"{DEFAULT_FOLDER}/offline_dataset.jsonl"),
+        source=root / source,
+        url=source if is_url(source) else None,
         manifest=root / chosen.get("manifest", f"{DEFAULT_FOLDER}/manifest.json"),
         outputs=outputs,
         splits=tuple(splits),

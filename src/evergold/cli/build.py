@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from evergold.build.source import state_of
 from evergold.build.spec import load_spec
 from evergold.cli.opening import opened
 from evergold.cli.output import emit_json, json_flag, progress, table
@@ -30,7 +31,7 @@ OF_A_FILE = (
 
 @click.command()
 @click.option("--config", type=A_PATH, help="YAML file with an `evaluation` section; relative paths start beside it.")
-@click.option("--offline-dataset", type=A_PATH, help="Offline JSONL to build from.")
+@click.option("--offline-dataset", metavar="FILE|URL", help="Offline JSONL to build from; also s3:// and friends.")
 @click.option("--qa-output", type=A_PATH, help="Where the qa split goes.")
 @click.option("--summary-output", "--summaries-output", "summary_output", type=A_PATH, help="Where summaries go.")
 @click.option("--manifest-output", "manifest", type=A_PATH, help="Where the manifest goes.")
@@ -77,8 +78,7 @@ def _build_file(flags: dict[str, Any]) -> tuple[Manifest, Path]:
     outputs = {"qa": flags["qa_output"], "summaries": flags["summary_output"]}
     given = {name: flags[name] for name in ("offline_dataset", "manifest", "version", "limit", "force", "strict")}
     spec = load_spec(flags["config"], {**given, "outputs": outputs})
-    size = spec.source.stat().st_size if spec.source.is_file() else None
-    with progress("building", size) as advance:
+    with progress("building", state_of(spec.location).size) as advance:
         manifest = build_rag(spec, jobs=flags["jobs"], cluster=flags["cluster"], progress=_steps(advance))
     return manifest, spec.manifest
 

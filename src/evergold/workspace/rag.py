@@ -6,6 +6,7 @@ from pathlib import Path
 from evergold.build import rag
 from evergold.build.check import Limits, check
 from evergold.build.findings import Report
+from evergold.build.source import state_of
 from evergold.build.spec import RagSpec
 from evergold.build.verify import verify
 from evergold.formats.atomic import write_bytes
@@ -18,8 +19,7 @@ def build_rag(
 ) -> Manifest:
     """Offline generations → split files and manifest; by processes here, or by a Dask cluster at an address."""
     spec.require_sane()
-    size = spec.source.stat().st_size
-    count = 1 if spec.limit is not None else jobs_for(jobs, size)
+    count = 1 if spec.limit is not None else jobs_for(jobs, state_of(spec.location).size)
     with open_workers(count, None if spec.limit is not None else cluster) as workers:
         return rag.build(spec, workers.executor, workers.count, progress)
 
