@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib.metadata import version as installed_version
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import orjson
 from pydantic import ValidationError
@@ -58,16 +58,12 @@ def files_hash(files: Mapping[str, str]) -> str:
 
 def hash_file(path: Path) -> tuple[str, int]:
     """The sha256 of a file and its size."""
-    with path.open("rb") as source:
-        return hash_stream(source)
-
-
-def hash_stream(source: BinaryIO) -> tuple[str, int]:
     digest = hashlib.sha256()
     size = 0
-    while block := source.read(_BLOCK):
-        digest.update(block)
-        size += len(block)
+    with path.open("rb", buffering=0) as source:
+        while block := source.read(_BLOCK):
+            digest.update(block)
+            size += len(block)
     return digest.hexdigest(), size
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from functools import lru_cache, partial
 from pathlib import Path
+from threading import Event
 from typing import Any, BinaryIO
 
 import msgspec
@@ -45,8 +46,13 @@ def build(spec: RagSpec, executor: Executor | None = None, jobs: int = 1, progre
             if executor is None or spec.limit is not None:
                 digest = assembly.run_here(source, progress)
             else:
-                hashing = hasher.submit(_hash_source, spec.location)
-                assembly.run_on(executor, jobs, source, progress)
+                given_up = Event()
+                hashing = hasher.submit(_hash_source, spec.location, given_up)
+                try:
+                    assembly.run_on(executor, jobs, source, progress)
+                except BaseException:
+                    given_up.set()
+                    raise
                 digest = hashing.result()
         if state_of(spec.location) != before:
             raise Conflict(f"{spec.location} changed while it was read; build again when nobody writes to it")
@@ -212,9 +218,13 @@ def route_piece(location: str, splits: tuple[Split, ...], max_line: int, piece: 
         return route_range(source.read(piece.size), piece.offset, _router(splits), max_line)
 
 
-def _hash_source(location: str) -> str:
+def _hash_source(location: str, given_up: Event) -> str:
+    """The hash of the whole source, in a thread beside the routing; an interrupt need not wait for its end."""
+    digest = hashlib.sha256()
     with open_source(location) as source:
-        return manifests.hash_stream(source)[0]
+        while not given_up.is_set() and (block := source.read(1 << 20)):
+            digest.update(block)
+    return digest.hexdigest()
 
 
 @lru_cache(maxsize=4)
