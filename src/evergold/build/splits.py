@@ -47,10 +47,6 @@ class Split:
     columns: tuple[Column, ...]
     file_name: str
 
-    @property
-    def required(self) -> tuple[str, ...]:
-        return ("task_id", *(column.name for column in self.columns if column.required))
-
 
 def in_rag(name: str) -> tuple[str, ...]:
     """A field of `rag`, which may also stand at top level."""
