@@ -2,7 +2,8 @@
 
 Retention keeps what the dataset cites. Erasure does not: it empties the cases made from a user's traces, the copies
 runs hold of them, and their histories, deletes the traces, and leaves a tombstone that says how much there was, with
-the user only as a hash.
+the user only as a hash. Cached model responses are named by hashes that tell nothing of whom they are about, so the
+cache is emptied whole.
 """
 
 from collections.abc import Sequence
@@ -71,6 +72,8 @@ def erase_user(connection: Connection, user: str, who: str, why: str) -> Erased:
         _empty(connection, batch)
     erased.run_copies = _empty_run_copies(connection, erased.case_ids)
     erased.locations = _locations(connection, erased.case_ids)
+    if erased.case_ids:
+        connection.execute(text("DELETE FROM response_cache"))
     for trace_batch in batches(trace_ids):
         erased.traces += connection.execute(*_listed("DELETE FROM traces WHERE id IN ({})", trace_batch)).rowcount
     connection.execute(
