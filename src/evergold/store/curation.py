@@ -210,7 +210,7 @@ def _write(connection: Connection, query: VerdictQuery) -> None:
     }
     params |= {f"body_{tier.value}": _body(policy.sample, tier) for tier in Tier if tier is not Tier.NONE}
     params |= {f"why_{code}": policy.say(reason) for reason, code in CODE.items()}
-    for statement in (_insert(), FIND_ENTRIES, _update(query), _revisions(query)):
+    for statement in (_insert(), FIND_ENTRIES, DROP_LOST, _update(query), _revisions(query)):
         connection.execute(text(statement), params)
     tag_entries(connection, query, params)
 
@@ -225,6 +225,8 @@ BODY = (
 )
 
 
+# Another server may have been first with an entry; then it is theirs, and there is nothing left to say about it here.
+DROP_LOST = "DELETE FROM curation_verdicts WHERE entry IS NULL"
 FIND_ENTRIES = """
     UPDATE curation_verdicts SET entry = (SELECT d.id FROM eval_dataset d
       WHERE d.trace_id = curation_verdicts.trace_id AND d.policy = :policy) WHERE entry IS NULL"""
@@ -239,7 +241,8 @@ def _insert() -> str:
             ELSE CAST(:said_candidate AS text) END,
           :dataset, CAST(:policy AS text) || ':' || v.trace_id, {BODY}, t.session_id, :policy, :rev,
           CASE WHEN v.reason = {CONFIRMED} THEN 1 ELSE 0 END, :now, :now
-        FROM curation_verdicts v JOIN traces t ON t.id = v.trace_id WHERE v.change = 'added'"""
+        FROM curation_verdicts v JOIN traces t ON t.id = v.trace_id WHERE v.change = 'added'
+        ON CONFLICT DO NOTHING"""
 
 
 def _update(query: VerdictQuery) -> str:
@@ -268,4 +271,5 @@ def _revisions(query: VerdictQuery) -> str:
         INSERT INTO case_revisions (entry_id, version, action, who, why, evidence, created_at)
         SELECT d.id, d.version, v.change, :who, CASE v.reason {why} END,
           '{{"was":"' || v.was || '","is":"' || {TIER} || '","scores":' || {query.deciding()} || '}}', :now
-        FROM curation_verdicts v JOIN eval_dataset d ON d.id = v.entry"""
+        FROM curation_verdicts v JOIN eval_dataset d ON d.id = v.entry WHERE v.entry IS NOT NULL
+        ON CONFLICT DO NOTHING"""

@@ -1,0 +1,54 @@
+"""The SDK against a real server: what it sends arrives, is curated, and arrives once however often it is sent."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import httpx2 as httpx
+import pytest
+
+import evergold
+from evergold.sdk.transports import HttpTransport
+from tests.api.serving import served
+
+pytestmark = pytest.mark.slow
+
+
+def test_from_a_call_to_a_golden_entry(tmp_path: Path) -> None:
+    with served(tmp_path) as url, httpx.Client(base_url=url) as server:
+        eg = evergold.connect(url, home=str(tmp_path / "app"))
+        with eg.trace(input="capital of Peru?", session_id="s") as t:
+            with t.span("search", kind="tool") as s:
+                s.output = "Lima"
+            t.output = "Lima."
+            t.score("check", 1.0)
+        eg.react(t.id, "👍", author="ana")
+        eg.close(300)
+        assert (eg.counts().delivered, eg.counts().refused) == (2, 0)
+        until = time.monotonic() + 60
+        while server.get("/api/v1/stats").json()["confirmed"] != 1:
+            assert time.monotonic() < until
+        assert [span["name"] for span in server.get(f"/api/v1/traces/{t.id}").json()["spans"]] == ["search"]
+        assert eg.export_jsonl(tmp_path / "golden.jsonl", entry_type="golden") == 1
+
+
+def test_what_is_sent_twice_is_there_once(tmp_path: Path) -> None:
+    records: list[dict[str, Any]] = [
+        {
+            "type": "trace",
+            "id": "t1",
+            "input": "q",
+            "output": "a",
+            "scores": [{"name": "c", "value": 1.0, "key": "k1"}],
+        },
+        {"type": "score", "trace_id": "t1", "name": "thumbs", "value": 1.0, "source": "user", "key": "k2"},
+        {"type": "correction", "trace_id": "t1", "text": "b"},
+    ]
+    with served(tmp_path) as url, httpx.Client(base_url=url) as server:
+        transport = HttpTransport(url, "")
+        assert [transport.send(records) for _ in range(3)] == [[], [], []]
+        transport.close()
+        assert sorted(score["name"] for score in server.get("/api/v1/traces/t1").json()["scores"]) == ["c", "thumbs"]
+        server.post("/api/v1/curation")
+        stats = server.get("/api/v1/stats").json()
+        assert (stats["traces"], stats["correction"]) == (1, 1)
