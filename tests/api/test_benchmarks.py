@@ -15,7 +15,8 @@ from evergold.settings import Settings
 from tests.openai_server import Reply, Script, broken, serving
 
 ANSWER = Reply("42")
-SEED_REQUEST = {"dataset": "basic-coding", "model": "openai/gpt-4o", "metrics": ["exact_match"]}
+DOCUMENTED = {"dataset": "basic-coding", "model": "openai/gpt-4o", "metrics": ["correctness"]}
+SEED_REQUEST = {**DOCUMENTED, "metrics": ["exact_match"]}
 Serve = Callable[..., AbstractContextManager[TestClient]]
 
 
@@ -41,7 +42,19 @@ def ended(client: TestClient, run_id: str) -> dict[str, Any]:
     return run
 
 
-def test_the_documented_request_makes_a_run_that_ends_with_results(serve: Serve) -> None:
+def test_the_documented_request_is_answered_and_judged_without_a_key(serve: Serve) -> None:
+    with serve(Reply("def reverse(s):\n    return s[::-1]\n")) as client:
+        posted = client.post("/api/v1/benchmarks/runs", json=DOCUMENTED)
+        assert posted.status_code == 201
+        assert posted.headers["location"] == f"/api/v1/benchmarks/runs/{posted.json()['id']}"
+        run = ended(client, posted.json()["id"])
+        assert (run["status"], run["scored"]) == ("completed", 8)
+        assert run["provenance"]["judge"].startswith("offline")
+        one = client.get(f"/api/v1/benchmarks/runs/{run['id']}/cases/reverse-string").json()
+        assert one["attempts"][0]["measurements"]["correctness"]["value"] > 0.9
+
+
+def test_a_run_ends_with_results(serve: Serve) -> None:
     with serve() as client:
         posted = client.post("/api/v1/benchmarks/runs", json={**SEED_REQUEST, "dataset": "reasoning"})
         assert posted.status_code == 201, posted.text

@@ -180,5 +180,7 @@ def summary_line(run: Run, cached: int = 0) -> str:
     hits = f", {cached} from the cache" if cached else ""
     judge = f", {judged:,} tokens of the judge" if judged else ""
     told = f"{run.id} {run.status}: {run.done} of {run.total} attempts, {run.failed} failed, {tokens:,} tokens{money}"
-    note = "; judged by the model under test" if run.provenance.get("self_judged") else ""
+    who = run.provenance.get("judge")
+    itself = " (the model under test)" if run.provenance.get("self_judged") else ""
+    note = f"; judged by {who}{itself}" if who else ""
     return f"{told}{hits}{judge}{note}"
