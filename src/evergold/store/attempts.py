@@ -1,6 +1,7 @@
 """Attempts and measurements of runs: written in batches as they arrive, read in pages.
 
 A batch and the run's running totals are one transaction, so that what a progress bar shows is what a crash would leave.
+Each is written once: whoever comes second for the same key changes nothing.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -8,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import orjson
-from sqlalchemy import Connection, and_, delete, func, select, tuple_, update
+from sqlalchemy import Connection, and_, delete, func, or_, select, tuple_, update
 from sqlalchemy.dialects import sqlite
 
 from evergold.model.case import Case
@@ -18,6 +19,7 @@ from evergold.store.schema import attempts, measurements, response_cache, run_ca
 from evergold.store.values import dumps, loads
 
 PAGE = 500
+CLUSTERS = ("session_id", "document", "repository")
 Key = tuple[str, int]
 
 
@@ -168,7 +170,8 @@ class AttemptStore:
 
     def clusters(self, run_id: str) -> dict[str, str]:
         """Case → the session, document or repository it shares with others, where it has one."""
-        wanted = select(run_cases.c.case_id, run_cases.c.body).where(run_cases.c.run_id == run_id)
+        named = or_(*(run_cases.c.body.contains(f'"{name}":"') for name in CLUSTERS))
+        wanted = select(run_cases.c.case_id, run_cases.c.body).where(run_cases.c.run_id == run_id, named)
         with self._db.read() as connection:
             found = ((row.case_id, _cluster(orjson.loads(row.body))) for row in connection.execute(wanted))
             return {case_id: name for case_id, name in found if name}
@@ -234,7 +237,7 @@ class AttemptStore:
 
 def _cluster(case: dict[str, Any]) -> str | None:
     origin = case.get("provenance") or {}
-    return origin.get("session_id") or origin.get("document") or origin.get("repository")
+    return next((str(origin[name]) for name in CLUSTERS if origin.get(name)), None)
 
 
 def total_usage(usages: Iterable[Usage]) -> Usage:

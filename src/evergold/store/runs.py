@@ -1,8 +1,8 @@
-"""Runs, their attempts and measurements: rows in, nouns out.
+"""Runs: what was asked for, how far it is, and who works on it.
 
 A run that is being worked on is held by a lease: `owner` and `lease_until`, by the database's own clock, so that two
-servers on one database never work on the same run and a dead one's run can be taken over. Attempts and measurements are
-written once: whoever comes second for the same key changes nothing.
+servers on one database never work on the same run and a dead one's run can be taken over. What a run brings forth is in
+`attempts.py`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,12 +14,11 @@ from sqlalchemy import Connection, Row, and_, delete, func, insert, literal, or_
 
 from evergold.errors import Conflict, NotFound
 from evergold.model.case import Case
-from evergold.model.run import Measurement, Run, RunSpec, RunStatus, Usage
+from evergold.model.run import Run, RunSpec, RunStatus, Usage
 from evergold.store.db import Database
 from evergold.store.schema import run_cases, runs, utc_now
 from evergold.store.values import batches, dumps, loads, stamp
 
-PAGE = 500
 LIVE = (RunStatus.QUEUED.value, RunStatus.RUNNING.value)
 
 
@@ -31,18 +30,8 @@ class Beat:
     cancel: bool
 
 
-@dataclass(frozen=True)
-class Scored:
-    """A measurement with the attempt it belongs to."""
-
-    case_id: str
-    trial: int
-    metric: str
-    measurement: Measurement
-
-
 class RunStore:
-    """Everything a runner and a report need of the database."""
+    """Create, find, claim, prolong and end runs."""
 
     def __init__(self, db: Database) -> None:
         self.db = db

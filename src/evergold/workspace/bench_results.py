@@ -39,7 +39,9 @@ class BenchResults:
     def compare(self, first: str, second: str, *, margin: float = 0.02) -> Comparison:
         """Second run against first, paired by case."""
         one, other = (RunValues(self._runs.get(id), self._attempts.values(id)) for id in (first, second))
-        clusters = {**self._attempts.clusters(first), **self._attempts.clusters(second)}
+        clusters = self._attempts.clusters(first)
+        if one.run.provenance.get("dataset") != other.run.provenance.get("dataset"):
+            clusters = {**self._attempts.clusters(second), **clusters}
         return compare(one, other, clusters, margin=margin)
 
     def leaderboard(self, dataset: str | None = None) -> Sequence[Board]:
