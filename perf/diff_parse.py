@@ -9,6 +9,7 @@ every file; the sets are compared. CPU time, taking turns. The goal is at least 
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
@@ -63,8 +64,7 @@ def same_lines(texts: list[bytes]) -> int:
     return agreed
 
 
-def main() -> None:
-    given = [word for word in sys.argv[1:] if word != "diff_parse"]
+def main(given: Sequence[str] = ()) -> None:
     texts = diffs(Path(given[0]) if given else HERE, int(given[1]) if len(given) > 1 else 500)
     decoded = [text.decode("utf-8", "replace") for text in texts]
     size = sum(len(text) for text in texts) / 1e6
@@ -84,4 +84,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -1,8 +1,8 @@
 """Extraction from git history: is it right, and is it as fast as git?
 
     git clone https://github.com/django/django                      # or any large repository
-    python perf/extract_git.py check REPO --commits 2000            # golden lines against an independent count
-    python perf/extract_git.py speed REPO --commits 1500            # rate against one bare `git diff-tree`
+    python -m perf.extract_git check REPO --commits 2000            # golden lines against an independent count
+    python -m perf.extract_git speed REPO --commits 1500            # rate against one bare `git diff-tree`
 
 `check` counts the base lines of every commit from the text of `git log -p -U0`, with a few lines of code that share nothing with
 the parser, and compares sets of (path, line). The goal is no mismatch. `speed` runs the extraction (files written and
@@ -12,9 +12,11 @@ flushed) and `git diff-tree --stdin -M -U0` over the same commits in turn; the g
 import argparse
 import re
 import subprocess
+import sys
 import tempfile
 import time
 from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
@@ -94,17 +96,18 @@ def speed(repo_dir: Path, commits: int, repeats: int) -> None:
     )
 
 
-def main() -> None:
-    arguments = argparse.ArgumentParser()
-    arguments.add_argument("what", choices=["check", "speed"])
-    arguments.add_argument("repo", type=Path)
-    arguments.add_argument("--commits", type=int, default=2000)
-    arguments.add_argument("--repeats", type=int, default=3)
-    given = arguments.parse_args()
-    if given.what == "check":
-        raise SystemExit(bool(check(given.repo, given.commits)))
-    speed(given.repo, given.commits, given.repeats)
+def main(arguments: Sequence[str] = ("check", ".", "--commits", "100")) -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", choices=["check", "speed"])
+    parser.add_argument("repo", type=Path)
+    parser.add_argument("--commits", type=int, default=2000)
+    parser.add_argument("--repeats", type=int, default=3)
+    given = parser.parse_args(arguments)
+    if given.what == "speed":
+        speed(given.repo, given.commits, given.repeats)
+    elif check(given.repo, given.commits):
+        raise SystemExit(1)
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -1,6 +1,6 @@
 """Scoring speed: 10,000 cases with 50 golden and 50 predicted ranges each, files to figures with all intervals.
 
-    python perf/score_retrieval.py [CASES] [RANGES]
+    python -m perf.score_retrieval [CASES] [RANGES]
 
 The goal is under 5 seconds.
 """
@@ -9,6 +9,7 @@ import random
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import orjson
@@ -33,8 +34,9 @@ def write(path: Path, cases: int, count: int, key: str, **more: object) -> None:
             out.write(orjson.dumps({"caseId": f"case-{number}", key: entries}, option=orjson.OPT_APPEND_NEWLINE))
 
 
-def main() -> None:
-    cases, count = (int(word) for word in (sys.argv[1:] + ["10000", "50"][len(sys.argv) - 1 :]))
+def main(arguments: Sequence[str] = ()) -> None:
+    given = [int(word) for word in arguments]
+    cases, count = (*given, *(10_000, 50)[len(given) :])
     with tempfile.TemporaryDirectory() as folder:
         golden, predicted = Path(folder, "golden.jsonl"), Path(folder, "predicted.jsonl")
         write(golden, cases, count, "lineRanges", sources=["golden_diff"])
@@ -47,4 +49,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

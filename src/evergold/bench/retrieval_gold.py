@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from evergold.bench.retrieval import Gold, Tier, merge_by_path
+from evergold.model.case import Case
 
 EDITED = frozenset({"golden_diff", "review_merge_diff"})
 TIERS = ("edited", "core", "optional")
@@ -48,6 +49,19 @@ def gold_of_row(row: dict[str, Any]) -> Gold:
     return Gold(
         row["caseId"], **tiers, has_lines=of_b, repository=str(row.get("repository") or row.get("workspaceId") or "")
     )
+
+
+def gold_of_case(case: Case) -> Gold:
+    """A stored case: by its line ranges where it has golden ones, else by its paths."""
+    ranges = [
+        {"path": item.path, "startLine": item.start, "endLine": item.end, "sources": item.sources, **item.extra}
+        for item in case.ranges
+    ]
+    shared = {"caseId": case.id, "repository": case.provenance.repository}
+    if any(_is_edited(entry) for entry in ranges):
+        return gold_of_row(shared | {"lineRanges": ranges})
+    paths = [{"path": item.path, "sources": item.sources, **item.extra} for item in case.paths]
+    return gold_of_row(shared | {"filePaths": paths})
 
 
 def language_of(gold: Gold) -> str:

@@ -7,7 +7,7 @@ open and said, what cannot be read at all is rejected and said.
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from evergold.errors import BadInput
@@ -25,6 +25,7 @@ from evergold.model.case import Case, CaseKind, Provenance
 from evergold.model.flow import Action, Flow
 from evergold.model.rejected import Rejected
 from evergold.repo.git import Repo
+from evergold.seams import FlowSource
 
 DATASET = "context"
 RANK_QUERY = "ranked_repo_summary"
@@ -80,6 +81,17 @@ def extract(
         for item in extract_flow(flow, repo, rules):
             if not isinstance(item, str):
                 yield item
+
+
+def extract_from(
+    source: FlowSource, repo_dir: Path | str | None = None, rules: Rules | None = None
+) -> Iterator[Extracted | Rejected]:
+    """The cases of a source, one at a time; with a repository their base commits are derived and proved."""
+    if repo_dir is None:
+        yield from extract(source.flows(), None, rules)
+        return
+    with Repo.open(repo_dir) as repo:
+        yield from extract(source.flows(), repo, rules)
 
 
 def _extract(flow: Flow, segment: Segment, repo: Repo | None, rules: Rules) -> Extracted:

@@ -13,7 +13,7 @@ import orjson
 from pydantic import ValidationError
 
 from evergold.errors import BadInput, Incomplete
-from evergold.formats.atomic import FileSet, recover
+from evergold.formats.atomic import FileSet, recover, write_chunks
 from evergold.model.case import BOOKKEEPING, Case, CaseKind, LineRange, Provenance, RankedPath, ReviewState, is_blank
 
 FILE_A = "dataset_a_file_paths"
@@ -134,6 +134,24 @@ def sibling_of(path: Path) -> Path | None:
             beside = path.with_name(path.name.replace(one, other, 1))
             return beside if beside.is_file() else None
     return None
+
+
+def read_dataset_a(path: Path | str) -> list[Case]:
+    return list(read_cases(Path(path)))
+
+
+def read_dataset_b(path: Path | str) -> list[Case]:
+    return list(read_cases(Path(path)))
+
+
+def write_dataset_a(path: Path | str, cases: Iterable[Case]) -> int:
+    """Replace the file by one row of paths per case; returns how many."""
+    return write_chunks(path, (dump_row(row_a(case)) for case in cases))
+
+
+def write_dataset_b(path: Path | str, cases: Iterable[Case]) -> int:
+    """Replace the file by one row of line ranges per case; returns how many."""
+    return write_chunks(path, (dump_row(row_b(case)) for case in cases))
 
 
 class _Dataset:

@@ -1,0 +1,108 @@
+"""Retrieval metrics of a run: what share of the files and lines a task needed was found, and how much of it was noise.
+
+The same scores as `evergold score-retrieval`, one case at a time, for targets that answer with paths and line ranges.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from evergold.bench.retrieval import BUDGETS, CUTS, CaseScore, Overlap, Prediction, score_case
+from evergold.bench.retrieval_gold import gold_of_case
+from evergold.errors import BadInput, unknown
+from evergold.model.case import Case
+from evergold.model.run import Attempt, Measurement
+
+NO_GOLD = "the case has no golden {level}"
+NO_PREDICTION = "nothing was predicted, so there is no precision"
+
+
+@dataclass(frozen=True)
+class LevelMetric:
+    """Precision, recall or F1 over lines or files; `tier` says which gold must be found."""
+
+    version: ClassVar[str] = "1"
+    level: str
+    figure: str
+    tier: str = "edited"
+
+    def measure(self, case: Case, attempt: Attempt) -> Measurement:
+        score = scored(case, attempt, self.tier)
+        counts = score.lines if self.level == "line" else score.files
+        if counts is None:
+            return Measurement.unscored(NO_GOLD.format(level=f"{self.level}s"))
+        value = _figure(counts, self.figure)
+        if value is None:
+            return Measurement.unscored(NO_PREDICTION)
+        return Measurement.of(value, hit=counts.hit, predicted=counts.predicted, golden=counts.golden)
+
+
+@dataclass(frozen=True)
+class RankMetric:
+    """A figure of the order of files, or recall within a number of lines."""
+
+    version: ClassVar[str] = "1"
+    figure: str
+    tier: str = "edited"
+
+    def measure(self, case: Case, attempt: Attempt) -> Measurement:
+        score = scored(case, attempt, self.tier)
+        figures = score.ranked | {f"lines@{limit}": recall for limit, recall in score.budget.items()}
+        if self.figure not in figures:
+            return Measurement.unscored(NO_GOLD.format(level="lines" if self.figure.startswith("lines") else "files"))
+        return Measurement.of(figures[self.figure])
+
+
+def line_precision(tier: str = "edited") -> LevelMetric:
+    return LevelMetric("line", "precision", tier)
+
+
+def line_recall(tier: str = "edited") -> LevelMetric:
+    return LevelMetric("line", "recall", tier)
+
+
+def line_f1(tier: str = "edited") -> LevelMetric:
+    return LevelMetric("line", "f1", tier)
+
+
+def file_precision(tier: str = "edited") -> LevelMetric:
+    return LevelMetric("file", "precision", tier)
+
+
+def file_recall(tier: str = "edited") -> LevelMetric:
+    return LevelMetric("file", "recall", tier)
+
+
+def file_hit(k: int = 5, tier: str = "edited") -> RankMetric:
+    return RankMetric(f"hit@{_one_of('k', k, CUTS)}", tier)
+
+
+def file_acc(k: int = 5, tier: str = "edited") -> RankMetric:
+    return RankMetric(f"acc@{_one_of('k', k, CUTS)}", tier)
+
+
+def file_mrr(tier: str = "edited") -> RankMetric:
+    return RankMetric("mrr", tier)
+
+
+def file_ndcg(tier: str = "edited") -> RankMetric:
+    return RankMetric("ndcg@10", tier)
+
+
+def line_budget(lines: int = 500, tier: str = "edited") -> RankMetric:
+    """Recall within so many lines, an overlap charged once."""
+    return RankMetric(f"lines@{_one_of('lines', lines, BUDGETS)}", tier)
+
+
+def scored(case: Case, attempt: Attempt, tier: str) -> CaseScore:
+    ranges = tuple((item.path, item.start, item.end) for item in attempt.ranges)
+    return score_case(gold_of_case(case), Prediction(case.id, ranges, attempt.paths), tier)
+
+
+def _figure(counts: Overlap, figure: str) -> float | None:
+    return {"precision": counts.precision, "recall": counts.recall, "f1": counts.f(1)}[figure]
+
+
+def _one_of(name: str, value: int, valid: tuple[int, ...]) -> int:
+    if value not in valid:
+        raise BadInput(unknown(f"value of {name}", str(value), [str(number) for number in valid]))
+    return value
