@@ -5,7 +5,7 @@ they go; everything else is a filter with a name.
 """
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from evergold.errors import BadInput
 from evergold.extract.diff import FileDiff, parse_diff
@@ -21,6 +21,7 @@ from evergold.repo.git import Repo
 from evergold.repo.history import Commit, commits, diffs
 
 COMMITS_AT_ONCE = 2000
+DIFFS_AT_ONCE = 50
 
 NO_WORDS = "its message says too little"
 MERGE = "merge (its commits are taken one by one; --first-parent takes the merge instead)"
@@ -30,6 +31,17 @@ REVERT = "revert"
 EMPTY = "touches no file that counts"
 BULK = "bulk change"
 NO_BASE_LINES = "changes no line that its base has"
+
+
+BaseFiles = dict[str, list[bytes]]
+
+
+class Parsed(NamedTuple):
+    """A commit whose diff was read: the files that count, and how many do not."""
+
+    commit: Commit
+    files: list[FileDiff]
+    left_out: int
 
 
 class Skipped(str):
@@ -60,9 +72,25 @@ def history_cases(
 
 
 def _cases(repo: Repo, chosen: dict[str, Commit], rules: HistoryRules) -> Iterator[Extracted | Rejected | Skipped]:
+    """Diffs are read a window at a time, so that the base files of many commits are one question to git."""
     pairs = [(commit.id, commit.parents[0]) for commit in chosen.values()]
+    window: list[Parsed | Rejected | Skipped] = []
     for commit_id, diff in diffs(repo, pairs) if pairs else ():
-        yield _case(chosen[commit_id], diff, rules, repo)
+        window.append(_parsed(chosen[commit_id], diff, rules))
+        if len(window) == DIFFS_AT_ONCE:
+            yield from _finished(window, repo, rules)
+            window = []
+    yield from _finished(window, repo, rules)
+
+
+def _finished(
+    window: list[Parsed | Rejected | Skipped], repo: Repo, rules: HistoryRules
+) -> Iterator[Extracted | Rejected | Skipped]:
+    parsed = [item for item in window if isinstance(item, Parsed)]
+    blobs = list(dict.fromkeys(blob for item in parsed for file in item.files for blob in _blob_to_read(file)))
+    base_files = dict(zip(blobs, map(split_lines, repo.objects.read_many(blobs)), strict=True))
+    for item in window:
+        yield _case(item, base_files, rules) if isinstance(item, Parsed) else item
 
 
 def _unfit(commit: Commit, repo: Repo, rules: HistoryRules, first_parent: bool) -> str | None:
@@ -78,7 +106,7 @@ def _unfit(commit: Commit, repo: Repo, rules: HistoryRules, first_parent: bool) 
     return None
 
 
-def _case(commit: Commit, diff: bytes, rules: HistoryRules, repo: Repo) -> Extracted | Rejected | Skipped:
+def _parsed(commit: Commit, diff: bytes, rules: HistoryRules) -> Parsed | Rejected | Skipped:
     try:
         files = parse_diff(diff)
     except BadInput as problem:
@@ -88,7 +116,12 @@ def _case(commit: Commit, diff: bytes, rules: HistoryRules, repo: Repo) -> Extra
         return Skipped(EMPTY)
     if len(counted) > rules.max_files:
         return Skipped(f"{BULK}: more than {rules.max_files} files")
-    ranges = _ranges(counted, repo)
+    return Parsed(commit, counted, len(files) - len(counted))
+
+
+def _case(parsed: Parsed, base_files: BaseFiles, rules: HistoryRules) -> Extracted | Skipped:
+    commit = parsed.commit
+    ranges = tuple(item for file in parsed.files for item in _ranges(file, base_files))
     if not ranges:
         return Skipped(NO_BASE_LINES)
     message = read_message(commit.message)
@@ -98,10 +131,10 @@ def _case(commit: Commit, diff: bytes, rules: HistoryRules, repo: Repo) -> Extra
         dataset=DATASET,
         kind=CaseKind.CONTEXT,
         input=message.query if enough else "",
-        paths=_paths(counted),
-        ranges=tuple(ranges),
+        paths=_paths(parsed.files),
+        ranges=ranges,
         base_commit=commit.parents[0],
-        metadata=_metadata(commit, message, len(files) - len(counted)),
+        metadata=_metadata(commit, message, parsed.left_out),
         provenance=Provenance(source="git", repository=rules.repository or None, case_index=0),
     )
     return Extracted(case, why_no_query="" if enough else NO_WORDS)
@@ -113,34 +146,31 @@ def _paths(files: list[FileDiff]) -> tuple[RankedPath, ...]:
     return ranking.ranked()
 
 
-def _ranges(files: list[FileDiff], repo: Repo) -> list[LineRange]:
+def _ranges(file: FileDiff, base_files: BaseFiles) -> Iterator[LineRange]:
     """The base lines the diff touches, each proved by its text.
 
-    Changed lines stand in the diff. An insertion counts lines that do not, so those files are read, all with one question.
+    Changed lines stand in the diff; an insertion counts lines that do not, and those come from the base file.
     """
-    inserted = [file for file in files if file.old_blob and not file.submodule and _inserts(file)]
-    contents = repo.objects.read_many([file.old_blob or "" for file in inserted])
-    whole = {id(file): split_lines(content) for file, content in zip(inserted, contents, strict=True)}
-    found: list[LineRange] = []
-    for file in files:
-        lines = whole.get(id(file))
-        shown = base_texts(file) if lines is None else {}
-        for start, end in spans_of(file, line_count=None if lines is None else len(lines)):
-            found.append(
-                LineRange(
-                    path=file.path,
-                    start=start,
-                    end=end,
-                    sources=(RangeSource.GOLDEN_DIFF,),
-                    blob=file.old_blob,
-                    text_hash=text_hash(lines[start - 1 : end] if lines else (shown[n] for n in range(start, end + 1))),
-                )
-            )
-    return found
+    lines = base_files.get(file.old_blob or "")
+    shown = base_texts(file) if lines is None else {}
+    for start, end in spans_of(file, line_count=None if lines is None else len(lines)):
+        texts = (shown[number] for number in range(start, end + 1)) if lines is None else lines[start - 1 : end]
+        yield LineRange(
+            path=file.path,
+            start=start,
+            end=end,
+            sources=(RangeSource.GOLDEN_DIFF,),
+            blob=file.old_blob,
+            text_hash=text_hash(texts),
+        )
 
 
-def _inserts(file: FileDiff) -> bool:
-    return file.old_path is not None and any(not change.removed for hunk in file.hunks for change in hunk.changes)
+def _blob_to_read(file: FileDiff) -> tuple[str, ...]:
+    """The base file, where the diff inserts without removing."""
+    if file.old_path is None or file.old_blob is None or file.submodule:
+        return ()
+    inserts = any(not change.removed for hunk in file.hunks for change in hunk.changes)
+    return (file.old_blob,) if inserts else ()
 
 
 def _metadata(commit: Commit, message: Message, left_out: int) -> dict[str, Any]:
