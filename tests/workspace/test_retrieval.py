@@ -8,7 +8,8 @@ import pytest
 
 from evergold.cli import run
 from evergold.errors import BadInput, NotFound
-from evergold.workspace.retrieval import score_retrieval, write_per_case
+from evergold.workspace.retrieval import ScoringWish, score_retrieval, write_per_case
+from tests.repos import GitRepo
 
 
 def write(path: Path, *rows: Any) -> Path:
@@ -140,3 +141,21 @@ def test_the_verb(gold: Path, answers: Path, tmp_path: Path, capsys: pytest.Capt
     assert run(["score-retrieval", str(gold), str(answers), str(answers)]) == 0
     shown = capsys.readouterr()
     assert "4 cases scored" in shown.out and "macro recall" in shown.out and "predicted twice" in shown.err
+
+
+def test_a_repository_adds_tokens_symbols_and_ranges_outside(tmp_path: Path) -> None:
+    made = GitRepo(tmp_path / "repo")
+    commit = made.commit({"a.py": "def f():\n    return 1\n"})
+    gold = write(
+        tmp_path / "g.jsonl",
+        golden("1", ("a.py", 1, 2), baseCommit=commit),
+        golden("2", ("a.py", 1, 1), baseCommit="0" * 40),
+    )
+    answers = write(tmp_path / "p.jsonl", predicted("1", ("a.py", 2, 9)))
+    figures = score_retrieval(gold, answers, wish=ScoringWish(repo_dir=made.path)).figures
+    assert figures["tokens"]["1000"]["value"] == 0.5
+    assert (figures["symbol"]["macro"]["recall"]["value"], figures["symbol_n"]) == (1.0, 1)
+    assert [problem.split(": ", 1)[1] for problem in figures["problems"]] == [
+        "a.py:2-9: the file has 2 lines",
+        f"commit {'0' * 40} is not in the repository",
+    ]

@@ -39,6 +39,7 @@ class Gold:
     optional: Tier
     has_lines: bool = True
     repository: str = ""
+    base_commit: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,21 +109,22 @@ def score_case(gold: Gold, prediction: Prediction | None, tier: str = "edited") 
     """The score of one prediction; None is a case nobody answered, which finds nothing."""
     wanted = needed(gold, tier)
     given = prediction or Prediction(gold.case_id)
-    predicted = merge_by_path(given.ranges)
-    lines = None
+    lines = charged = None
     if gold.has_lines and wanted.lines:
-        lines = Overlap(overlap(predicted, wanted.lines), size(predicted), size(wanted.lines))
+        charged = charge(given.ranges, wanted.lines)
+        hit = sum(last - first + 1 for first, last in charged.hits)
+        lines = Overlap(hit, charged.total, size(wanted.lines))
     files = _files(wanted.files, given.files) if wanted.files else None
-    charged = _charge(given.ranges, wanted.lines) if lines else []
-    golden = lines.golden if lines else 0
     return CaseScore(
         case_id=gold.case_id,
         lines=lines,
         files=files,
-        noise=_noise(predicted, gold, lines) if gold.has_lines and predicted else None,
+        noise=_noise(charged, gold, lines) if charged and lines and charged.total else None,
         ranked=_ranked(wanted.files, given.files) if wanted.files else {},
-        budget={limit: _found_within(charged, limit) / golden for limit in BUDGETS} if lines else {},
-        area=_area(charged, golden) if lines else None,
+        budget={limit: _found_within(charged.hits, limit) / lines.golden for limit in BUDGETS}
+        if charged and lines
+        else {},
+        area=_area(charged.hits, lines.golden) if charged and lines else None,
         missing=prediction is None,
     )
 
@@ -199,35 +201,40 @@ def _ranked(wanted: Sequence[str], predicted: Sequence[str]) -> dict[str, float]
     return figures
 
 
-def _noise(predicted: Spans, gold: Gold, lines: Overlap | None) -> float:
+def _noise(charged: "Charged", gold: Gold, lines: Overlap) -> float:
     """The share of predicted lines that no tier knows."""
-    if lines and not gold.core.lines and not gold.optional.lines:
-        return 1 - lines.hit / lines.predicted
-    return 1 - overlap(predicted, needed(gold, "all").lines) / size(predicted)
+    if not gold.core.lines and not gold.optional.lines:
+        return 1 - lines.hit / charged.total
+    return 1 - overlap(charged.lines, needed(gold, "all").lines) / charged.total
 
 
-def _charge(ranges: Iterable[tuple[str, int, int]], wanted: Spans) -> list[tuple[int, int]]:
-    """Walk the predictions in rank order and charge each new line once.
+class Charged(NamedTuple):
+    """Predicted lines in rank order, each charged once: how many, which, and at which positions golden ones came."""
 
-    Gives the first and last position of every run of golden lines. What was charged is kept sorted and disjoint.
-    """
+    total: int
+    lines: dict[str, list[Span]]
+    hits: list[tuple[int, int]]
+
+
+def charge(ranges: Iterable[tuple[str, int, int]], wanted: Spans) -> Charged:
+    """One walk over a prediction; what was charged is kept sorted and disjoint, so that overlaps cost nothing twice."""
     covered: dict[str, list[Span]] = {}
     hits: list[tuple[int, int]] = []
     position = 0
     for path, start, end in ranges:
         held = covered.setdefault(path, [])
-        golden = wanted.get(path, ())
+        golden = wanted.get(path)
         for low, high in _uncovered(held, start, end) if held else ((start, end),):
             if golden:
-                hits += [
-                    (position + first - low + 1, position + last - low + 1)
-                    for first, last in _inside(golden, low, high)
-                ]
+                shift = position - low + 1
+                for first, last in golden:
+                    if first > high:
+                        break
+                    if last >= low:
+                        hits.append((max(first, low) + shift, min(last, high) + shift))
             position += high - low + 1
             insort(held, (low, high))
-        if position >= AREA_BUDGET:
-            break
-    return hits
+    return Charged(position, covered, hits)
 
 
 def _uncovered(held: Sequence[Span], start: int, end: int) -> list[Span]:
@@ -244,10 +251,6 @@ def _uncovered(held: Sequence[Span], start: int, end: int) -> list[Span]:
     if start <= end:
         parts.append((start, end))
     return parts
-
-
-def _inside(spans: Sequence[Span], low: int, high: int) -> list[Span]:
-    return [(max(start, low), min(end, high)) for start, end in spans if start <= high and end >= low]
 
 
 def _found_within(hits: Iterable[tuple[int, int]], limit: int) -> int:

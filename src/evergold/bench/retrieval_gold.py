@@ -1,6 +1,5 @@
 """Rows of a golden file → what each case needed, in its three tiers."""
 
-from collections.abc import Iterable
 from typing import Any
 
 from evergold.bench.retrieval import Gold, Tier, merge_by_path
@@ -9,6 +8,7 @@ from evergold.model.case import Case
 EDITED = frozenset({"golden_diff", "review_merge_diff"})
 TIERS = ("edited", "core", "optional")
 SEVERAL = "several"
+NOTHING = Tier({}, ())
 
 _LANGUAGES = {
     ".c": "C",
@@ -41,13 +41,20 @@ def gold_of_row(row: dict[str, Any]) -> Gold:
     file is core, and the rest is optional. A path that base does not have cannot be retrieved and is no gold."""
     of_b = "lineRanges" in row
     entries = [entry for entry in row["lineRanges" if of_b else "filePaths"] if entry.get("atBase", True)]
-    edited = {entry["path"] for entry in entries if _is_edited(entry)}
-    sorted_out: dict[str, list[dict[str, Any]]] = {tier: [] for tier in TIERS}
-    for entry in entries:
-        sorted_out[_tier(entry, edited)].append(entry)
+    golden = [entry for entry in entries if _is_edited(entry)]
+    sorted_out: dict[str, list[dict[str, Any]]] = {"edited": golden, "core": [], "optional": []}
+    if len(golden) < len(entries):
+        edited = {entry["path"] for entry in golden}
+        for entry in entries:
+            if not _is_edited(entry):
+                sorted_out[_other_tier(entry, edited)].append(entry)
     tiers = {name: _as_tier(found, of_b) for name, found in sorted_out.items()}
     return Gold(
-        row["caseId"], **tiers, has_lines=of_b, repository=str(row.get("repository") or row.get("workspaceId") or "")
+        row["caseId"],
+        **tiers,
+        has_lines=of_b,
+        repository=str(row.get("repository") or row.get("workspaceId") or ""),
+        base_commit=str(row.get("baseCommit") or ""),
     )
 
 
@@ -57,7 +64,7 @@ def gold_of_case(case: Case) -> Gold:
         {"path": item.path, "startLine": item.start, "endLine": item.end, "sources": item.sources, **item.extra}
         for item in case.ranges
     ]
-    shared = {"caseId": case.id, "repository": case.provenance.repository}
+    shared = {"caseId": case.id, "repository": case.provenance.repository, "baseCommit": case.base_commit}
     if any(_is_edited(entry) for entry in ranges):
         return gold_of_row(shared | {"lineRanges": ranges})
     paths = [{"path": item.path, "sources": item.sources, **item.extra} for item in case.paths]
@@ -80,15 +87,15 @@ def _is_edited(entry: dict[str, Any]) -> bool:
     return tier == "edited" if tier in TIERS else not EDITED.isdisjoint(entry.get("sources") or ())
 
 
-def _tier(entry: dict[str, Any], edited: set[str]) -> str:
+def _other_tier(entry: dict[str, Any], edited: set[str]) -> str:
+    """Of an entry that is not edited: its own word, else whether it lies in a file that is."""
     if entry.get("tier") in TIERS:
         return str(entry["tier"])
-    if _is_edited(entry):
-        return "edited"
     return "core" if entry["path"] in edited else "optional"
 
 
-def _as_tier(entries: Iterable[dict[str, Any]], of_b: bool) -> Tier:
-    listed = list(entries)
-    ranges = ((entry["path"], entry["startLine"], entry["endLine"]) for entry in listed)
-    return Tier(merge_by_path(ranges) if of_b else {}, tuple(dict.fromkeys(entry["path"] for entry in listed)))
+def _as_tier(entries: list[dict[str, Any]], of_b: bool) -> Tier:
+    if not entries:
+        return NOTHING
+    ranges = ((entry["path"], entry["startLine"], entry["endLine"]) for entry in entries) if of_b else ()
+    return Tier(merge_by_path(ranges), tuple(dict.fromkeys(entry["path"] for entry in entries)))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from evergold.bench.retrieval import BUDGETS, CUTS, NDCG_CUT, CaseScore, Overlap
+from evergold.bench.retrieval_source import TOKEN_BUDGETS, SourceScore
 from evergold.stats.intervals import Interval, mean_bootstrap
 from evergold.stats.resampling import Column, Derived, Figures, Floats, intervals_of
 
@@ -44,6 +45,15 @@ def summarize(scores: Sequence[CaseScore], seed: int = 0) -> Json:
         "noise": lines["noise"]["rate"] if by_lines else _bounds(None),
         "note": LOWER_BOUND,
     }
+
+
+def summarize_source(scores: Sequence[SourceScore], seed: int = 0) -> Json:
+    """Figures that needed the repository: recall within tokens, and symbols."""
+    columns = {f"tokens {budget}": _column([score.tokens[budget] for score in scores]) for budget in TOKEN_BUDGETS}
+    found = _grouped(intervals_of(Figures(columns, {}), seed))
+    counts = [score.symbols for score in scores if score.symbols]
+    symbols = _grouped(intervals_of(Figures(*_level(counts)), seed)) if counts else None
+    return {"tokens": found.get("tokens"), "symbol": symbols, "symbol_n": len(counts)}
 
 
 def sliced(scores: Sequence[CaseScore], names: Callable[[CaseScore], str]) -> Json:

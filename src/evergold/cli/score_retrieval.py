@@ -7,7 +7,7 @@ import click
 
 from evergold.cli.output import emit_json, json_flag, table
 from evergold.report.retrieval import as_html, as_rows, compare_rows
-from evergold.workspace.retrieval import score_retrieval, write_per_case
+from evergold.workspace.retrieval import ScoringWish, score_retrieval, write_per_case
 
 PROBLEMS_SHOWN = 20
 
@@ -32,6 +32,9 @@ PROBLEMS_SHOWN = 20
     metavar="F",
     help="Write a report with the chart of recall against line budget.",
 )
+@click.option(
+    "--repo", type=click.Path(path_type=Path), help="Adds budgets in tokens, symbols, and ranges outside files."
+)
 @click.option("--seed", default=0, show_default=True, help="Of the bootstrap draws.")
 @json_flag
 def command(golden: Path, predictions: Path, other: Path | None, as_json: bool, **given: Any) -> int:
@@ -39,7 +42,8 @@ def command(golden: Path, predictions: Path, other: Path | None, as_json: bool, 
 
     A prediction is {"caseId", "ranges": [{"path", "startLine", "endLine"}]} or {"caseId", "paths": [...]}, best first.
     """
-    scored = score_retrieval(golden, predictions, other, given["tier"], given["seed"])
+    wish = ScoringWish(given["tier"], given["seed"], given["repo"])
+    scored = score_retrieval(golden, predictions, other, wish)
     if given["per_case"]:
         write_per_case(scored.scores, given["per_case"])
     if given["html"]:

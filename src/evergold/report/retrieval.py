@@ -34,6 +34,10 @@ def as_rows(figures: Json) -> Rows:
     for name, bounds in (figures.get("budget") or {}).items():
         label = "area under recall by budget" if name == "area" else f"recall within {name} lines"
         rows.append(_row("line", label, bounds))
+    for name, bounds in (figures.get("tokens") or {}).items():
+        rows.append(_row("line", f"recall within {name} tokens", bounds))
+    for average, held in (figures.get("symbol") or {}).items():
+        rows += [_row("symbol", f"{average} {name}", bounds) for name, bounds in held.items()]
     rows.append(_row("line", "noise rate", figures["noise"]))
     return [row for row in rows if row[2]]
 
