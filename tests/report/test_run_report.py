@@ -150,6 +150,13 @@ def test_junit_has_a_test_per_attempt_and_metric_and_is_xml() -> None:
     assert suite.find("testcase/failure") is not None
 
 
+def test_an_answer_of_megabytes_does_not_make_a_report_of_megabytes() -> None:
+    huge = an_attempt("x" * 3_000_000, "a", measurements={"correctness": Measurement.of(0.0)})
+    found = summarise(a_run(), CASES, [huge])
+    assert found.failures[0].output.endswith("… (2,996,000 characters more)")
+    assert len(to_html(found)) < 50_000 and len(to_junit(a_run(), [huge])) < 50_000
+
+
 def test_json_is_the_report_whole() -> None:
     loaded = json.loads(report().model_dump_json())
     assert loaded["metrics"][0]["mean"]["n"] == 3

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from xml.etree import ElementTree
 
 from evergold.model.run import Attempt, Measurement, Run
-from evergold.report.summary import PASSING
+from evergold.report.summary import PASSING, shortened
 
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
@@ -30,7 +30,7 @@ def to_junit(run: Run, attempts: Iterable[Attempt], passing: float = PASSING) ->
                 tally[{"failure": "failures", "error": "errors", "skipped": "skipped"}[kind]] += 1
                 told = ElementTree.SubElement(test, kind, message=_clean(message))
                 if kind == "failure":
-                    told.text = _clean(attempt.output)
+                    told.text = _clean(shortened(attempt.output))
     for name, number in tally.items():
         suite.set(name, str(number))
     root = ElementTree.Element("testsuites")

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from evergold.report.provenance import provenance_rows, spending_rows
-from evergold.report.summary import Failure, RunReport
+from evergold.report.summary import Failure, RunReport, shortened
 
 LONGEST_TEXT = 600
 
@@ -61,8 +61,7 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str
 
 
 def _quoted(text: str) -> list[str]:
-    short = text if len(text) <= LONGEST_TEXT else text[:LONGEST_TEXT] + "…"
-    return [f"> {_escaped(line)}" for line in short.splitlines()]
+    return [f"> {_escaped(line)}" for line in shortened(text, LONGEST_TEXT).splitlines()]
 
 
 def _cell(value: object) -> str:

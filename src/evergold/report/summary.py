@@ -22,6 +22,7 @@ from evergold.stats.reducers import reducer as reducer_named
 BINS = 10
 MOST_TAGS = 20
 PASSING = 0.5
+LONGEST_TEXT = 4000
 
 
 class MetricSummary(BaseModel, frozen=True):
@@ -137,15 +138,20 @@ class _Gathered:
             metric=metric,
             value=value,
             reason=why,
-            input=case.input if case else "",
-            expected=case.expected if case else None,
-            output=attempt.output,
+            input=shortened(case.input) if case else "",
+            expected=shortened(case.expected) if case and case.expected else None,
+            output=shortened(attempt.output),
         )
         entry = (1.0 if value is None else -value, -next(self._order), failure)
         if len(self.worst) < self._most:
             heapq.heappush(self.worst, entry)
         elif self._most:
             heapq.heappushpop(self.worst, entry)
+
+
+def shortened(text: str, longest: int = LONGEST_TEXT) -> str:
+    """A text one can read in a report; how much was left out is said."""
+    return text if len(text) <= longest else f"{text[:longest]}… ({len(text) - longest:,} characters more)"
 
 
 def summarise(
