@@ -15,7 +15,19 @@ from evergold.api.pages import install_pages
 from evergold.settings import Settings, load_settings
 from evergold.workspace import Workspace
 
-ROUTERS = ("health", "cases", "otlp", "traces", "curation", "review", "overview", "runs", "builds", "datasets")
+ROUTERS = (
+    "health",
+    "cases",
+    "otlp",
+    "traces",
+    "curation",
+    "review",
+    "overview",
+    "runs",
+    "reports",
+    "builds",
+    "datasets",
+)
 
 
 def create_app(settings: Settings | None = None) -> FastAPI:

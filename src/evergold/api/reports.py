@@ -1,0 +1,32 @@
+"""/benchmarks/runs/{id}/report.FORM: a run's report as a file to open or keep. Documents, so not part of the OpenAPI."""
+
+from enum import StrEnum
+
+from fastapi import APIRouter, Response
+
+from evergold.api.opened import Opened
+
+router = APIRouter(prefix="/api/v1", tags=["benchmarks"], include_in_schema=False)
+
+
+class Form(StrEnum):
+    HTML = "html"
+    MARKDOWN = "md"
+    JSON = "json"
+    JUNIT = "xml"
+
+
+RENDERED = {
+    Form.HTML: ("html", "text/html; charset=utf-8"),
+    Form.MARKDOWN: ("markdown", "text/markdown; charset=utf-8"),
+    Form.JSON: ("json", "application/json"),
+    Form.JUNIT: ("junit", "application/xml"),
+}
+
+
+@router.get("/benchmarks/runs/{run_id}/report.{form}")
+def report(workspace: Opened, run_id: str, form: Form) -> Response:
+    """The report, with a policy that lets the page load nothing."""
+    name, content_type = RENDERED[form]
+    policy = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"}
+    return Response(workspace.judging.rendered(run_id, name), media_type=content_type, headers=policy)
