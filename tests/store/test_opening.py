@@ -8,7 +8,11 @@ from sqlalchemy import inspect, text
 from evergold.errors import Refused, Unavailable
 from evergold.settings import Settings
 from evergold.store import Store
+from evergold.store.case_writes import Author, put_cases
+from evergold.store.cases import CaseFilter, page_of_cases, revisions_of
+from evergold.store.db import Database
 from evergold.store.schema import metadata
+from tests.builders import a_case
 
 
 def test_a_new_database_has_every_table_and_opens_again(settings: Settings) -> None:
@@ -18,6 +22,57 @@ def test_a_new_database_has_every_table_and_opens_again(settings: Settings) -> N
         names = {name for name in inspect(connection).get_table_names() if not name.startswith("trace_words")}
         assert names == {*metadata.tables, "alembic_version"}
     store.close()
+
+
+OLD = """
+CREATE TABLE traces (id TEXT PRIMARY KEY, phone_number TEXT, input_text TEXT NOT NULL, output_text TEXT);
+CREATE TABLE eval_dataset (
+    id              INTEGER PRIMARY KEY,
+    trace_id        TEXT REFERENCES traces(id),
+    entry_type      TEXT NOT NULL CHECK (entry_type IN ('golden', 'failure', 'correction')),
+    input_text      TEXT NOT NULL,
+    output_text     TEXT,
+    expected_output TEXT,
+    metadata        TEXT NOT NULL DEFAULT '{}',
+    created_at      TEXT NOT NULL DEFAULT '2026-02-19 10:00:00'
+);
+CREATE TABLE eval_dataset_tags (
+    dataset_id  INTEGER NOT NULL REFERENCES eval_dataset(id) ON DELETE CASCADE,
+    tag         TEXT NOT NULL,
+    PRIMARY KEY (dataset_id, tag)
+);
+INSERT INTO traces VALUES ('t1', '555', 'hola', 'buenas');
+INSERT INTO eval_dataset (id, trace_id, entry_type, input_text, output_text, metadata)
+  VALUES (7, 't1', 'golden', 'hola', 'buenas', '{"confirmed": false}');
+INSERT INTO eval_dataset_tags VALUES (7, 'audio')
+"""
+
+
+def test_a_database_of_the_first_days_is_migrated_with_everything_in_it(settings: Settings) -> None:
+    settings.home.mkdir(parents=True)
+    old = Database(settings.database)
+    for statement in OLD.split(";"):
+        old.write(lambda c, statement=statement: c.exec_driver_sql(statement).close())  # type: ignore[misc]
+    old.close()
+
+    store = Store.open(settings)
+    with store.db.read() as connection:
+        (case,), _ = page_of_cases(connection, CaseFilter(), limit=5, before=None)
+        assert (case.input, case.output, case.tags, case.metadata) == (
+            "hola",
+            "buenas",
+            ("audio",),
+            {"confirmed": False},
+        )
+        assert case.provenance.trace_id == "t1"
+        assert str(case.created_at) == "2026-02-19 10:00:00+00:00"
+        assert [revision.action for revision in revisions_of(connection, "live", case.id)] == ["migrated"]
+        tables = set(inspect(connection).get_table_names())
+    store.db.write(lambda c: put_cases(c, [a_case("next")], Author()))
+    store.close()
+    assert {*metadata.tables, "alembic_version"} <= tables
+    assert not any(name.startswith("old_") for name in tables)
+    Store.open(settings).close()
 
 
 def test_a_newer_database_is_refused(settings: Settings) -> None:

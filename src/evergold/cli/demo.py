@@ -20,6 +20,19 @@ FOLDER = Path(".evergold") / "demo"
 DAY = re.compile(r"\b20\d\d-\d\d-\d\d(?=T)")
 
 
+SPLITS = ("--split", "train=0.7,test=0.3", "--group-by", "session", "--out", "live-v1")
+RAG = (
+    "--qa-output",
+    "rag/qa_pairs.jsonl",
+    "--summary-output",
+    "rag/summaries.jsonl",
+    "--manifest-output",
+    "rag/manifest.json",
+)
+DATASET_B = "context/dataset_b_line_ranges.unvalidated.jsonl"
+METRICS = ("--metric", "answer_relevancy", "--metric", "length")
+
+
 @dataclass(frozen=True)
 class Step:
     """What the step shows, and the command that does it."""
@@ -34,8 +47,21 @@ STEPS = (
     Step("Why is one of them golden?", ("curate", "--explain", "demo-001")),
     Step("What the living dataset holds now", ("stats",)),
     Step(
+        "It is frozen: hashed splits, no session in two of them",
+        ("build", "--dataset", "live", "--version", "v1", *SPLITS),
+    ),
+    Step(
+        "RAG generations become evaluation splits",
+        ("build", "--offline-dataset", "samples/offline_dataset.jsonl", *RAG),
+    ),
+    Step("and the splits are checked: schema, counts, hashes", ("check", "rag/manifest.json")),
+    Step(
         "Merged work in a repository becomes a retrieval benchmark",
         ("extract", "git", "--repo", "shop", "--out-dir", "context"),
+    ),
+    Step("whose every golden line is proved against the repository", ("check", DATASET_B, "--repo", "shop")),
+    Step(
+        "The answers of production are measured, by the offline judge", ("run", "live", "--model", "recorded", *METRICS)
     ),
     Step(
         "The golden part as a file for offline tests", ("export", "live", "--type", "golden", "--out", "golden.jsonl")

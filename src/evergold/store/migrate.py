@@ -24,9 +24,11 @@ def bring_up_to_date(db: Database) -> None:
 
 
 def _revision(connection: Connection) -> str | None:
-    if not inspect(connection).has_table("alembic_version"):
-        return None
-    return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+    """The schema's number; the first one is known by its tables, because its databases carry no number."""
+    tables = inspect(connection)
+    if tables.has_table("alembic_version"):
+        return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+    return REVISIONS[0] if tables.has_table("eval_dataset") or tables.has_table("traces") else None
 
 
 def _create(connection: Connection) -> None:
@@ -47,4 +49,6 @@ def _upgrade(connection: Connection) -> None:
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     config.attributes["connection"] = connection
+    if not inspect(connection).has_table("alembic_version"):
+        command.stamp(config, REVISIONS[0])
     command.upgrade(config, "head")
