@@ -134,7 +134,10 @@ def test_they_still_agree_after_every_score_has_changed(store: Store, policy: Po
     with store.db.read() as connection:
         for trace in incoming:
             verdict = classify(trace, scores_of(connection, trace.id), policy, corrected=trace.id in corrected)
-            assert tier_of(living.get(trace.id)) is verdict.tier, (trace, verdict)
+            entry = living.get(trace.id)
+            assert tier_of(entry) is verdict.tier, (trace, verdict)
+            if entry is not None:
+                assert entry.provenance.inclusion_probability == verdict.included
     assert backfill(store, policy).total == 0
 
 

@@ -51,7 +51,7 @@ COMPARED = f"""
       WHEN entry IS NULL THEN 'added'
       WHEN was_status IN ('dismissed', 'erased') THEN NULL
       {" ".join(f"WHEN was * 10 + tier IN ({', '.join(map(str, steps))}) THEN '{kind}'" for kind, steps in STEPS.items())}
-      ELSE 'restored' END AS change, message_type, model, tags
+      ELSE 'restored' END AS change, coalesce(was_version, 0) + 1 AS version, seq, message_type, model, tags
     FROM v"""
 
 
@@ -182,7 +182,8 @@ def _judge(connection: Connection, query: VerdictQuery, scope: dict[str, object]
     connection.execute(
         text(
             "CREATE TEMPORARY TABLE IF NOT EXISTS curation_verdicts (trace_id TEXT NOT NULL, reason INTEGER NOT NULL, "
-            "entry INTEGER, was TEXT NOT NULL, change TEXT NOT NULL, message_type TEXT, model TEXT, tags TEXT NOT NULL)"
+            "entry INTEGER, was TEXT NOT NULL, change TEXT NOT NULL, version INTEGER NOT NULL, seq INTEGER, "
+            "message_type TEXT, model TEXT, tags TEXT NOT NULL)"
         )
     )
     connection.execute(text("DELETE FROM curation_verdicts"))
@@ -241,7 +242,7 @@ def _insert() -> str:
             ELSE CAST(:said_candidate AS text) END,
           :dataset, CAST(:policy AS text) || ':' || v.trace_id, {BODY}, t.session_id, :policy, :rev,
           CASE WHEN v.reason = {CONFIRMED} THEN 1 ELSE 0 END, :now, :now
-        FROM curation_verdicts v JOIN traces t ON t.id = v.trace_id WHERE v.change = 'added'
+        FROM curation_verdicts v JOIN traces t ON t.seq = v.seq WHERE v.change = 'added'
         ON CONFLICT DO NOTHING"""
 
 
@@ -252,15 +253,18 @@ def _update(query: VerdictQuery) -> str:
         f"WHEN v.reason = {CONFIRMED} THEN CAST(:said_confirmed AS text) ELSE CAST(:said_candidate AS text) END"
     )
     gone = "v.change = 'withdrawn'"
+    metadata = query.dialect.merged.format(column="metadata", patch=said)
+    body = query.dialect.merged.format(column="body", patch=BODY)
     text_of = "CASE WHEN v.change = 'refreshed' THEN t.{0} ELSE eval_dataset.{0} END"
     return f"""
         UPDATE eval_dataset SET
           entry_type = CASE WHEN {gone} THEN entry_type ELSE {ENTRY_TYPE} END,
           confirmed = CASE WHEN {gone} THEN confirmed WHEN v.reason = {CONFIRMED} THEN 1 ELSE 0 END,
-          metadata = CASE WHEN {gone} THEN eval_dataset.metadata ELSE {query.dialect.merged.format(said)} END,
+          metadata = CASE WHEN {gone} THEN eval_dataset.metadata ELSE {metadata} END,
+          body = CASE WHEN {gone} THEN eval_dataset.body ELSE {body} END,
           status = CASE WHEN {gone} THEN 'withdrawn' ELSE 'active' END,
           input_text = {text_of.format("input_text")}, output_text = {text_of.format("output_text")},
-          dataset = :dataset, policy_rev = :rev, version = version + 1, updated_at = :now
+          dataset = :dataset, policy_rev = :rev, version = v.version, updated_at = :now
         FROM curation_verdicts v JOIN traces t ON t.id = v.trace_id
         WHERE eval_dataset.id = v.entry AND v.change <> 'added'"""
 
@@ -269,7 +273,7 @@ def _revisions(query: VerdictQuery) -> str:
     why = " ".join(f"WHEN {code} THEN CAST(:why_{code} AS text)" for code in CODE.values())
     return f"""
         INSERT INTO case_revisions (entry_id, version, action, who, why, evidence, created_at)
-        SELECT d.id, d.version, v.change, :who, CASE v.reason {why} END,
+        SELECT v.entry, v.version, v.change, :who, CASE v.reason {why} END,
           '{{"was":"' || v.was || '","is":"' || {TIER} || '","scores":' || {query.deciding()} || '}}', :now
-        FROM curation_verdicts v JOIN eval_dataset d ON d.id = v.entry WHERE v.entry IS NOT NULL
+        FROM curation_verdicts v WHERE v.entry IS NOT NULL
         ON CONFLICT DO NOTHING"""

@@ -57,7 +57,9 @@ def undo_batch(connection: Connection, label: str, after: int) -> tuple[Undone, 
         "nil": '{"confirmed":null}',
     }
     merged = dialect_of(connection).merged.format(
-        "CASE p.was WHEN 'confirmed' THEN CAST(:yes AS text) WHEN 'candidate' THEN CAST(:no AS text) ELSE CAST(:nil AS text) END"
+        column="metadata",
+        patch="CASE p.was WHEN 'confirmed' THEN CAST(:yes AS text) WHEN 'candidate' THEN CAST(:no AS text) "
+        "ELSE CAST(:nil AS text) END",
     )
     done = connection.execute(
         text(

@@ -49,7 +49,7 @@ SQLITE = Dialect(
     joined="group_concat({}, ',')",
     unit="unit_interval({})",
     metadata_text="json_extract(t.metadata, {path}) IN ({allowed})",
-    merged="json_patch(eval_dataset.metadata, {})",
+    merged="json_patch(eval_dataset.{column}, {patch})",
 )
 POSTGRES = Dialect(
     trim="btrim",
@@ -58,7 +58,7 @@ POSTGRES = Dialect(
     unit=f"(('x' || substr(md5({{}}), 1, {UNIT_HEX_DIGITS}))::bit({4 * UNIT_HEX_DIGITS})::bigint::float8 "
     f"/ {16**UNIT_HEX_DIGITS}::float8)",
     metadata_text="(jsonb_typeof(t.metadata::jsonb #> {path}) = 'string' AND t.metadata::jsonb #>> {path} IN ({allowed}))",
-    merged="jsonb_strip_nulls(eval_dataset.metadata::jsonb || ({})::jsonb)::text",
+    merged="((eval_dataset.{column}::jsonb - 'confirmed') || jsonb_strip_nulls(({patch})::jsonb))::text",
 )
 
 
@@ -94,8 +94,8 @@ class VerdictQuery:
         return ", ".join(f":{name}" for name in names)
 
     def sql(self) -> str:
-        """Columns: trace_id, reason; the entry there is already (entry, was_type, was_confirmed, was_status, stale);
-        and what its tags are made of (message_type, model, tags).
+        """Columns: trace_id, reason; the entry there is already (entry, was_type, was_confirmed, was_status,
+        was_version, stale); where the trace lies (seq); and what tags are made of (message_type, model, tags).
 
         `judged` is materialised, so that the reason is worked out once, however often it is asked for.
         """
@@ -110,15 +110,16 @@ class VerdictQuery:
             ), judged AS MATERIALIZED (
               SELECT tally.trace_id, CASE {" ".join(self._rules())} END AS reason,
                 d.id AS entry, d.entry_type AS was_type, d.confirmed AS was_confirmed, d.status AS was_status,
-                {STALE} AS stale, t.message_type, t.model, t.tags, {self._point()} AS point
+                d.version AS was_version, {STALE} AS stale,
+                t.seq, t.message_type, t.model, t.tags, {self._point()} AS point
               FROM tally JOIN traces t ON t.id = tally.trace_id
               LEFT JOIN eval_dataset d ON d.trace_id = tally.trace_id AND d.policy = :policy
             )
             SELECT trace_id, {self._sampled()} AS reason,
-              entry, was_type, was_confirmed, was_status, stale, message_type, model, tags
+              entry, was_type, was_confirmed, was_status, was_version, stale, seq, message_type, model, tags
             FROM judged
             UNION ALL
-            SELECT trace_id, {CODE[Reason.NO_SCORES]}, id, entry_type, confirmed, status, 0, NULL, NULL, '[]'
+            SELECT trace_id, {CODE[Reason.NO_SCORES]}, id, entry_type, confirmed, status, version, 0, NULL, NULL, NULL, '[]'
             FROM eval_dataset WHERE {chosen} AND policy = :policy
               AND NOT EXISTS (SELECT 1 FROM trace_scores WHERE trace_id = eval_dataset.trace_id AND {part})"""
 
