@@ -164,6 +164,13 @@ def choose(connection: Connection, trace_ids: Iterable[str]) -> None:
     rows = [{"trace_id": trace_id} for trace_id in dict.fromkeys(trace_ids)]
     if rows:
         connection.execute(text("INSERT INTO curation_chosen VALUES (:trace_id)"), rows)
+    _measure(connection, "curation_chosen")
+
+
+def _measure(connection: Connection, table: str) -> None:
+    """Tell PostgreSQL how small a temporary table is; left to guess, it reads whole tables for one trace."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(text(f"ANALYZE {table}"))
 
 
 def _curate(connection: Connection, policy: Policy, chosen: str, scope: dict[str, object]) -> Changes:
@@ -194,8 +201,7 @@ def _judge(connection: Connection, query: VerdictQuery, scope: dict[str, object]
         ),
         query.params | scope,
     )
-    if connection.dialect.name == "postgresql":
-        connection.execute(text("ANALYZE curation_verdicts"))
+    _measure(connection, "curation_verdicts")
 
 
 def _write(connection: Connection, query: VerdictQuery) -> None:
