@@ -1,14 +1,15 @@
 """The live export: one line per case with the keys people's offline tests read.
 
 `id, trace_id, entry_type, input, output, expected_output, metadata, created_at`, plus `tags`. What these keys cannot hold
-travels under the key `case`, only where there is something to hold, so that a file read back gives the same case.
+travels in its metadata under the key `evergold`, only where there is something to hold, so that a file read back gives
+the same case: there are no further keys.
 """
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
-from evergold.formats.carrying import MOVING
+from evergold.formats.carrying import KEY, MOVING
 from evergold.formats.lines import first_record, read_lines, write_lines
 from evergold.model.case import Case
 from evergold.model.rejected import Rejected
@@ -34,22 +35,26 @@ def line_of(case: Case) -> dict[str, Any]:
     provenance = case.provenance.model_dump(mode="json", exclude_defaults=True, exclude={"trace_id"})
     if provenance:
         more["provenance"] = provenance
-    line = {
+    metadata = case.metadata
+    if KEY in metadata:
+        more["metadata"], metadata = metadata, {}
+    return {
         "id": case.id,
         "trace_id": case.provenance.trace_id,
         "entry_type": case.entry_type,
         "input": case.input,
         "output": case.output,
         "expected_output": case.expected,
-        "metadata": case.metadata,
+        "metadata": metadata | ({KEY: more} if more else {}),
         "created_at": case.created_at,
         "tags": case.tags,
     }
-    return line | {"case": more} if more else line
 
 
 def case_of(line: dict[str, Any]) -> Case:
-    more = dict(line.get("case") or {})
+    metadata = dict(line.get("metadata") or {})
+    more = dict(metadata.pop(KEY, None) or {})
+    metadata = more.pop("metadata", metadata)
     provenance = dict(more.pop("provenance", {}), trace_id=line.get("trace_id"))
     return Case.model_validate(
         more
@@ -59,7 +64,7 @@ def case_of(line: dict[str, Any]) -> Case:
             "input": line["input"],
             "output": line.get("output"),
             "expected": line.get("expected_output"),
-            "metadata": line.get("metadata") or {},
+            "metadata": metadata,
             "created_at": line.get("created_at"),
             "tags": tuple(line.get("tags") or ()),
             "provenance": provenance,
