@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from evergold.cli import run
 from tests.api.serving import served
 from tests.e2e.review_data import (
     PICTURES,
@@ -21,6 +22,7 @@ from tests.e2e.review_data import (
 )
 
 pytestmark = pytest.mark.slow
+EXPORTED = ("dataset_a_file_paths.validated.jsonl", "dataset_b_line_ranges.validated.jsonl")
 
 
 @pytest.fixture(scope="module")
@@ -107,6 +109,7 @@ def test_import_fill_reorder_validate_reload_export(page: Page, tmp_path: Path) 
     page.screenshot(path=PICTURES / "validator-export.png")
     expect(page.get_by_role("region", name="Left out")).to_contain_text("case-0002: base commit is empty")
     assert [row["caseId"] for row in rows_a] == ["case-0000", "case-0001"]
+    assert [run(["check", str(tmp_path / name)]) for name in EXPORTED] == [0, 0]
     assert "needsQuery" not in rows_a[1]
     assert rows_a[1]["query"] == "Uploads fail for good after one timeout; retry them."
     assert {"path": "pkg/retry.go", "startLine": 14, "endLine": 15, "sources": ["golden_diff"]} in rows_b[1][
@@ -210,6 +213,14 @@ def test_a_reimport_shows_a_three_way_choice(page: Page, tmp_path: Path) -> None
     page.get_by_role("button", name="Import 1 case").click()
     expect(page.get_by_label("Query")).to_have_value("What I wrote")
     expect(page.get_by_label("Base commit")).to_have_value("fffffff")
+
+
+def test_rows_are_sent_to_the_workspace_and_reviewed_there(page: Page, server: str, tmp_path: Path) -> None:
+    import_files(page, write_pair(tmp_path, [row_a(0)], [row_b(0)]))
+    page.get_by_role("button", name="Send to workspace").click()
+    expect(page.get_by_text("Sent to dataset context: 1 new")).to_be_visible()
+    page.goto(f"{server}/review?dataset=context&id=case-0000")
+    expect(page.get_by_label("First line of range 1")).to_have_value("13")
 
 
 def test_clear_all_asks_first_and_can_be_undone(page: Page, tmp_path: Path) -> None:

@@ -225,3 +225,41 @@ def check_base(workspace: Opened, question: BaseQuestion) -> BaseCheck:
 def file_at_commit(workspace: Opened, commit: str, path: str) -> FileAtCommit:
     """A file as it was at a commit of the repository in the settings."""
     return workspace.review.evidence.file(commit, path)
+
+
+class RowsIn(BaseModel, extra="forbid"):
+    """Rows of dataset A and B, as in the files; `replace` also overwrites cases that people worked on here."""
+
+    rows: Annotated[list[dict[str, Any]], Field(min_length=1, max_length=20_000)]
+    dataset: Annotated[str, Field(min_length=1, max_length=200)] = "context"
+    replace: bool = False
+
+
+class RowsTaken(BaseModel):
+    """What became of the rows; `kept` names cases that were left as people made them."""
+
+    added: int
+    changed: int
+    unchanged: int
+    kept: list[str]
+    problems: list[str]
+
+
+class RowsOut(BaseModel):
+    """Validated rows of both datasets, and the cases left out with what they lack."""
+
+    a: list[dict[str, Any]]
+    b: list[dict[str, Any]]
+    left_out: list[dict[str, Any]]
+
+
+@router.post("/review/rows")
+def take_rows(workspace: Opened, given: RowsIn, who: Who) -> RowsTaken:
+    """Bring rows of dataset A and B into the workspace for review."""
+    return RowsTaken(**workspace.review.take_rows(given.rows, who, given.dataset, given.replace))
+
+
+@router.get("/review/rows")
+def give_rows(workspace: Opened, dataset: str = "context") -> RowsOut:
+    """The validated rows of dataset A and B."""
+    return RowsOut(**workspace.review.give_rows(dataset))

@@ -15,6 +15,7 @@ VERBS = {
     "demo": "The whole loop on sample data, then the dashboard.",
     "compare": "Compare two runs over the same cases; --gate for CI.",
     "datasets": "List datasets, show versions, compare two of them, check benchmark files.",
+    "review": "Open the review pages; queue, verdicts and progress for scripts.",
     "run": "Run a benchmark: a dataset against a model, with metrics.",
     "runs": "List, show, cancel, delete and re-score benchmark runs; the leaderboard.",
     "build": "Freeze offline RAG records, or a stored dataset, into splits and a manifest.",

@@ -9,6 +9,7 @@ from evergold.cli.output import emit_json, json_flag, progress
 from evergold.cli.verdict import print_report
 from evergold.workspace.flows import RowCheck, check_rows
 from evergold.workspace.rag import check_build
+from evergold.workspace.review_files import check_validated_rows
 
 A_PATH = click.Path(path_type=Path)
 
@@ -33,12 +34,18 @@ def command(
     as_json: bool,
     **limits: float,
 ) -> int:
-    """Check every record of a build against its schema and its MANIFEST. Exit code 0: good, 1: failed, 2: could not run."""
+    """Check every record of a build against its schema and its MANIFEST. Exit code 0: good, 1: failed, 2: could not run.
+
+    A `.jsonl` file instead of a manifest is checked as validated rows of dataset A or B.
+    """
     if repo is not None:
         with progress("proving", None) as advance:
             return _tell(check_rows(manifest, repo, advance), as_json)
-    with progress("checking", None) as advance:
-        report = check_build(manifest, baseline, Limits(**limits), junit, advance)  # type: ignore[arg-type]
+    if manifest.suffix == ".jsonl":
+        report = check_validated_rows(manifest)
+    else:
+        with progress("checking", None) as advance:
+            report = check_build(manifest, baseline, Limits(**limits), junit, advance)  # type: ignore[arg-type]
     if as_json:
         emit_json(report.to_json())
     else:

@@ -81,7 +81,8 @@ class EvidenceRoom:
             return FileAtCommit(commit=commit, path=path, text=None, message=NO_REPO)
         with Repo.open(self._settings.review_repo_dir) as repo:
             base = repo.objects.require_commit(commit)
-            found = repo.objects.at(base, path)
+            inside = not path.startswith("/") and ".." not in path.split("/")
+            found = repo.objects.at(base, path) if inside else None
             if found is None or found.kind != "blob":
                 return FileAtCommit(commit=base, path=path, text=None, message=f"no file {path!r} at {base[:12]}")
             if found.size > LARGEST:

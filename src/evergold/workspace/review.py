@@ -25,10 +25,12 @@ from evergold.review.edit import between
 from evergold.settings import Settings
 from evergold.store import Store
 from evergold.store import assignments as hands
-from evergold.store.cases import revisions_of
+from evergold.store.case_writes import Author
+from evergold.store.cases import CaseFilter, iterate_cases, revisions_of
 from evergold.store.reviews import opinions_in, progress, queue_page
 from evergold.store.values import stamp
 from evergold.workspace.evidence import EvidenceRoom
+from evergold.workspace.review_files import cases_of_rows, rows_of_cases, take_cases
 
 
 class Review:
@@ -129,6 +131,18 @@ class Review:
 
     def delete_view(self, name: str) -> None:
         self._store.db.write(lambda connection: hands.delete_view(connection, name))
+
+    def take_rows(self, rows: Sequence[dict[str, Any]], reviewer: str, dataset: str, replace: bool) -> dict[str, Any]:
+        """Rows of dataset A and B into the store; cases that people worked on here are kept and named."""
+        cases, problems = cases_of_rows(rows, dataset)
+        author = Author(who=reviewer, action="imported", why="rows sent for review")
+        done = self._store.db.write(lambda connection: take_cases(connection, cases, author, replace))
+        return done | {"problems": problems}
+
+    def give_rows(self, dataset: str) -> dict[str, list[Any]]:
+        """The validated rows of a dataset, and the cases left out with what they lack."""
+        with self._store.db.read() as connection:
+            return rows_of_cases(iterate_cases(connection, CaseFilter(dataset=dataset)))
 
     def _lease_end(self) -> str:
         end = datetime.now(UTC) + timedelta(minutes=self._settings.review_lease_minutes)

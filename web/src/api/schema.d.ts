@@ -616,6 +616,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/review/rows": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Give Rows
+         * @description The validated rows of dataset A and B.
+         */
+        get: operations["give_rows_api_v1_review_rows_get"];
+        put?: never;
+        /**
+         * Take Rows
+         * @description Bring rows of dataset A and B into the workspace for review.
+         */
+        post: operations["take_rows_api_v1_review_rows_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/stats/overview": {
         parameters: {
             query?: never;
@@ -2333,6 +2357,8 @@ export interface components {
             run: components["schemas"]["Run"];
             /** Means */
             means: components["schemas"]["Mean"][];
+            /** Cached */
+            cached: number;
             /** Total */
             total: number;
             /** Attempts */
@@ -2386,6 +2412,60 @@ export interface components {
             evidence: {
                 [key: string]: unknown;
             };
+        };
+        /**
+         * RowsIn
+         * @description Rows of dataset A and B, as in the files; `replace` also overwrites cases that people worked on here.
+         */
+        RowsIn: {
+            /** Rows */
+            rows: {
+                [key: string]: unknown;
+            }[];
+            /**
+             * Dataset
+             * @default context
+             */
+            dataset: string;
+            /**
+             * Replace
+             * @default false
+             */
+            replace: boolean;
+        };
+        /**
+         * RowsOut
+         * @description Validated rows of both datasets, and the cases left out with what they lack.
+         */
+        RowsOut: {
+            /** A */
+            a: {
+                [key: string]: unknown;
+            }[];
+            /** B */
+            b: {
+                [key: string]: unknown;
+            }[];
+            /** Left Out */
+            left_out: {
+                [key: string]: unknown;
+            }[];
+        };
+        /**
+         * RowsTaken
+         * @description What became of the rows; `kept` names cases that were left as people made them.
+         */
+        RowsTaken: {
+            /** Added */
+            added: number;
+            /** Changed */
+            changed: number;
+            /** Unchanged */
+            unchanged: number;
+            /** Kept */
+            kept: string[];
+            /** Problems */
+            problems: string[];
         };
         /**
          * Run
@@ -3965,6 +4045,70 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["FileAtCommit"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    give_rows_api_v1_review_rows_get: {
+        parameters: {
+            query?: {
+                dataset?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RowsOut"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    take_rows_api_v1_review_rows_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RowsIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RowsTaken"];
                 };
             };
             /** @description Validation Error */

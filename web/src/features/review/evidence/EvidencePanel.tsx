@@ -1,7 +1,7 @@
 /** What the reviewer judges by: the approved diff, the agent's tool calls, the file at base. */
 import { Tabs } from "@mantine/core";
 import type { UseQueryResult } from "@tanstack/react-query";
-import { type Dispatch, lazy, Suspense, useEffect, useState } from "react";
+import { type Dispatch, lazy, memo, Suspense, useEffect, useState } from "react";
 import { Failed, Loading } from "@/ui/states";
 import type { Content, Entry, RangeEntry } from "../validator/rows";
 import type { Action } from "../validator/session";
@@ -13,14 +13,14 @@ import { ToolCalls } from "./ToolCalls";
 const DiffEvidence = lazy(() => import("./DiffEvidence"));
 
 type EvidencePanelProps = {
-  caseKey: string;
   content: Content;
   evidence: UseQueryResult<Evidence>;
   shown: Entry | null;
   dispatch: Dispatch<Action>;
 };
 
-export function EvidencePanel({ caseKey, content, evidence, shown, dispatch }: EvidencePanelProps) {
+export const EvidencePanel = memo(function EvidencePanel({ content, evidence, shown, dispatch }: EvidencePanelProps) {
+  const caseKey = content.identity.caseId;
   const [tab, setTab] = useState<string | null>("diff");
   useEffect(() => {
     if (shown !== null && evidence.data?.diff == null) setTab("file");
@@ -75,4 +75,4 @@ export function EvidencePanel({ caseKey, content, evidence, shown, dispatch }: E
       </Tabs>
     </aside>
   );
-}
+});

@@ -20,7 +20,6 @@ export function EvidencePane({ entry, lit, shown, onEdit }: EvidencePaneProps) {
   if (entry.kind === "context") {
     return (
       <EvidencePanel
-        caseKey={entry.id}
         content={contentOf(entry)}
         evidence={evidence}
         shown={shown}

@@ -1,9 +1,10 @@
 /** The validator: import, review, export. Works on files alone; with a server behind it, evidence and checks appear. */
 import { Button, Modal, Text } from "@mantine/core";
-import { type DragEvent, useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { type DragEvent, useCallback, useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
 import { Command, Empty, Loading } from "@/ui/states";
 import { EvidencePanel } from "../evidence/EvidencePanel";
 import { useRowEvidence } from "../evidence/rowEvidence";
+import { useMe } from "../me";
 import { CaseEditor } from "./CaseEditor";
 import { CaseList } from "./CaseList";
 import { ExportDialog } from "./ExportDialog";
@@ -13,6 +14,7 @@ import { counts, type Filter, neighbour, nextIncomplete, visible } from "./navig
 import { applyPlan, type Choice } from "./reimport";
 import type { Entry } from "./rows";
 import { SaveNotice } from "./SaveNotice";
+import { sendRows } from "./sendRows";
 import type { CaseState } from "./session";
 import { Toolbar } from "./Toolbar";
 import { useValidator } from "./useValidator";
@@ -30,6 +32,7 @@ export function ValidatorPage() {
   const [dropping, setDropping] = useState(false);
   const [tab, setTab] = useState<Tab>("case");
   const [shown, setShown] = useState<Entry | null>(null);
+  const me = useMe();
   const refs = {
     search: useRef<HTMLInputElement>(null),
     query: useRef<HTMLTextAreaElement>(null),
@@ -41,7 +44,9 @@ export function ValidatorPage() {
   const found = useMemo(() => counts({ cases, order }), [cases, order]);
   const key = session.current;
   const state: CaseState | undefined = key === null ? undefined : session.cases[key];
-  const evidence = useRowEvidence(state?.content ?? null);
+  // The editor answers the key at once; the evidence, which is heavier, follows when the browser has time.
+  const late = useDeferredValue(state);
+  const evidence = useRowEvidence(late?.content ?? null);
 
   useEffect(() => {
     document.title = "Validator · Evergold";
@@ -84,6 +89,13 @@ export function ValidatorPage() {
     setProposal(null);
   }
 
+  async function send() {
+    setNotice("Sending…");
+    setNotice(
+      await sendRows(session).catch((fault: unknown) => `Not sent: ${fault instanceof Error ? fault.message : fault}`),
+    );
+  }
+
   function drop(event: DragEvent) {
     event.preventDefault();
     setDropping(false);
@@ -121,7 +133,7 @@ export function ValidatorPage() {
           redo={session.future.at(-1)?.label ?? null}
           onFiles={(files) => void take(files)}
           onExport={() => setDialog("export")}
-          onSend={null}
+          onSend={me.data === undefined ? null : () => void send()}
           onClear={() => setDialog("clear")}
           onStep={step}
           onUndo={() => dispatch({ type: "undo" })}
@@ -168,7 +180,7 @@ export function ValidatorPage() {
             onValidate={validate}
             onShow={setShown}
           />
-          <EvidencePanel caseKey={key} content={state.content} evidence={evidence} shown={shown} dispatch={dispatch} />
+          <EvidencePanel content={(late ?? state).content} evidence={evidence} shown={shown} dispatch={dispatch} />
         </div>
       )}
       {proposal && (

@@ -1,0 +1,98 @@
+"""`evergold review`: opens the validator; its sub-verbs do what the page does, for scripts."""
+
+import threading
+import webbrowser
+from importlib import import_module
+
+import click
+
+from evergold.cli.opening import opened, settings_of
+from evergold.cli.output import emit_json, json_flag, table
+from evergold.model.case import CaseKind, ReviewState
+from evergold.model.review import CaseKey, Decision, QueueQuery, ReviewVerdict, Standing
+
+PAGES = {"files": "/dev/evaldata", "queue": "/review"}
+
+
+@click.group(invoke_without_command=True)
+@click.option("--page", type=click.Choice(list(PAGES)), default="files", show_default=True, help="Which page to open.")
+@click.option("--port", type=click.IntRange(0, 65535), help="Port to listen on (default 8321; 0: any free one).")
+@click.option("--browser/--no-browser", default=True, help="Open the page in a browser.")
+@click.pass_context
+def command(ctx: click.Context, page: str, port: int | None, browser: bool) -> None:
+    """Open the review pages in a browser."""
+    if ctx.invoked_subcommand is not None:
+        return
+    from evergold.cli.serve import listen
+
+    settings = settings_of(ctx, **{"server.port": port})
+    listener = listen(settings)
+    import uvicorn
+
+    app = import_module("evergold.api.app").create_app(settings)
+    address, number = listener.getsockname()[:2]
+    url = f"http://{address}:{number}{PAGES[page]}"
+    click.echo(f"evergold: {url}  (stop with Ctrl-C)")
+    if browser:
+        threading.Timer(0.8, webbrowser.open, [url]).start()
+    uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False)).run(sockets=[listener])
+
+
+@command.command("queue")
+@click.option("--dataset", help="Only this dataset.")
+@click.option("--kind", type=click.Choice([kind.value for kind in CaseKind]))
+@click.option("--review", type=click.Choice([state.value for state in ReviewState]))
+@click.option("--standing", type=click.Choice([standing.value for standing in Standing]))
+@click.option("--limit", type=click.IntRange(1, 1000), default=50, show_default=True)
+@json_flag
+@click.pass_context
+def queue_command(ctx: click.Context, /, limit: int, as_json: bool, **filters: object) -> None:
+    """List what waits for a person."""
+    with opened(ctx) as workspace:
+        page = workspace.review.queue(QueueQuery.model_validate(filters), limit=limit)
+    if as_json:
+        emit_json(page)
+        return
+    rows = [(item.dataset, item.id, item.kind, item.review, item.standing, item.title) for item in page.items]
+    title = f"{page.counts['waiting']} of {page.total} waiting"
+    table(title, ("dataset", "id", "kind", "review", "standing", "input"), rows)
+
+
+@command.command("decide")
+@click.argument("dataset")
+@click.argument("case_id")
+@click.argument("verdict", type=click.Choice([verdict.value for verdict in ReviewVerdict]))
+@click.option("--who", default="cli", show_default=True, help="The reviewer's name.")
+@click.option("--comment", default="", help="Why.")
+@click.option("--adjudicate", is_flag=True, help="Settle a dispute.")
+@click.pass_context
+def decide_command(
+    ctx: click.Context, dataset: str, case_id: str, verdict: str, who: str, comment: str, adjudicate: bool
+) -> None:
+    """Give a verdict on a case as it is now."""
+    key = CaseKey(dataset=dataset, id=case_id)
+    with opened(ctx) as workspace:
+        version = workspace.review.case(key).case.version
+        said = Decision(version=version, verdict=ReviewVerdict(verdict), comment=comment, adjudicate=adjudicate)
+        case = workspace.review.decide(key, said, who)
+    click.echo(f"{case.dataset}/{case.id}: {case.review.value}, {case.status.value}, version {case.version}")
+
+
+@command.command("progress")
+@json_flag
+@click.pass_context
+def progress_command(ctx: click.Context, as_json: bool) -> None:
+    """Show progress per dataset and per reviewer, and how far reviewers agree."""
+    with opened(ctx) as workspace:
+        found = workspace.review.progress()
+        agreed = workspace.review.agreement()
+    if as_json:
+        emit_json(found | {"agreement": agreed})
+        return
+    columns = ("dataset", "total", "validated", "dismissed")
+    table("Datasets", columns, [[row[name] for name in columns] for row in found["datasets"]])
+    said = ("reviewer", "approve", "dismiss", "second_opinion", "skip")
+    table("Reviewers", said, [[row[name] for name in said] for row in found["reviewers"]])
+    kappa = agreed["fleiss"]
+    shown = kappa["reason"] if kappa["value"] is None else f"{kappa['value']:.2f} ({kappa['low']} to {kappa['high']})"
+    click.echo(f"Fleiss' kappa over {agreed['shared']} shared cases: {shown}")

@@ -1,0 +1,52 @@
+"""What keeps a validated row of dataset A or B from being used: the rules of the validator's export, for files."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+NEEDS = ("needsQuery", "needsBaseCommit")
+COMMIT = re.compile(r"[0-9a-f]{7,64}", re.IGNORECASE)
+
+
+def row_faults(row: dict[str, Any]) -> Iterator[str]:
+    """Every fault of a row, each naming its field."""
+    for name in NEEDS:
+        if name in row:
+            yield f"{name} is present: the row is not validated"
+    if not _is_text(row.get("query")):
+        yield "query is empty"
+    if not isinstance(row.get("baseCommit"), str) or not COMMIT.fullmatch(row["baseCommit"]):
+        yield "baseCommit is not a commit hash (7 to 64 hex digits)"
+    lists = [name for name in ("filePaths", "lineRanges") if name in row]
+    if len(lists) != 1:
+        yield "a row has filePaths (dataset A) or lineRanges (dataset B)"
+        return
+    entries = row[lists[0]]
+    if not isinstance(entries, list):
+        yield f"{lists[0]} is not a list"
+        return
+    if not entries and lists[0] == "filePaths":
+        yield "filePaths is empty"
+    for number, entry in enumerate(entries):
+        for fault in _entry_faults(entry, lists[0]):
+            yield f"{lists[0]}[{number}] {fault}"
+
+
+def _entry_faults(entry: Any, name: str) -> Iterator[str]:
+    if not isinstance(entry, dict):
+        yield "is not an object"
+        return
+    path = entry.get("path")
+    if not isinstance(path, str) or not path.strip() or path.startswith("/") or ".." in path.split("/"):
+        yield f"has no path inside the repository: {path!r}"
+    sources = entry.get("sources")
+    if not isinstance(sources, list) or not sources or not all(_is_text(source) for source in sources):
+        yield "has no sources"
+    if name == "lineRanges":
+        start, end = entry.get("startLine"), entry.get("endLine")
+        if type(start) is not int or type(end) is not int or not 1 <= start <= end:
+            yield f"has lines {start!r} to {end!r}"
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and value.strip() != ""
