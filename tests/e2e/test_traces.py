@@ -48,7 +48,7 @@ def test_why_a_trace_is_golden_or_not(opened: Open, address: str) -> None:
 def test_a_conversation_shows_its_other_turns(opened: Open, address: str) -> None:
     page = opened(f"{address}/traces/tr-00010")
     expect(page.get_by_role("region", name="This trace")).to_contain_text("opening time on Sunday")
-    page.get_by_role("link", name="When do I get my refund?").last.click()
+    page.get_by_role("tabpanel").get_by_role("link", name="When do I get my refund?").click()
     expect(page).to_have_url(f"{address}/traces/tr-00009")
 
 
