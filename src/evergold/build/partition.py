@@ -6,9 +6,11 @@ counted from its own start, and ids given twice are found by whoever puts the pa
 
 import gc
 import io
+import os
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from hashlib import blake2b
 from typing import BinaryIO, NamedTuple
 
@@ -17,6 +19,8 @@ import orjson
 
 from evergold.build.reader import Refusal, shown
 from evergold.build.record import Excluded, Router
+from evergold.build.source import open_source
+from evergold.build.splits import Split
 
 RANGE_BYTES = 4 << 20
 MAX_LINE_BYTES = 8 << 20
@@ -84,6 +88,24 @@ class Part:
     outputs: list[bytes] = field(default_factory=list)
     excluded: Counter[str] = field(default_factory=Counter)
     rejected: list[Rejection] = field(default_factory=list)
+    spilled: tuple[str, list[int]] | None = None
+
+    def spill(self, path: str) -> None:
+        """Leave the outputs in a file: between processes of one machine that is cheaper than a pipe."""
+        with open(path, "xb") as out:
+            for output in self.outputs:
+                out.write(output)
+        self.spilled = path, [len(output) for output in self.outputs]
+        self.outputs = []
+
+    def collect(self) -> None:
+        """Take the outputs back, and the file away."""
+        if self.spilled is not None:
+            path, sizes = self.spilled
+            with open(path, "rb") as source:
+                self.outputs = [source.read(size) for size in sizes]
+            os.unlink(path)
+            self.spilled = None
 
 
 def ranges(source: BinaryIO, max_line: int = MAX_LINE_BYTES, range_bytes: int = RANGE_BYTES) -> Iterator[Range]:
@@ -177,3 +199,20 @@ def _refuse(part: Part, raw: bytes, offset: int, why: Refusal) -> None:
     part.records += is_record
     line = _bare(raw, offset, len(raw)) if is_record else raw[:8000].strip()
     part.rejected.append(Rejection(part.lines, offset, len(raw), why.reason, why.detail, why.task_id, line))
+
+
+def route_piece(location: str, splits: tuple[Split, ...], max_line: int, scratch: str | None, piece: Range) -> Part:
+    """One range of the source; runs in a worker, which must see it under the same path or URL."""
+    if piece.size > RANGE_BYTES + max_line:
+        return too_long(piece, max_line)
+    with open_source(location) as source:
+        source.seek(piece.offset)
+        part = route_range(source.read(piece.size), piece.offset, _router(splits), max_line)
+    if scratch is not None:
+        part.spill(os.path.join(scratch, str(piece.offset)))
+    return part
+
+
+@lru_cache(maxsize=4)
+def _router(splits: tuple[Split, ...]) -> Router:
+    return Router(splits)

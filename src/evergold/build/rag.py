@@ -10,20 +10,19 @@ import os
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from threading import Event
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
 
 from evergold.build import manifest as manifests
-from evergold.build.partition import BOM, RANGE_BYTES, Kept, Part, Range, Rejection, ranges, route_range, too_long
+from evergold.build.partition import BOM, Kept, Part, Range, Rejection, ranges, route_piece, route_range, too_long
 from evergold.build.record import Router
 from evergold.build.seen import SeenIds
 from evergold.build.source import open_source, state_of
 from evergold.build.spec import RagSpec
-from evergold.build.splits import Split
 from evergold.errors import BadInput, Conflict, Unavailable
 from evergold.formats.atomic import FileSet
 from evergold.model.build import Manifest
@@ -36,8 +35,17 @@ _SHOWN_PROBLEMS = 5
 log = logging.getLogger(__name__)
 
 
-def build(spec: RagSpec, executor: Executor | None = None, jobs: int = 1, progress: Progress | None = None) -> Manifest:
-    """Builds the splits and returns their manifest. Nothing is written unless everything could be."""
+def build(
+    spec: RagSpec,
+    executor: Executor | None = None,
+    jobs: int = 1,
+    progress: Progress | None = None,
+    scratch: str | None = None,
+) -> Manifest:
+    """Builds the splits and returns their manifest. Nothing is written unless everything could be.
+
+    `scratch` is a folder that the executor's workers share with this process; without one their results come by wire.
+    """
     spec.require_sane()
     before = state_of(spec.location)
     with FileSet() as files:
@@ -49,7 +57,7 @@ def build(spec: RagSpec, executor: Executor | None = None, jobs: int = 1, progre
                 given_up = Event()
                 hashing = hasher.submit(_hash_source, spec.location, given_up)
                 try:
-                    assembly.run_on(executor, jobs, source, progress)
+                    assembly.run_on(Workshop(executor, jobs, scratch), source, progress)
                 except BaseException:
                     given_up.set()
                     raise
@@ -59,6 +67,14 @@ def build(spec: RagSpec, executor: Executor | None = None, jobs: int = 1, progre
         manifest = assembly.manifest(digest, before.size)
         files.open(spec.manifest).write(manifests.encode(manifest))
     return Manifest.model_validate(manifest)
+
+
+class Workshop(NamedTuple):
+    """Who routes the ranges, how many at once, and where their results are left."""
+
+    executor: Executor
+    jobs: int
+    scratch: str | None
 
 
 class _Output:
@@ -115,12 +131,13 @@ class _Assembly:
                 progress(piece.offset + piece.size, size)
         return digest.hexdigest()
 
-    def run_on(self, executor: Executor, jobs: int, source: BinaryIO, progress: Progress | None) -> None:
+    def run_on(self, shop: Workshop, source: BinaryIO, progress: Progress | None) -> None:
         """Ranges routed by the executor's workers, two for each of them under way at a time."""
         size = source.seek(0, 2)
-        work = partial(route_piece, self._spec.location, self._spec.splits, self._spec.max_line)
+        work = partial(route_piece, self._spec.location, self._spec.splits, self._spec.max_line, shop.scratch)
         pieces = list(ranges(source, self._spec.max_line))
-        for piece, part in zip(pieces, in_order(executor, work, pieces, 2 * jobs), strict=True):
+        for piece, part in zip(pieces, in_order(shop.executor, work, pieces, 2 * shop.jobs), strict=True):
+            part.collect()
             self._take(part, source)
             if progress:
                 progress(piece.offset + piece.size, size)
@@ -209,15 +226,6 @@ def in_order(executor: Executor, work: Callable[[Range], Part], pieces: Iterable
             future.cancel()
 
 
-def route_piece(location: str, splits: tuple[Split, ...], max_line: int, piece: Range) -> Part:
-    """One range of the source; runs in a worker, which must see it under the same path or URL."""
-    if piece.size > RANGE_BYTES + max_line:
-        return too_long(piece, max_line)
-    with open_source(location) as source:
-        source.seek(piece.offset)
-        return route_range(source.read(piece.size), piece.offset, _router(splits), max_line)
-
-
 def _hash_source(location: str, given_up: Event) -> str:
     """The hash of the whole source, in a thread beside the routing; an interrupt need not wait for its end."""
     digest = hashlib.sha256()
@@ -225,11 +233,6 @@ def _hash_source(location: str, given_up: Event) -> str:
         while not given_up.is_set() and (block := source.read(1 << 20)):
             digest.update(block)
     return digest.hexdigest()
-
-
-@lru_cache(maxsize=4)
-def _router(splits: tuple[Split, ...]) -> Router:
-    return Router(splits)
 
 
 def _blocks(source: BinaryIO, piece: Range) -> Iterator[bytes]:

@@ -40,15 +40,20 @@ def jobs_for(wanted: int | None, size: int) -> int:
 
 
 @contextmanager
-def open_workers(jobs: int = 1, cluster: str | None = None) -> Iterator[Workers]:
-    """Workers for the length of a `with` block. An interrupt cancels what they have not begun."""
+def open_workers(jobs: int = 1, cluster: str | None = None, preload: str = "") -> Iterator[Workers]:
+    """Workers for the length of a `with` block. An interrupt cancels what they have not begun.
+
+    `preload` names a module that processes here load once for all of them.
+    """
     if cluster:
         with _cluster(cluster) as workers:
             yield workers
     elif jobs == 1:
         yield Workers(None, 1)
     else:
-        pool = ProcessPoolExecutor(jobs, mp_context=get_context("forkserver"), initializer=_begin_worker)
+        context = get_context("forkserver")
+        context.set_forkserver_preload(["__main__", preload] if preload else ["__main__"])
+        pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin_worker)
         try:
             yield Workers(pool, jobs)
         finally:

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from evergold.build import rag
 from evergold.build.check import Limits, check
 from evergold.build.findings import Report
+from evergold.build.partition import route_piece
 from evergold.build.source import state_of
 from evergold.build.spec import RagSpec
 from evergold.build.verify import verify
@@ -20,8 +22,11 @@ def build_rag(
     """Offline generations → split files and manifest; by processes here, or by a Dask cluster at an address."""
     spec.require_sane()
     count = 1 if spec.limit is not None else jobs_for(jobs, state_of(spec.location).size)
-    with open_workers(count, None if spec.limit is not None else cluster) as workers:
-        return rag.build(spec, workers.executor, workers.count, progress)
+    with (
+        TemporaryDirectory(prefix="evergold-build-") as scratch,
+        open_workers(count, None if spec.limit is not None else cluster, route_piece.__module__) as workers,
+    ):
+        return rag.build(spec, workers.executor, workers.count, progress, None if cluster else scratch)
 
 
 def check_build(
