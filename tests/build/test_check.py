@@ -51,6 +51,8 @@ def test_a_fresh_build_passes(tmp_path: Path) -> None:
         ({"reference_answer": None}, "schema", "line 3"),
         ({"contexts": "text"}, "schema", "line 3"),
         ({"retrieved": [1, 2]}, "schema", "line 3"),
+        ({"contexts": [1, 2]}, "schema", "line 3: Expected `str` - in `contexts`"),
+        ({"rag_prompt": 5}, "schema", "rag_prompt"),
         ({"reference_answer": "see [7]"}, "citations", "[7] points at none of 2 contexts"),
         ({"sources": ["one"]}, "alignment", "pair up"),
         ({"task_id": "r0"}, "ids", "was there before"),

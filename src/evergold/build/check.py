@@ -14,13 +14,23 @@ import orjson
 from evergold.build import manifest as manifests
 from evergold.build.findings import Finding, Report
 from evergold.build.profile import Profile, drift
-from evergold.build.records import INPUTS, REFERENCES, decode_case, fields_of, first_text, record_type, tags_of
+from evergold.build.records import (
+    INPUTS,
+    REFERENCES,
+    decode_case,
+    fields_of,
+    first_text,
+    record_type,
+    require_texts,
+    tags_of,
+)
 from evergold.build.seen import SeenIds
-from evergold.build.splits import ALIGNED
+from evergold.build.splits import ALIGNED, Kind
 from evergold.errors import BadInput
 from evergold.model.build import FileEntry, Manifest
 
 _MARKER = re.compile(r"\[(\d+)\]")
+_LABEL = re.compile(rb'"\[(\d+)\]')
 
 
 @dataclass(frozen=True)
@@ -70,9 +80,10 @@ class _SplitCheck:
         self.samples: list[dict[str, Any]] = []
         self._entry = entry
         self._decode: Callable[[bytes], Any] = decode_case
+        self._fields: Mapping[str, Kind] = {}
         if schema != manifests.CASE_SCHEMA:
-            fields = fields_of(name, (entry.model_extra or {}).get("fields"))
-            self._decode = msgspec.json.Decoder(record_type(fields)).decode
+            self._fields = fields_of(name, (entry.model_extra or {}).get("fields"))
+            self._decode = msgspec.json.Decoder(record_type(self._fields)).decode
         self._ids = SeenIds()
         wanted = min(limits.sample, entry.count)
         self._wanted = frozenset(random.Random(f"{limits.seed}:{name}").sample(range(1, entry.count + 1), wanted))
@@ -111,6 +122,7 @@ class _SplitCheck:
             if not line.isascii():
                 line.decode()
             record = self._decode(line)
+            require_texts(record, self._fields)
         except (ValueError, RecursionError) as problem:
             self.findings["schema"].fail(f"line {number}: {' '.join(str(problem).split())}")
             return True
@@ -131,13 +143,13 @@ class _SplitCheck:
         profile.add(record.task_type, tags_of(record), first_text(record, INPUTS) or "", reference)
         return True
 
-    def _citations(self, where: str, reference: str, contexts: list[str] | None) -> None:
+    def _citations(self, where: str, reference: str, contexts: list[msgspec.Raw] | None) -> None:
         """A marker like [3] must point at a context; a text without contexts may have brackets of its own."""
         if not contexts or "[" not in reference:
             return
         markers = set(_MARKER.findall(reference))
         if markers:
-            labels = {label[1] for text in contexts if (label := _MARKER.match(text))}
+            labels = {label[1].decode() for raw in contexts if (label := _LABEL.match(raw))}
             unknown = sorted(markers - (labels or {str(place) for place in range(1, len(contexts) + 1)}), key=int)
             if unknown:
                 listed = ", ".join(f"[{marker}]" for marker in unknown)

@@ -25,13 +25,15 @@ class Metadata(msgspec.Struct):
 
 
 _TYPES: dict[Kind, Any] = {
-    "text": str,
-    "texts": list[str],
-    "contexts": list[str],
+    "text": msgspec.Raw,
+    "texts": list[msgspec.Raw],
+    "contexts": list[msgspec.Raw],
     "objects": list[AnyObject],
     "object": AnyObject,
     "any": msgspec.Raw,
 }
+_TEXTS = frozenset({"text", "texts", "contexts"})
+_QUOTE = ord('"')
 _decode_tags = msgspec.json.Decoder(list[str]).decode
 
 
@@ -48,9 +50,21 @@ def record_type(fields: Mapping[str, Kind]) -> type:
     """A msgspec type that refuses a record without these fields, or with one of the wrong kind."""
     members: list[tuple[str, Any]] = [("task_id", str), ("task_type", str)]
     for name, kind in fields.items():
-        if name not in ("task_id", "task_type"):
+        if name in (*INPUTS, *REFERENCES):
+            members.append((name, str))
+        elif name not in ("task_id", "task_type"):
             members.append((name, Metadata if name == "metadata" else _TYPES[kind]))
     return msgspec.defstruct("Record", members)
+
+
+def require_texts(record: Any, fields: Mapping[str, Kind]) -> None:
+    """Texts that nobody reads are not decoded, only looked at: raises ValueError for one that is something else."""
+    for name, kind in fields.items():
+        value = getattr(record, name)
+        if isinstance(value, msgspec.Raw):
+            value = [value] if kind == "text" else []
+        if kind in _TEXTS and isinstance(value, list) and any(memoryview(raw)[0] != _QUOTE for raw in value):
+            raise ValueError(f"Expected `str` - in `{name}`")
 
 
 @dataclass(frozen=True)
