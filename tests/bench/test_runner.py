@@ -339,6 +339,15 @@ def test_a_run_whose_server_died_waits_again_and_one_that_was_to_stop_is_cancell
     assert bench.runs.get("r1").status is RunStatus.CANCELLED
 
 
+def test_a_run_put_back_while_it_was_to_stop_is_cancelled(bench: Bench) -> None:
+    bench.create(cases(1))
+    owner = new_owner()
+    assert bench.runs.claim("r1", owner, 60)
+    bench.runs.request_cancel("r1")
+    bench.runs.finish("r1", owner, RunStatus.QUEUED)
+    assert bench.runs.get("r1").status is RunStatus.CANCELLED
+
+
 def test_an_expired_lease_is_free(bench: Bench) -> None:
     bench.create(cases(1))
     assert bench.runs.claim("r1", new_owner(), -1)

@@ -73,9 +73,17 @@ class Runner:
         await score(run, self.attempts, Scoring(parts.metrics, parts.judge, budget, parts.deadline))
 
     async def _beat(self, run_id: str) -> None:
+        loop = asyncio.get_running_loop()
+        last = loop.time()
         while True:
             await asyncio.sleep(BEAT_SECONDS)
-            beat = await asyncio.to_thread(self.runs.beat, run_id, self.owner, LEASE_SECONDS)
+            try:
+                beat = await asyncio.to_thread(self.runs.beat, run_id, self.owner, LEASE_SECONDS)
+            except Exception:  # a database that is away for a moment; the lease outlives the moment
+                if loop.time() - last > LEASE_SECONDS / 2:
+                    raise
+                continue
+            last = loop.time()
             if beat.cancel:
                 raise Stop("cancelled")
             if not beat.held:

@@ -137,12 +137,18 @@ class RunStore:
         return self.db.write(work)
 
     def finish(self, run_id: str, owner: str, status: RunStatus, error: str | None = None) -> None:
-        """End a run that `owner` holds, or put it back in the queue."""
+        """End a run that `owner` holds, or put it back in the queue, unless somebody wanted it to stop."""
         values: dict[str, Any] = {"status": status.value, "error": error, "owner": None, "lease_until": None}
         if status.ended:
             values["ended_at"] = utc_now()
         held = and_(runs.c.id == run_id, runs.c.owner == owner)
-        self.db.write(lambda connection: connection.execute(update(runs).where(held).values(**values)) and None)
+        unwanted = and_(runs.c.id == run_id, runs.c.status == "queued", runs.c.cancel_requested == 1)
+
+        def work(connection: Connection) -> None:
+            connection.execute(update(runs).where(held).values(**values))
+            connection.execute(update(runs).where(unwanted).values(status="cancelled", ended_at=utc_now()))
+
+        self.db.write(work)
 
     def request_cancel(self, run_id: str) -> Run:
         """Ask for a stop: at once for a queued run; whoever holds a running one sees it at its next heartbeat."""
