@@ -1,7 +1,7 @@
 """Which parts of a record are redacted, and how much was found: counted, never logged."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 from evergold.errors import BadInput, unknown
@@ -29,13 +29,18 @@ class FieldRedactor:
         All texts are looked at together first: nearly always there is nothing, and one look is cheaper than many.
         """
         on = {field: value for field, value in values.items() if field in self._fields and value}
-        if not on or not self._any(on.values()):
+        if not on or not self.suspects(list(on.values())):
             return values
         return values | {field: self._redacted(value) for field, value in on.items()}
 
-    def _any(self, values: Iterable[Any]) -> bool:
+    def suspects(self, values: list[Any]) -> bool:
+        """Whether there is anything to redact in any of these."""
+        if not self._fields:
+            return False
         assert self._redactor is not None
-        together = BETWEEN.join(text for value in values for text in _texts(value))
+        texts: list[str] = []
+        _gather(values, texts)
+        together = BETWEEN.join(texts)
         return len(together) >= SHORTEST and bool(self._redactor.redact(together)[1])
 
     def _redacted(self, value: Any) -> Any:
@@ -51,13 +56,13 @@ class FieldRedactor:
         return value
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _gather(value: Any, texts: list[str]) -> None:
     if isinstance(value, str):
         if len(value) >= SHORTEST:
-            yield value
+            texts.append(value)
     elif isinstance(value, dict):
         for item in value.values():
-            yield from _texts(item)
+            _gather(item, texts)
     elif isinstance(value, (list, tuple)):
         for item in value:
-            yield from _texts(item)
+            _gather(item, texts)

@@ -13,11 +13,17 @@ TOKEN_RUN = 16  # the shortest secret below is a run of this many characters wit
 
 @dataclass(frozen=True)
 class Pattern:
-    """A kind of private text. `group` is the part replaced; 0 is all of it."""
+    """A kind of private text. `group` is the part replaced; 0 is all of it.
+
+    A pattern is tried only around its `hints` (lower case): from `before` characters before one to `after` behind it.
+    """
 
     kind: str
     regex: re.Pattern[str]
     group: int = 0
+    hints: tuple[str, ...] = ()
+    before: int = 0
+    after: int = 0
 
 
 TOKENS = Pattern(
@@ -45,8 +51,11 @@ PRIVATE_KEY = Pattern(
     re.compile(
         r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY-----[A-Za-z0-9+/=\s\\:,-]*?-----END (?:[A-Z0-9]+ ){0,3}PRIVATE KEY-----"
     ),
+    hints=("private key-----",),
+    before=40,
+    after=20_000,
 )
-BEARER = Pattern("SECRET", re.compile(r"(?i)\bbearer\s+([A-Za-z0-9._~+/-]{16,}=*)"), 1)
+BEARER = Pattern("SECRET", re.compile(r"(?i)\bbearer\s+([A-Za-z0-9._~+/-]{16,}=*)"), 1, hints=("bearer",), after=80)
 ASSIGNED = Pattern(
     "SECRET",
     re.compile(
@@ -54,16 +63,26 @@ ASSIGNED = Pattern(
         r"([^\s\"'\\,;{}\[\]()]{6,})"
     ),
     1,
+    hints=("passw", "secret", "token", "api"),
+    before=8,
+    after=200,
 )
-URL_LOGIN = Pattern("SECRET", re.compile(r"://[^\s/:@\"'\\]{1,64}:([^\s/@\"'\\]{1,128})@"), 1)
+URL_LOGIN = Pattern(
+    "SECRET", re.compile(r"://[^\s/:@\"'\\]{1,64}:([^\s/@\"'\\]{1,128})@"), 1, hints=("://",), after=220
+)
 EMAIL = Pattern(
     "EMAIL",
     re.compile(
         START + r"[A-Za-z0-9](?:[A-Za-z0-9._%+-]{0,62}[A-Za-z0-9_%+-])?@"
         r"(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.){1,8}[A-Za-z]{2,24}\b"
     ),
+    hints=("@",),
+    before=70,
+    after=300,
 )
+HINTED = (PRIVATE_KEY, BEARER, ASSIGNED, URL_LOGIN, EMAIL)
 NUMBER_RUN = re.compile(r"[0-9](?:[ ().-]{0,2}[0-9]){7,30}")
+SEPARATORS = b" ().-"
 PHONE = re.compile(
     r"\+[0-9][0-9 ().-]{6,22}"  # international, with its plus
     r"|\(?[0-9]{2,4}\)?[ -][0-9]{3,4}[ -][0-9]{3,4}"  # national, in groups
@@ -77,9 +96,14 @@ DATE = re.compile(r"(?:19|20)[0-9]{2}[ .-][0-9]{2}[ .-][0-9]{2}")
 GROUP = re.compile(r"[0-9]+")
 
 
+CARD_DIGITS = 13  # the fewest of a card number; the most are 19
+
+
 def card_in(run: str) -> tuple[int, int] | None:
     """Where in a run of digit groups a card number stands: an expiry date or another number may be beside it."""
     groups = [match.span() for match in GROUP.finditer(run)]
+    if sum(end - start for start, end in groups) < CARD_DIGITS:
+        return None
     for first, (start, _) in enumerate(groups):
         for _, end in groups[first:]:
             if is_card(run[start:end]):
@@ -90,7 +114,7 @@ def card_in(run: str) -> tuple[int, int] | None:
 def is_card(run: str) -> bool:
     """13 to 19 digits, alone or in groups, that pass the Luhn check and begin as card numbers do."""
     digits = [int(character) for character in run if character.isdecimal()]
-    if not 13 <= len(digits) <= 19 or digits[0] not in (2, 3, 4, 5, 6) or "." in run or "(" in run:
+    if not CARD_DIGITS <= len(digits) <= 19 or digits[0] not in (2, 3, 4, 5, 6) or "." in run or "(" in run:
         return False
     doubled = (digit if index % 2 == 0 else sum(divmod(2 * digit, 10)) for index, digit in enumerate(reversed(digits)))
     return sum(doubled) % 10 == 0

@@ -119,3 +119,11 @@ LISTED_LEAVES = (
     ".message.contents.0.message_content.text",
     ".message.tool_calls.0.tool_call.function.name",
 )
+LISTED = (
+    {name: frozenset(f"{name}.0{leaf}" for leaf in LISTED_LEAVES) for name in LISTED_INPUT},
+    {name: frozenset(f"{name}.0{leaf}" for leaf in LISTED_LEAVES) for name in LISTED_OUTPUT},
+)
+DOCUMENT_KEYS = frozenset(f"retrieval.documents.0.document.{leaf}" for leaf in ("content", "id", "score"))
+FLATTENED = DOCUMENT_KEYS.union(
+    *LISTED[0].values(), *LISTED[1].values()
+)  # a span with none of these has no flattened list

@@ -24,6 +24,7 @@ SOURCES = {
 LABELS = {"pass": 1.0, "passed": 1.0, "fail": 0.0, "failed": 0.0}
 ON_SPAN = (("annotations", "annotation"), ("evaluations", "evaluation"))
 ON_TRACE = (("trace.annotations", "annotation"), ("trace.evaluations", "evaluation"))
+ANNOTATED = frozenset(f"{prefix}.0.{noun}.name" for prefix, noun in (*ON_SPAN, *ON_TRACE))
 
 
 @dataclass(slots=True)
@@ -45,7 +46,7 @@ def scores_in(span: WireSpan, refused: list[str]) -> Iterator[WireScore]:
     for index, event in enumerate(span.events):
         if event.name == RESULT_EVENT:
             yield from result_score(event, span.trace_id, span.span_id, str(index), refused)
-    if span.attributes:
+    if not ANNOTATED.isdisjoint(span.attributes):
         for prefix, noun in (*ON_SPAN, *ON_TRACE):
             if f"{prefix}.0.{noun}.name" in span.attributes:
                 on_span = None if prefix.startswith("trace.") else span.span_id

@@ -31,7 +31,7 @@ def facts_of(span: WireSpan, said: Understood) -> dict[str, Any]:
         "service": span.resource.get("service.name"),
         "error": span.status_message if span.failed else None,
     }
-    return {name: value for name, value in facts.items() if value not in (None, [], {})}
+    return {name: value for name, value in facts.items() if value or value == 0}
 
 
 def raw_of(span: WireSpan, said: Understood) -> dict[str, Any]:

@@ -6,14 +6,14 @@ from typing import Any
 
 from evergold.sources.conventions import (
     COST,
+    DOCUMENT_KEYS,
+    FLATTENED,
     JSON_INPUT,
     JSON_OUTPUT,
     KIND,
     KINDS,
     LATE_OUTPUT,
-    LISTED_INPUT,
-    LISTED_LEAVES,
-    LISTED_OUTPUT,
+    LISTED,
     MESSAGE_EVENTS,
     METADATA,
     METADATA_PREFIXES,
@@ -61,10 +61,11 @@ def understand(span: WireSpan) -> Understood:
     attributes = span.attributes
     kind = kind_of(attributes)
     usage = _usage(attributes)
+    flattened = not FLATTENED.isdisjoint(attributes)
     return Understood(
         kind,
-        _side(span, INPUT),
-        _side(span, OUTPUT),
+        _side(span, INPUT, flattened),
+        _side(span, OUTPUT, flattened),
         _text(attributes, MODEL),
         _text(attributes, PROVIDER),
         _count(_first(attributes, TOKENS_IN), usage, ("input", "input_tokens", "prompt_tokens")),
@@ -95,10 +96,10 @@ def kind_of(attributes: Attributes) -> str:
     return "span"
 
 
-def _side(span: WireSpan, side: int) -> str | None:
+def _side(span: WireSpan, side: int, flattened: bool) -> str | None:
     attributes = span.attributes
-    for name in (LISTED_INPUT, LISTED_OUTPUT)[side]:
-        if any(f"{name}.0{leaf}" in attributes for leaf in LISTED_LEAVES):
+    for name, keys in LISTED[side].items() if flattened else ():
+        if not keys.isdisjoint(attributes):
             return (input_text, output_text)[side](unflattened(attributes, name))
     return (_input if side == INPUT else _output)(attributes, span.events)
 
@@ -222,7 +223,7 @@ def _metadata(attributes: Attributes) -> Attributes:
 def _documents(attributes: Attributes) -> list[Attributes]:
     listed = loaded(attributes.get("gen_ai.retrieval.documents"))
     if not isinstance(listed, list):
-        if not any(f"retrieval.documents.0.document.{leaf}" in attributes for leaf in ("content", "id", "score")):
+        if DOCUMENT_KEYS.isdisjoint(attributes):
             return []
         listed = [item.get("document", item) for item in unflattened(attributes, "retrieval.documents")]
     return list(_objects(listed))

@@ -70,14 +70,14 @@ def arrivals_of(received: Received, cleaner: FieldRedactor, longest: int, size: 
 
 def _add_span(arrivals: Arrivals, span: WireSpan, cleaner: FieldRedactor) -> None:
     said = understand(span)
-    kept = cleaner.clean(
-        {
-            "input": said.input,
-            "output": said.output,
-            "metadata": facts_of(span, said),
-            "attributes": raw_of(span, said),
-        }
-    )
+    kept: dict[str, Any] = {
+        "input": said.input,
+        "output": said.output,
+        "metadata": facts_of(span, said),
+        "attributes": raw_of(span, said),
+    }
+    if cleaner.suspects(_carried(span)):  # all that is kept of a span was in what it carried
+        kept = cleaner.clean(kept)
     facts = kept["metadata"]
     row = SpanRow(
         span.trace_id,
@@ -97,6 +97,10 @@ def _add_span(arrivals: Arrivals, span: WireSpan, cleaner: FieldRedactor) -> Non
     if span.events or span.attributes:
         for score in scores_in(span, arrivals.refused):
             arrivals.scores.append(_score(score, cleaner))
+
+
+def _carried(span: WireSpan) -> list[Any]:
+    return [span.attributes, [event.attributes for event in span.events], span.status_message, span.name]
 
 
 def _score(score: WireScore, cleaner: FieldRedactor) -> ScoreLine:
