@@ -2,6 +2,7 @@
 
 import errno
 import socket
+import sys
 from importlib import import_module
 
 import click
@@ -10,6 +11,9 @@ from evergold.cli.opening import settings_of
 from evergold.errors import Refused, Unavailable
 from evergold.settings import Settings
 
+SWITCH_SECONDS = (
+    0.0005  # the writer waits at most this long for a busy event loop; ten times less than Python's default
+)
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
@@ -23,6 +27,7 @@ def command(ctx: click.Context, host: str | None, port: int | None) -> None:
     listener = listen(settings)
     import uvicorn
 
+    sys.setswitchinterval(SWITCH_SECONDS)
     app = import_module("evergold.api.app").create_app(settings)
     address, number = listener.getsockname()[:2]
     click.echo(f"evergold: http://{f'[{address}]' if ':' in address else address}:{number}  (stop with Ctrl-C)")

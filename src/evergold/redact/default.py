@@ -6,9 +6,11 @@ thing has (an @, a long run of digits, a long run without a space) and asks the 
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 
 from evergold.redact.patterns import (
     CARD_DIGITS,
+    DAY,
     GROUP,
     HINTED,
     NUMBER_RUN,
@@ -26,7 +28,7 @@ _LONG_TOKEN = b"a" * TOKEN_RUN
 _NUMBER_MARKS = bytes(48 if 48 <= code <= 57 else 45 if code in SEPARATORS else 120 for code in range(256))
 _NUMBER = re.compile(rb"0(?:-{0,2}0){7,30}")
 JSON_ESCAPES = ("\\n", "\\r", "\\t", "\\b", "\\f")
-SHORTEST = 6
+MOST_TRIES = 1000  # after so many hints in vain the whole text is redacted in one go, which is cheaper
 AROUND = 3  # characters beside a run of digits that decide what it is
 
 
@@ -36,56 +38,55 @@ class DefaultRedactor:
     def redact(self, text: str) -> tuple[str, Counter[str]]:
         """The text with what was found replaced by `[EMAIL]`, `[PHONE]`, `[CARD]`, `[SECRET]`, and how many of each."""
         found: Counter[str] = Counter()
-        if len(text) < SHORTEST:
+        if next(self.suspicious(text), None) is None:
             return text, found
-        data = text.encode("utf-8", "replace")
-        lower = _lower(text)
-        if _holds_token(data):
-            text = _replaced(text, TOKENS, found)
-            lower = _lower(text)
+        for pattern in (TOKENS, *HINTED):
+            text = _replaced(text, pattern, found)
+        return _numbers_replaced(text, found), found
+
+    def suspicious(self, text: str) -> Iterator[int]:
+        """Where something private is: so many texts can be looked at as one, and only those that hold any be redacted."""
+        data = text.encode("ascii", "replace")  # every pattern is ASCII, and so each character keeps its place
+        yield from _tokens(data)
+        lower = data.lower()
         for pattern in HINTED:
-            if _holds(text, lower, pattern):
-                text = _replaced(text, pattern, found)
-                lower = _lower(text)
-        if _holds_number(data):
-            text = _numbers_replaced(text, found)
-        return text, found
+            yield from _hinted(text, lower, pattern)
+        yield from _numbers(text, data)
 
 
-def _lower(text: str) -> str:
-    """Lower case of the same length: İ alone would become two characters."""
-    return (text if text.isascii() else text.replace("İ", "i")).lower()
-
-
-def _holds_token(data: bytes) -> bool:
+def _tokens(data: bytes) -> Iterator[int]:
     marks = data.translate(_TOKEN_MARKS)
     start = marks.find(_LONG_TOKEN)
     while start >= 0:
         end = marks.find(b" ", start)
         end = len(marks) if end < 0 else end
-        if TOKENS.regex.search(data[max(0, start - 1) : end].decode("utf-8", "replace")):
-            return True
+        if TOKENS.regex.search(data[max(0, start - 1) : end].decode("ascii")):
+            yield start
         start = marks.find(_LONG_TOKEN, end)
-    return False
 
 
-def _holds(text: str, lower: str, pattern: Pattern) -> bool:
+def _hinted(text: str, lower: bytes, pattern: Pattern) -> Iterator[int]:
     for hint in pattern.hints:
         at = lower.find(hint)
+        tries = 0
         while at >= 0:
-            if pattern.regex.search(text, max(0, at - pattern.before), at + pattern.after):
-                return True
-            at = lower.find(hint, at + len(hint))
-    return False
+            tries += 1
+            if pattern.before:
+                found = pattern.regex.search(text, max(0, at - pattern.before), at + pattern.after)
+            else:
+                found = pattern.regex.match(text, at)
+            if found or tries > MOST_TRIES:
+                yield at
+            at = -1 if tries > MOST_TRIES else lower.find(hint, at + len(hint))
 
 
-def _holds_number(data: bytes) -> bool:
+def _numbers(text: str, data: bytes) -> Iterator[int]:
     for match in _NUMBER.finditer(data.translate(_NUMBER_MARKS)):
         start, end = match.span()
-        near = data[max(0, start - AROUND) : end + AROUND].decode("utf-8", "replace")
-        if _numbers_replaced(near, Counter()) != near:
-            return True
-    return False
+        if not DAY.fullmatch(data, start, end):
+            near = text[max(0, start - AROUND) : end + AROUND]
+            if _numbers_replaced(near, Counter()) != near:
+                yield start
 
 
 def _replaced(text: str, pattern: Pattern, found: Counter[str]) -> str:

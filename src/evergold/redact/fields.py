@@ -1,7 +1,9 @@
 """Which parts of a record are redacted, and how much was found: counted, never logged."""
 
+from bisect import bisect
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from typing import Any
 
 from evergold.errors import BadInput, unknown
@@ -38,10 +40,17 @@ class FieldRedactor:
         if not self._fields:
             return False
         assert self._redactor is not None
-        texts: list[str] = []
-        _gather(values, texts)
-        together = BETWEEN.join(texts)
+        together = _together(values)
         return len(together) >= SHORTEST and bool(self._redactor.redact(together)[1])
+
+    def suspected(self, records: Sequence[Any]) -> set[int]:
+        """The numbers of the records in which there is anything to redact."""
+        look = getattr(self._redactor, "suspicious", None)
+        if look is None or not self._fields:
+            return {number for number, record in enumerate(records) if self.suspects([record])}
+        texts = [_together(record) for record in records]
+        starts = [0, *accumulate(len(text) + len(BETWEEN) for text in texts)]
+        return {bisect(starts, place) - 1 for place in look(BETWEEN.join(texts))}
 
     def _redacted(self, value: Any) -> Any:
         if isinstance(value, str):
@@ -54,6 +63,12 @@ class FieldRedactor:
         if isinstance(value, (list, tuple)):
             return [self._redacted(item) for item in value]
         return value
+
+
+def _together(value: Any) -> str:
+    texts: list[str] = []
+    _gather(value, texts)
+    return BETWEEN.join(texts)
 
 
 def _gather(value: Any, texts: list[str]) -> None:

@@ -15,13 +15,14 @@ TOKEN_RUN = 16  # the shortest secret below is a run of this many characters wit
 class Pattern:
     """A kind of private text. `group` is the part replaced; 0 is all of it.
 
-    A pattern is tried only around its `hints` (lower case): from `before` characters before one to `after` behind it.
+    A pattern is tried only where one of its `hints` (lower case) is: right there, or, when `before` is given, in the
+    characters from so many before the hint to `after` behind it.
     """
 
     kind: str
     regex: re.Pattern[str]
     group: int = 0
-    hints: tuple[str, ...] = ()
+    hints: tuple[bytes, ...] = ()
     before: int = 0
     after: int = 0
 
@@ -49,26 +50,26 @@ TOKENS = Pattern(
 PRIVATE_KEY = Pattern(
     "SECRET",
     re.compile(
-        r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY-----[A-Za-z0-9+/=\s\\:,-]*?-----END (?:[A-Z0-9]+ ){0,3}PRIVATE KEY-----"
+        r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY-----"
+        r"(?:[A-Za-z0-9+/=\s\\:,]|-(?!----))*"
+        r"-----END (?:[A-Z0-9]+ ){0,3}PRIVATE KEY-----"
     ),
-    hints=("private key-----",),
+    hints=(b"private key-----",),
     before=40,
     after=20_000,
 )
-BEARER = Pattern("SECRET", re.compile(r"(?i)\bbearer\s+([A-Za-z0-9._~+/-]{16,}=*)"), 1, hints=("bearer",), after=80)
+BEARER = Pattern("SECRET", re.compile(r"(?i)bearer\s+([A-Za-z0-9._~+/-]{16,}=*)"), 1, hints=(b"bearer",))
 ASSIGNED = Pattern(
     "SECRET",
     re.compile(
-        r"(?i)(?:password|passwd|secret|api[_-]?key|access[_-]?token|auth[_-]?token)\\?[\"']?\s{0,3}[:=]\s{0,3}\\?[\"']?"
-        r"([^\s\"'\\,;{}\[\]()]{6,})"
+        r"(?i)(?:passw(?:or)?d|secret|api[_-]?key|(?:(?<=access)|(?<=access[_-])|(?<=auth)|(?<=auth[_-]))token)"
+        r"\\?[\"']?\s{0,3}[:=]\s{0,3}\\?[\"']?([^\s\"'\\,;{}\[\]()]{6,})"
     ),
     1,
-    hints=("passw", "secret", "token", "api"),
-    before=8,
-    after=200,
+    hints=(b"passw", b"secret", b"token", b"api"),
 )
 URL_LOGIN = Pattern(
-    "SECRET", re.compile(r"://[^\s/:@\"'\\]{1,64}:([^\s/@\"'\\]{1,128})@"), 1, hints=("://",), after=220
+    "SECRET", re.compile(r"://[^\s/:@\"'\\]{1,64}:([^\s/@\"'\\]{1,128})@"), 1, hints=(b"://",), after=220
 )
 EMAIL = Pattern(
     "EMAIL",
@@ -76,7 +77,7 @@ EMAIL = Pattern(
         START + r"[A-Za-z0-9](?:[A-Za-z0-9._%+-]{0,62}[A-Za-z0-9_%+-])?@"
         r"(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.){1,8}[A-Za-z]{2,24}\b"
     ),
-    hints=("@",),
+    hints=(b"@",),
     before=70,
     after=300,
 )
@@ -90,6 +91,7 @@ PHONE = re.compile(
     r"|[0-9]{3}\.[0-9]{3}\.[0-9]{4}"
     r"|\([0-9]{2,4}\) ?[0-9]{3,4}[ -]?[0-9]{3,5}"
 )
+DAY = re.compile(rb"(?:19|20)[0-9]{2}-[0-9]{2}-[0-9]{2}")
 DATE = re.compile(r"(?:19|20)[0-9]{2}[ .-][0-9]{2}[ .-][0-9]{2}")
 
 
@@ -97,6 +99,7 @@ GROUP = re.compile(r"[0-9]+")
 
 
 CARD_DIGITS = 13  # the fewest of a card number; the most are 19
+CARD_GROUPS = 5  # the most it is written in
 
 
 def card_in(run: str) -> tuple[int, int] | None:
@@ -105,8 +108,8 @@ def card_in(run: str) -> tuple[int, int] | None:
     if sum(end - start for start, end in groups) < CARD_DIGITS:
         return None
     for first, (start, _) in enumerate(groups):
-        for _, end in groups[first:]:
-            if is_card(run[start:end]):
+        for _, end in groups[first : first + CARD_GROUPS]:
+            if end - start >= CARD_DIGITS and is_card(run[start:end]):
                 return start, end
     return None
 

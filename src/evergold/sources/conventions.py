@@ -108,6 +108,7 @@ KIND = (
 )
 TAGS = ("tag.tags", "langfuse.trace.tags", "ai.telemetry.metadata.tags")
 METADATA = ("metadata", "langfuse.trace.metadata", "langfuse.observation.metadata")
+TOLD = frozenset((*TAGS, *METADATA))
 METADATA_PREFIXES = ("langfuse.trace.metadata.", "ai.telemetry.metadata.", "traceloop.association.properties.")
 LISTED_LEAVES = (
     ".message.role",

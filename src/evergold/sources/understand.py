@@ -25,6 +25,7 @@ from evergold.sources.conventions import (
     TEXT_OUTPUT,
     TOKENS_IN,
     TOKENS_OUT,
+    TOLD,
     TOOL,
     USAGE_OBJECTS,
     USER,
@@ -200,6 +201,8 @@ def _amount(attributes: Attributes) -> float | None:
 
 def _tags(attributes: Attributes) -> list[str]:
     tags: list[str] = []
+    if TOLD.isdisjoint(attributes):
+        return tags
     for key in TAGS:
         value = loaded(attributes.get(key))
         values = value if isinstance(value, list) else str(value).split(",") if value else []
@@ -209,7 +212,7 @@ def _tags(attributes: Attributes) -> list[str]:
 
 def _metadata(attributes: Attributes) -> Attributes:
     found: Attributes = {}
-    for key in METADATA:
+    for key in () if TOLD.isdisjoint(attributes) else METADATA:
         value = loaded(attributes.get(key))
         if isinstance(value, dict):
             found.update(value)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Integer, Select, Text, column, func, literal_column, table
+from sqlalchemy import Connection, Integer, Select, Text, column, func, literal_column, select, table
 
 from evergold.store.schema import traces
 from evergold.store.word_index import POSTGRES_WORDS
@@ -18,13 +18,23 @@ def words_of(search: str) -> list[str]:
     return WORD.findall(search)
 
 
-def with_words(query: Select[Any], words: Sequence[str], dialect: str) -> Select[Any]:
-    """Only traces that hold every word, the last one as the beginning of a word; the newest arrival first."""
+def with_words(query: Select[Any], asked: str, dialect: str) -> Select[Any]:
+    """Only traces that hold what was asked (as `asked_for` writes it); the newest arrival first."""
     if dialect == "sqlite":
-        asked = " ".join(f'"{word}"' for word in words) + "*"
         matching = literal_column("trace_words.trace_words", Text).op("MATCH")(asked)
         query = query.join(_index, _index.c.rowid == traces.c.seq).where(matching)
         return query.order_by(_index.c.rowid.desc())
-    asked = " & ".join(words) + ":*"
     matching = literal_column(POSTGRES_WORDS).op("@@")(func.to_tsquery("simple", asked))
     return query.where(matching).order_by(traces.c.seq.desc())
+
+
+def asked_for(connection: Connection, words: Sequence[str]) -> str:
+    """Every word, as the database wants it written: the last one whole, or as a beginning when nothing holds it whole.
+
+    A whole word is read from the index newest first and stops with the page; a beginning has to be gathered from all
+    the words that begin so, which for a common one takes long.
+    """
+    dialect = connection.dialect.name
+    whole = " ".join(f'"{word}"' for word in words) if dialect == "sqlite" else " & ".join(words)
+    held = connection.execute(with_words(select(traces.c.seq), whole, dialect).order_by(None).limit(1)).first()
+    return whole if held is not None else whole + ("*" if dialect == "sqlite" else ":*")

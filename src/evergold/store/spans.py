@@ -1,6 +1,6 @@
 """Spans that arrive on their own, in bulk: the hot path of intake.
 
-Rows are plain tuples handed to the driver's `executemany`; nothing is validated here a second time. A span id is kept
+Rows are plain tuples, many to a statement; nothing is validated here a second time. A span id is kept
 with its first content: the same again is a duplicate, other content under it is refused.
 """
 
@@ -8,8 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, bindparam, func, insert, select, update
+from sqlalchemy import Connection, bindparam, func, select, update
 
+from evergold.store.bulk import insert_rows
 from evergold.store.schema import spans, traces
 from evergold.store.values import batches, dumps, now, storable
 
@@ -94,14 +95,7 @@ def _held(connection: Connection, trace_ids: Sequence[str], batch: Sequence[Span
 
 
 def insert_spans(connection: Connection, rows: Sequence[SpanRow]) -> None:
-    if rows:
-        connection.exec_driver_sql(_statement(connection), rows)
-
-
-def _statement(connection: Connection) -> str:
-    mark = "?" if connection.dialect.name == "sqlite" else "%s"
-    names = ", ".join(SpanRow._fields)
-    return f"INSERT INTO spans ({names}) VALUES ({', '.join([mark] * len(SpanRow._fields))})"
+    insert_rows(connection, "spans", SpanRow._fields, rows)
 
 
 def facts_of(connection: Connection, trace_ids: Iterable[str]) -> dict[str, list[Any]]:
@@ -137,7 +131,8 @@ def put_outlines(
     """Write traces as their spans tell them: new rows, and rows that are told anew."""
     moment = now()
     if fresh:
-        connection.execute(insert(traces), [_trace_row(trace, moment) for trace in fresh])
+        rows = [_trace_row(trace, moment) for trace in fresh]
+        insert_rows(connection, "traces", tuple(rows[0]), [tuple(row.values()) for row in rows])
     if grown:
         named = [name for name in _trace_row(grown[0], moment) if name not in ("id", "received_at")]
         statement = update(traces).where(traces.c.id == bindparam("key"))

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Select, func, select, tuple_
 from evergold.errors import BadInput
 from evergold.model.trace import Trace, TraceStatus
 from evergold.store.schema import traces
-from evergold.store.search import with_words, words_of
+from evergold.store.search import asked_for, with_words, words_of
 from evergold.store.traces import trace_of
 
 
@@ -62,7 +62,7 @@ def filtered(query: Select[Any], wanted: TraceFilter, connection: Connection) ->
     if wanted.until is not None:
         query = query.where(table.started_at < wanted.until)
     if words := _words(connection, wanted):
-        return with_words(query, words, connection.dialect.name)
+        return with_words(query, asked_for(connection, words), connection.dialect.name)
     if wanted.search and wanted.search.strip():
         return query.where(*_id_begins(wanted.search.strip()))
     return query

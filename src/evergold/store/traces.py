@@ -11,7 +11,8 @@ from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from evergold.errors import NotFound
 from evergold.model.ident import content_hash
 from evergold.model.trace import Correction, Score, ScoreSource, Span, Trace
-from evergold.store.schema import curation_queue, pending_records, spans, trace_corrections, trace_scores, traces
+from evergold.store.bulk import insert_rows
+from evergold.store.schema import pending_records, spans, trace_corrections, trace_scores, traces
 from evergold.store.values import batches, dumps, loads, now, stamp, storable
 
 RAW = ("attributes", "events", "resource", "scope")  # what a span carried, kept apart from what was understood of it
@@ -110,7 +111,8 @@ def put_correction(connection: Connection, correction: Correction) -> bool:
 def enqueue(connection: Connection, trace_ids: Iterable[str]) -> None:
     """Mark traces as having something new, in the transaction that brought it."""
     moment = now()
-    insert_new(connection, curation_queue, [{"trace_id": trace_id, "queued_at": moment} for trace_id in trace_ids])
+    rows = [(trace_id, moment) for trace_id in trace_ids]
+    insert_rows(connection, "curation_queue", ("trace_id", "queued_at"), rows, new_only=True)
 
 
 def keep_pending(connection: Connection, trace_id: str, body: str) -> bool:

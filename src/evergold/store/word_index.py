@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Table, event
 
-INDEXED = 500  # characters of question and of answer
+INDEXED = 300  # characters of question and of answer
 
 
 def _words_of(row: str) -> str:

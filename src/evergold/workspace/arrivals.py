@@ -57,7 +57,9 @@ def arrivals_of(received: Received, cleaner: FieldRedactor, longest: int, size: 
             span.attributes = shortened(span.attributes, longest, lambda: cuts.append(None))
             for event in span.events:
                 event.attributes = shortened(event.attributes, longest, lambda: cuts.append(None))
-        _add_span(arrivals, span, cleaner)
+    private = cleaner.suspected([_carried(span) for span in received.spans])
+    for number, span in enumerate(received.spans):
+        _add_span(arrivals, span, cleaner, number in private)
     for log in received.logs:
         if log.trace_id:
             found = result_score(log.event, log.trace_id, log.span_id, "log", arrivals.refused)
@@ -68,7 +70,7 @@ def arrivals_of(received: Received, cleaner: FieldRedactor, longest: int, size: 
     return arrivals
 
 
-def _add_span(arrivals: Arrivals, span: WireSpan, cleaner: FieldRedactor) -> None:
+def _add_span(arrivals: Arrivals, span: WireSpan, cleaner: FieldRedactor, private: bool) -> None:
     said = understand(span)
     kept: dict[str, Any] = {
         "input": said.input,
@@ -76,7 +78,7 @@ def _add_span(arrivals: Arrivals, span: WireSpan, cleaner: FieldRedactor) -> Non
         "metadata": facts_of(span, said),
         "attributes": raw_of(span, said),
     }
-    if cleaner.suspects(_carried(span)):  # all that is kept of a span was in what it carried
+    if private:
         kept = cleaner.clean(kept)
     facts = kept["metadata"]
     row = SpanRow(
@@ -100,6 +102,7 @@ def _add_span(arrivals: Arrivals, span: WireSpan, cleaner: FieldRedactor) -> Non
 
 
 def _carried(span: WireSpan) -> list[Any]:
+    """Where all comes from that is kept of a span: if there is nothing private in it, there is none in what is kept."""
     return [span.attributes, [event.attributes for event in span.events], span.status_message, span.name]
 
 

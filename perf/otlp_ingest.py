@@ -1,0 +1,179 @@
+"""OTLP intake, until the spans can be queried: Evergold, the bare floor, and the peers that are installed.
+
+    python -m perf.otlp_ingest                     # against the floor
+    python -m perf.otlp_ingest --peers             # also arize-phoenix and mlflow, each in its own environment
+    python -m perf.otlp_ingest --memory            # server memory after 100,000 spans
+
+100 LLM spans of about 3 KB a request, SQLite, four connections. The servers take turns; a figure is the median of its
+rounds. Goals: at least 60 % of the floor, 60 times phoenix, 10 times mlflow, less than 200 MB after 100,000 spans.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+
+from perf import otlp_load
+from perf.otlp_load import SPANS, bodies, send, wait_until_stored
+
+PEERS = Path(__file__).parent / ".peers"
+HERE = Path(sys.executable).parent
+FREE_PORT = "0"
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """A server: how it is started in an empty folder, where its database is, and what a request needs beside its body."""
+
+    name: str
+    command: tuple[str, ...]
+    database: str
+    port: int | None = None
+    env: dict[str, str] = field(default_factory=dict)
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+EVERGOLD = Contestant("evergold", (str(HERE / "evergold"), "serve", "--port", FREE_PORT), ".evergold/evergold.db")
+FLOOR = Contestant("floor", (sys.executable, "-m", "perf.otlp_floor", "floor.db"), "floor.db")
+PHOENIX = Contestant(
+    "arize-phoenix",
+    (str(PEERS / "phoenix/bin/phoenix"), "serve"),
+    "phoenix.db",
+    6106,
+    {
+        "PHOENIX_PORT": "6106",
+        "PHOENIX_GRPC_PORT": "6107",
+        "PHOENIX_WORKING_DIR": ".",
+        "PHOENIX_TELEMETRY_ENABLED": "false",
+    },
+)
+MLFLOW = Contestant(
+    "mlflow",
+    (str(PEERS / "mlflow/bin/mlflow"), "server", "--backend-store-uri", "sqlite:///mlflow.db", "--port", "6108"),
+    "mlflow.db",
+    6108,
+    {"MLFLOW_DISABLE_TELEMETRY": "true", "DO_NOT_TRACK": "true"},
+    {"x-mlflow-experiment-id": "0"},
+)
+
+
+@dataclass
+class Result:
+    """Spans a second until queryable, and the slow end of a request's time."""
+
+    rate: float
+    p99_ms: float
+    memory_mb: float
+
+
+@contextmanager
+def running(contestant: Contestant, folder: Path) -> Iterator[tuple[str, int]]:
+    """The server's address and process, once it answers."""
+    source = str(Path(__file__).parent.parent)
+    env = {**os.environ, "PYTHONPATH": source, "PYTHONUNBUFFERED": "1", **contestant.env}
+    with subprocess.Popen(
+        contestant.command, cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
+        try:
+            assert process.stdout is not None
+            if contestant.port is None:
+                url = process.stdout.readline().split()[1]
+            else:
+                url = f"http://127.0.0.1:{contestant.port}"
+                _wait_for_answer(contestant, url)
+            yield url, process.pid
+        finally:
+            process.terminate()
+
+
+def _wait_for_answer(contestant: Contestant, url: str) -> None:
+    load = bodies(1, SPANS, seed=0)
+    until = time.perf_counter() + 180
+    while True:
+        try:
+            otlp_load.EXTRA = contestant.headers
+            send(url, load, 1)
+            return
+        except OSError:
+            if time.perf_counter() > until:
+                raise SystemExit(f"{contestant.name} does not answer at {url}") from None
+            time.sleep(0.5)
+
+
+def measure(contestant: Contestant, load: Sequence[bytes], connections: int) -> Result:
+    """One round in an empty database."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        with running(contestant, folder) as (url, pid):
+            warm = bodies(2, 10, seed=1)
+            otlp_load.EXTRA = contestant.headers
+            send(url, warm, 1)
+            before = (len(warm) + (contestant.port is not None)) * SPANS
+            database = folder / contestant.database
+            wait_until_stored(database, before)
+            began = time.perf_counter()
+            took = sorted(send(url, load, connections))
+            wait_until_stored(database, before + len(load) * SPANS)
+            seconds = time.perf_counter() - began
+            return Result(len(load) * SPANS / seconds, took[int(len(took) * 0.99)] * 1000, _memory_mb(pid))
+
+
+def _memory_mb(pid: int) -> float:
+    """Resident memory of a server and its workers."""
+    total = 0.0
+    for status in Path("/proc").glob("[0-9]*/status"):
+        try:
+            fields = dict(line.split(":", 1) for line in status.read_text().splitlines() if ":" in line)
+        except OSError:
+            continue
+        if int(fields["Pid"]) == pid or int(fields["PPid"]) == pid:
+            total += int(fields.get("VmRSS", "0 kB").split()[0]) / 1024
+    return total
+
+
+def compare(contestants: Sequence[Contestant], rounds: int, requests: dict[str, int], spans_per_trace: int) -> None:
+    found: dict[str, list[Result]] = {contestant.name: [] for contestant in contestants}
+    for number in range(rounds):
+        for contestant in contestants:
+            load = bodies(requests.get(contestant.name, requests[""]), spans_per_trace, seed=10 + number)
+            found[contestant.name].append(measure(contestant, load, 4))
+    ours = median(result.rate for result in found["evergold"])
+    print(f"  {spans_per_trace} spans a trace")
+    for name, results in found.items():
+        rate = median(result.rate for result in results)
+        p99 = median(result.p99_ms for result in results)
+        print(f"  {name:<16} {rate:9.0f} spans/s   p99 {p99:7.0f} ms   evergold is {ours / rate:6.2f}x")
+
+
+def memory(spans: int) -> None:
+    result = measure(EVERGOLD, bodies(spans // SPANS, 10, seed=3), 4)
+    print(f"  evergold after {spans} spans: {result.memory_mb:.0f} MB (limit 200), {result.rate:.0f} spans/s")
+
+
+def main(arguments: Sequence[str] = ()) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--requests", type=int, default=100, help="requests a round; peers get a twentieth")
+    parser.add_argument("--peers", action="store_true")
+    parser.add_argument("--memory", action="store_true")
+    chosen = parser.parse_args(arguments)
+    if chosen.memory:
+        memory(100_000)
+        return
+    contestants = [FLOOR, EVERGOLD]
+    if chosen.peers:
+        contestants += [peer for peer in (PHOENIX, MLFLOW) if Path(peer.command[0]).exists()]
+    few = max(5, chosen.requests // 20)
+    for spans_per_trace in (10, 1):
+        compare(contestants, chosen.rounds, {"": chosen.requests, "arize-phoenix": few, "mlflow": few}, spans_per_trace)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
