@@ -2,12 +2,13 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.cli.running import evergold
 
-TRACES = [
+TRACES: list[dict[str, Any]] = [
     {"id": "good", "input": "capital of Peru?", "output": "Lima.", "scores": [{"name": "check", "value": 0.9}]},
     {"id": "bad", "input": "capital of Chile?", "output": "Lima.", "scores": [{"name": "check", "value": 0.1}]},
     {"id": "old", "input": "q", "output": "a", "started_at": "2020-01-01T00:00:00Z", "user_id": "ana"},
@@ -60,3 +61,29 @@ def test_statistics_and_forgetting(folder: Path) -> None:
     assert "deleted 0 traces" in evergold("traces", "prune", "--older-than", "90d", cwd=folder).out
     assert evergold("traces", "prune", "--older-than", "soon", cwd=folder).code == 2
     assert evergold("curate", "--undo", "x", "--backfill", cwd=folder).code == 2
+
+
+def test_a_tagger_and_a_detector_of_ones_own(folder: Path) -> None:
+    site = folder / "site"
+    (site / "own-1.dist-info").mkdir(parents=True)
+    (site / "own-1.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: own\nVersion: 1\n")
+    (site / "own-1.dist-info" / "entry_points.txt").write_text(
+        "[evergold.taggers]\nlength = own:Length\n[evergold.detectors]\nstern = own:Stern\n"
+    )
+    (site / "own.py").write_text(
+        "class Length:\n"
+        "    def tags(self, trace):\n"
+        "        return ['short' if len(trace.output or '') < 10 else 'long']\n"
+        "class Stern:\n"
+        "    def detect(self, message, reply=None):\n"
+        "        return 0.0 if message == 'Pfui!' else None\n"
+    )
+    (folder / "own.toml").write_text('tags = ["length"]\n')
+    after = {"id": "next", "input": "Pfui!", "output": "?", "session_id": "s", "started_at": "2026-01-02T00:00:00Z"}
+    reply = {**TRACES[0], "id": "reply", "session_id": "s", "started_at": "2026-01-01T00:00:00Z"}
+    evergold("ingest", "-", cwd=folder, stdin=f"{json.dumps(reply)}\n{json.dumps(after)}\n")
+    env = {"PYTHONPATH": str(site), "EVERGOLD_CURATION_POLICIES": "own.toml", "EVERGOLD_CURATION_DETECTOR": "stern"}
+    assert evergold("curate", cwd=folder, **env).code == 0
+    stats = evergold("stats", "--json", cwd=folder, **env).json
+    assert (stats["correction"], stats["failure"], stats["golden"]) == (1, 2, 1)
+    assert stats["tags"] == {"short": 3}
