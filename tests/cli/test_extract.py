@@ -32,6 +32,10 @@ def db(made: GitRepo, tmp_path: Path) -> SidekickDb:
     return db
 
 
+def from_database(db: SidekickDb, out: Path) -> list[str]:
+    return ["extract", "sidekick", "--workspace-id", "ws", "--sidekick-db", str(db.path), "--out-dir", str(out)]
+
+
 def test_a_history(made: GitRepo, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out"
     args = ["extract", "git", "--repo", str(made.path), "--revision", "work", "--out-dir", str(out)]
@@ -50,16 +54,7 @@ def test_a_history(made: GitRepo, tmp_path: Path, capsys: pytest.CaptureFixture[
 
 def test_a_database_into_files_and_store(db: SidekickDb, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shared = ["--home", str(tmp_path / "home")]
-    args = [
-        "extract",
-        "sidekick",
-        "--workspace-id",
-        "ws",
-        "--sidekick-db",
-        str(db.path),
-        "--out-dir",
-        str(tmp_path / "out"),
-    ]
+    args = from_database(db, tmp_path / "out")
     assert run([*shared, *args, "--into-store"]) == 0
     shown = capsys.readouterr().out
     assert "1 new" in shown and "1 cases need a query" in shown
@@ -75,16 +70,7 @@ def test_what_could_not_be_read_is_told_and_changes_the_exit_code(
     db: SidekickDb, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     db.action("x", b"{broken")
-    args = [
-        "extract",
-        "sidekick",
-        "--workspace-id",
-        "ws",
-        "--sidekick-db",
-        str(db.path),
-        "--out-dir",
-        str(tmp_path / "out"),
-    ]
+    args = from_database(db, tmp_path / "out")
     assert run(args) == 1
     assert "action_params is not JSON" in capsys.readouterr().err
     assert run(["extract", "sidekick", "--workspace-id", "no", "--sidekick-db", str(db.path)]) == 2

@@ -7,6 +7,7 @@ open and said, what cannot be read at all is rejected and said.
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -186,6 +187,7 @@ def _other_diffs(action: Action, remarks: list[str]) -> list[FileDiff]:
     return files
 
 
+@lru_cache(maxsize=4096)
 def inside(path: str, folder: str | None) -> str | None:
     """A path relative to the repository; None for one that leads out of it."""
     pure = PurePosixPath(path)
