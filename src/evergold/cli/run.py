@@ -19,7 +19,11 @@ from evergold.workspace import Workspace
 @click.command()
 @click.argument("dataset", required=False)
 @click.option(
-    "--model", metavar="NAME", help="openai/gpt-4o, local/smollm2, recorded, http:URL, command:…, python:M:F."
+    "--model",
+    "--target",
+    "model",
+    metavar="NAME",
+    help="openai/gpt-4o, local/smollm2, recorded, http:URL, command:…, python:M:F, retriever:bm25.",
 )
 @click.option(
     "--metric", "metrics", multiple=True, metavar="NAME", help="Repeat for several; NAME:param=value sets one."
@@ -31,6 +35,7 @@ from evergold.workspace import Workspace
 @click.option("--limit", type=click.IntRange(1), help="Only the first N cases.")
 @click.option("--seed", type=int, help="Sent with every call; trial k gets seed + k.")
 @click.option("--param", "params", multiple=True, metavar="KEY=VALUE", help="Sent to the model (temperature=0).")
+@click.option("--repo", type=click.Path(file_okay=False), help="Repository a retriever looks into.")
 @click.option("--no-cache", is_flag=True, help="Ask again also what was asked before.")
 @click.option("--dataset-type", type=click.Choice(["qa", "summaries"]), help="DATASET is a split file or a manifest.")
 @click.option("--log", type=click.Path(dir_okay=False, path_type=Path), help="Append every attempt to this JSONL file.")
@@ -74,7 +79,7 @@ def _spec(options: dict[str, Any]) -> RunSpec:
     return RunSpec(
         **{name: options[name] for name in kept} | {"metrics": names},
         cache=not options["no_cache"],
-        params=dict(_pair(text) for text in options["params"]),
+        params=dict(_pair(text) for text in options["params"]) | ({"repo": options["repo"]} if options["repo"] else {}),
         **_budget(options["budget"]),
     )
 

@@ -8,6 +8,7 @@
 | `http:URL`                | POST of JSON, reply JSON or text                                            |
 | `command:PROGRAM ARGS`    | a program: JSON on its input, JSON or text on its output                    |
 | `python:MODULE:FUNCTION`  | a function, plain or async                                                  |
+| `retriever:NAME`          | a retriever (`bm25`, `grep`, `paths`, `oracle`) in a repository, for context cases |
 | `recorded`                | the output already stored in the case                                       |
 
 The word before the first `/` or `:` is the plug-in (`evergold.targets`), the rest is its address. A plug-in is a

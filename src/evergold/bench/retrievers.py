@@ -1,0 +1,143 @@
+"""Baseline retrievers: what a query finds with no model at all. A retriever worth its price must beat them.
+
+`paths` matches words of the query with words of paths, `grep` counts the lines `git grep` finds, `bm25` ranks whole files
+by BM25. All read the repository at the case's base commit, never the work tree; their line ranges are the places that hold
+words of the query.
+"""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
+
+from evergold.model.case import LineRange
+from evergold.model.run import Attempt
+from evergold.repo.git import Repo
+from evergold.repo.listing import TreeFile, files_at, grep
+
+FILES = 10
+AROUND = 5
+HITS_PER_FILE = 50
+LARGEST = 200_000
+K1, B = 1.2, 0.75
+
+_WORD = re.compile(r"[A-Za-z][A-Za-z0-9]+")
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_STOP_WORDS = """
+a an and are as at be but by can do for from has have if in into is it its not of on or so that the their then there this
+to was were when which will with add added fix fixed remove removed use used make made refs
+"""
+_STOP = frozenset(_STOP_WORDS.split())
+
+
+def words_of(text: str) -> list[str]:
+    """Lower-case words, with identifiers taken apart; words every text has are left out."""
+    parts = (part.lower() for word in _WORD.findall(text.replace("_", " ")) for part in _HUMP.split(word))
+    return [part for part in parts if len(part) > 1 and part not in _STOP]
+
+
+class PathRetriever:
+    """Files whose path has most of the query's words, rare words counting more."""
+
+    def retrieve(self, query: str, repo: Path, commit: str) -> Attempt:
+        with Repo.open(repo) as opened:
+            files = files_at(opened, commit)
+        wanted = set(words_of(query))
+        held = {file.path: set(words_of(file.path)) & wanted for file in files}
+        seen = Counter(word for words in held.values() for word in words)
+        scores = {
+            path: sum(math.log(1 + len(files) / seen[word]) for word in words) for path, words in held.items() if words
+        }
+        return Attempt(case_id="", paths=tuple(_best(scores)))
+
+
+class GrepRetriever:
+    """Files whose lines hold most of the query's words, words that few files have counting more."""
+
+    def retrieve(self, query: str, repo: Path, commit: str) -> Attempt:
+        lines: dict[str, set[int]] = {}
+        scores: dict[str, float] = {}
+        with Repo.open(repo) as opened:
+            for word in dict.fromkeys(words_of(query)):
+                hits = grep(opened, commit, [word], HITS_PER_FILE)
+                holding = {path for path, _ in hits}
+                for path, line in hits:
+                    lines.setdefault(path, set()).add(line)
+                for path in holding:
+                    scores[path] = scores.get(path, 0.0) + 1 / (1 + len(holding))
+        best = _best(scores)
+        return Attempt(case_id="", paths=tuple(best), ranges=_around({path: lines[path] for path in best}))
+
+
+class Bm25Retriever:
+    """Whole files by BM25; a file is read and counted once, however many commits hold it."""
+
+    def __init__(self) -> None:
+        self._counts: dict[str, Counter[str]] = {}
+
+    def retrieve(self, query: str, repo: Path, commit: str) -> Attempt:
+        wanted = list(dict.fromkeys(words_of(query)))
+        with Repo.open(repo) as opened:
+            files = files_at(opened, commit)
+            self._count(opened, files)
+            best = _best(_bm25(wanted, files, self._counts))
+            found = dict(_lines_with(opened, commit, wanted, best))
+        return Attempt(case_id="", paths=tuple(best), ranges=_around(found))
+
+    def _count(self, opened: Repo, files: list[TreeFile]) -> None:
+        """Words per blob; what is large or binary has none."""
+        new = [blob for blob in dict.fromkeys(file.blob for file in files) if blob not in self._counts]
+        for blob, content in zip(new, opened.objects.read_many(new), strict=True):
+            text = "" if len(content) > LARGEST or b"\0" in content[:8000] else content.decode("utf-8", "replace")
+            self._counts[blob] = Counter(words_of(text))
+
+
+def _bm25(wanted: list[str], files: list[TreeFile], counted: dict[str, Counter[str]]) -> dict[str, float]:
+    documents = {file.path: counted[file.blob] for file in files}
+    lengths = {path: counts.total() for path, counts in documents.items()}
+    mean = sum(lengths.values()) / max(len(lengths), 1) or 1
+    scores: dict[str, float] = {}
+    for word in wanted:
+        holding = [path for path, counts in documents.items() if word in counts]
+        rarity = math.log(1 + (len(documents) - len(holding) + 0.5) / (len(holding) + 0.5))
+        for path in holding:
+            often = documents[path][word]
+            weight = often * (K1 + 1) / (often + K1 * (1 - B + B * lengths[path] / mean))
+            scores[path] = scores.get(path, 0.0) + rarity * weight
+    return scores
+
+
+def _lines_with(opened: Repo, commit: str, words: list[str], paths: list[str]) -> Iterable[tuple[str, set[int]]]:
+    """Lines of these files that hold a word of the query."""
+    for path in paths:
+        blob = opened.objects.at(commit, path)
+        text = opened.objects.read(blob.id).decode("utf-8", "replace") if blob else ""
+        yield path, {number for number, line in enumerate(text.split("\n"), 1) if _holds(line, tuple(words))}
+
+
+@lru_cache(maxsize=65536)
+def _holds(line: str, words: tuple[str, ...]) -> bool:
+    return not set(words_of(line)).isdisjoint(words)
+
+
+def _best(scores: dict[str, float]) -> list[str]:
+    return sorted(scores, key=lambda path: (-scores[path], path))[:FILES]
+
+
+def _around(lines: dict[str, set[int]]) -> tuple[LineRange, ...]:
+    """Ranges of a few lines around each hit, merged; files in the order given."""
+    ranges: list[LineRange] = []
+    for path, numbers in lines.items():
+        start = end = 0
+        for number in sorted(numbers):
+            if end and number - AROUND <= end + 1:
+                end = number + AROUND
+                continue
+            if end:
+                ranges.append(LineRange(path=path, start=start, end=end))
+            start, end = max(1, number - AROUND), number + AROUND
+        if end:
+            ranges.append(LineRange(path=path, start=start, end=end))
+    return tuple(ranges)

@@ -1,0 +1,37 @@
+"""The files of a commit, and searches in them."""
+
+from typing import NamedTuple
+
+from evergold.repo.git import Repo
+from evergold.repo.quoting import path_text
+
+
+class TreeFile(NamedTuple):
+    path: str
+    blob: str
+
+
+def files_at(repo: Repo, commit: str) -> list[TreeFile]:
+    """Every file of a commit; submodules and symbolic links are none."""
+    listed = repo.run("ls-tree", "-r", "-z", "--full-tree", commit)
+    found: list[TreeFile] = []
+    for entry in listed.split(b"\0")[:-1]:
+        about, _, path = entry.partition(b"\t")
+        mode, _, blob = about.split(b" ")
+        if mode.startswith(b"100"):
+            found.append(TreeFile(path_text(path), blob.decode()))
+    return found
+
+
+def grep(repo: Repo, commit: str, words: list[str], limit: int) -> list[tuple[str, int]]:
+    """(path, line) of lines that hold one of the words, whatever their case; at most `limit` per file."""
+    patterns = [part for word in words for part in ("-e", word)]
+    options = ("grep", "-n", "-I", "-i", "-F", "-z", "--full-name", f"--max-count={limit}")
+    answer = repo.ask(*options, *patterns, commit, "--")
+    found: list[tuple[str, int]] = []
+    for line in answer.stdout.split(b"\n"):
+        path, _, rest = line.removeprefix(commit.encode() + b":").partition(b"\0")
+        number, _, _ = rest.partition(b"\0")
+        if number.isdigit():
+            found.append((path_text(path), int(number)))
+    return found
