@@ -8,6 +8,7 @@ import pytest
 from evergold.errors import BadInput, Incomplete
 from evergold.formats.dataset_ab import DatasetA, DatasetB, case_of_rows, dump_row, read_cases, row_a, row_b
 from evergold.model.case import Case, CaseKind, LineRange, Provenance, RankedPath, ReviewState
+from evergold.model.rejected import Rejected
 
 SEED_A: dict[str, Any] = {
     "workspaceId": "ws-123",
@@ -126,3 +127,5 @@ def test_a_bad_line_is_named(tmp_path: Path, line: bytes, reason: str) -> None:
     path.write_bytes(dump_row(SEED_A) + line + b"\n")
     with pytest.raises(BadInput, match=rf"rows\.jsonl:2: .*{reason}"):
         list(read_cases(path))
+    good, bad = DatasetA().read(path)
+    assert isinstance(good, Case) and isinstance(bad, Rejected) and bad.where == "rows.jsonl:2"

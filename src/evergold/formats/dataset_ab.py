@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from evergold.errors import BadInput, Incomplete
 from evergold.formats.atomic import FileSet, recover, write_chunks
 from evergold.model.case import BOOKKEEPING, Case, CaseKind, LineRange, Provenance, RankedPath, ReviewState, is_blank
+from evergold.model.rejected import Rejected
 
 FILE_A = "dataset_a_file_paths"
 FILE_B = "dataset_b_line_ranges"
@@ -116,15 +117,30 @@ def dump_row(row: Row) -> bytes:
 
 def read_cases(path: Path) -> Iterator[Case]:
     """The cases of a file of either dataset, completed from its sibling. Raises BadInput at the first bad line."""
+    for item in cases_or_reasons(path):
+        if isinstance(item, Rejected):
+            raise BadInput(f"{path.parent / item.where}: {item.reason}; mend or remove the line")
+        yield item
+
+
+def cases_or_reasons(path: Path) -> Iterator[Case | Rejected]:
+    """The cases of a file, and for each line that is none the reason."""
     sibling = sibling_of(path)
     recover(path.parent)
     others = {row["caseId"]: row for _, row in read_rows(sibling)} if sibling else {}
-    for number, row in read_rows(path):
+    with path.open("rb") as handle:
+        for number, line in enumerate(handle, 1):
+            if line.strip():
+                yield _case_or_reason(line, others, f"{path.name}:{number}")
+
+
+def _case_or_reason(line: bytes, others: dict[str, Row], where: str) -> Case | Rejected:
+    try:
+        row = parse_row(line)
         other = others.get(row["caseId"])
-        try:
-            yield case_of_rows(row, other) if "filePaths" in row else case_of_rows(other, row)
-        except (BadInput, ValidationError, TypeError, KeyError) as problem:
-            raise BadInput(f"{path}:{number}: case {row['caseId']!r}: {_first_reason(problem)}") from problem
+        return case_of_rows(row, other) if "filePaths" in row else case_of_rows(other, row)
+    except (BadInput, ValidationError, TypeError, KeyError) as problem:
+        return Rejected(where=where, reason=_first_reason(problem))
 
 
 def sibling_of(path: Path) -> Path | None:
@@ -191,8 +207,8 @@ class _Dataset:
         usual = {"dataset": "context", "kind": CaseKind.CONTEXT, "provenance": {}}
         return rest | {name: value for name, value in told.items() if value != usual[name]}
 
-    def read(self, path: Path) -> Iterator[Case]:
-        return read_cases(path)
+    def read(self, path: Path) -> Iterator[Case | Rejected]:
+        return cases_or_reasons(path)
 
 
 class DatasetA(_Dataset):
