@@ -75,6 +75,7 @@ def main(arguments: Sequence[str] = ()) -> None:
     with tempfile.TemporaryDirectory() as folder, Workspace.open(Settings(home=Path(folder))) as workspace:
         fill(workspace, chosen.traces)
         source = random.Random(2)
+        workspace.intake.page(TraceFilter(search="warm"), limit=50)
         for name, make in questions(chosen.traces).items():
             took = []
             for _ in range(chosen.asks):
