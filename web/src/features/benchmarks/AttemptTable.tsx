@@ -1,0 +1,61 @@
+/** Every attempt with its measurements; errors and the lowest values first, because those are what one looks for. */
+import { useMemo } from "react";
+import { duration } from "@/ui/format";
+import classes from "./benchmarks.module.css";
+import type { Attempt } from "./data";
+import { decimals } from "./words";
+
+type AttemptTableProps = {
+  attempts: readonly Attempt[];
+  metrics: readonly string[];
+  open: (caseId: string) => void;
+};
+
+export function AttemptTable({ attempts, metrics, open }: AttemptTableProps) {
+  const rows = useMemo(() => [...attempts].sort((a, b) => worth(a) - worth(b)), [attempts]);
+  if (rows.length === 0) return <p className={classes.note}>Nothing was attempted yet.</p>;
+  return (
+    <div className={classes.scroll}>
+      <table className={classes.table}>
+        <thead>
+          <tr>
+            <th>Task</th>
+            {metrics.map((metric) => (
+              <th key={metric} className={classes.number}>
+                {metric}
+              </th>
+            ))}
+            <th>Answer</th>
+            <th className={classes.number}>Time</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((attempt) => (
+            <tr key={`${attempt.case_id}/${attempt.trial}`}>
+              <td>
+                <button type="button" className={classes.link} onClick={() => open(attempt.case_id)}>
+                  {attempt.case_id}
+                </button>
+              </td>
+              {metrics.map((metric) => (
+                <td key={metric} className={classes.number} title={attempt.measurements?.[metric]?.reason ?? undefined}>
+                  {decimals(attempt.measurements?.[metric]?.value)}
+                </td>
+              ))}
+              <td className={attempt.error ? classes.problem : classes.clip}>{attempt.error ?? attempt.output}</td>
+              <td className={classes.number}>{attempt.cached ? "cached" : duration(attempt.latency_ms)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** An error is worth less than any value; an attempt nobody could score stands between. */
+function worth(attempt: Attempt): number {
+  if (attempt.error) return -2;
+  const values = Object.values(attempt.measurements ?? {}).map((each) => each.value);
+  const known = values.filter((value): value is number => typeof value === "number");
+  return known.length ? Math.min(...known) : -1;
+}

@@ -1,0 +1,116 @@
+/** One run: how far it is, what it measured, and every task behind the numbers. */
+import { Button, Progress } from "@mantine/core";
+import { Link, useParams } from "@tanstack/react-router";
+import { useState } from "react";
+import { Facts } from "@/ui/Facts";
+import { count, duration, moment } from "@/ui/format";
+import { Page, Panel } from "@/ui/Page";
+import { Failed, Loading } from "@/ui/states";
+import { AttemptDrawer } from "./AttemptDrawer";
+import { AttemptTable } from "./AttemptTable";
+import classes from "./benchmarks.module.css";
+import { goesOn, type Mean, PAGE, type Run, useCancel, useResults } from "./data";
+import { meanInWords, money, remaining, tokens } from "./words";
+
+export function RunPage() {
+  const { runId } = useParams({ strict: false }) as { runId: string };
+  const [offset, setOffset] = useState(0);
+  const [opened, setOpened] = useState<string | null>(null);
+  const results = useResults(runId, offset);
+  if (results.isPending) return <Loading what="run" />;
+  if (results.isError && !results.data) return <Failed error={results.error} retry={() => void results.refetch()} />;
+  const { run, means, attempts, total } = results.data;
+  return (
+    <Page
+      title={`${run.spec.model} on ${run.spec.dataset}`}
+      lead={
+        <>
+          <Link to="/benchmarks">Benchmarks</Link> · {run.status}
+          {run.error ? ` · ${run.error}` : ""}
+        </>
+      }
+      actions={goesOn(run) ? <CancelButton runId={runId} /> : null}
+    >
+      {goesOn(run) && <Going run={run} />}
+      <Panel title="Measurements">
+        <Means means={means} />
+      </Panel>
+      <Panel title="Tasks" aside={`${count(total)} attempts`} flush>
+        <AttemptTable attempts={attempts} metrics={run.spec.metrics} open={setOpened} />
+        {total > PAGE && (
+          <div className={classes.pager}>
+            <Button variant="default" disabled={offset === 0} onClick={() => setOffset(Math.max(0, offset - PAGE))}>
+              Earlier
+            </Button>
+            <Button variant="default" disabled={offset + PAGE >= total} onClick={() => setOffset(offset + PAGE)}>
+              Later
+            </Button>
+          </div>
+        )}
+      </Panel>
+      <Panel title="Where this comes from">
+        <Provenance run={run} />
+      </Panel>
+      <AttemptDrawer runId={runId} caseId={opened} close={() => setOpened(null)} />
+    </Page>
+  );
+}
+
+function CancelButton({ runId }: { runId: string }) {
+  const cancel = useCancel(runId);
+  return (
+    <Button variant="default" loading={cancel.isPending} onClick={() => cancel.mutate()}>
+      Cancel
+    </Button>
+  );
+}
+
+function Going({ run }: { run: Run }) {
+  const done = run.done ?? 0;
+  const total = run.total ?? 0;
+  const left = remaining(run);
+  return (
+    <div className={classes.going} role="status">
+      <Progress value={total ? (100 * done) / total : 0} aria-label="Progress" />
+      <p className={classes.note}>
+        {count(done)} of {count(total)} · {count(run.failed ?? 0)} failed · {count(tokens(run.usage ?? {}))} tokens
+        {left === null ? "" : ` · about ${duration(left)} left`}
+      </p>
+    </div>
+  );
+}
+
+function Means({ means }: { means: readonly Mean[] }) {
+  return (
+    <ul className={classes.means}>
+      {means.map((mean) => (
+        <li key={mean.metric}>
+          <span className={classes.metric}>{mean.metric}</span>
+          <span className={classes.bar} aria-hidden="true">
+            <span style={{ width: `${100 * Math.min(1, Math.max(0, mean.value ?? 0))}%` }} />
+          </span>
+          <span>{meanInWords(mean)}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Provenance({ run }: { run: Run }) {
+  const dataset = (run.provenance?.dataset ?? {}) as Record<string, unknown>;
+  return (
+    <Facts
+      facts={[
+        ["Run", run.id],
+        ["Dataset", `${run.spec.dataset} ${String(dataset.version ?? "")}`],
+        ["Content", String(dataset.content_hash ?? "")],
+        ["Judge", run.metrics?.find((metric) => metric.judge)?.judge ?? ""],
+        ["Metrics", (run.metrics ?? []).map((metric) => `${metric.name} v${metric.version}`).join(", ")],
+        ["Started", moment(run.started_at)],
+        ["Ended", moment(run.ended_at)],
+        ["Model", `${count(tokens(run.usage ?? {}))} tokens, ${money(run.usage?.cost)}`],
+        ["Judging", `${count(tokens(run.judge_usage ?? {}))} tokens, ${money(run.judge_usage?.cost)}`],
+      ]}
+    />
+  );
+}

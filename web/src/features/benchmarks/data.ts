@@ -1,0 +1,105 @@
+/** What Benchmarks asks for. A run that goes on is asked again every second; one that ended is left alone. */
+import { useMutation, useQueries, useQuery, useQueryClient } from "@tanstack/react-query";
+import { api, type Schemas, unwrap } from "@/api/client";
+
+export type Run = Schemas["Run"];
+export type Attempt = Schemas["Attempt"];
+export type Mean = Schemas["Mean"];
+export type Board = Schemas["Board"];
+export type Spec = Schemas["RunSpec"];
+export type Results = Schemas["Results"];
+
+const FOLLOW_MS = 1_000;
+const LIST_MS = 4_000;
+export const PAGE = 200;
+
+export const goesOn = (run: Run | undefined) => run?.status === "queued" || run?.status === "running";
+
+export const useRuns = () =>
+  useQuery({
+    queryKey: ["runs"],
+    queryFn: () => unwrap(api.GET("/api/v1/benchmarks/runs", { params: { query: { limit: 100 } } })),
+    refetchInterval: LIST_MS,
+  });
+
+export const useResults = (runId: string, offset: number) =>
+  useQuery({
+    queryKey: ["runs", runId, "results", offset],
+    queryFn: () =>
+      unwrap(
+        api.GET("/api/v1/benchmarks/runs/{run_id}/results", {
+          params: { path: { run_id: runId }, query: { limit: PAGE, offset } },
+        }),
+      ),
+    refetchInterval: (query) => (goesOn(query.state.data?.run) ? FOLLOW_MS : false),
+  });
+
+export const useRunCase = (runId: string, caseId: string | null) =>
+  useQuery({
+    queryKey: ["runs", runId, "case", caseId],
+    enabled: caseId !== null,
+    queryFn: () =>
+      unwrap(
+        api.GET("/api/v1/benchmarks/runs/{run_id}/cases/{case_id}", {
+          params: { path: { run_id: runId, case_id: caseId ?? "" } },
+        }),
+      ),
+  });
+
+export const useBoards = () =>
+  useQuery({ queryKey: ["leaderboard"], queryFn: () => unwrap(api.GET("/api/v1/benchmarks/leaderboard")) });
+
+export const useDatasets = () =>
+  useQuery({ queryKey: ["bench-datasets"], queryFn: () => unwrap(api.GET("/api/v1/benchmarks/datasets")) });
+
+export const useMetrics = () => useQuery({ queryKey: ["metrics"], queryFn: () => unwrap(api.GET("/api/v1/metrics")) });
+
+export const usePlan = (spec: Spec | null) =>
+  useQuery({
+    queryKey: ["plan", spec],
+    enabled: spec !== null,
+    retry: false,
+    queryFn: () => unwrap(api.POST("/api/v1/benchmarks/plan", { body: spec as Spec })),
+  });
+
+/** Each of the others against the first. */
+export const useComparisons = (first: string | undefined, others: readonly string[]) =>
+  useQueries({
+    queries: others.map((second) => ({
+      queryKey: ["compare", first, second],
+      enabled: Boolean(first),
+      queryFn: () =>
+        unwrap(api.GET("/api/v1/benchmarks/compare", { params: { query: { first: first ?? "", second } } })),
+    })),
+  });
+
+export function useStart(then: (run: Run) => void) {
+  const cache = useQueryClient();
+  return useMutation({
+    mutationFn: (spec: Spec) => unwrap(api.POST("/api/v1/benchmarks/runs", { body: spec })),
+    onSuccess: (run) => {
+      void cache.invalidateQueries({ queryKey: ["runs"] });
+      then(run);
+    },
+  });
+}
+
+export function useCancel(runId: string) {
+  const cache = useQueryClient();
+  return useMutation({
+    mutationFn: () =>
+      unwrap(api.POST("/api/v1/benchmarks/runs/{run_id}/cancel", { params: { path: { run_id: runId } } })),
+    onSuccess: () => void cache.invalidateQueries({ queryKey: ["runs"] }),
+  });
+}
+
+export const useToReview = (runId: string) =>
+  useMutation({
+    mutationFn: (attempt: { case_id: string; trial: number }) =>
+      unwrap(
+        api.POST("/api/v1/benchmarks/runs/{run_id}/to-review", {
+          params: { path: { run_id: runId } },
+          body: { ...attempt, dataset: "failures" },
+        }),
+      ),
+  });
