@@ -30,7 +30,7 @@ RAG = (
     "rag/manifest.json",
 )
 DATASET_B = "context/dataset_b_line_ranges.unvalidated.jsonl"
-METRICS = ("--metric", "answer_relevancy", "--metric", "length")
+METRICS = ("--metric", "answer_relevancy")
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,7 @@ STEPS = (
         ("extract", "git", "--repo", "shop", "--out-dir", "context"),
     ),
     Step("whose every golden line is proved against the repository", ("check", DATASET_B, "--repo", "shop")),
+    Step("and waits for a person in the review queue", ("import", DATASET_B)),
     Step(
         "The answers of production are measured, by the offline judge", ("run", "live", "--model", "recorded", *METRICS)
     ),

@@ -1,0 +1,84 @@
+"""The Benchmarks page: start a run, follow it, look behind a number, send a failure to review, compare, rank."""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.api.serving import served
+from tests.e2e.conftest import PHONE, fill
+
+pytestmark = pytest.mark.slow
+
+Open = Callable[..., Page]
+PICTURES = Path(__file__).parent.parent.parent / "docs" / "img"
+
+
+@pytest.fixture(scope="module")
+def bench(built_app: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A server of its own: these tests start runs and make cases."""
+    folder = tmp_path_factory.mktemp("bench")
+    fill(folder / ".evergold", 60)
+    with served(folder) as found:
+        yield found
+
+
+def pick(page: Page, field: str, option: str) -> None:
+    page.get_by_role("combobox", name=field).or_(page.get_by_label(field)).first.click()
+    page.get_by_role("option", name=option).first.click()
+
+
+def start(page: Page, url: str, metric: str) -> str:
+    page.goto(f"{url}/benchmarks")
+    page.get_by_role("button", name="New run").click()
+    pick(page, "Dataset", "live")
+    page.get_by_label("Model").fill("recorded")
+    pick(page, "Metrics", metric)
+    page.keyboard.press("Escape")
+    expect(page.get_by_text("The smallest difference")).to_be_visible()
+    page.get_by_role("button", name="Start").click()
+    expect(page.get_by_role("heading", name="recorded on live")).to_be_visible()
+    expect(page.get_by_text("completed")).to_be_visible(timeout=60_000)
+    return page.url.rsplit("/", 1)[1]
+
+
+def test_from_a_new_run_to_a_case_a_comparison_and_a_ranking(opened: Open, bench: str, tmp_path: Path) -> None:
+    page = opened(f"{bench}/benchmarks")
+    expect(page.get_by_role("heading", name="No runs yet")).to_be_visible()
+    first = start(page, bench, "answer_relevancy")
+    expect(page.get_by_text("(n=")).to_be_visible()
+    page.screenshot(path=(PICTURES if os.environ.get("EVERGOLD_PICTURES") else tmp_path) / "benchmark-run.png")
+
+    page.get_by_role("table").get_by_role("button").first.click()
+    expect(page.get_by_text("Answer", exact=True).last).to_be_visible()
+    page.get_by_role("button", name="Make it a case to review").click()
+    page.get_by_role("link", name="a case to review").click()
+    expect(page.get_by_text("failures").first).to_be_visible()
+    assert "/cases/failures/" in page.url
+
+    second = start(page, bench, "answer_relevancy")
+    assert first != second
+    page.goto(f"{bench}/benchmarks")
+    for box in page.get_by_role("checkbox").all():
+        box.check()
+    page.get_by_role("button", name="Compare 2").click()
+    expect(
+        page.get_by_role("cell", name="tied").or_(page.get_by_role("cell", name="inconclusive")).first
+    ).to_be_visible()
+
+    page.goto(f"{bench}/benchmarks")
+    page.get_by_role("tab", name="Leaderboard").click()
+    expect(page.get_by_role("link", name="recorded")).to_be_visible()
+
+
+def test_a_phone_shows_runs_without_scrolling_sideways(opened: Open, bench: str) -> None:
+    page = opened(f"{bench}/benchmarks", viewport=PHONE)
+    expect(page.get_by_role("heading", name="Benchmarks", exact=True)).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def test_an_unknown_run_is_said(opened: Open, bench: str) -> None:
+    page = opened(f"{bench}/benchmarks/runs/nope", expected="404")
+    expect(page.get_by_role("heading", name="Not here")).to_be_visible()
