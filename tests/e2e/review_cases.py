@@ -23,7 +23,7 @@ def traces() -> list[Trace]:
             input=question,
             output=answer,
             spans=(Span(id="root", name="support-chat", kind="chain"), Span(id="llm", parent_id="root", kind="llm")),
-            scores=(Score(name="tone", value=0.9, source=ScoreSource.SYSTEM),),
+            scores=(Score(name="tone", value=0.9, source=ScoreSource.LLM_JUDGE),),  # a judge alone curates nothing
         )
         for turn, (question, answer) in enumerate(TALK)
     ]

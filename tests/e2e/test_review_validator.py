@@ -228,6 +228,7 @@ def test_clear_all_asks_first_and_can_be_undone(page: Page, tmp_path: Path) -> N
     page.get_by_role("button", name="Clear all").click()
     page.get_by_role("button", name="Clear 1 cases").click()
     expect(page.get_by_role("heading", name="Import the two unvalidated files")).to_be_visible()
+    expect(page.get_by_role("dialog")).to_have_count(0)
     page.keyboard.press("z")
     expect(page.get_by_text("of 1 validated")).to_be_visible()
 
