@@ -1,6 +1,7 @@
 /** The validator: import, review, export. Works on files alone; with a server behind it, evidence and checks appear. */
 import { Button, Modal, Text } from "@mantine/core";
-import { type DragEvent, useCallback, useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
+import { useDebouncedValue } from "@mantine/hooks";
+import { type DragEvent, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { Command, Empty, Loading } from "@/ui/states";
 import { EvidencePanel } from "../evidence/EvidencePanel";
 import { useRowEvidence } from "../evidence/rowEvidence";
@@ -20,6 +21,8 @@ import { Toolbar } from "./Toolbar";
 import { useValidator } from "./useValidator";
 import { useValidatorKeys } from "./useValidatorKeys";
 import classes from "./validator.module.css";
+
+const EVIDENCE_AFTER_MS = 120;
 
 type Tab = "list" | "case" | "evidence";
 
@@ -44,8 +47,8 @@ export function ValidatorPage() {
   const found = useMemo(() => counts({ cases, order }), [cases, order]);
   const key = session.current;
   const state: CaseState | undefined = key === null ? undefined : session.cases[key];
-  // The editor answers the key at once; the evidence, which is heavier, follows when the browser has time.
-  const late = useDeferredValue(state);
+  // The editor answers the key at once; the evidence, which is heavier, follows when the reviewer stays.
+  const [late] = useDebouncedValue(state, EVIDENCE_AFTER_MS);
   const evidence = useRowEvidence(late?.content ?? null);
 
   useEffect(() => {
