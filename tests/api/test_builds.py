@@ -1,9 +1,11 @@
 """Builds over HTTP, against a real server."""
 
+import hashlib
 from pathlib import Path
 
 import httpx2 as httpx
 
+from evergold.model.case import Provenance
 from evergold.settings import Settings
 from evergold.workspace import Workspace
 from tests.api.serving import served
@@ -35,3 +37,48 @@ def test_freeze_list_show_and_compare(tmp_path: Path) -> None:
         ):
             assert client.post("/api/v1/builds", json=body).status_code == status, body
         assert client.get("/api/v1/builds/live/v9").status_code == 404
+
+
+def test_sample_compare_lineage_and_download(tmp_path: Path) -> None:
+    with Workspace.open(Settings(home=tmp_path / ".evergold")) as workspace:
+        come_from = Provenance(source="live", trace_id="t1", policy="default", policy_rev="r1")
+        workspace.cases.put(a_case(f"c{n}", input=f"Question {n}", provenance=come_from) for n in range(6))
+        first = workspace.builds.freeze(workspace.builds.default_spec("live"))
+        workspace.cases.put([a_case("c/6", input="A much longer question, new in this version", tags=("new",))])
+        workspace.builds.freeze(workspace.builds.default_spec("live"))
+    with served(tmp_path) as url, httpx.Client(base_url=f"{url}/api/v1/builds/live") as client:
+        drawn = client.get("v1/sample", params={"count": 3, "seed": 5}).json()
+        assert (drawn["of"], drawn["seed"], len(drawn["records"])) == (6, 5, 3)
+        assert client.get("v1/sample", params={"count": 3, "seed": 5}).json() == drawn
+        ids = {record["id"] for record in client.get("v2/sample", params={"count": 4, "seed": 5}).json()["records"]}
+        assert {record["id"] for record in drawn["records"]} <= ids
+        assert client.get("v1/sample", params={"split": "exam"}).status_code == 400
+
+        apart = client.get("compare", params={"before": "v1", "after": "v2"}).json()
+        assert (apart["before"]["records"], apart["after"]["records"]) == (6, 7)
+        assert apart["after"]["tags"] == {"new": 1}
+        assert apart["after"]["input_lengths"] == {"16": 6, "64": 1}
+        assert 0 < apart["drift"]["input length"] < 1
+
+        known = client.get("lineage/c1").json()
+        assert known["provenance"]["policy"] == "default"
+        assert [step["version"] for step in known["builds"]] == ["v1", "v2"]
+        assert {step["rev"] for step in known["builds"]} == {known["rev"]}
+        assert known["runs"] == []
+        assert [step["version"] for step in client.get("lineage/c/6").json()["builds"]] == ["v2"]
+        assert client.get("lineage/nobody").status_code == 404
+
+        assert client.get("v1/files").json() == ["manifest.json", "all.jsonl", "excluded.jsonl"]
+        content = client.get("v1/files/all.jsonl").content
+        assert hashlib.sha256(content).hexdigest() == first.manifest["splits"]["all"]["sha256"]
+
+
+def test_a_download_never_leaves_the_build(tmp_path: Path) -> None:
+    (tmp_path / "secret.txt").write_text("not yours")
+    with Workspace.open(Settings(home=tmp_path / ".evergold")) as workspace:
+        workspace.cases.put([a_case()])
+        build = workspace.builds.freeze(workspace.builds.default_spec("live"))
+        (Path(build.location or "") / "stray.txt").write_text("in the folder, not in the manifest")
+    with served(tmp_path) as url, httpx.Client(base_url=f"{url}/api/v1/builds/live/v1/files") as client:
+        for name in ("stray.txt", "..%2F..%2F..%2F..%2Fsecret.txt", "%2Fetc%2Fpasswd", "all.jsonl%00"):
+            assert client.get(f"/{name}").status_code in (400, 404), name

@@ -3,12 +3,14 @@
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
+from fastapi.responses import FileResponse
 from pydantic import BaseModel, Field
 
 from evergold.api.opened import Opened
 from evergold.build.groups import parse_shares
+from evergold.build.look import Comparison, Sample
 from evergold.model.build import Build
-from evergold.workspace.builds import with_options
+from evergold.workspace.builds import Lineage, with_options
 
 router = APIRouter(prefix="/api/v1/builds", tags=["builds"])
 
@@ -47,6 +49,46 @@ def diff_builds(
 ) -> dict[str, Any]:
     """Added, removed, moved and changed cases between two versions, field by field."""
     return workspace.builds.diff(before, after, dataset).to_json()
+
+
+@router.get("/{dataset}/compare")
+def compare_builds(
+    workspace: Opened, dataset: str, before: Annotated[str, Query()], after: Annotated[str, Query()]
+) -> Comparison:
+    """What two versions are made of by type, tag and length, and how far they drifted apart."""
+    return workspace.builds.compare(dataset, before, after)
+
+
+@router.get("/{dataset}/lineage/{case_id:path}")
+def case_lineage(workspace: Opened, dataset: str, case_id: str) -> Lineage:
+    """One case from its trace and policy to the builds that hold it and the runs that tried it."""
+    return workspace.builds.lineage(dataset, case_id)
+
+
+@router.get("/{dataset}/{version}/sample")
+def sample_build(
+    workspace: Opened,
+    dataset: str,
+    version: str,
+    count: Annotated[int, Query(ge=1, le=200)] = 10,
+    seed: Annotated[int, Query(ge=0, le=2**53)] = 0,
+    split: str | None = None,
+) -> Sample:
+    """Records to read by eye; the same seed draws the same ones."""
+    return workspace.builds.sample(dataset, version, count=count, seed=seed, split=split)
+
+
+@router.get("/{dataset}/{version}/files")
+def build_files(workspace: Opened, dataset: str, version: str) -> list[str]:
+    """The names of a build's files."""
+    return list(workspace.builds.files(dataset, version))
+
+
+@router.get("/{dataset}/{version}/files/{name}", response_class=FileResponse)
+def download_file(workspace: Opened, dataset: str, version: str, name: str) -> FileResponse:
+    """One file of a build, byte for byte. Only a name that the build's manifest lists is a file."""
+    path = workspace.builds.file(dataset, version, name)
+    return FileResponse(path, media_type="application/octet-stream", filename=f"{dataset}-{version}-{name}")
 
 
 @router.get("/{dataset}/{version}")

@@ -52,7 +52,9 @@ class Diff:
         }
 
 
-class _Place(NamedTuple):
+class Place(NamedTuple):
+    """Where the line of a record is."""
+
     split: str
     path: Path
     offset: int
@@ -63,8 +65,8 @@ def diff(before: Path, after: Path) -> Diff:
     """Compares two builds given by folder or manifest. Only places and changed lines are held in memory."""
     old_manifest, new_manifest = manifests.read(before), manifests.read(after)
     result = Diff(old_manifest.version, new_manifest.version)
-    old = {one: place for one, place, _ in _records(before, old_manifest)}
-    for one, place, line in _records(after, new_manifest):
+    old = {one: place for one, place, _ in build_records(before, old_manifest)}
+    for one, place, line in build_records(after, new_manifest):
         there = old.pop(one, None)
         if there is None:
             result.added.append(one)
@@ -100,7 +102,8 @@ def _walk(path: str, before: Any, after: Any) -> Iterator[tuple[str, Any, Any]]:
         yield path, before, after
 
 
-def _records(path: Path, manifest: Manifest) -> Iterator[tuple[str, _Place, bytes]]:
+def build_records(path: Path, manifest: Manifest) -> Iterator[tuple[str, Place, bytes]]:
+    """Every record of a build: its id, where it is, and its line; a canary is none."""
     for split, entry in manifest.splits.items():
         found = manifests.locate(path, manifest, entry.path)
         if not found.is_file():
@@ -111,13 +114,13 @@ def _records(path: Path, manifest: Manifest) -> Iterator[tuple[str, _Place, byte
                 record = orjson.loads(line)
                 one = record.get("task_id") or record.get("id")
                 if one:
-                    yield one, _Place(split, found, offset, len(line)), line
+                    yield one, Place(split, found, offset, len(line)), line
                 elif "canary" not in record:
                     raise BadInput(f"{found}, line {number}: the record has neither task_id nor id")
                 offset += len(line)
 
 
-def _read(place: _Place) -> bytes:
+def _read(place: Place) -> bytes:
     with place.path.open("rb") as source:
         source.seek(place.offset)
         return source.read(place.size)

@@ -7,18 +7,34 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
+from evergold.build import manifest as manifests
 from evergold.build.diff import Diff, diff
+from evergold.build.look import Comparison, Sample, compare, sample
 from evergold.build.snapshot import SnapshotSpec, freeze
 from evergold.errors import BadInput, NotFound, unknown
-from evergold.model.build import Build
+from evergold.model.build import Build, Manifest
+from evergold.model.case import Case, Provenance
 from evergold.settings import Settings
 from evergold.store import Store
 from evergold.store.builds import dataset_counts, find_build, get_build, list_builds, put_build, splits_of_build
-from evergold.store.cases import CaseFilter, iterate_cases
+from evergold.store.cases import CaseFilter, get_case, iterate_cases
+from evergold.store.lineage import BuildStep, RunStep, builds_with, runs_with
 
 _NUMBER = re.compile(r"v(\d+)")
+
+
+class Lineage(BaseModel, frozen=True):
+    """One case from end to end: what it came from, what it says now, and where it went."""
+
+    dataset: str
+    case_id: str
+    provenance: Provenance
+    rev: str
+    status: str
+    builds: list[BuildStep]
+    runs: list[RunStep]
 
 
 class Builds:
@@ -91,6 +107,43 @@ class Builds:
     def diff(self, before: str, after: str, dataset: str | None = None) -> Diff:
         """Two builds, each a version of `dataset` or the path of a folder or manifest."""
         return diff(self._locate(before, dataset), self._locate(after, dataset))
+
+    def sample(self, dataset: str, version: str, *, count: int, seed: int, split: str | None = None) -> Sample:
+        """Records to read by eye; the same seed draws the same ones."""
+        return sample(self._locate(version, dataset), count, seed, split)
+
+    def compare(self, dataset: str, before: str, after: str) -> Comparison:
+        """What two versions are made of, and how far they drifted apart."""
+        return compare(self._locate(before, dataset), self._locate(after, dataset))
+
+    def lineage(self, dataset: str, case_id: str) -> Lineage:
+        with self._store.db.read() as connection:
+            case: Case = get_case(connection, dataset, case_id)
+            frozen, tried = builds_with(connection, dataset, case_id), list(runs_with(connection, dataset, case_id))
+        return Lineage(
+            dataset=dataset,
+            case_id=case_id,
+            provenance=case.provenance,
+            rev=case.rev(),
+            status=str(case.status),
+            builds=frozen,
+            runs=tried,
+        )
+
+    def files(self, dataset: str, version: str) -> dict[str, Path]:
+        """The files of a build by name: those its manifest lists, inside its own folder, and the manifest itself."""
+        folder = self._locate(version, dataset).resolve()
+        manifest = Manifest.model_validate(self.get(dataset, version).manifest)
+        listed = [entry.path for entry in manifest.splits.values()]
+        listed += [entry["path"] for entry in [(manifest.model_extra or {}).get("excluded_cases")] if entry]
+        paths = [folder / "manifest.json", *(manifests.locate(folder, manifest, name).resolve() for name in listed)]
+        return {path.name: path for path in paths if path.is_relative_to(folder) and path.is_file()}
+
+    def file(self, dataset: str, version: str, name: str) -> Path:
+        found = self.files(dataset, version)
+        if name not in found:
+            raise NotFound(f"{dataset} {version} has no file {name!r} (there are: {', '.join(found) or 'none'})")
+        return found[name]
 
     def _locate(self, name: str, dataset: str | None) -> Path:
         if dataset is None and Path(name).exists():

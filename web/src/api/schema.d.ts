@@ -1012,6 +1012,106 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/builds/{dataset}/compare": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Compare Builds
+         * @description What two versions are made of by type, tag and length, and how far they drifted apart.
+         */
+        get: operations["compare_builds_api_v1_builds__dataset__compare_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/builds/{dataset}/lineage/{case_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Case Lineage
+         * @description One case from its trace and policy to the builds that hold it and the runs that tried it.
+         */
+        get: operations["case_lineage_api_v1_builds__dataset__lineage__case_id__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/builds/{dataset}/{version}/sample": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Sample Build
+         * @description Records to read by eye; the same seed draws the same ones.
+         */
+        get: operations["sample_build_api_v1_builds__dataset___version__sample_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/builds/{dataset}/{version}/files": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Build Files
+         * @description The names of a build's files.
+         */
+        get: operations["build_files_api_v1_builds__dataset___version__files_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/builds/{dataset}/{version}/files/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Download File
+         * @description One file of a build, byte for byte. Only a name that the build's manifest lists is a file.
+         */
+        get: operations["download_file_api_v1_builds__dataset___version__files__name__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/builds/{dataset}/{version}": {
         parameters: {
             query?: never;
@@ -1304,6 +1404,23 @@ export interface components {
             };
         };
         /**
+         * BuildStep
+         * @description A build that holds the case.
+         */
+        BuildStep: {
+            /** Version */
+            version: string;
+            /** Split */
+            split: string;
+            /** Rev */
+            rev: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+        };
+        /**
          * Bulk
          * @description One verdict on many cases.
          */
@@ -1519,19 +1636,6 @@ export interface components {
             failing: number;
             /** Scored */
             scored: number;
-        };
-        /** Comparison */
-        Comparison: {
-            /** First */
-            first: string;
-            /** Second */
-            second: string;
-            /** Margin */
-            margin: number;
-            /** Metrics */
-            metrics: components["schemas"]["MetricComparison"][];
-            /** Warnings */
-            warnings: string[];
         };
         /**
          * Context
@@ -1940,6 +2044,25 @@ export interface components {
             };
         };
         /**
+         * Lineage
+         * @description One case from end to end: what it came from, what it says now, and where it went.
+         */
+        Lineage: {
+            /** Dataset */
+            dataset: string;
+            /** Case Id */
+            case_id: string;
+            provenance: components["schemas"]["Provenance"];
+            /** Rev */
+            rev: string;
+            /** Status */
+            status: string;
+            /** Builds */
+            builds: components["schemas"]["BuildStep"][];
+            /** Runs */
+            runs: components["schemas"]["RunStep"][];
+        };
+        /**
          * Me
          * @description Who the server takes the caller for, and the rules of this workspace.
          */
@@ -2198,6 +2321,34 @@ export interface components {
             policy: {
                 [key: string]: unknown;
             };
+        };
+        /**
+         * Portrait
+         * @description What a version is made of. Lengths are counted by their upper bound in characters, a power of two.
+         */
+        Portrait: {
+            /** Version */
+            version: string;
+            /** Records */
+            records: number;
+            /** Types */
+            types: {
+                [key: string]: number;
+            };
+            /** Tags */
+            tags: {
+                [key: string]: number;
+            };
+            /** Input Lengths */
+            input_lengths: {
+                [key: string]: number;
+            };
+            /** Reference Lengths */
+            reference_lengths: {
+                [key: string]: number;
+            };
+            /** Repeated */
+            repeated: number;
         };
         /**
          * Provenance
@@ -2588,6 +2739,55 @@ export interface components {
          * @enum {string}
          */
         RunStatus: "queued" | "running" | "completed" | "failed" | "cancelled";
+        /**
+         * RunStep
+         * @description A run that has the case; `rev` is what the case said when the run began.
+         */
+        RunStep: {
+            /** Id */
+            id: string;
+            /** Model */
+            model: string;
+            /** Status */
+            status: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Rev */
+            rev: string;
+            /** Attempts */
+            attempts: number;
+        };
+        /**
+         * Sample
+         * @description Records drawn by a seed; `of` says from how many.
+         */
+        Sample: {
+            /** Version */
+            version: string;
+            /** Seed */
+            seed: number;
+            /** Of */
+            of: number;
+            /** Records */
+            records: components["schemas"]["Sampled"][];
+        };
+        /**
+         * Sampled
+         * @description One record of a sample, as it stands in the file.
+         */
+        Sampled: {
+            /** Id */
+            id: string;
+            /** Split */
+            split: string;
+            /** Record */
+            record: {
+                [key: string]: unknown;
+            };
+        };
         /** SavedView */
         SavedView: {
             /** Name */
@@ -2900,6 +3100,31 @@ export interface components {
             id: string;
             /** Version */
             version: number;
+        };
+        /**
+         * Comparison
+         * @description Two portraits and their distances, each from 0 (alike) to 1.
+         */
+        evergold__build__look__Comparison: {
+            before: components["schemas"]["Portrait"];
+            after: components["schemas"]["Portrait"];
+            /** Drift */
+            drift: {
+                [key: string]: number;
+            };
+        };
+        /** Comparison */
+        evergold__report__compare__Comparison: {
+            /** First */
+            first: string;
+            /** Second */
+            second: string;
+            /** Margin */
+            margin: number;
+            /** Metrics */
+            metrics: components["schemas"]["MetricComparison"][];
+            /** Warnings */
+            warnings: string[];
         };
     };
     responses: never;
@@ -4364,7 +4589,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Comparison"];
+                    "application/json": components["schemas"]["evergold__report__compare__Comparison"];
                 };
             };
             /** @description Validation Error */
@@ -4757,6 +4982,171 @@ export interface operations {
                         [key: string]: unknown;
                     };
                 };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    compare_builds_api_v1_builds__dataset__compare_get: {
+        parameters: {
+            query: {
+                before: string;
+                after: string;
+            };
+            header?: never;
+            path: {
+                dataset: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["evergold__build__look__Comparison"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    case_lineage_api_v1_builds__dataset__lineage__case_id__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                dataset: string;
+                case_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Lineage"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    sample_build_api_v1_builds__dataset___version__sample_get: {
+        parameters: {
+            query?: {
+                count?: number;
+                seed?: number;
+                split?: string | null;
+            };
+            header?: never;
+            path: {
+                dataset: string;
+                version: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Sample"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    build_files_api_v1_builds__dataset___version__files_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                dataset: string;
+                version: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": string[];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    download_file_api_v1_builds__dataset___version__files__name__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                dataset: string;
+                version: string;
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description Validation Error */
             422: {

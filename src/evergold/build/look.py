@@ -1,0 +1,116 @@
+"""Looking at a build: a sample to read, what it is made of, and how far two versions are apart."""
+
+import heapq
+from collections import Counter
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import orjson
+from pydantic import BaseModel
+
+from evergold.build import manifest as manifests
+from evergold.build.diff import build_records
+from evergold.build.profile import Profile, drift
+from evergold.build.records import decode_case
+from evergold.errors import BadInput, unknown
+
+
+class Sampled(BaseModel, frozen=True):
+    """One record of a sample, as it stands in the file."""
+
+    id: str
+    split: str
+    record: dict[str, Any]
+
+
+class Sample(BaseModel, frozen=True):
+    """Records drawn by a seed; `of` says from how many."""
+
+    version: str
+    seed: int
+    of: int
+    records: list[Sampled]
+
+
+class Portrait(BaseModel, frozen=True):
+    """What a version is made of. Lengths are counted by their upper bound in characters, a power of two."""
+
+    version: str
+    records: int
+    types: dict[str, int]
+    tags: dict[str, int]
+    input_lengths: dict[int, int]
+    reference_lengths: dict[int, int]
+    repeated: int
+
+
+class Comparison(BaseModel, frozen=True):
+    """Two portraits and their distances, each from 0 (alike) to 1."""
+
+    before: Portrait
+    after: Portrait
+    drift: dict[str, float]
+
+
+def sample(path: Path, count: int, seed: int, split: str | None = None) -> Sample:
+    """`count` records of a build. The rank of a record follows from the seed and its id alone, so that the same seed picks
+    the same cases in every version that has them."""
+    manifest = manifests.read(path)
+    if split is not None and split not in manifest.splits:
+        raise BadInput(unknown("split", split, sorted(manifest.splits)))
+    lines = [
+        (one, place.split, line) for one, place, line in build_records(path, manifest) if split in (None, place.split)
+    ]
+    drawn = heapq.nsmallest(count, lines, key=lambda item: (_rank(seed, item[0]), item[0]))
+    records = [Sampled(id=one, split=name, record=orjson.loads(line)) for one, name, line in drawn]
+    return Sample(version=manifest.version, seed=seed, of=len(lines), records=records)
+
+
+def compare(before: Path, after: Path) -> Comparison:
+    old, new = _Look(), _Look()
+    versions = [look.over(path) for look, path in ((old, before), (new, after))]
+    return Comparison(
+        before=old.portrait(versions[0]), after=new.portrait(versions[1]), drift=drift(old.profile, new.profile)
+    )
+
+
+@dataclass
+class _Look:
+    """A build's profile, and its lengths on a scale that people can read."""
+
+    profile: Profile = field(default_factory=Profile)
+    inputs: Counter[int] = field(default_factory=Counter)
+    references: Counter[int] = field(default_factory=Counter)
+
+    def over(self, path: Path) -> str:
+        manifest = manifests.read(path)
+        for _, _, line in build_records(path, manifest):
+            record = decode_case(line)
+            if record is not None:
+                self.profile.add(record.task_type, record.tags, record.question, record.reference_answer)
+                self.inputs[_bound(record.question)] += 1
+                self.references[_bound(record.reference_answer)] += 1
+        return manifest.version
+
+    def portrait(self, version: str) -> Portrait:
+        profile = self.profile
+        return Portrait(
+            version=version,
+            records=profile.records,
+            types=dict(profile.types.most_common()),
+            tags=dict(profile.tags.most_common()),
+            input_lengths=dict(sorted(self.inputs.items())),
+            reference_lengths=dict(sorted(self.references.items())),
+            repeated=profile.repeated,
+        )
+
+
+def _bound(text: str) -> int:
+    """The smallest power of two that the text's length does not exceed; 0 for no text."""
+    return 1 << (len(text) - 1).bit_length() if text else 0
+
+
+def _rank(seed: int, one: str) -> bytes:
+    return blake2b(f"{seed}:{one}".encode(), digest_size=16).digest()
