@@ -44,7 +44,10 @@ export function useValidator(): Validator {
     if (pending === null) return;
     unsaved.current = null;
     setSave("saving");
-    void persistence.save(pending).then(setSave);
+    // Something newer may wait by then: only the save of the newest state may say "saved".
+    void persistence
+      .save(pending)
+      .then((saved) => setSave((old) => (saved.ok && unsaved.current !== null ? old : saved)));
   }, [persistence]);
 
   const seen = useRef(session.cases);
