@@ -66,7 +66,7 @@ format:  ## format and mend what can be mended
 	$(BIN)/ruff check --fix .
 	cd web && npm run --silent format
 
-perf: setup  ## our own speed, side by side with floors (ARGS=NAME for one)
+perf: setup  ## our own speed beside floors and peers (ARGS="NAME …"; none lists them)
 	$(BIN)/python -m perf $(ARGS)
 
 clean:  ## remove what the commands above made
