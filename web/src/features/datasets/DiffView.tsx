@@ -1,0 +1,88 @@
+/** Added, removed, moved and changed cases; a changed one field by field. Long lists show their beginning. */
+import { Button } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
+import { type ReactNode, useState } from "react";
+import { count } from "@/ui/format";
+import type { Diff } from "./data";
+import classes from "./datasets.module.css";
+
+const SHOWN = 20;
+const NAMES = ["added", "removed", "changed", "moved", "unchanged"] as const;
+
+export function DiffView({ dataset, diff }: { dataset: string; diff: Diff }) {
+  const same = diff.counts.added + diff.counts.removed + diff.counts.changed + diff.counts.moved === 0;
+  const link = (id: string) => (
+    <Link to="/cases/$dataset/$caseId" params={{ dataset, caseId: id }} search={{ dataset }}>
+      {id}
+    </Link>
+  );
+  return (
+    <>
+      <dl className={classes.counts}>
+        {NAMES.map((name) => (
+          <div key={name} data-name={name}>
+            <dt>{name}</dt>
+            <dd>{count(diff.counts[name])}</dd>
+          </div>
+        ))}
+      </dl>
+      {same && <p className={classes.calm}>Both versions hold the same cases.</p>}
+      <Group title="Changed" ids={Object.keys(diff.changed)}>
+        {(id) => (
+          <>
+            {link(id)}
+            {(diff.changed[id] ?? []).map((change) => (
+              <div key={change.field} className={classes.change}>
+                <span className={classes.field}>{change.field}</span>
+                <del>{shown(change.before)}</del>
+                <ins>{shown(change.after)}</ins>
+              </div>
+            ))}
+          </>
+        )}
+      </Group>
+      <Group title="Added" ids={diff.added}>
+        {link}
+      </Group>
+      <Group title="Removed" ids={diff.removed}>
+        {link}
+      </Group>
+      <Group title="Moved to another split" ids={Object.keys(diff.moved)}>
+        {(id) => (
+          <>
+            {link(id)}{" "}
+            <span className="eg-dim">
+              {diff.moved[id]?.from} → {diff.moved[id]?.to}
+            </span>
+          </>
+        )}
+      </Group>
+    </>
+  );
+}
+
+function Group({ title, ids, children }: { title: string; ids: string[]; children: (id: string) => ReactNode }) {
+  const [limit, setLimit] = useState(SHOWN);
+  if (ids.length === 0) return null;
+  return (
+    <section className={classes.group}>
+      <h3>{title}</h3>
+      <ul className={classes.plain} aria-label={title}>
+        {ids.slice(0, limit).map((id) => (
+          <li key={id}>{children(id)}</li>
+        ))}
+      </ul>
+      {ids.length > limit && (
+        <Button variant="default" size="xs" onClick={() => setLimit(limit + 10 * SHOWN)}>
+          Show more of the {count(ids.length)}
+        </Button>
+      )}
+    </section>
+  );
+}
+
+/** A value as text; the server writes "..." for a field that was not there. */
+function shown(value: unknown): string {
+  if (value === "...") return "(not there)";
+  return typeof value === "string" ? value : JSON.stringify(value);
+}

@@ -1,0 +1,72 @@
+/** One case from where it came from to where it went: trace, policy, case, builds, runs. */
+import { Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import { moment, plural } from "@/ui/format";
+import { Failed, Loading } from "@/ui/states";
+import { type Lineage, useLineage } from "./data";
+import classes from "./datasets.module.css";
+
+export function LineageTrail({ dataset, caseId }: { dataset: string; caseId: string }) {
+  const lineage = useLineage(dataset, caseId);
+  if (lineage.isPending) return <Loading what="lineage" rows={3} />;
+  if (!lineage.data) return <Failed error={lineage.error} retry={() => void lineage.refetch()} />;
+  return <Trail lineage={lineage.data} />;
+}
+
+function Trail({ lineage }: { lineage: Lineage }) {
+  const { provenance, builds, runs, dataset, case_id: caseId, rev } = lineage;
+  return (
+    <ol className={classes.trail} aria-label={`Lineage of ${caseId}`}>
+      <Step name={provenance.trace_id ? "Trace" : "Source"}>
+        {provenance.trace_id ? (
+          <Link to="/traces/$traceId" params={{ traceId: provenance.trace_id }}>
+            {provenance.trace_id}
+          </Link>
+        ) : (
+          (provenance.document ?? provenance.repository ?? provenance.source)
+        )}
+      </Step>
+      <Step name="Policy">
+        {provenance.policy ? `${provenance.policy}, revision ${brief(provenance.policy_rev)}` : "none: not curated"}
+      </Step>
+      <Step name="Case">
+        <Link to="/cases/$dataset/$caseId" params={{ dataset, caseId }} search={{ dataset }}>
+          {caseId}
+        </Link>{" "}
+        <span className="eg-dim">
+          now {lineage.status}, {brief(rev)}
+        </span>
+      </Step>
+      <Step name="Builds">
+        {builds.length === 0 && "none"}
+        {builds.map((build) => (
+          <span key={build.version} className={classes.item}>
+            {build.version} ({build.split}){build.rev !== rev && <em> said something else then</em>}
+          </span>
+        ))}
+      </Step>
+      <Step name="Runs">
+        {runs.length === 0 && "none has tried it yet"}
+        {runs.map((run) => (
+          <span key={run.id} className={classes.item}>
+            {run.model}, {moment(run.created_at)}, {run.status}, {plural(run.attempts, "attempt")}
+            {run.rev !== rev && <em> with an earlier wording</em>}
+          </span>
+        ))}
+      </Step>
+    </ol>
+  );
+}
+
+function Step({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <li>
+      <span className={classes.step}>{name}</span>
+      <div>{children}</div>
+    </li>
+  );
+}
+
+function brief(hash: string | null | undefined): string {
+  return hash ? hash.replace("sha256:", "").slice(0, 10) : "unknown";
+}

@@ -1,0 +1,110 @@
+/** Versions over time, and what one of them holds, leaves out and leaks. */
+import { useCallback } from "react";
+import { Chart, type Palette } from "@/ui/Chart";
+import { Facts } from "@/ui/Facts";
+import { count, moment, plural } from "@/ui/format";
+import { Panel } from "@/ui/Page";
+import { bars } from "./charts";
+import { type Build, casesIn } from "./data";
+import classes from "./datasets.module.css";
+import { Files } from "./Files";
+import { Leaks } from "./Leaks";
+
+type VersionsProps = { builds: Build[]; chosen: Build; choose: (version: string) => void };
+
+export function Versions({ builds, chosen, choose }: VersionsProps) {
+  return (
+    <div className={classes.grid}>
+      <div className={classes.wide}>
+        <Panel title="Cases by split, version by version" aside="Choose a version to see what it holds">
+          <Growth builds={builds} choose={choose} />
+          <nav className={classes.versions} aria-label="Versions">
+            {builds.map((build) => (
+              <button
+                key={build.version}
+                type="button"
+                className={classes.version}
+                aria-pressed={build.version === chosen.version}
+                onClick={() => choose(build.version)}
+              >
+                <b>{build.version}</b> {plural(casesIn(build), "case")}
+              </button>
+            ))}
+          </nav>
+        </Panel>
+      </div>
+      <Panel title={`Version ${chosen.version}`}>
+        <Holds build={chosen} />
+      </Panel>
+      <Panel title="Splits and files">
+        <Files build={chosen} />
+      </Panel>
+      <Panel title="Left out, and why">
+        <LeftOut excluded={chosen.manifest.excluded} />
+      </Panel>
+      <Panel title="Leaks">
+        <Leaks manifest={chosen.manifest} />
+      </Panel>
+    </div>
+  );
+}
+
+function Growth({ builds, choose }: { builds: Build[]; choose: (version: string) => void }) {
+  const option = useCallback(
+    (colours: Palette) => {
+      const names = [...new Set(builds.flatMap((build) => Object.keys(build.manifest.splits ?? {})))];
+      const shades = [colours.gold, colours.sea, colours.soft, colours.rust, colours.mute];
+      return bars(
+        colours,
+        builds.map((build) => build.version),
+        names.map((name, index) => ({
+          name,
+          colour: shades[index % shades.length] ?? colours.gold,
+          data: builds.map((build) => build.manifest.splits?.[name]?.count ?? 0),
+        })),
+        "split",
+      );
+    },
+    [builds],
+  );
+  const onSelect = useCallback(
+    (index: number) => {
+      const build = builds[index];
+      if (build) choose(build.version);
+    },
+    [builds, choose],
+  );
+  const words = builds.map((build) => `${build.version} ${plural(casesIn(build), "case")}`).join(", ");
+  return <Chart label={words} height={220} option={option} onSelect={onSelect} />;
+}
+
+function Holds({ build }: { build: Build }) {
+  const { manifest } = build;
+  const policies = manifest.policies?.map((one) => `${one.policy}@${one.rev ?? "?"}: ${count(one.cases)}`).join(", ");
+  return (
+    <Facts
+      facts={[
+        ["Frozen", moment(build.created_at)],
+        ["Cases", count(casesIn(build))],
+        ["Content hash", <code key="hash">{build.content_hash}</code>],
+        ["Parent", build.parent ?? "none, the first"],
+        ["Seed", manifest.seed === undefined ? null : String(manifest.seed)],
+        ["Grouped by", manifest.group_by],
+        ["Policies", policies],
+        ["Built with", manifest.builder],
+      ]}
+    />
+  );
+}
+
+function LeftOut({ excluded = {} }: { excluded?: Record<string, number> }) {
+  const reasons = Object.entries(excluded);
+  if (reasons.length === 0) return <p className={classes.calm}>Every case of the dataset is in this version.</p>;
+  return (
+    <Facts
+      facts={reasons
+        .sort(([, one], [, other]) => other - one)
+        .map(([reason, cases]) => [reason, plural(cases, "case")])}
+    />
+  );
+}

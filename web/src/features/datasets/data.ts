@@ -1,0 +1,114 @@
+/** What the Datasets pages ask the server for. A build never changes, so what was read of one is kept. */
+import { useQuery } from "@tanstack/react-query";
+import { api, type Schemas, unwrap } from "@/api/client";
+import { WATCH_MS } from "@/api/query";
+
+type Counts = Record<string, number>;
+
+export type Dataset = {
+  dataset: string;
+  cases: number;
+  kind: Counts;
+  entry_type: Counts;
+  review: Counts;
+  status: Counts;
+  builds: { version: string; content_hash: string }[];
+};
+
+export type Pair = { a: string; b: string; splits: string[]; similarity?: number };
+
+/** The parts of a manifest that the page shows; a build of another origin may lack any of them. */
+export type Manifest = {
+  splits?: Record<string, { path: string; count: number; bytes?: number; groups?: number; sha256?: string | null }>;
+  excluded?: Counts;
+  near_duplicates?: { count: number; pairs: Pair[] } | null;
+  overlap?: Record<string, { count: number; cases: string[] }> | null;
+  policies?: { policy: string; rev: string | null; cases: number }[];
+  seed?: number;
+  group_by?: string;
+  builder?: string;
+};
+
+export type Build = Omit<Schemas["Build"], "manifest"> & { manifest: Manifest };
+export type Portrait = Schemas["Portrait"];
+export type Lineage = Schemas["Lineage"];
+export type Sampled = Schemas["Sampled"];
+
+export type Diff = {
+  counts: Record<"added" | "removed" | "changed" | "moved" | "unchanged", number>;
+  added: string[];
+  removed: string[];
+  changed: Record<string, { field: string; before: unknown; after: unknown }[]>;
+  moved: Record<string, { from: string; to: string }>;
+};
+
+const FROZEN = { staleTime: Number.POSITIVE_INFINITY } as const;
+
+export function useDatasets() {
+  return useQuery({
+    queryKey: ["datasets"],
+    queryFn: async () => (await unwrap(api.GET("/api/v1/datasets"))) as Dataset[],
+    refetchInterval: WATCH_MS,
+  });
+}
+
+export function useBuilds(dataset: string) {
+  return useQuery({
+    queryKey: ["builds", dataset],
+    queryFn: async () => (await unwrap(api.GET("/api/v1/builds", { params: { query: { dataset } } }))) as Build[],
+    refetchInterval: WATCH_MS,
+  });
+}
+
+export function useDiff(dataset: string, before: string, after: string) {
+  return useQuery({
+    queryKey: ["build-diff", dataset, before, after],
+    queryFn: async () => {
+      const params = { path: { dataset }, query: { before, after } };
+      return (await unwrap(api.GET("/api/v1/builds/{dataset}/diff", { params }))) as Diff;
+    },
+    ...FROZEN,
+  });
+}
+
+export function useComparison(dataset: string, before: string, after: string) {
+  return useQuery({
+    queryKey: ["build-comparison", dataset, before, after],
+    queryFn: () =>
+      unwrap(api.GET("/api/v1/builds/{dataset}/compare", { params: { path: { dataset }, query: { before, after } } })),
+    ...FROZEN,
+  });
+}
+
+export function useSample(dataset: string, version: string, seed: number) {
+  return useQuery({
+    queryKey: ["build-sample", dataset, version, seed],
+    queryFn: () =>
+      unwrap(
+        api.GET("/api/v1/builds/{dataset}/{version}/sample", {
+          params: { path: { dataset, version }, query: { seed, count: 12 } },
+        }),
+      ),
+    ...FROZEN,
+  });
+}
+
+export function useLineage(dataset: string, caseId: string) {
+  return useQuery({
+    queryKey: ["lineage", dataset, caseId],
+    queryFn: () =>
+      unwrap(api.GET("/api/v1/builds/{dataset}/lineage/{case_id}", { params: { path: { dataset, case_id: caseId } } })),
+  });
+}
+
+export function useFiles(dataset: string, version: string) {
+  return useQuery({
+    queryKey: ["build-files", dataset, version],
+    queryFn: () =>
+      unwrap(api.GET("/api/v1/builds/{dataset}/{version}/files", { params: { path: { dataset, version } } })),
+  });
+}
+
+export function casesIn(build: Build): number {
+  return Object.values(build.manifest.splits ?? {}).reduce((sum, split) => sum + split.count, 0);
+}
