@@ -49,7 +49,10 @@ function Trail({ lineage }: { lineage: Lineage }) {
         {runs.length === 0 && "none has tried it yet"}
         {runs.map((run) => (
           <span key={run.id} className={classes.item}>
-            {run.model}, {moment(run.created_at)}, {run.status}, {plural(run.attempts, "attempt")}
+            <Link to="/benchmarks/runs/$runId" params={{ runId: run.id }}>
+              {run.model}
+            </Link>
+            , {moment(run.created_at)}, {run.status}, {plural(run.attempts, "attempt")}
             {run.rev !== rev && <em> with an earlier wording</em>}
           </span>
         ))}
