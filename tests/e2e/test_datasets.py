@@ -40,8 +40,7 @@ def frozen_address(built_app: None, tmp_path_factory: pytest.TempPathFactory) ->
             ]
         )
         freeze(workspace)
-        run = workspace.bench.run_here(RunSpec(dataset="live", model="recorded", metrics=("contains",)))
-        workspace.bench.work_on(run.id)
+        workspace.bench.start(RunSpec(dataset="live", model="recorded", metrics=("contains",)))
     with served(folder) as found:
         yield found
 
@@ -119,6 +118,8 @@ def test_what_is_not_there_is_said(opened: Open, frozen_address: str, empty_addr
     expect(opened(f"{empty_address}/datasets").get_by_role("heading", name="No dataset yet")).to_be_visible()
     page = opened(f"{frozen_address}/datasets/handbook")
     expect(page.get_by_role("heading", name="Never frozen")).to_be_visible()
+    page = opened(f"{frozen_address}/datasets/nobody")
+    expect(page.get_by_role("heading", name="No such dataset")).to_be_visible()
 
 
 def test_on_a_phone_nothing_is_wider_than_the_screen(opened: Open, frozen_address: str) -> None:

@@ -2,6 +2,7 @@
 
 import heapq
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
@@ -60,12 +61,17 @@ def sample(path: Path, count: int, seed: int, split: str | None = None) -> Sampl
     manifest = manifests.read(path)
     if split is not None and split not in manifest.splits:
         raise BadInput(unknown("split", split, sorted(manifest.splits)))
-    lines = [
-        (one, place.split, line) for one, place, line in build_records(path, manifest) if split in (None, place.split)
-    ]
-    drawn = heapq.nsmallest(count, lines, key=lambda item: (_rank(seed, item[0]), item[0]))
-    records = [Sampled(id=one, split=name, record=orjson.loads(line)) for one, name, line in drawn]
-    return Sample(version=manifest.version, seed=seed, of=len(lines), records=records)
+    counted = Counter[str]()
+
+    def ranked() -> Iterator[tuple[bytes, str, str, bytes]]:
+        for one, place, line in build_records(path, manifest):
+            if split in (None, place.split):
+                counted[place.split] += 1
+                yield _rank(seed, one), one, place.split, line
+
+    drawn = heapq.nsmallest(count, ranked())
+    records = [Sampled(id=one, split=name, record=orjson.loads(line)) for _, one, name, line in drawn]
+    return Sample(version=manifest.version, seed=seed, of=counted.total(), records=records)
 
 
 def compare(before: Path, after: Path) -> Comparison:
@@ -86,8 +92,11 @@ class _Look:
 
     def over(self, path: Path) -> str:
         manifest = manifests.read(path)
-        for _, _, line in build_records(path, manifest):
-            record = decode_case(line)
+        for one, place, line in build_records(path, manifest):
+            try:
+                record = decode_case(line)
+            except ValueError:
+                raise BadInput(f"{one} in {place.path.name} is no case; `evergold verify` tells more") from None
             if record is not None:
                 self.profile.add(record.task_type, record.tags, record.question, record.reference_answer)
                 self.inputs[_bound(record.question)] += 1

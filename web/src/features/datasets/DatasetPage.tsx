@@ -5,7 +5,7 @@ import { plural } from "@/ui/format";
 import { Page, Panel } from "@/ui/Page";
 import { Command, Empty, Failed, Loading } from "@/ui/states";
 import { Compare } from "./Compare";
-import { type Build, useBuilds } from "./data";
+import { type Build, useBuilds, useDatasets } from "./data";
 import { SpotCheck } from "./SpotCheck";
 import { Versions } from "./Versions";
 import type { Look } from "./view";
@@ -104,6 +104,17 @@ function OnlyOne({ choose }: { choose: () => void }) {
 }
 
 function NeverFrozen({ dataset }: { dataset: string }) {
+  const datasets = useDatasets();
+  if (datasets.isPending) return <Loading what="dataset" />;
+  if (datasets.data && !datasets.data.some((one) => one.dataset === dataset)) {
+    return (
+      <Panel>
+        <Empty title="No such dataset" action={<Link to="/datasets">All datasets</Link>}>
+          Nothing is called {dataset} here.
+        </Empty>
+      </Panel>
+    );
+  }
   return (
     <Panel>
       <Empty title="Never frozen">

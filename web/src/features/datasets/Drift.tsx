@@ -60,15 +60,26 @@ function Shares({ title, lengths, before, after }: SharesProps) {
         data: names.map((key) => Math.round((1000 * (counts[key] ?? 0)) / Math.max(1, all)) / 10),
       });
       const labels = lengths ? names.map((key) => `≤ ${key}`) : names;
-      return bars(colours, labels, [side(before, colours.mute), side(after, colours.gold)]);
+      return bars(colours, labels, [side(before, colours.mute), side(after, colours.gold)], { lying: !lengths });
     },
     [before, after, lengths],
   );
   if (keys.length === 0) return <p className={classes.calm}>Neither version has any.</p>;
-  return <Chart label={`${title} of ${before.name} and ${after.name}`} height={210} option={option} />;
+  const all = Object.keys({ ...before.counts, ...after.counts }).length;
+  const height = lengths ? 210 : 70 + 26 * keys.length;
+  return (
+    <>
+      <Chart label={`${title} of ${before.name} and ${after.name}`} height={height} option={option} />
+      {all > keys.length && (
+        <p className={classes.calm}>
+          The {keys.length} most frequent of {all}.
+        </p>
+      )}
+    </>
+  );
 }
 
-/** Lengths in their order, names by how often they occur; what is rarer than the most frequent is left to the diff. */
+/** Lengths in their order, names by how often they occur, the most frequent only. */
 function order(counts: Counts, lengths: boolean): string[] {
   const keys = Object.keys(counts);
   if (lengths) return keys.sort((one, other) => Number(one) - Number(other));

@@ -1,5 +1,6 @@
 /** The files of a version: split sizes, hashes, and the download of each. */
-import { currentToken } from "@/api/token";
+import { useState } from "react";
+import { currentToken, requireToken } from "@/api/token";
 import { count, plural } from "@/ui/format";
 import { Failed, Loading } from "@/ui/states";
 import { type Build, useFiles } from "./data";
@@ -37,29 +38,37 @@ export function Files({ build }: { build: Build }) {
 
 /** A plain link; a server that asks for a token gets it in the header, which only a fetch can send. */
 function Download({ build, name }: { build: Build; name: string }) {
+  const [problem, setProblem] = useState<string | null>(null);
   const parts = [build.dataset, build.version, "files", name].map((part) => encodeURIComponent(part));
   const href = `/api/v1/builds/${parts.join("/")}`;
   return (
-    <a
-      href={href}
-      download
-      onClick={(event) => {
-        const token = currentToken();
-        if (!token) return;
-        event.preventDefault();
-        void save(href, `${build.dataset}-${build.version}-${name}`, token);
-      }}
-    >
-      {name}
-    </a>
+    <>
+      <a
+        href={href}
+        download
+        onClick={(event) => {
+          const token = currentToken();
+          if (!token) return;
+          event.preventDefault();
+          save(href, `${build.dataset}-${build.version}-${name}`, token).then(setProblem, () =>
+            setProblem("the server does not answer"),
+          );
+        }}
+      >
+        {name}
+      </a>
+      {problem && <span role="alert">{problem}</span>}
+    </>
   );
 }
 
-async function save(href: string, name: string, token: string): Promise<void> {
+/** Gives what went wrong, or null. */
+async function save(href: string, name: string, token: string): Promise<string | null> {
   const answer = await fetch(href, { headers: { Authorization: `Bearer ${token}` } });
-  if (!answer.ok) return;
+  if (answer.status === 401) requireToken();
+  if (!answer.ok) return `the server answered ${answer.status}`;
   const address = URL.createObjectURL(await answer.blob());
-  const link = Object.assign(document.createElement("a"), { href: address, download: name });
-  link.click();
+  Object.assign(document.createElement("a"), { href: address, download: name }).click();
   URL.revokeObjectURL(address);
+  return null;
 }

@@ -3,7 +3,7 @@ import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { moment, plural } from "@/ui/format";
 import { Failed, Loading } from "@/ui/states";
-import { type Lineage, useLineage } from "./data";
+import { brief, type Lineage, useLineage } from "./data";
 import classes from "./datasets.module.css";
 
 export function LineageTrail({ dataset, caseId }: { dataset: string; caseId: string }) {
@@ -68,8 +68,4 @@ function Step({ name, children }: { name: string; children: ReactNode }) {
       <div>{children}</div>
     </li>
   );
-}
-
-function brief(hash: string | null | undefined): string {
-  return hash ? hash.replace("sha256:", "").slice(0, 10) : "unknown";
 }

@@ -5,7 +5,7 @@ import { Facts } from "@/ui/Facts";
 import { count, moment, plural } from "@/ui/format";
 import { Panel } from "@/ui/Page";
 import { bars } from "./charts";
-import { type Build, casesIn } from "./data";
+import { type Build, brief, casesIn } from "./data";
 import classes from "./datasets.module.css";
 import { Files } from "./Files";
 import { Leaks } from "./Leaks";
@@ -62,7 +62,7 @@ function Growth({ builds, choose }: { builds: Build[]; choose: (version: string)
           colour: shades[index % shades.length] ?? colours.gold,
           data: builds.map((build) => build.manifest.splits?.[name]?.count ?? 0),
         })),
-        "split",
+        { stack: "split" },
       );
     },
     [builds],
@@ -80,7 +80,9 @@ function Growth({ builds, choose }: { builds: Build[]; choose: (version: string)
 
 function Holds({ build }: { build: Build }) {
   const { manifest } = build;
-  const policies = manifest.policies?.map((one) => `${one.policy}@${one.rev ?? "?"}: ${count(one.cases)}`).join(", ");
+  const policies = manifest.policies
+    ?.map((one) => `${one.policy}, revision ${brief(one.rev)}: ${plural(one.cases, "case")}`)
+    .join("; ");
   return (
     <Facts
       facts={[

@@ -112,3 +112,8 @@ export function useFiles(dataset: string, version: string) {
 export function casesIn(build: Build): number {
   return Object.values(build.manifest.splits ?? {}).reduce((sum, split) => sum + split.count, 0);
 }
+
+/** A hash short enough to compare by eye. */
+export function brief(hash: string | null | undefined): string {
+  return hash ? hash.replace("sha256:", "").slice(0, 10) : "unknown";
+}
