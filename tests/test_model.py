@@ -61,3 +61,7 @@ def test_hashes_ignore_key_order_and_sampling_is_stable() -> None:
     draws = [unit_interval(f"t{i}") for i in range(10_000)]
     assert draws == [unit_interval(f"t{i}") for i in range(10_000)]
     assert 0.48 < sum(draws) / len(draws) < 0.52
+
+
+def test_the_longest_trace_id_still_names_a_case() -> None:
+    assert Case(id="default:" + "t" * 512, input="x").id.startswith("default:")

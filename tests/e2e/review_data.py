@@ -10,7 +10,6 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 CHROMIUM = "/usr/bin/chromium"
 AXE = Path(__file__).parents[2] / "web/node_modules/axe-core/axe.min.js"
-PICTURES = Path(__file__).parents[2] / "docs/img"
 
 DIFF = """diff --git a/pkg/retry.go b/pkg/retry.go
 index 1f0c..2a9d 100644

@@ -1,19 +1,17 @@
 """The Benchmarks page: start a run, follow it, look behind a number, send a failure to review, compare, rank."""
 
-import os
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.api.serving import served
 from tests.e2e.conftest import PHONE, fill
+from tests.e2e.pictures import PICTURES
 
 pytestmark = pytest.mark.slow
 
 Open = Callable[..., Page]
-PICTURES = Path(__file__).parent.parent.parent / "docs" / "img"
 
 
 @pytest.fixture(scope="module")
@@ -44,12 +42,12 @@ def start(page: Page, url: str, metric: str) -> str:
     return page.url.rsplit("/", 1)[1]
 
 
-def test_from_a_new_run_to_a_case_a_comparison_and_a_ranking(opened: Open, bench: str, tmp_path: Path) -> None:
+def test_from_a_new_run_to_a_case_a_comparison_and_a_ranking(opened: Open, bench: str) -> None:
     page = opened(f"{bench}/benchmarks")
     expect(page.get_by_role("heading", name="No runs yet")).to_be_visible()
     first = start(page, bench, "answer_relevancy")
     expect(page.get_by_text("(n=")).to_be_visible()
-    page.screenshot(path=(PICTURES if os.environ.get("EVERGOLD_PICTURES") else tmp_path) / "benchmark-run.png")
+    page.screenshot(path=PICTURES / "benchmark-run.png")
 
     page.get_by_role("table").get_by_role("button").first.click()
     expect(page.get_by_text("Answer", exact=True).last).to_be_visible()
@@ -61,6 +59,7 @@ def test_from_a_new_run_to_a_case_a_comparison_and_a_ranking(opened: Open, bench
     second = start(page, bench, "answer_relevancy")
     assert first != second
     page.goto(f"{bench}/benchmarks")
+    expect(page.get_by_role("checkbox")).to_have_count(2)
     for box in page.get_by_role("checkbox").all():
         box.check()
     page.get_by_role("button", name="Compare 2").click()

@@ -8,8 +8,9 @@ from playwright.sync_api import Browser, Page, expect
 
 from evergold.model.case import Case
 from tests.api.serving import served
+from tests.e2e.pictures import PICTURES
 from tests.e2e.review_cases import fill
-from tests.e2e.review_data import PICTURES, a_browser, serious_faults
+from tests.e2e.review_data import a_browser, serious_faults
 
 pytestmark = pytest.mark.slow
 

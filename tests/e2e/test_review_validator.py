@@ -9,8 +9,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from evergold.cli import run
 from tests.api.serving import served
+from tests.e2e.pictures import PICTURES
 from tests.e2e.review_data import (
-    PICTURES,
     a_browser,
     import_files,
     jsonl,

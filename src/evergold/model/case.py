@@ -9,6 +9,9 @@ from evergold.errors import Incomplete
 from evergold.model.ident import content_hash
 from evergold.model.trace import UtcTime
 
+CaseId = Annotated[str, Field(min_length=1, max_length=1024)]
+"""Longer than a trace's id may be, because a curated case is named after its policy and its trace."""
+
 
 class CaseKind(StrEnum):
     CHAT = "chat"
@@ -122,7 +125,7 @@ class Case(BaseModel, frozen=True, extra="forbid"):
     round trip, and everything else means the same for every kind that uses it.
     """
 
-    id: Annotated[str, Field(min_length=1, max_length=512)]
+    id: CaseId
     dataset: Annotated[str, Field(min_length=1, max_length=200)] = "live"
     kind: CaseKind = CaseKind.CHAT
     entry_type: EntryType = EntryType.GOLDEN

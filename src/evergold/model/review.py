@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
 
-from evergold.model.case import Case, CaseKind, CaseStatus, EntryType, ReviewState
+from evergold.model.case import Case, CaseId, CaseKind, CaseStatus, EntryType, ReviewState
 from evergold.model.trace import UtcTime
 
 ReviewerName = Annotated[str, Field(min_length=1, max_length=100)]
@@ -29,7 +29,7 @@ class CaseKey(BaseModel, frozen=True, extra="forbid"):
     """The name of a case."""
 
     dataset: Annotated[str, Field(min_length=1, max_length=200)]
-    id: Annotated[str, Field(min_length=1, max_length=512)]
+    id: CaseId
 
 
 class VersionedKey(CaseKey, frozen=True):
