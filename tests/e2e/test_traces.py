@@ -23,6 +23,7 @@ def test_search_and_filters(opened: Open, address: str) -> None:
 
 def test_spans_are_a_tree_with_timings_and_open(opened: Open, address: str) -> None:
     page = opened(f"{address}/traces/tr-00010")
+    page.wait_for_load_state("networkidle")
     page.get_by_role("tab", name="Spans (5)").click()
     expect(page.get_by_role("button", name="agent agent")).to_be_visible()
     step = page.get_by_role("button", name="write_answer")

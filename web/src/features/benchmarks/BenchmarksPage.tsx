@@ -108,7 +108,7 @@ function NoRuns() {
   return (
     <Empty title="No runs yet">
       <p>Measure a model on a dataset. This one needs no key:</p>
-      <Command>evergold run live --model recorded --metric answer_relevancy</Command>
+      <Command>{"evergold run live \\\n  --model recorded \\\n  --metric answer_relevancy"}</Command>
     </Empty>
   );
 }
