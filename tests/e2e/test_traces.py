@@ -34,6 +34,7 @@ def test_spans_are_a_tree_with_timings_and_open(opened: Open, address: str) -> N
 
 def test_scores_show_whose_they_are(opened: Open, address: str) -> None:
     page = opened(f"{address}/traces/tr-00010")
+    page.wait_for_load_state("networkidle")
     page.get_by_role("tab", name="Scores (5)").click()
     expect(page.get_by_role("row", name="helpfulness")).to_contain_text("model judge")
 
