@@ -26,12 +26,12 @@ from numpy.typing import NDArray
 from evergold.bench.judges.offline import OfflineJudge
 from evergold.bench.offline import model
 from evergold.bench.offline.answers import compare_answers
-from evergold.bench.offline.embed import Embedder, embedder
 from evergold.bench.offline.evidence import Evidence, Floats, Match
 from evergold.bench.offline.features import EMBEDDED, LEXICAL, claim_features
-from evergold.bench.offline.text import Text, sentences
 from evergold.stats.correlation import pearson, spearman
 from evergold.stats.intervals import Interval, bootstrap, proportion_interval
+from evergold.text.embed import Embedder, embedder
+from evergold.text.words import Text, sentences
 
 PACKAGE = Path(model.__file__).parent
 RIDGE = 600.0

@@ -11,9 +11,9 @@ import pytest
 
 from evergold.bench.lease import new_owner
 from evergold.bench.metric_names import NamedMetric
-from evergold.bench.retry import RetryPolicy
 from evergold.bench.runner import Parts, Runner
-from evergold.bench.targets.replies import failed
+from evergold.calls.failures import failed
+from evergold.calls.retry import RetryPolicy
 from evergold.model.case import Case, ToolCall
 from evergold.model.run import Attempt, Measurement, MeasurementState, Run, RunSpec, RunStatus, Usage
 from evergold.store import Store

@@ -4,37 +4,17 @@ What is already stored is not asked again, which makes a new run and a resumed o
 here: scoring reads the stored answers, so that it can be done again without a single call of the target.
 """
 
-import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from time import perf_counter
 
-from evergold.bench.budget import Budget
-from evergold.bench.gate import Gate
 from evergold.bench.journal import Journal
-from evergold.bench.retry import FATAL, RetryPolicy
-from evergold.bench.targets.replies import failed
 from evergold.bench.workers import together
-from evergold.errors import EvergoldError
+from evergold.calls.caller import Caller
 from evergold.model.case import Case
 from evergold.model.ident import content_hash
-from evergold.model.run import Attempt, Run, Usage
+from evergold.model.run import Attempt, Run
 from evergold.seams import Target
 from evergold.store.attempts import AttemptStore
-
-
-class TargetUnusable(EvergoldError):
-    """No call of this run can succeed (a wrong key, an unknown model): it stops instead of failing case by case."""
-
-
-@dataclass
-class Caller:
-    """The limits every call of a run is made under."""
-
-    gate: Gate
-    budget: Budget
-    retry: RetryPolicy
-    deadline: float
 
 
 @dataclass(frozen=True)
@@ -79,9 +59,7 @@ async def _attempt(run: Run, case: Case, trial: int, target: Target, store: Atte
         if known is not None:
             hit = {"case_id": case.id, "trial": trial, "cached": True, "sends": 0, "latency_ms": None}
             return _Done(known.model_copy(update=hit), None)
-    attempt = await _call(case, trial, seed, target, caller)
-    if attempt.error_class in FATAL:
-        raise TargetUnusable(f"{target.identity} cannot be used ({attempt.error_class}): {attempt.error}")
+    attempt = await caller.call(target, case, trial, seed)
     return _Done(attempt, key if attempt.error is None else None)
 
 
@@ -91,38 +69,3 @@ def _cache_key(run: Run, case: Case, trial: int, seed: int | None, target: Targe
     if not run.spec.cache or request is None:
         return None
     return content_hash({"target": target.identity, "request": request(case, seed), "trial": trial})
-
-
-async def _call(case: Case, trial: int, seed: int | None, target: Target, caller: Caller) -> Attempt:
-    """One attempt, sent as often as the retry policy allows; latency is that of the last send."""
-    sent = 0
-    while True:
-        async with caller.gate:
-            await caller.budget.reserve()
-            attempt = None
-            started = perf_counter()
-            try:
-                attempt = await _send(case, trial, seed, target, caller.deadline)
-            finally:
-                caller.budget.settle(attempt.usage if attempt else Usage())
-            latency = (perf_counter() - started) * 1000
-        sent += 1
-        wait = caller.retry.wait(attempt.error_class, sent, attempt.retry_after)
-        if attempt.error_class == "rate_limit":
-            caller.gate.refused(attempt.retry_after if wait is not None and attempt.retry_after else 0.0)
-        elif attempt.error is None:
-            caller.gate.succeeded()
-        if wait is None:
-            sends = sent if attempt.sends else 0
-            return attempt.model_copy(update={"sends": sends, "latency_ms": round(latency, 3), "retry_after": None})
-        await asyncio.sleep(wait)
-
-
-async def _send(case: Case, trial: int, seed: int | None, target: Target, deadline: float) -> Attempt:
-    try:
-        async with asyncio.timeout(deadline):
-            return await target.attempt(case, trial, seed)
-    except TimeoutError:
-        return failed(case, trial, "timeout", f"no answer within {deadline:g} s")
-    except Exception as problem:  # a plug-in that breaks its promise fails its case, not the run
-        return failed(case, trial, "target", f"{type(problem).__name__}: {problem}")

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from pydantic import BaseModel
 
 from evergold.bench.metric_names import NamedMetric
-from evergold.bench.prices import cost
 from evergold.bench.targets import parse_name
 from evergold.bench.targets.prompts import messages
+from evergold.calls.prices import cost
 from evergold.model.case import Case
 from evergold.model.run import RunSpec
 from evergold.stats.paired import planned_effect

@@ -16,12 +16,12 @@ from evergold.model.case import LineRange
 from evergold.model.run import Attempt
 from evergold.repo.git import Repo
 from evergold.repo.listing import TreeFile, files_at, grep
+from evergold.text.bm25 import bm25, counted
 
 FILES = 10
 AROUND = 5
 HITS_PER_FILE = 50
 LARGEST = 200_000
-K1, B = 1.2, 0.75
 
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9]+")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -82,7 +82,9 @@ class Bm25Retriever:
         with Repo.open(repo) as opened:
             files = files_at(opened, commit)
             self._count(opened, files)
-            best = _best(_bm25(wanted, files, self._counts))
+            documents = {file.path: self._counts[file.blob] for file in files}
+            lengths = {path: counts.total() for path, counts in documents.items()}
+            best = _best(bm25(wanted, counted(documents), lengths))
             found = dict(_lines_with(opened, commit, wanted, best))
         return Attempt(case_id="", paths=tuple(best), ranges=_around(found))
 
@@ -92,21 +94,6 @@ class Bm25Retriever:
         for blob, content in zip(new, opened.objects.read_many(new), strict=True):
             text = "" if len(content) > LARGEST or b"\0" in content[:8000] else content.decode("utf-8", "replace")
             self._counts[blob] = Counter(words_of(text))
-
-
-def _bm25(wanted: list[str], files: list[TreeFile], counted: dict[str, Counter[str]]) -> dict[str, float]:
-    documents = {file.path: counted[file.blob] for file in files}
-    lengths = {path: counts.total() for path, counts in documents.items()}
-    mean = sum(lengths.values()) / max(len(lengths), 1) or 1
-    scores: dict[str, float] = {}
-    for word in wanted:
-        holding = [path for path, counts in documents.items() if word in counts]
-        rarity = math.log(1 + (len(documents) - len(holding) + 0.5) / (len(holding) + 0.5))
-        for path in holding:
-            often = documents[path][word]
-            weight = often * (K1 + 1) / (often + K1 * (1 - B + B * lengths[path] / mean))
-            scores[path] = scores.get(path, 0.0) + rarity * weight
-    return scores
 
 
 def _lines_with(opened: Repo, commit: str, words: list[str], paths: list[str]) -> Iterable[tuple[str, set[int]]]:

@@ -8,13 +8,14 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from evergold.bench.budget import Budget
-from evergold.bench.gate import Gate
-from evergold.bench.generate import Caller, generate
+from evergold.bench.generate import generate
 from evergold.bench.lease import BEAT_SECONDS, LEASE_SECONDS
 from evergold.bench.metric_names import NamedMetric
-from evergold.bench.retry import RetryPolicy
 from evergold.bench.score import Scoring, score
+from evergold.calls.budget import Budget
+from evergold.calls.caller import Caller
+from evergold.calls.gate import Gate
+from evergold.calls.retry import RetryPolicy
 from evergold.errors import EvergoldError
 from evergold.model.run import Run, RunStatus
 from evergold.seams import Judge, Target

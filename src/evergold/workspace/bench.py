@@ -20,10 +20,10 @@ from evergold import plugins
 from evergold.bench.judge_names import DEFAULT_JUDGE, check_judge, make_judge
 from evergold.bench.lease import LEASE_SECONDS, is_dead, new_owner
 from evergold.bench.metric_names import NamedMetric, make_metrics
-from evergold.bench.retry import RetryPolicy
 from evergold.bench.runner import Parts, Runner
 from evergold.bench.targets import make_target, parse_name, refuse_remote
 from evergold.bench.worker import RunWorker
+from evergold.calls.retry import RetryPolicy
 from evergold.errors import BadInput, Conflict, EvergoldError, NotFound
 from evergold.model.case import Case
 from evergold.model.run import Attempt, Run, RunSpec, RunStatus

@@ -11,12 +11,12 @@ from evergold.bench.metrics import make_metric, measure
 from evergold.bench.offline.answers import compare_answers, refuses
 from evergold.bench.offline.features import EMBEDDED, LEXICAL
 from evergold.bench.offline.model import shipped_weights
-from evergold.bench.offline.text import Text, sentences
 from evergold.errors import BadInput
 from evergold.model.case import Case, Context, ToolCall
 from evergold.model.judging import Question
 from evergold.model.run import Measurement, MeasurementState
 from evergold.settings import Settings
+from evergold.text.words import Text, sentences
 from tests.builders import a_case, an_attempt
 
 PASSAGE = (

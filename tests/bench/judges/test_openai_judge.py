@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from evergold.bench.endpoints import Endpoint
 from evergold.bench.judges.openai_judge import Limits, OpenAIJudge
 from evergold.bench.metrics import make_metric, measure
+from evergold.calls.endpoints import Endpoint
 from evergold.model.case import Case, Context, ToolCall
 from evergold.model.run import Attempt, Measurement, MeasurementState
 from tests.builders import a_case, an_attempt

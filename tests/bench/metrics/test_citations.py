@@ -4,9 +4,9 @@ from typing import Any
 import pytest
 
 from evergold.bench.metrics import make_metric, measure
-from evergold.bench.metrics.citations import markers
 from evergold.model.case import Context
 from evergold.model.run import Measurement
+from evergold.text.markers import markers
 from tests.builders import a_case, an_attempt
 
 CONTEXTS = tuple(Context(text=text) for text in ("[1] Lima is the capital of Peru.", "[2] Bogota lies high.", None))

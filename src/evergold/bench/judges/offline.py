@@ -7,16 +7,16 @@ it does not see that one changed word turns a sentence around. `docs/offline-jud
 from collections.abc import Callable
 from typing import Any
 
-from evergold.bench.metrics.citations import without_markers
 from evergold.bench.offline.answers import RELEVANT_FROM, compare_answers, refuses, relevance
-from evergold.bench.offline.embed import embedder
 from evergold.bench.offline.evidence import Evidence
 from evergold.bench.offline.features import claim_features
 from evergold.bench.offline.model import shipped_weights
-from evergold.bench.offline.text import Text, sentences
 from evergold.errors import BadInput
 from evergold.model.judging import Answer, Question
 from evergold.settings import Settings
+from evergold.text.embed import embedder
+from evergold.text.markers import without_markers
+from evergold.text.words import Text, sentences
 
 VERSION = "1"
 SUPPORTED_FROM = 0.5

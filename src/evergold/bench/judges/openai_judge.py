@@ -11,12 +11,12 @@ from typing import Any
 
 import orjson
 
-from evergold.bench.endpoints import Endpoint, openai_endpoint
 from evergold.bench.judges.abilities import EVERYTHING, fewer, request_options
 from evergold.bench.judges.replies import Reply, parse_object, read_reply
-from evergold.bench.local_model import local_endpoint
 from evergold.bench.metrics.judging import problem_with
-from evergold.bench.prices import cost
+from evergold.calls.endpoints import Endpoint, openai_endpoint
+from evergold.calls.local_model import local_endpoint
+from evergold.calls.prices import cost
 from evergold.model.judging import Answer, Question
 from evergold.model.run import Usage
 from evergold.settings import Settings

@@ -1,29 +1,16 @@
-"""Citations: does an answer point at the passages it was given, and do they say what it says?
-
-A marker is `[3]`, or several in one bracket (`[1, 4]`), numbered from 1 in the order of the contexts.
-"""
+"""Citations: does an answer point at the passages it was given, and do they say what it says?"""
 
 import re
 from dataclasses import dataclass
 from typing import ClassVar
 
 from evergold.bench.metrics.tokens import words
-from evergold.bench.offline.text import sentences
 from evergold.model.case import Case
 from evergold.model.run import Attempt, Measurement
+from evergold.text.markers import cited_sentences, markers, without_markers
 
-_MARKER = re.compile(r"\[\s*(\d{1,6}(?:\s*[,;]\s*\d{1,6})*)\s*\]")
 _LEADING_MARKER = re.compile(r"\A\s*\[\d+\]\s*")
 NO_CONTEXTS = "the case has no contexts to cite"
-
-
-def markers(text: str) -> list[int]:
-    """Every number cited, in order, repeats kept."""
-    return [int(number) for group in _MARKER.findall(text) for number in re.findall(r"\d+", group)]
-
-
-def without_markers(text: str) -> str:
-    return _MARKER.sub("", text)
 
 
 def cited(case: Case, text: str) -> list[int]:
@@ -95,7 +82,7 @@ class CitationGrounded:
     def measure(self, case: Case, attempt: Attempt) -> Measurement:
         if not case.contexts:
             return Measurement.unscored(NO_CONTEXTS)
-        parts = [part for part in _with_trailing_markers(attempt.output) if long_words(without_markers(part))]
+        parts = [part for part in cited_sentences(attempt.output) if long_words(without_markers(part))]
         if not parts:
             return Measurement.unscored("the answer has no sentence to ground")
         loose = [part for part in parts if not self._grounded(case, part)]
@@ -108,8 +95,3 @@ class CitationGrounded:
         for number in cited(case, sentence):
             offered |= long_words(case.contexts[number - 1].text or "")
         return len(said & offered) / len(said) >= self.share
-
-
-def _with_trailing_markers(text: str) -> list[str]:
-    """Sentences; a marker written after the full stop belongs to the sentence before it."""
-    return list(sentences(re.sub(r"([.!?])((?:\s*\[[\d,;\s]+\])+)", r"\2\1", text)))

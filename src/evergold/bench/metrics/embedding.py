@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from evergold.bench.metrics.exact import NO_EXPECTED
-from evergold.bench.offline.embed import embedder
 from evergold.errors import Unavailable
 from evergold.model.case import Case
 from evergold.model.run import Attempt, Measurement
+from evergold.text.embed import embedder
 
 
 @dataclass(frozen=True)

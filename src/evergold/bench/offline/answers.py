@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evergold.bench.offline.embed import Embedder
-from evergold.bench.offline.text import STOPWORDS, Text
+from evergold.text.embed import Embedder
+from evergold.text.words import STOPWORDS, Text
 
 ALIKE = 0.5
 RELEVANT_FROM = 0.3

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from evergold.bench.offline.embed import Embedder, Vectors
-from evergold.bench.offline.text import STOPWORDS, Text, ngrams, sentences
+from evergold.text.embed import Embedder, Vectors
+from evergold.text.words import STOPWORDS, Text, ngrams, sentences
 
 Floats = NDArray[np.float64]
 

@@ -12,7 +12,7 @@ import numpy as np
 from rapidfuzz.distance import LCSseq
 
 from evergold.bench.offline.evidence import Evidence, Match
-from evergold.bench.offline.text import STOPWORDS, Text, ngrams, stem
+from evergold.text.words import STOPWORDS, Text, ngrams, stem
 
 LEXICAL = (
     "copied_trigrams",

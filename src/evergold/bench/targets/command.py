@@ -11,7 +11,8 @@ from typing import Any
 import orjson
 
 from evergold.bench.targets.prompts import payload
-from evergold.bench.targets.replies import answered_text, failed
+from evergold.bench.targets.replies import answered_text
+from evergold.calls.failures import failed
 from evergold.errors import BadInput
 from evergold.model.case import Case
 from evergold.model.run import Attempt

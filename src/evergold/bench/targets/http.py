@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from evergold.bench.targets.openai_api import retry_after
 from evergold.bench.targets.prompts import payload
-from evergold.bench.targets.replies import MAX_OUTPUT, answered_text, failed
+from evergold.bench.targets.replies import MAX_OUTPUT, answered_text
+from evergold.calls.failures import failed, retry_after
 from evergold.errors import BadInput
 from evergold.model.case import Case
 from evergold.model.run import Attempt

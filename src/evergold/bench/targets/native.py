@@ -6,9 +6,10 @@ Keys come from the variables each provider documents (`ANTHROPIC_API_KEY`, `GOOG
 from collections.abc import Mapping
 from typing import Any
 
-from evergold.bench.prices import cost
 from evergold.bench.targets.prompts import OWN_PARAMS, messages
-from evergold.bench.targets.replies import bounded, failed
+from evergold.bench.targets.replies import bounded
+from evergold.calls.failures import failed
+from evergold.calls.prices import cost
 from evergold.errors import BadInput, Unavailable
 from evergold.model.case import Case, ToolCall
 from evergold.model.run import Attempt, Usage

@@ -10,11 +10,12 @@ from typing import Any
 
 import orjson
 
-from evergold.bench.endpoints import Endpoint, openai_endpoint
-from evergold.bench.local_model import local_endpoint
-from evergold.bench.prices import cost
 from evergold.bench.targets.prompts import OWN_PARAMS, messages
-from evergold.bench.targets.replies import bounded, failed
+from evergold.bench.targets.replies import bounded
+from evergold.calls.endpoints import Endpoint, openai_endpoint
+from evergold.calls.failures import classified, failed
+from evergold.calls.local_model import local_endpoint
+from evergold.calls.prices import cost
 from evergold.model.case import Case, ToolCall
 from evergold.model.run import Attempt, Usage
 from evergold.settings import Settings
@@ -56,7 +57,8 @@ class OpenAITarget:
         try:
             completion = await self._connected().chat.completions.create(**self.request(case, seed))
         except openai.APIError as problem:
-            return _failure(case, trial, problem)
+            failure = classified(problem)
+            return failed(case, trial, failure.error_class, failure.message, failure.retry_after)
         except ValueError as problem:  # the body was cut off or is no JSON
             return failed(case, trial, "malformed", f"the endpoint's reply is not valid JSON: {problem}")
         return self._read(case, trial, completion)
@@ -123,47 +125,3 @@ def _arguments(text: str | None) -> dict[str, Any] | None:
     except orjson.JSONDecodeError:
         return None
     return value if isinstance(value, dict) else None
-
-
-def _failure(case: Case, trial: int, problem: Any) -> Attempt:
-    import openai
-
-    message = str(problem)
-    status = getattr(problem, "status_code", None)
-    if isinstance(problem, openai.APITimeoutError):
-        return failed(case, trial, "timeout", message)
-    if isinstance(problem, openai.APIConnectionError):
-        return failed(case, trial, "connection", f"{message} {problem.__cause__ or ''}")
-    if isinstance(problem, openai.APIResponseValidationError) or status is None:
-        return failed(case, trial, "malformed", message)
-    if status == 429:
-        if getattr(problem, "code", None) == "insufficient_quota":
-            return failed(case, trial, "quota", message)
-        return failed(case, trial, "rate_limit", message, retry_after(problem.response.headers))
-    if status in (401, 403):
-        return failed(case, trial, "auth", message)
-    if status == 404:
-        return failed(case, trial, "unknown_model", message)
-    if status >= 500 or status in (408, 409):
-        return failed(case, trial, "server", message, retry_after(problem.response.headers))
-    return failed(case, trial, "bad_request", message)
-
-
-def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds from `retry-after-ms` or `retry-after`, which is a number or an HTTP date."""
-    from email.utils import parsedate_to_datetime
-    from time import time
-
-    for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-        raw = headers.get(name)
-        if raw is None:
-            continue
-        try:
-            return max(0.0, float(raw) * scale)
-        except ValueError:
-            pass
-        try:
-            return max(0.0, parsedate_to_datetime(raw).timestamp() - time())
-        except ValueError:
-            continue
-    return None

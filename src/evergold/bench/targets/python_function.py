@@ -14,7 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from evergold.bench.targets.prompts import prompt
-from evergold.bench.targets.replies import answered, failed
+from evergold.bench.targets.replies import answered
+from evergold.calls.failures import failed
 from evergold.errors import BadInput, unknown
 from evergold.model.case import Case
 from evergold.model.run import Attempt

@@ -10,17 +10,12 @@ from typing import Any
 import orjson
 from pydantic import ValidationError
 
+from evergold.calls.failures import failed
 from evergold.model.case import Case
 from evergold.model.run import Attempt
 
 MAX_OUTPUT = 1_000_000
 _FIELDS = ("output", "tool_calls", "usage", "paths", "ranges", "metadata", "error", "finish_reason")
-
-
-def failed(case: Case, trial: int, error_class: str, error: str, retry_after: float | None = None) -> Attempt:
-    """An attempt whose call failed. One line, and no longer than a line should be."""
-    line = " ".join(error.split())[:500] or error_class
-    return Attempt(case_id=case.id, trial=trial, error=line, error_class=error_class, retry_after=retry_after)
 
 
 def answered(case: Case, trial: int, reply: object) -> Attempt:

@@ -11,7 +11,7 @@ from typing import Any
 
 from evergold import plugins
 from evergold.bench.retrieval_gold import gold_of_case
-from evergold.bench.targets.replies import failed
+from evergold.calls.failures import failed
 from evergold.errors import BadInput, EvergoldError
 from evergold.model.case import Case, LineRange
 from evergold.model.run import Attempt

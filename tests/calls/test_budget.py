@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evergold.bench.budget import Budget, BudgetReached
+from evergold.calls.budget import Budget, BudgetReached
 from evergold.model.run import Usage
 
 

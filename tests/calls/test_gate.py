@@ -2,7 +2,7 @@
 
 import asyncio
 
-from evergold.bench.gate import Gate
+from evergold.calls.gate import Gate
 
 
 def test_it_grows_by_one_per_success_until_the_first_refusal() -> None:

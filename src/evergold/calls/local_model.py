@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from evergold.bench.endpoints import Endpoint
+from evergold.calls.endpoints import Endpoint
 from evergold.errors import BadInput, Unavailable, unknown
 
 MODELS = ("smollm2",)

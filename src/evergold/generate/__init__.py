@@ -1,0 +1,1 @@
+"""Documents → an offline dataset that `evergold build` reads."""

@@ -1,0 +1,63 @@
+"""BM25: which documents hold the words of a query, rare words counting more and long documents less.
+
+The formula stands here once. Whoever has counted words already passes a way to look them up (`bm25`); whoever asks many
+questions about the same documents lets an `Index` remember where each word is.
+"""
+
+import math
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Generic, TypeVar
+
+K1, B = 1.2, 0.75
+Key = TypeVar("Key")
+
+
+def bm25(
+    wanted: Iterable[str], holding: Callable[[str], Sequence[tuple[Key, int]]], lengths: Mapping[Key, int]
+) -> dict[Key, float]:
+    """Scores of the documents that hold any wanted word. `holding` gives (document, how often) for one word."""
+    mean = sum(lengths.values()) / max(len(lengths), 1) or 1
+    scores: dict[Key, float] = {}
+    for word in dict.fromkeys(wanted):
+        found = holding(word)
+        rarity = math.log(1 + (len(lengths) - len(found) + 0.5) / (len(found) + 0.5))
+        for key, often in found:
+            weight = often * (K1 + 1) / (often + K1 * (1 - B + B * lengths[key] / mean))
+            scores[key] = scores.get(key, 0.0) + rarity * weight
+    return scores
+
+
+def counted(documents: Mapping[Key, Counter[str]]) -> Callable[[str], Sequence[tuple[Key, int]]]:
+    """`holding` over documents whose words are counted: for a query or two, where no index would pay."""
+    return lambda word: [(key, counts[word]) for key, counts in documents.items() if word in counts]
+
+
+class Index(Generic[Key]):
+    """Documents added once, asked often; eight bytes for each word of each document."""
+
+    def __init__(self) -> None:
+        self._keys: list[Key] = []
+        self._lengths: dict[Key, int] = {}
+        self._places: dict[str, tuple[array[int], array[int]]] = {}
+
+    def add(self, key: Key, words: Iterable[str]) -> None:
+        counts = Counter(words)
+        self._lengths[key] = counts.total()
+        self._keys.append(key)
+        for word, often in counts.items():
+            places, times = self._places.setdefault(word, (array("I"), array("I")))
+            places.append(len(self._keys) - 1)
+            times.append(often)
+
+    def best(self, wanted: Iterable[str], most: int) -> list[tuple[Key, float]]:
+        """The best documents with their scores; equal scores in the order in which they were added."""
+        scores = bm25(wanted, self._holding, self._lengths)
+        order = {key: place for place, key in enumerate(self._keys)} if scores else {}
+        ranked = sorted(scores.items(), key=lambda item: (-item[1], order[item[0]]))
+        return ranked[:most]
+
+    def _holding(self, word: str) -> list[tuple[Key, int]]:
+        places, times = self._places.get(word, ((), ()))
+        return [(self._keys[place], often) for place, often in zip(places, times, strict=True)]

@@ -1,0 +1,28 @@
+"""Citation markers: `[3]`, or several in one bracket (`[1, 4]`), numbered from 1 in the order of the contexts."""
+
+import re
+
+from evergold.text.words import sentences
+
+_MARKER = re.compile(r"\[\s*(\d{1,6}(?:\s*[,;]\s*\d{1,6})*)\s*\]")
+_AFTER_THE_STOP = re.compile(r"([.!?])((?:\s*\[[\d,;\s]+\])+)")
+
+
+def markers(text: str) -> list[int]:
+    """Every number cited, in order, repeats kept."""
+    return [number for _, _, numbers in marker_spans(text) for number in numbers]
+
+
+def marker_spans(text: str) -> list[tuple[int, int, tuple[int, ...]]]:
+    """Every marker with where it stands and the numbers in it."""
+    found = _MARKER.finditer(text)
+    return [(match.start(), match.end(), tuple(map(int, re.findall(r"\d+", match[1])))) for match in found]
+
+
+def without_markers(text: str) -> str:
+    return _MARKER.sub("", text)
+
+
+def cited_sentences(text: str) -> list[str]:
+    """Sentences with their markers; one written after the full stop belongs to the sentence before it."""
+    return list(sentences(_AFTER_THE_STOP.sub(r"\2\1", text)))
