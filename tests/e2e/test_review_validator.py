@@ -215,12 +215,34 @@ def test_a_reimport_shows_a_three_way_choice(page: Page, tmp_path: Path) -> None
     expect(page.get_by_label("Base commit")).to_have_value("fffffff")
 
 
-def test_rows_are_sent_to_the_workspace_and_reviewed_there(page: Page, server: str, tmp_path: Path) -> None:
-    import_files(page, write_pair(tmp_path, [row_a(0)], [row_b(0)]))
-    page.get_by_role("button", name="Send to workspace").click()
-    expect(page.get_by_text("Sent to dataset context: 1 new")).to_be_visible()
-    page.goto(f"{server}/review?dataset=context&id=case-0000")
-    expect(page.get_by_label("First line of range 1")).to_have_value("13")
+def test_edits_are_copied_to_the_workspace_and_a_colleague_s_work_is_kept_there(
+    page: Page, server: str, tmp_path: Path
+) -> None:
+    import_files(page, write_pair(tmp_path, [row_a(700)], [row_b(700)]))
+    expect(page.get_by_text("in this browser and in the workspace")).to_be_visible()
+    desk = page.context.new_page()
+    desk.goto(f"{server}/review?dataset=context&id=case-0700")
+    expect(desk.get_by_label("First line of range 1")).to_have_value("13")
+    desk.get_by_label("Query").fill("From the colleague")
+    expect(desk.get_by_text("Saved", exact=False).first).to_be_visible()
+    page.get_by_label("Query").fill("From the validator")
+    expect(page.get_by_text("The workspace has other work on case-0700")).to_be_visible()
+    page.get_by_role("button", name="Replace it with mine").click()
+    expect(page.get_by_text("in this browser and in the workspace")).to_be_visible()
+    desk.reload()
+    expect(desk.get_by_label("Query")).to_have_value("From the validator")
+
+
+def test_another_browser_goes_on_from_the_workspace(page: Page, browser: Browser, server: str, tmp_path: Path) -> None:
+    import_files(page, write_pair(tmp_path, [row_a(800)], [row_b(800)]))
+    page.keyboard.press("v")
+    expect(page.get_by_text("in this browser and in the workspace")).to_be_visible()
+    other = open_validator(browser, server)
+    other.get_by_role("button", name="of the workspace").click()
+    other.get_by_label("Search cases").fill("case-0800")
+    other.get_by_role("navigation", name="Cases").get_by_role("button").click()
+    expect(other.get_by_role("button", name="Validated")).to_be_visible()
+    other.context.close()
 
 
 def test_clear_all_asks_first_and_can_be_undone(page: Page, tmp_path: Path) -> None:

@@ -8,10 +8,13 @@ from typing import Any
 import pytest
 
 from evergold.cli import run
+from evergold.model.case import ReviewState
 from evergold.model.review import CaseKey, Decision, Edit, ReviewVerdict
 from evergold.settings import Settings
 from evergold.workspace import Workspace
 from tests.e2e.review_data import jsonl, row_a, row_b
+
+CASE_0 = CaseKey(dataset="context", id="case-0000")
 
 
 @pytest.fixture
@@ -69,21 +72,21 @@ def test_a_half_pair_fails_the_check(tmp_path: Path) -> None:
 def test_rows_come_in_once_and_edited_cases_are_kept(workspace: Workspace) -> None:
     rows = [row_a(0), row_b(0), row_a(1), row_b(1)]
     review = workspace.review
-    assert review.take_rows(rows, "ana", "context", False)["added"] == 2
-    assert review.take_rows(rows, "ana", "context", False)["unchanged"] == 2
-    review.edit(CaseKey(dataset="context", id="case-0000"), Edit(version=1, changes={"input": "mine"}), "ana")
+    assert review.take_rows(rows, "ana", "context", False).added == 2
+    assert review.take_rows(rows, "ana", "context", False).unchanged == 2
+    review.edit(CASE_0, Edit(version=1, changes={"input": "mine"}), "ana")
     again = [row_a(0, query="theirs"), row_b(0, query="theirs"), row_a(1, query="theirs"), row_b(1, query="theirs")]
     taken = review.take_rows(again, "ana", "context", False)
-    assert (taken["changed"], taken["kept"]) == (1, ["case-0000"])
+    assert (taken.changed, taken.kept) == (1, ["case-0000"])
     assert workspace.cases.get("context", "case-0000").input == "mine"
-    assert review.take_rows(again, "ana", "context", True)["changed"] == 1
+    assert review.take_rows(again, "ana", "context", True).changed == 1
 
 
 def test_bad_rows_are_named_and_good_ones_taken(workspace: Workspace) -> None:
     rows = [row_a(0), row_a(0), {"caseId": "x"}, row_a(2, filePaths="a.go"), row_b(3)]
     taken = workspace.review.take_rows(rows, "ana", "context", False)
-    assert taken["added"] == 2
-    assert len(taken["problems"]) == 3
+    assert taken.added == 2
+    assert len(taken.problems) == 3
 
 
 def test_validated_rows_are_given_out_and_the_rest_listed(workspace: Workspace) -> None:
@@ -93,8 +96,47 @@ def test_validated_rows_are_given_out_and_the_rest_listed(workspace: Workspace) 
         {"id": "case-0000", "lacks": ["validation"]},
         {"id": "case-0001", "lacks": ["base_commit"]},
     ]
-    review.decide(CaseKey(dataset="context", id="case-0000"), Decision(version=1, verdict=ReviewVerdict.APPROVE), "ana")
+    review.decide(CASE_0, Decision(version=1, verdict=ReviewVerdict.APPROVE), "ana")
     given = review.give_rows("context")
     assert [row["caseId"] for row in given["a"]] == ["case-0000"]
     assert "needsQuery" not in given["a"][0]
     assert given["b"][0]["lineRanges"] == row_b(0)["lineRanges"]
+
+
+def test_a_session_goes_on_editing_what_it_sent(workspace: Workspace) -> None:
+    review = workspace.review
+    first = review.take_rows([row_a(0), row_b(0)], "ana", "context")
+    edited = [row_a(0, query="better"), row_b(0, query="better")]
+    second = review.take_rows(edited, "ana", "context", seen=first.versions)
+    third = review.take_rows([row_a(0, query="best"), row_b(0, query="best")], "ana", "context", seen=second.versions)
+    assert (second.changed, third.changed, third.kept) == (1, 1, [])
+    assert [entry.what for entry in review.case(CASE_0).history] == ["imported", "edited", "edited"]
+
+
+def test_what_a_colleague_changed_meanwhile_is_kept_and_named(workspace: Workspace) -> None:
+    review = workspace.review
+    sent = review.take_rows([row_a(0), row_b(0)], "ana", "context")
+    review.edit(CASE_0, Edit(version=1, changes={"input": "ben's"}), "ben")
+    mine = [row_a(0, query="ana's"), row_b(0, query="ana's")]
+    assert review.take_rows(mine, "ana", "context", seen=sent.versions).kept == ["case-0000"]
+    assert workspace.cases.get("context", "case-0000").input == "ben's"
+    assert review.take_rows(mine, "ana", "context", replace=True, seen=sent.versions).changed == 1
+
+
+def test_a_validated_row_is_its_sender_s_approval_and_an_edit_takes_it_back(workspace: Workspace) -> None:
+    review = workspace.review
+    sent = review.take_rows([validated(row_a(0)), validated(row_b(0))], "ana", "context")
+    assert [(word.reviewer, word.verdict) for word in review.case(CASE_0).opinions] == [("ana", ReviewVerdict.APPROVE)]
+    assert workspace.cases.get("context", "case-0000").review is ReviewState.VALIDATED
+    again = review.take_rows([validated(row_a(0)), validated(row_b(0))], "ana", "context", seen=sent.versions)
+    assert again.unchanged == 1
+    review.take_rows([row_a(0), row_b(0)], "ana", "context", seen=again.versions)
+    assert workspace.cases.get("context", "case-0000").review is ReviewState.UNVALIDATED
+
+
+def test_a_session_opens_elsewhere_with_every_row_and_its_version(workspace: Workspace) -> None:
+    review = workspace.review
+    review.take_rows([validated(row_a(0)), validated(row_b(0)), row_a(1), row_b(1)], "ana", "context")
+    given = review.give_rows("context", unvalidated=True)
+    assert [("needsQuery" in row) for row in given["a"]] == [False, True]
+    assert given["versions"].keys() == {"case-0000", "case-0001"}

@@ -1,5 +1,6 @@
 """/review and /decisions: everything the review page does, for scripts too."""
 
+from dataclasses import asdict
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
@@ -228,38 +229,42 @@ def file_at_commit(workspace: Opened, commit: str, path: str) -> FileAtCommit:
 
 
 class RowsIn(BaseModel, extra="forbid"):
-    """Rows of dataset A and B, as in the files; `replace` also overwrites cases that people worked on here."""
+    """Rows as in the files; `versions` are those last seen, by case; `replace` overwrites the work of others too."""
 
     rows: Annotated[list[dict[str, Any]], Field(min_length=1, max_length=20_000)]
     dataset: Annotated[str, Field(min_length=1, max_length=200)] = "context"
+    versions: dict[str, Annotated[int, Field(ge=1)]] = {}
     replace: bool = False
 
 
 class RowsTaken(BaseModel):
-    """What became of the rows; `kept` names cases that were left as people made them."""
+    """What became of the rows; `kept` names cases left as others made them, `versions` says where the rest stand."""
 
     added: int
     changed: int
     unchanged: int
     kept: list[str]
     problems: list[str]
+    versions: dict[str, int]
 
 
 class RowsOut(BaseModel):
-    """Validated rows of both datasets, and the cases left out with what they lack."""
+    """Rows of both datasets with the version of each case, and the cases left out with what they lack."""
 
     a: list[dict[str, Any]]
     b: list[dict[str, Any]]
     left_out: list[dict[str, Any]]
+    versions: dict[str, int]
 
 
 @router.post("/review/rows")
 def take_rows(workspace: Opened, given: RowsIn, who: Who) -> RowsTaken:
-    """Bring rows of dataset A and B into the workspace for review."""
-    return RowsTaken(**workspace.review.take_rows(given.rows, who, given.dataset, given.replace))
+    """Bring rows of dataset A and B into the workspace; a row marked validated is the sender's approval."""
+    taken = workspace.review.take_rows(given.rows, who, given.dataset, given.replace, given.versions)
+    return RowsTaken(**asdict(taken))
 
 
 @router.get("/review/rows")
-def give_rows(workspace: Opened, dataset: str = "context") -> RowsOut:
-    """The validated rows of dataset A and B."""
-    return RowsOut(**workspace.review.give_rows(dataset))
+def give_rows(workspace: Opened, dataset: str = "context", unvalidated: bool = False) -> RowsOut:
+    """The validated rows of dataset A and B; with `unvalidated` every active case, to go on with elsewhere."""
+    return RowsOut(**workspace.review.give_rows(dataset, unvalidated))

@@ -1,6 +1,7 @@
 """Review: the queue, the desk, and how far reviewers agree."""
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -22,15 +23,15 @@ from evergold.model.review import (
 from evergold.review import desk
 from evergold.review.agreement import agreement
 from evergold.review.edit import between
+from evergold.review.taking import Sender, Taken, take_cases
 from evergold.settings import Settings
 from evergold.store import Store
 from evergold.store import assignments as hands
-from evergold.store.case_writes import Author
 from evergold.store.cases import CaseFilter, iterate_cases, revisions_of
 from evergold.store.reviews import opinions_in, progress, queue_page
 from evergold.store.values import stamp
 from evergold.workspace.evidence import EvidenceRoom
-from evergold.workspace.review_files import cases_of_rows, rows_of_cases, take_cases
+from evergold.workspace.review_files import cases_of_rows, every_row_of, rows_of_cases
 
 
 class Review:
@@ -132,17 +133,25 @@ class Review:
     def delete_view(self, name: str) -> None:
         self._store.db.write(lambda connection: hands.delete_view(connection, name))
 
-    def take_rows(self, rows: Sequence[dict[str, Any]], reviewer: str, dataset: str, replace: bool) -> dict[str, Any]:
-        """Rows of dataset A and B into the store; cases that people worked on here are kept and named."""
+    def take_rows(
+        self,
+        rows: Sequence[dict[str, Any]],
+        reviewer: str,
+        dataset: str,
+        replace: bool = False,
+        seen: Mapping[str, int] | None = None,
+    ) -> Taken:
+        """Rows of dataset A and B into the store; cases that moved on since the versions `seen` are kept and named."""
         cases, problems = cases_of_rows(rows, dataset)
-        author = Author(who=reviewer, action="imported", why="rows sent for review")
-        done = self._store.db.write(lambda connection: take_cases(connection, cases, author, replace))
-        return done | {"problems": problems}
+        sender = Sender(reviewer, self.needed, seen or {}, replace)
+        taken = self._store.db.write(lambda connection: take_cases(connection, cases, sender))
+        return dataclasses.replace(taken, problems=problems + taken.problems)
 
-    def give_rows(self, dataset: str) -> dict[str, list[Any]]:
-        """The validated rows of a dataset, and the cases left out with what they lack."""
+    def give_rows(self, dataset: str, unvalidated: bool = False) -> dict[str, Any]:
+        """The validated rows of a dataset and the cases left out with what they lack; or every row there is."""
         with self._store.db.read() as connection:
-            return rows_of_cases(iterate_cases(connection, CaseFilter(dataset=dataset)))
+            cases = iterate_cases(connection, CaseFilter(dataset=dataset))
+            return every_row_of(cases) if unvalidated else rows_of_cases(cases)
 
     def _lease_end(self) -> str:
         end = datetime.now(UTC) + timedelta(minutes=self._settings.review_lease_minutes)

@@ -5,19 +5,14 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
-from sqlalchemy import Connection
 
 from evergold.build.findings import Finding, Report
 from evergold.errors import BadInput
 from evergold.formats.dataset_ab import case_of_rows, read_rows, row_a, row_b, sibling_of
-from evergold.model.case import Case, CaseKind, ReviewState
-from evergold.model.review import ReviewVerdict
+from evergold.model.case import Case, CaseKind, CaseStatus, ReviewState
 from evergold.review.rows import row_faults
-from evergold.store.case_writes import Author, put_cases
-from evergold.store.cases import held_cases, revisions_of
 
 Row = dict[str, Any]
-BY_PEOPLE = frozenset({"edited", *ReviewVerdict})
 
 
 def check_validated_rows(path: Path) -> Report:
@@ -74,29 +69,20 @@ def cases_of_rows(rows: Sequence[Row], dataset: str) -> tuple[list[Case], list[s
     return found, problems
 
 
-def take_cases(connection: Connection, cases: Sequence[Case], author: Author, replace: bool) -> dict[str, Any]:
-    """Put cases in; one that a person edited or judged here is kept as it is, and named, unless told to replace it."""
-    held = held_cases(connection, [(case.dataset, case.id) for case in cases]) if cases else {}
-    kept = [
-        case.id
-        for case in cases
-        if (case.dataset, case.id) in held
-        and held[case.dataset, case.id][1].rev() != case.rev()
-        and _touched(connection, case)
-    ]
-    wanted = cases if replace else [case for case in cases if case.id not in kept]
-    done = put_cases(connection, wanted, author)
-    counts = {"added": done.added, "changed": done.changed, "unchanged": done.unchanged}
-    return counts | {"kept": [] if replace else kept}
+def every_row_of(cases: Iterable[Case]) -> dict[str, Any]:
+    """All context cases as rows of A and B, and the version of each: what another browser goes on from."""
+    found = [case for case in cases if case.kind is CaseKind.CONTEXT and case.status is CaseStatus.ACTIVE]
+    return {
+        "a": [row_a(case) for case in found],
+        "b": [row_b(case) for case in found],
+        "left_out": [],
+        "versions": {case.id: case.version for case in found},
+    }
 
 
-def _touched(connection: Connection, case: Case) -> bool:
-    return any(revision.action in BY_PEOPLE for revision in revisions_of(connection, case.dataset, case.id))
-
-
-def rows_of_cases(cases: Iterable[Case]) -> dict[str, list[Any]]:
+def rows_of_cases(cases: Iterable[Case]) -> dict[str, Any]:
     """Validated, complete cases as rows of A and B; every other context case with what it lacks."""
-    rows: dict[str, list[Any]] = {"a": [], "b": [], "left_out": []}
+    rows: dict[str, Any] = {"a": [], "b": [], "left_out": [], "versions": {}}
     for case in cases:
         if case.kind is not CaseKind.CONTEXT:
             continue
@@ -106,4 +92,5 @@ def rows_of_cases(cases: Iterable[Case]) -> dict[str, list[Any]]:
         else:
             rows["a"].append(row_a(case))
             rows["b"].append(row_b(case))
+            rows["versions"][case.id] = case.version
     return rows

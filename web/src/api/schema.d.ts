@@ -625,13 +625,13 @@ export interface paths {
         };
         /**
          * Give Rows
-         * @description The validated rows of dataset A and B.
+         * @description The validated rows of dataset A and B; with `unvalidated` every active case, to go on with elsewhere.
          */
         get: operations["give_rows_api_v1_review_rows_get"];
         put?: never;
         /**
          * Take Rows
-         * @description Bring rows of dataset A and B into the workspace for review.
+         * @description Bring rows of dataset A and B into the workspace; a row marked validated is the sender's approval.
          */
         post: operations["take_rows_api_v1_review_rows_post"];
         delete?: never;
@@ -2566,7 +2566,7 @@ export interface components {
         };
         /**
          * RowsIn
-         * @description Rows of dataset A and B, as in the files; `replace` also overwrites cases that people worked on here.
+         * @description Rows as in the files; `versions` are those last seen, by case; `replace` overwrites the work of others too.
          */
         RowsIn: {
             /** Rows */
@@ -2579,6 +2579,13 @@ export interface components {
              */
             dataset: string;
             /**
+             * Versions
+             * @default {}
+             */
+            versions: {
+                [key: string]: number;
+            };
+            /**
              * Replace
              * @default false
              */
@@ -2586,7 +2593,7 @@ export interface components {
         };
         /**
          * RowsOut
-         * @description Validated rows of both datasets, and the cases left out with what they lack.
+         * @description Rows of both datasets with the version of each case, and the cases left out with what they lack.
          */
         RowsOut: {
             /** A */
@@ -2601,10 +2608,14 @@ export interface components {
             left_out: {
                 [key: string]: unknown;
             }[];
+            /** Versions */
+            versions: {
+                [key: string]: number;
+            };
         };
         /**
          * RowsTaken
-         * @description What became of the rows; `kept` names cases that were left as people made them.
+         * @description What became of the rows; `kept` names cases left as others made them, `versions` says where the rest stand.
          */
         RowsTaken: {
             /** Added */
@@ -2617,6 +2628,10 @@ export interface components {
             kept: string[];
             /** Problems */
             problems: string[];
+            /** Versions */
+            versions: {
+                [key: string]: number;
+            };
         };
         /**
          * Run
@@ -4287,6 +4302,7 @@ export interface operations {
         parameters: {
             query?: {
                 dataset?: string;
+                unvalidated?: boolean;
             };
             header?: never;
             path?: never;

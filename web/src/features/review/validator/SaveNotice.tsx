@@ -2,6 +2,7 @@
 import { Button } from "@mantine/core";
 import type { SaveState } from "./useValidator";
 import classes from "./validator.module.css";
+import type { CopyState } from "./workspaceCopy";
 
 type SaveNoticeProps = { save: SaveState; onTakeOver: () => void; onExport: () => void; onForget: () => void };
 
@@ -30,6 +31,23 @@ export function SaveNotice({ save, onTakeOver, onExport, onForget }: SaveNoticeP
           Clear it
         </Button>
       )}
+    </div>
+  );
+}
+
+const NAMED = 3;
+
+/** Cases that somebody changed in the workspace since this browser saw them: nothing is overwritten unasked. */
+export function CopyNotice({ copy, onInsist }: { copy: CopyState | null; onInsist: () => void }) {
+  if (copy?.state !== "differs") return null;
+  const more = copy.keys.length - NAMED;
+  const names = `${copy.keys.slice(0, NAMED).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+  return (
+    <div className={classes.notice} role="status">
+      <span>The workspace has other work on {names}; it is kept there, and yours here. Review shows it.</span>
+      <Button size="compact-sm" variant="default" onClick={onInsist}>
+        Replace it with mine
+      </Button>
     </div>
   );
 }

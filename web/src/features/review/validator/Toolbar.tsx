@@ -3,15 +3,16 @@ import { Button, FileButton } from "@mantine/core";
 import { useRef } from "react";
 import type { SaveState } from "./useValidator";
 import classes from "./validator.module.css";
+import type { CopyState } from "./workspaceCopy";
 
 type ToolbarProps = {
   empty: boolean;
   save: SaveState;
+  copy: CopyState | null;
   undo: string | null;
   redo: string | null;
   onFiles: (files: File[]) => void;
   onExport: () => void;
-  onSend: (() => void) | null;
   onClear: () => void;
   onStep: (step: "previous" | "next" | "incomplete") => void;
   onUndo: () => void;
@@ -24,7 +25,7 @@ export function Toolbar(props: ToolbarProps) {
   return (
     <header className={classes.bar}>
       <h1>Validator</h1>
-      <SaveWord save={props.save} />
+      <SaveWord save={props.save} copy={props.copy} />
       {!empty && (
         <>
           <Button.Group>
@@ -80,11 +81,6 @@ export function Toolbar(props: ToolbarProps) {
           <Button size="xs" color="gold.7" onClick={props.onExport}>
             Export
           </Button>
-          {props.onSend !== null && (
-            <Button size="xs" variant="default" onClick={props.onSend}>
-              Send to workspace
-            </Button>
-          )}
           <Button size="xs" variant="subtle" color="red" onClick={props.onClear}>
             Clear all
           </Button>
@@ -94,12 +90,20 @@ export function Toolbar(props: ToolbarProps) {
   );
 }
 
-function SaveWord({ save }: { save: SaveState }) {
-  const word =
+const COPIES: Record<CopyState["state"], string> = {
+  copied: " and in the workspace",
+  sending: ", sending to the workspace…",
+  differs: "; the workspace differs",
+  failed: "; the workspace did not take it",
+};
+
+function SaveWord({ save, copy }: { save: SaveState; copy: CopyState | null }) {
+  const local =
     save === "loading" ? "Loading…" : save === "saving" ? "Saving…" : save.ok ? "Saved in this browser" : "Not saved";
+  const settled = typeof save === "object" && save.ok && copy !== null;
   return (
-    <span className={classes.saved} role="status">
-      {word}
+    <span className={classes.saved} role="status" title={copy?.state === "failed" ? copy.message : undefined}>
+      {settled ? `${local}${COPIES[copy.state]}` : local}
     </span>
   );
 }

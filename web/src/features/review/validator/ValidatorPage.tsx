@@ -1,7 +1,9 @@
 /** The validator: import, review, export. Works on files alone; with a server behind it, evidence and checks appear. */
 import { Button, Modal, Text } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
+import { useQuery } from "@tanstack/react-query";
 import { type DragEvent, useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { api, unwrap } from "@/api/client";
 import { Command, Empty, Loading } from "@/ui/states";
 import { EvidencePanel } from "../evidence/EvidencePanel";
 import { useRowEvidence } from "../evidence/rowEvidence";
@@ -14,12 +16,12 @@ import { offered, type Proposal, propose, summary } from "./importing";
 import { counts, type Filter, neighbour, nextIncomplete, visible } from "./navigation";
 import { applyPlan, type Choice } from "./reimport";
 import type { Entry } from "./rows";
-import { SaveNotice } from "./SaveNotice";
-import { sendRows } from "./sendRows";
+import { CopyNotice, SaveNotice } from "./SaveNotice";
 import type { CaseState } from "./session";
 import { Toolbar } from "./Toolbar";
 import { useValidator } from "./useValidator";
 import { useValidatorKeys } from "./useValidatorKeys";
+import { DATASET, useWorkspaceCopy } from "./useWorkspaceCopy";
 import classes from "./validator.module.css";
 
 const EVIDENCE_AFTER_MS = 120;
@@ -36,6 +38,7 @@ export function ValidatorPage() {
   const [tab, setTab] = useState<Tab>("case");
   const [shown, setShown] = useState<Entry | null>(null);
   const me = useMe();
+  const there = useWorkspaceCopy(session, save !== "loading", me.data !== undefined);
   const refs = {
     search: useRef<HTMLInputElement>(null),
     query: useRef<HTMLTextAreaElement>(null),
@@ -92,11 +95,9 @@ export function ValidatorPage() {
     setProposal(null);
   }
 
-  async function send() {
-    setNotice("Sending…");
-    setNotice(
-      await sendRows(session).catch((fault: unknown) => `Not sent: ${fault instanceof Error ? fault.message : fault}`),
-    );
+  async function openWorkspace() {
+    const states = await there.fetchCases();
+    dispatch({ type: "put", label: "open from the workspace", states });
   }
 
   function drop(event: DragEvent) {
@@ -132,11 +133,11 @@ export function ValidatorPage() {
         <Toolbar
           empty={session.order.length === 0}
           save={save}
+          copy={there.copy}
           undo={session.past.at(-1)?.label ?? null}
           redo={session.future.at(-1)?.label ?? null}
           onFiles={(files) => void take(files)}
           onExport={() => setDialog("export")}
-          onSend={me.data === undefined ? null : () => void send()}
           onClear={() => setDialog("clear")}
           onStep={step}
           onUndo={() => dispatch({ type: "undo" })}
@@ -148,6 +149,7 @@ export function ValidatorPage() {
           onExport={() => setDialog("export")}
           onForget={() => void forget()}
         />
+        <CopyNotice copy={there.copy} onInsist={there.insist} />
         {notice && (
           <div className={classes.notice} role="status">
             {notice}
@@ -161,7 +163,7 @@ export function ValidatorPage() {
       {save === "loading" ? (
         <Loading what="your session" />
       ) : state === undefined || key === null ? (
-        <Welcome />
+        <Welcome onOpen={me.data === undefined ? null : openWorkspace} />
       ) : (
         <div className={classes.columns} data-tab={tab}>
           <CaseList
@@ -246,14 +248,26 @@ function Tabs({ tab, onTab }: { tab: Tab; onTab: (tab: Tab) => void }) {
   );
 }
 
-function Welcome() {
+function Welcome({ onOpen }: { onOpen: (() => Promise<void>) | null }) {
+  const held = useQuery({
+    queryKey: ["validator", "held"],
+    enabled: onOpen !== null,
+    queryFn: () =>
+      unwrap(api.GET("/api/v1/review/queue", { params: { query: { dataset: DATASET, kind: "context", limit: 1 } } })),
+  });
+  const count = held.data?.total ?? 0;
   return (
     <Empty title="Import the two unvalidated files">
       <p>
         Drop <code>dataset_a_file_paths.unvalidated.jsonl</code> and{" "}
-        <code>dataset_b_line_ranges.unvalidated.jsonl</code> here, or use Import. Your edits stay in this browser until
-        you export them.
+        <code>dataset_b_line_ranges.unvalidated.jsonl</code> here, or use Import. Your edits stay in this browser, and
+        in the workspace of the server behind it, until you export them.
       </p>
+      {onOpen !== null && count > 0 && (
+        <Button variant="default" onClick={() => void onOpen()}>
+          Open {count === 1 ? "the case" : `the ${count} cases`} of the workspace
+        </Button>
+      )}
       <p>No files yet? Extract them from finished agent work:</p>
       <Command>evergold extract sidekick --workspace-id ID --out-dir .</Command>
     </Empty>

@@ -7,7 +7,7 @@ import { type Action, EMPTY, reduce, type Session } from "./session";
 const SAVE_AFTER_MS = 150;
 
 /** Reached through functions, because a browser that forbids storage throws on the mere mention of it. */
-const browserStorage: TextStorage = {
+export const browserStorage: TextStorage = {
   getItem: (key) => window.localStorage.getItem(key),
   setItem: (key, value) => window.localStorage.setItem(key, value),
   removeItem: (key) => window.localStorage.removeItem(key),

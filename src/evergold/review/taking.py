@@ -1,0 +1,118 @@
+"""Rows from a browser session into the store, as its reviewer left them and never over a colleague's work.
+
+A row's content is an edit on the version the session last saw; its mark "validated" is that reviewer's approval, so a
+workspace that asks for two opinions still asks for the second. What moved on meanwhile is kept as it is, and named.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sqlalchemy import Connection
+
+from evergold.model.case import Case, ReviewState
+from evergold.model.review import CaseKey, Decision, ReviewVerdict, VersionedKey
+from evergold.review.desk import decide_many
+from evergold.store.case_writes import Author, put_cases
+from evergold.store.cases import held_cases, revisions_of
+
+BY_PEOPLE = frozenset({"edited", *ReviewVerdict})
+Held = Mapping[tuple[str, str], tuple[int, Case]]
+
+
+@dataclass(frozen=True)
+class Sender:
+    """Who sends rows, how many reviewers a case needs, which versions the session saw, and whether it insists."""
+
+    reviewer: str
+    needed: int = 1
+    seen: Mapping[str, int] = field(default_factory=dict)
+    replace: bool = False
+
+
+@dataclass
+class Taken:
+    """What became of the cases; `kept` names those left as others made them, `versions` where the rest stand."""
+
+    added: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    kept: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    versions: dict[str, int] = field(default_factory=dict)
+
+
+def take_cases(connection: Connection, cases: Sequence[Case], sender: Sender) -> Taken:
+    """Put the cases in and record the sender's approvals, in one transaction."""
+    held = held_cases(connection, [(case.dataset, case.id) for case in cases]) if cases else {}
+    taken = Taken()
+    wanted: list[Case] = []
+    for case in cases:
+        if _moved_on(connection, case, held, sender):
+            taken.kept.append(case.id)
+        else:
+            wanted.append(case)
+    for action, group in _by_action(wanted, sender.seen).items():
+        author = Author(who=sender.reviewer, action=action, why="sent from the validator")
+        put_cases(connection, [_draft(case, held) for case in group], author)
+    for verdict, keys in _verdicts(connection, wanted, sender.seen).items():
+        decision = Decision(version=1, verdict=verdict)
+        for result in decide_many(connection, keys, decision, sender.reviewer, sender.needed):
+            if result["error"] is not None:
+                taken.problems.append(f"case {result['id']!r} is not {verdict.value}d: {result['error']}")
+    _count(connection, wanted, held, taken)
+    return taken
+
+
+def _moved_on(connection: Connection, case: Case, held: Held, sender: Sender) -> bool:
+    if sender.replace or (case.dataset, case.id) not in held:
+        return False
+    present = held[case.dataset, case.id][1]
+    if case.id in sender.seen:
+        differs = present.rev() != case.rev() or present.review is not case.review
+        return differs and present.version != sender.seen[case.id]
+    touched = any(revision.action in BY_PEOPLE for revision in revisions_of(connection, case.dataset, case.id))
+    return touched and present.rev() != case.rev()
+
+
+def _by_action(cases: Sequence[Case], seen: Mapping[str, int]) -> dict[str, list[Case]]:
+    groups: dict[str, list[Case]] = {"imported": [], "edited": []}
+    for case in cases:
+        groups["edited" if case.id in seen else "imported"].append(case)
+    return groups
+
+
+def _draft(case: Case, held: Held) -> Case:
+    """The case without a verdict of its own: unchanged content keeps the one it has, other content has none yet."""
+    present = held.get((case.dataset, case.id))
+    same = present is not None and present[1].rev() == case.rev()
+    return case.model_copy(update={"review": present[1].review if present and same else ReviewState.UNVALIDATED})
+
+
+def _verdicts(
+    connection: Connection, cases: Sequence[Case], seen: Mapping[str, int]
+) -> dict[ReviewVerdict, list[VersionedKey]]:
+    """An approval for each case marked validated that is not, a withdrawal where a mark this session saw is gone."""
+    present = held_cases(connection, [(case.dataset, case.id) for case in cases]) if cases else {}
+    found: dict[ReviewVerdict, list[VersionedKey]] = {ReviewVerdict.APPROVE: [], ReviewVerdict.WITHDRAW: []}
+    for case in cases:
+        _, now = present[case.dataset, case.id]
+        if now.review is case.review:
+            continue
+        key = VersionedKey(**CaseKey(dataset=case.dataset, id=case.id).model_dump(), version=now.version)
+        if case.review is ReviewState.VALIDATED:
+            found[ReviewVerdict.APPROVE].append(key)
+        elif case.id in seen:
+            found[ReviewVerdict.WITHDRAW].append(key)
+    return found
+
+
+def _count(connection: Connection, cases: Sequence[Case], before: Held, taken: Taken) -> None:
+    after = held_cases(connection, [(case.dataset, case.id) for case in cases]) if cases else {}
+    for key, (_, case) in after.items():
+        taken.versions[case.id] = case.version
+        if key not in before:
+            taken.added += 1
+        elif before[key][1].version == case.version:
+            taken.unchanged += 1
+        else:
+            taken.changed += 1
