@@ -117,7 +117,9 @@ def test_a_mean_counts_zeros_leaves_nulls_out_and_says_so() -> None:
     values = by_case([Row("a", 0, "m", 0.0), Row("b", 0, "m", 1.0), Row("c", 0, "m", None)])
     mean = means(values, ["m"], 3, {})[0]
     assert (mean.value, mean.n, mean.of) == (0.5, 2, 3)
-    assert str(mean).startswith("0.500 ±") and str(mean).endswith("(n=2/3, 1 unscored)")
+    assert str(mean) == "0.500 ±0.405 (n=2/3, 1 unscored)"
+    lopsided = means({"m": {str(i): float(i == 0) for i in range(8)}}, ["m"], 8, {})[0]
+    assert (str(lopsided), lopsided.interval) == ("0.125 [0.022, 0.471] (n=8/8)", "Wilson")
     assert str(means({}, ["m"], 3, {})[0]) == "– (n=0/3)"
 
 

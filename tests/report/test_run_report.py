@@ -123,7 +123,7 @@ def test_what_a_reader_must_know_is_said() -> None:
     ):
         assert part in told
     quiet = summarise(a_run(failed=0), CASES[:2], ATTEMPTS[:4], calibrations={"correctness": "calibrated"})
-    assert quiet.warnings == ()
+    assert quiet.warnings == ("correctness, exact_match: fewer than 6 cases cannot tell two models apart",)
 
 
 def test_html_stands_alone_and_shows_text_as_text() -> None:

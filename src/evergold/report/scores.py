@@ -6,7 +6,9 @@ from typing import Protocol
 
 from pydantic import BaseModel
 
-from evergold.stats.intervals import clustered_interval, t_interval
+from evergold.stats.intervals import Interval, score_interval
+
+EVEN = 1e-9
 
 
 class ValueRow(Protocol):
@@ -19,7 +21,10 @@ class ValueRow(Protocol):
 
 
 class Mean(BaseModel, frozen=True):
-    """`0.83 ±0.05 (n=41/50)`: never a mean without how many cases it rests on."""
+    """`0.83 ±0.05 (n=41/50)`: never a mean without how many cases it rests on.
+
+    `interval` names the method. One that is not the same width on both sides is said by its ends: `0.125 [0.022, 0.471]`.
+    """
 
     metric: str
     value: float | None
@@ -27,13 +32,20 @@ class Mean(BaseModel, frozen=True):
     high: float | None
     n: int
     of: int
+    interval: str | None = None
 
     def __str__(self) -> str:
         if self.value is None:
             return f"– (n=0/{self.of})"
-        spread = f" ±{(self.high - self.low) / 2:.3f}" if self.low is not None and self.high is not None else ""
         missing = f", {self.of - self.n} unscored" if self.n < self.of else ""
-        return f"{self.value:.3f}{spread} (n={self.n}/{self.of}{missing})"
+        return f"{self.value:.3f}{self._spread(self.value)} (n={self.n}/{self.of}{missing})"
+
+    def _spread(self, value: float) -> str:
+        if self.low is None or self.high is None:
+            return ""
+        if abs(self.low + self.high - 2 * value) < EVEN:
+            return f" ±{(self.high - self.low) / 2:.3f}"
+        return f" [{self.low:.3f}, {self.high:.3f}]"
 
 
 def by_case(rows: Iterable[ValueRow]) -> dict[str, dict[str, float]]:
@@ -54,10 +66,12 @@ def means(
         values = scores.get(metric, {})
         numbers = list(values.values())
         names = [clusters.get(case, f"case {case}") for case in values]
-        shared = len(set(names)) < len(names)
-        interval = clustered_interval(numbers, names) if shared else t_interval(numbers)
-        low, high = (interval.low, interval.high) if interval else (None, None)
-        found.append(
-            Mean(metric=metric, value=interval.value if interval else None, low=low, high=high, n=len(values), of=cases)
-        )
+        found.append(_mean(metric, score_interval(numbers, names), cases))
     return found
+
+
+def _mean(metric: str, over: Interval | None, cases: int) -> Mean:
+    if over is None:
+        return Mean(metric=metric, value=None, low=None, high=None, n=0, of=cases)
+    method = over.method if over.low is not None else None
+    return Mean(metric=metric, value=over.value, low=over.low, high=over.high, n=over.n, of=cases, interval=method)

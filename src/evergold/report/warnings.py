@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from evergold.model.run import Run, RunStatus
 from evergold.report.scores import Mean
+from evergold.stats.paired import FEWEST_GROUPS
 
 THIN_COVERAGE = 0.9
 CALIBRATED = "calibrated"
@@ -17,6 +18,9 @@ def warnings_of(run: Run, found: Sequence[Mean], attempts: int, calibrations: Ma
         yield f"{run.failed} of {attempts} attempts failed and have no score"
     if run.provenance.get("self_judged"):
         yield "judged by the model under test, which tends to favour its own answers"
+    few = [mean.metric for mean in found if 0 < mean.n < FEWEST_GROUPS]
+    if few:
+        yield f"{', '.join(few)}: fewer than {FEWEST_GROUPS} cases cannot tell two models apart"
     for mean in found:
         if mean.n < THIN_COVERAGE * mean.of:
             yield f"{mean.metric} rests on {mean.n} of {mean.of} cases; the rest may be the harder ones"

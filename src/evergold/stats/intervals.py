@@ -2,11 +2,12 @@
 
 `t_interval` is the default for a mean. `clustered_interval` is for cases that share a session, document or
 repository: such cases agree with each other, and an interval that takes them for independent is too narrow.
+`score_interval` keeps either inside the range of a score, where a few cases would carry it past 0 or 1.
 The bootstrap is for what has no formula: ratios of sums, medians, correlations.
 """
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,6 +28,7 @@ class Interval:
     low: float | None
     high: float | None
     n: int
+    method: str = "bootstrap"
 
     @property
     def half_width(self) -> float | None:
@@ -42,7 +44,7 @@ def t_interval(values: ArrayLike, level: float = 0.95) -> Interval | None:
     if data.size == 0:
         return None
     error = float(data.std(ddof=1) / np.sqrt(data.size)) if data.size > 1 else None
-    return _around(float(data.mean()), error, df=data.size - 1, n=data.size, level=level)
+    return _around(float(data.mean()), error, df=data.size - 1, n=data.size, level=level, method="t")
 
 
 def clustered_interval(values: ArrayLike, clusters: Sequence[Hashable], level: float = 0.95) -> Interval | None:
@@ -57,7 +59,27 @@ def clustered_interval(values: ArrayLike, clusters: Sequence[Hashable], level: f
     groups = len(index)
     sums = np.bincount(codes, weights=data - data.mean(), minlength=groups)
     error = float(np.sqrt(groups / (groups - 1) * np.sum(sums**2)) / data.size) if groups > 1 else None
-    return _around(float(data.mean()), error, df=groups - 1, n=data.size, level=level)
+    return _around(float(data.mean()), error, df=groups - 1, n=data.size, level=level, method="clustered t")
+
+
+def score_interval(values: ArrayLike, clusters: Sequence[Hashable], level: float = 0.95) -> Interval | None:
+    """The mean of scores from 0 to 1 with an interval that stays between them.
+
+    Student's t, clustered where cases share a cluster, as long as it lies inside. Where it does not, or has no width
+    because all cases agree, pass/fail scores get Wilson's interval over the independent groups; other scores are cut at
+    0 and 1. Values outside 0 to 1 are of another scale, and keep t.
+    """
+    data = _floats(values)
+    groups = len(set(clusters))
+    found = t_interval(data, level) if groups == data.size else clustered_interval(data, clusters, level)
+    if found is None or found.low is None or found.high is None or data.min() < 0 or data.max() > 1:
+        return found
+    if 0 <= found.low < found.high <= 1:
+        return found
+    if np.isin(data, (0.0, 1.0)).all():
+        low, high = _wilson(found.value, groups, level)
+        return Interval(found.value, low, high, data.size, "Wilson")
+    return replace(found, low=max(0.0, found.low), high=min(1.0, found.high), method=f"{found.method}, cut at 0 and 1")
 
 
 def mean_bootstrap(values: ArrayLike, seed: int = 0, level: float = 0.95, draws: int = DRAWS) -> Interval | None:
@@ -110,18 +132,22 @@ def proportion_interval(successes: int, n: int, level: float = 0.95) -> Interval
     """A share with its Wilson interval, which stays inside [0, 1] and does not shrink to a point at 0 of n."""
     if n == 0:
         return None
+    low, high = _wilson(successes / n, n, level)
+    return Interval(successes / n, low, high, n, "Wilson")
+
+
+def _wilson(share: float, n: int, level: float) -> tuple[float, float]:
     z = t_quantile((1 + level) / 2, 1e7)
-    share = successes / n
     centre = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * float(np.sqrt(share * (1 - share) / n + z * z / (4 * n * n)))
-    return Interval(share, max(0.0, centre - half), min(1.0, centre + half), n)
+    return max(0.0, centre - half), min(1.0, centre + half)
 
 
-def _around(mean: float, error: float | None, df: int, n: int, level: float) -> Interval:
+def _around(mean: float, error: float | None, df: int, n: int, level: float, method: str) -> Interval:
     if error is None:
-        return Interval(mean, None, None, n)
+        return Interval(mean, None, None, n, method)
     half = t_quantile((1 + level) / 2, df) * error
-    return Interval(mean, mean - half, mean + half, n)
+    return Interval(mean, mean - half, mean + half, n, method)
 
 
 def _floats(values: ArrayLike) -> Floats:

@@ -2083,6 +2083,8 @@ export interface components {
         /**
          * Mean
          * @description `0.83 ±0.05 (n=41/50)`: never a mean without how many cases it rests on.
+         *
+         *     `interval` names the method. One that is not the same width on both sides is said by its ends: `0.125 [0.022, 0.471]`.
          */
         Mean: {
             /** Metric */
@@ -2097,6 +2099,8 @@ export interface components {
             n: number;
             /** Of */
             of: number;
+            /** Interval */
+            interval?: string | null;
         };
         /**
          * Measurement

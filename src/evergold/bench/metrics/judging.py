@@ -17,10 +17,6 @@ def prompt_hash(*prompts: str) -> str:
     return content_hash(list(prompts))
 
 
-def numbered(items: Sequence[str]) -> str:
-    return "\n".join(f"{number}. {item}" for number, item in enumerate(items, start=1))
-
-
 def object_schema(properties: dict[str, Any]) -> dict[str, Any]:
     """An object with exactly these properties: the subset of JSON Schema every endpoint takes."""
     return {

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from evergold.bench.metrics.assignment import best_pairs
+from evergold.bench.metrics.fences import MATERIAL, fenced
 from evergold.bench.metrics.judging import billed, no_answer, prompt_hash, read_verdicts, verdict_question
 from evergold.bench.metrics.similarity import likeness
 from evergold.bench.metrics.tokens import f_score
@@ -54,19 +55,15 @@ class ToolCorrectness:
         )
 
 
-ARGUMENTS_PROMPT = """A model called tools. For each numbered pair of calls of the same tool, decide whether the actual \
+ARGUMENTS_PROMPT = f"""A model called tools. For each numbered pair of calls of the same tool, decide whether the actual \
 arguments mean the same as the expected ones for the task at hand. Different wording, units, order or formatting of the \
 same thing is "same"; another value, or an argument missing that matters, is "different".
 
-<task>
-{task}
-</task>
+{{task}}
 
-<pairs>
-{pairs}
-</pairs>
+{{pairs}}
 
-Answer with one verdict per pair id, the reason first."""
+{MATERIAL} Answer with one verdict per pair id, the reason first."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +107,7 @@ class SemanticToolCorrectness:
             f"{pair['id']}. {pair['name']}: expected {_compact(pair['expected'])}, actual {_compact(pair['actual'])}"
             for pair in pairs
         )
-        prompt = ARGUMENTS_PROMPT.format(task=case.input, pairs=shown)
+        prompt = fenced(ARGUMENTS_PROMPT, task=case.input, pairs=shown)
         return verdict_question("argument_verdicts", {"pairs": pairs}, prompt, len(pairs), ("same", "different"))
 
 

@@ -9,6 +9,8 @@ describe("numbers of a run", () => {
   it("says a mean with its spread and what it rests on", () => {
     expect(meanInWords(mean)).toBe("0.500 ±0.100 (n=9/10, 1 unscored)");
     expect(meanInWords({ ...mean, value: null, low: null, high: null, n: 0 })).toBe("– (n=0/10)");
+    const lopsided = { ...mean, value: 0.125, low: 0.022, high: 0.471 };
+    expect(meanInWords(lopsided)).toBe("0.125 [0.022, 0.471] (n=9/10, 1 unscored)");
   });
   it("does not call an unknown price free", () => {
     expect(money(null)).toBe("unknown");

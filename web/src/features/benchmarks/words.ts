@@ -6,10 +6,15 @@ export const decimals = (value: number | null | undefined) =>
 
 export function meanInWords(mean: Mean): string {
   if (mean.value === null || mean.value === undefined) return `– (n=0/${mean.of})`;
-  const known = mean.low !== null && mean.low !== undefined && mean.high !== null && mean.high !== undefined;
-  const spread = known ? ` ±${(((mean.high as number) - (mean.low as number)) / 2).toFixed(3)}` : "";
   const missing = mean.n < mean.of ? `, ${mean.of - mean.n} unscored` : "";
-  return `${mean.value.toFixed(3)}${spread} (n=${mean.n}/${mean.of}${missing})`;
+  return `${mean.value.toFixed(3)}${spread(mean.value, mean.low, mean.high)} (n=${mean.n}/${mean.of}${missing})`;
+}
+
+/** `±` only where the interval is the same width on both sides; else its two ends. */
+function spread(value: number, low: number | null | undefined, high: number | null | undefined): string {
+  if (low === null || low === undefined || high === null || high === undefined) return "";
+  if (Math.abs(low + high - 2 * value) < 1e-9) return ` ±${((high - low) / 2).toFixed(3)}`;
+  return ` [${low.toFixed(3)}, ${high.toFixed(3)}]`;
 }
 
 /** Unknown is not free. */
