@@ -1,7 +1,8 @@
 """Runs in the background of a server: a thread with an event loop of its own that takes runs as they become free.
 
 It takes new runs, runs of a server that died (when their lease is over, or at once if that process was on this machine),
-and puts back what it was working on when it is told to stop.
+and puts back what it was working on when it is told to stop. A run that brings down every server that takes it is given
+up after a few of them.
 """
 
 import asyncio
@@ -9,13 +10,17 @@ import logging
 import threading
 from collections.abc import Awaitable, Callable, Iterable
 
-from evergold.bench.lease import LEASE_SECONDS, is_dead
-from evergold.model.run import Run
+from evergold.bench.lease import LEASE_SECONDS, MOST_TAKES, is_dead
+from evergold.model.run import Run, RunStatus
 from evergold.store.runs import RunStore
 
 _log = logging.getLogger("evergold.runs")
 LOOK_SECONDS = 2.0
 PARALLEL_RUNS = 2
+GIVEN_UP = (
+    f"given up: {MOST_TAKES} times in a row the server that worked on it ended before an attempt was stored; "
+    "look at the server's log, then go on with: evergold run --resume {id}"
+)
 
 
 class RunWorker:
@@ -86,6 +91,9 @@ class RunWorker:
                 return
             free = holder is None or is_dead(holder)
             ours = run.provenance.get("origin") == "server"
-            if ours and free and self._runs.claim(run.id, self._owner, LEASE_SECONDS, taking_from=holder):
+            takes = self._runs.claim(run.id, self._owner, LEASE_SECONDS, taking_from=holder) if ours and free else 0
+            if takes > MOST_TAKES:
+                self._runs.finish(run.id, self._owner, RunStatus.FAILED, GIVEN_UP.format(id=run.id))
+            elif takes:
                 taken += 1
                 yield self._runs.get(run.id)

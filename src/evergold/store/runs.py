@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, Row, and_, delete, func, insert, literal, or_, select, update
+from sqlalchemy import Connection, Row, and_, case, delete, func, insert, literal, or_, select, update
 
 from evergold.errors import Conflict, NotFound
 from evergold.model.case import Case
@@ -94,11 +94,15 @@ class RunStore:
 
         self.db.write(work)
 
-    def claim(self, run_id: str, owner: str, seconds: float, taking_from: str | None = None) -> bool:
-        """Take a run that nobody holds, or that `taking_from` (known to be dead) held. True when it is ours now."""
+    def claim(self, run_id: str, owner: str, seconds: float, taking_from: str | None = None) -> int:
+        """Take a run that nobody holds, or that `taking_from` (known to be dead) held; 0 when it cannot be had.
+
+        Else how many times in a row it was taken, this time included, since an attempt or score of it was last stored.
+        """
+        progress = runs.c.done + runs.c.scored
         free = or_(runs.c.owner.is_(None), _expired(), runs.c.owner == literal(taking_from or ""))
 
-        def work(connection: Connection) -> bool:
+        def work(connection: Connection) -> int:
             taken = connection.execute(
                 update(runs)
                 .where(runs.c.id == run_id, runs.c.status.in_(LIVE), runs.c.cancel_requested == 0, free)
@@ -108,9 +112,12 @@ class RunStore:
                     status="running",
                     error=None,
                     started_at=func.coalesce(runs.c.started_at, utc_now()),
+                    takes=case((progress == runs.c.done_when_taken, runs.c.takes + 1), else_=1),
+                    done_when_taken=progress,
                 )
-            )
-            return taken.rowcount == 1
+                .returning(runs.c.takes)
+            ).scalar_one_or_none()
+            return taken or 0
 
         return self.db.write(work)
 
@@ -138,7 +145,13 @@ class RunStore:
 
     def finish(self, run_id: str, owner: str, status: RunStatus, error: str | None = None) -> None:
         """End a run that `owner` holds, or put it back in the queue, unless somebody wanted it to stop."""
-        values: dict[str, Any] = {"status": status.value, "error": error, "owner": None, "lease_until": None}
+        values: dict[str, Any] = {
+            "status": status.value,
+            "error": error,
+            "owner": None,
+            "lease_until": None,
+            "takes": 0,
+        }
         if status.ended:
             values["ended_at"] = utc_now()
         held = and_(runs.c.id == run_id, runs.c.owner == owner)
@@ -166,7 +179,7 @@ class RunStore:
     def requeue(self, run_id: str, spec: RunSpec | None = None, metrics: str | None = None) -> Run:
         """Let an ended (or abandoned) run go on; a new spec or metric list replaces the old."""
         values: dict[str, Any] = {"status": "queued", "error": None, "ended_at": None, "cancel_requested": 0}
-        values |= {"owner": None, "lease_until": None}
+        values |= {"owner": None, "lease_until": None, "takes": 0}
         if spec is not None:
             values["spec"] = spec.model_dump_json()
         if metrics is not None:

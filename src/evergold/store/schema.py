@@ -302,6 +302,8 @@ runs = Table(
     Column("owner", Text),
     Column("lease_until", Text),
     count_of("cancel_requested"),
+    count_of("takes"),
+    count_of("done_when_taken"),
     time_of("created_at"),
     Column("started_at", Text),
     Column("ended_at", Text),
