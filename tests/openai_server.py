@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import uvicorn
 from starlette.applications import Starlette
@@ -95,17 +95,19 @@ class ScriptedServer:
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self._socket.bind(("127.0.0.1", 0))
         self._socket.listen(256)
-        routes = [
-            Route("/v1/chat/completions", self._complete, methods=["POST"]),
-            Route("/v1/models", self._models),
-        ]
-        config = uvicorn.Config(Starlette(routes=routes), log_level="critical", lifespan="off", ws="none")
+        config = uvicorn.Config(Starlette(routes=self._routes()), log_level="critical", lifespan="off", ws="none")
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._socket]}, daemon=True)
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self._socket.getsockname()[1]}/v1"
+
+    def _routes(self) -> list[Route]:
+        return [
+            Route("/v1/chat/completions", self._complete, methods=["POST"]),
+            Route("/v1/models", self._models),
+        ]
 
     def start(self) -> None:
         self._thread.start()
@@ -187,9 +189,17 @@ class ScriptedServer:
         return Response(json.dumps(listing), media_type="application/json")
 
 
+ServerT = TypeVar("ServerT", bound=ScriptedServer)
+
+
 @contextmanager
 def serving(script: Script = OK, model: str = "scripted") -> Iterator[ScriptedServer]:
-    server = ScriptedServer(script, model)
+    with started(ScriptedServer(script, model)) as server:
+        yield server
+
+
+@contextmanager
+def started(server: ServerT) -> Iterator[ServerT]:
     server.start()
     try:
         yield server

@@ -1,19 +1,11 @@
-"""A language model as judge, at any OpenAI-compatible endpoint.
-
-A reply is an answer only when it is complete, not a refusal, and fits the question's schema with the right ids. A reply
-that does not fit is sent back once with what is wrong; after that there is no answer, and the metric is unscored. The
-schema also stands in the prompt, for servers that accept the option and ignore it.
-"""
+"""A language model as judge, at any OpenAI-compatible endpoint. How it is asked is in `asking`."""
 
 from dataclasses import dataclass, replace
-from time import perf_counter
 from typing import Any
 
-import orjson
-
 from evergold.bench.judges.abilities import EVERYTHING, fewer, request_options
-from evergold.bench.judges.replies import Reply, parse_object, read_reply
-from evergold.bench.metrics.judging import problem_with
+from evergold.bench.judges.asking import Messages, ask
+from evergold.bench.judges.replies import Reply, read_reply
 from evergold.calls.endpoints import Endpoint, openai_endpoint
 from evergold.calls.local_model import local_endpoint
 from evergold.calls.prices import cost
@@ -21,13 +13,8 @@ from evergold.model.judging import Answer, Question
 from evergold.model.run import Usage
 from evergold.settings import Settings
 
-SYSTEM = "You are a careful, impartial evaluator. You answer with one JSON object and nothing else."
-REPAIR = "That answer cannot be used: {problem}. Give the whole answer again as one JSON object that fits this schema: {schema}"
-SHAPE = "\n\nAnswer with one JSON object that fits this schema, and nothing else: {schema}"
 NOT_UNDERSTOOD = frozenset({400, 404, 405, 415, 422, 501})
 LOCAL_MAX_TOKENS = 512
-
-Messages = list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -53,34 +40,12 @@ class OpenAIJudge:
         return self._endpoint.identity
 
     async def ask(self, question: Question) -> Answer:
-        started = perf_counter()
-        answer = await self._ask(question)
-        details = answer.details | {"latency_ms": (perf_counter() - started) * 1000}
-        return answer.model_copy(update={"details": details})
+        return await ask(self._reply, question)
 
     async def close(self) -> None:
         if self._client is not None:
             await self._client.close()
             self._client = None
-
-    async def _ask(self, question: Question) -> Answer:
-        schema = orjson.dumps(question.answer_schema).decode()
-        messages: Messages = [
-            {"role": "system", "content": SYSTEM},
-            {"role": "user", "content": question.prompt + SHAPE.format(schema=schema)},
-        ]
-        first = await self._reply(messages, question)
-        data, problem = _judged(first, question)
-        if problem is None or first.final is not None:
-            return _answer(first, data, first.final, first.usage)
-        messages += [
-            {"role": "assistant", "content": first.text or "(nothing)"},
-            {"role": "user", "content": REPAIR.format(problem=problem, schema=schema)},
-        ]
-        second = await self._reply(messages, question)
-        data, problem = _judged(second, question)
-        reason = second.final or (f"no usable answer after one repair: {problem}" if problem else None)
-        return _answer(second, data, reason, first.usage.plus(second.usage), repaired=True)
 
     async def _reply(self, messages: Messages, question: Question) -> Reply:
         """One reply, asking for less until the endpoint understands; what it refused is remembered once it answers."""
@@ -139,25 +104,3 @@ def make_openai_judge(address: str, settings: Settings) -> OpenAIJudge:
 
 def make_local_judge(address: str, settings: Settings) -> OpenAIJudge:
     return OpenAIJudge(local_endpoint(address), Limits(timeout=settings.benchmark_timeout, max_tokens=LOCAL_MAX_TOKENS))
-
-
-def _judged(reply: Reply, question: Question) -> tuple[dict[str, Any] | None, str | None]:
-    data = parse_object(reply.text)
-    if data is None:
-        return None, "it is not one JSON object"
-    problem = problem_with(question, data)
-    return (data, None) if problem is None else (None, problem)
-
-
-def _answer(
-    reply: Reply, data: dict[str, Any] | None, reason: str | None, usage: Usage, repaired: bool = False
-) -> Answer:
-    details = {name: True for name, said in (("broken", reply.broken), ("repaired", repaired)) if said}
-    return Answer(
-        data=data if reason is None else None,
-        reason=reason,
-        text=reply.text,
-        token_logprobs=reply.logprobs,
-        usage=usage,
-        details=details,
-    )

@@ -1,0 +1,84 @@
+"""`anthropic/…`, `google/…`, `mistral/…` as judges: the answer is asked for as a call of one tool, and read from it."""
+
+import asyncio
+from itertools import count
+from typing import Any
+
+import orjson
+
+from evergold.bench.judges.abilities import ANSWER_TOOL
+from evergold.bench.judges.asking import Messages, ask
+from evergold.bench.judges.replies import Reply
+from evergold.bench.native_models import NativeModel, native_model, tool_definition
+from evergold.calls.failures import Failure
+from evergold.calls.retry import RetryPolicy
+from evergold.model.judging import Answer, Question
+from evergold.settings import Settings
+
+
+class NativeJudge:
+    def __init__(self, model: NativeModel, timeout: float, retry: RetryPolicy | None = None) -> None:
+        self._model = model
+        self._retry = retry or RetryPolicy()
+        self._settings = {"timeout": timeout}
+
+    @property
+    def identity(self) -> str:
+        return self._model.identity
+
+    async def ask(self, question: Question) -> Answer:
+        return await ask(self._reply, question)
+
+    async def close(self) -> None:
+        await self._model.close()
+
+    async def _reply(self, messages: Messages, question: Question) -> Reply:
+        response = await self._persistently(messages, _answer_tool(question))
+        if isinstance(response, Failure):
+            return Reply(final=f"the judge's endpoint failed ({response.error_class}): {response.message}", broken=True)
+        usage = self._model.usage(response)
+        text = next(
+            (
+                orjson.dumps(call.args_as_dict()).decode()
+                for call in response.tool_calls
+                if call.tool_name == ANSWER_TOOL
+            ),
+            response.text or "",
+        )
+        if response.finish_reason == "content_filter":
+            return Reply(final="the judge refused: content filter", usage=usage)
+        if response.finish_reason == "length":
+            return Reply(text=text, final="the judge's reply was cut off at its token limit", usage=usage)
+        return Reply(text=text, usage=usage)
+
+    async def _persistently(self, messages: Messages, parameters: Any) -> Any | Failure:
+        """A bad moment of the provider is waited out, as the policy of runs says."""
+        for sent in count(1):
+            response = await self._model.request(messages, self._settings, parameters)
+            if not isinstance(response, Failure):
+                break
+            wait = self._retry.wait(response.error_class, sent, response.retry_after)
+            if wait is None:
+                break
+            await asyncio.sleep(wait)
+        return response
+
+
+def make_anthropic_judge(address: str, settings: Settings) -> NativeJudge:
+    return NativeJudge(native_model("anthropic", address), settings.benchmark_timeout)
+
+
+def make_google_judge(address: str, settings: Settings) -> NativeJudge:
+    return NativeJudge(native_model("google", address), settings.benchmark_timeout)
+
+
+def make_mistral_judge(address: str, settings: Settings) -> NativeJudge:
+    return NativeJudge(native_model("mistral", address), settings.benchmark_timeout)
+
+
+def _answer_tool(question: Question) -> Any:
+    from pydantic_ai.models import ModelRequestParameters
+
+    described = {"name": ANSWER_TOOL, "description": "Give your answer.", "parameters": question.answer_schema}
+    tool = tool_definition(described, kind="output")
+    return ModelRequestParameters(output_mode="tool", output_tools=[tool], allow_text_output=False)

@@ -1,0 +1,154 @@
+"""Models by a provider's own protocol, through pydantic-ai (extra `providers`): what targets and judges share.
+
+Keys come from the variables each provider documents, and so does the URL where another server speaks the protocol. A
+failed call is never repeated in here: whoever calls decides that, and counts it.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from evergold.calls.failures import Failure
+from evergold.calls.prices import cost
+from evergold.errors import BadInput, Unavailable
+from evergold.model.run import Usage
+
+VARIABLES = {
+    "anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"),
+    "google": ("GOOGLE_API_KEY", "GOOGLE_GEMINI_BASE_URL"),
+    "mistral": ("MISTRAL_API_KEY", "MISTRAL_BASE_URL"),
+}
+_CLASSES = {
+    "ModelRateLimitError": "rate_limit",
+    "ModelServerError": "server",
+    "ModelUnavailableError": "server",
+    "ModelTimeoutError": "timeout",
+    "ModelRequestTimeout": "timeout",
+    "ModelConnectionError": "connection",
+    "ModelAuthenticationError": "auth",
+    "ModelQuotaExceededError": "quota",
+    "ModelNotFoundError": "unknown_model",
+    "UnexpectedModelBehavior": "malformed",
+}
+
+
+@dataclass(frozen=True)
+class NativeModel:
+    """One model of one provider."""
+
+    provider: str
+    name: str
+    model: Any
+    client: Any
+    url: str | None = None
+
+    @property
+    def identity(self) -> str:
+        return f"{self.provider}/{self.name}" + (f" at {self.url}" if self.url else "")
+
+    @property
+    def priced(self) -> bool:
+        """Whether money spent here is known: a server of one's own has no price list."""
+        return self._cost(1, 1) is not None
+
+    async def request(
+        self, messages: Sequence[Mapping[str, Any]], settings: Mapping[str, Any], parameters: Any
+    ) -> Any | Failure:
+        """The provider's response, or what went wrong."""
+        from pydantic_ai.direct import model_request
+        from pydantic_ai.exceptions import AgentRunError, UserError
+
+        wanted: Any = dict(settings)
+        try:
+            return await model_request(
+                self.model,
+                [_message(message) for message in messages],
+                model_settings=wanted,
+                model_request_parameters=parameters,
+            )
+        except (AgentRunError, UserError) as problem:
+            return Failure(_class_of(problem), str(problem), getattr(problem, "retry_after", None))
+
+    def usage(self, response: Any) -> Usage:
+        sent, made = response.usage.input_tokens, response.usage.output_tokens
+        return Usage(input_tokens=sent, output_tokens=made, cost=self._cost(sent, made))
+
+    async def close(self) -> None:
+        await self.client.aclose()
+
+    def _cost(self, sent: int, made: int) -> float | None:
+        return None if self.url else cost(self.provider, self.name, sent, made)
+
+
+def native_model(provider: str, name: str, environ: Mapping[str, str] | None = None) -> NativeModel:
+    """The model behind `anthropic/NAME` and the like; `Unavailable` without the extra or a key."""
+    environ = os.environ if environ is None else environ
+    key_variable, url_variable = VARIABLES[provider]
+    if not name:
+        raise BadInput(f"a model name is missing after {provider}/")
+    url = environ.get(url_variable) or None
+    key = environ.get(key_variable) or ("none" if url else "")
+    if not key:
+        raise Unavailable(
+            f"no key for {provider}/{name}: set {key_variable}, or {url_variable} to a server of your own"
+        )
+    try:
+        import httpx2
+
+        client = httpx2.AsyncClient(timeout=None)
+        return NativeModel(provider, name, _connected(provider, name, client, key=key, url=url), client, url)
+    except ImportError as problem:
+        raise Unavailable(f"{provider}/{name} needs: pip install 'evergold[providers]'") from problem
+
+
+def tool_definition(tool: Mapping[str, Any], kind: Literal["function", "output"] = "function") -> Any:
+    from pydantic_ai.tools import ToolDefinition
+
+    function = tool.get("function", tool)
+    return ToolDefinition(
+        name=function["name"],
+        description=function.get("description"),
+        parameters_json_schema=function.get("parameters", {"type": "object", "properties": {}}),
+        kind=kind,
+    )
+
+
+def _connected(provider: str, name: str, http: Any, *, key: str, url: str | None) -> Any:
+    if provider == "anthropic":
+        from anthropic import AsyncAnthropic
+        from pydantic_ai.models.anthropic import AnthropicModel
+        from pydantic_ai.providers.anthropic import AnthropicProvider
+
+        client = AsyncAnthropic(api_key=key, base_url=url, http_client=http, max_retries=0)
+        return AnthropicModel(name, provider=AnthropicProvider(anthropic_client=client))
+    if provider == "google":
+        from pydantic_ai.models.google import GoogleModel
+        from pydantic_ai.providers.google import GoogleProvider
+
+        return GoogleModel(name, provider=GoogleProvider(api_key=key, base_url=url, http_client=http))
+    from pydantic_ai.models.mistral import MistralModel
+    from pydantic_ai.providers.mistral import MistralProvider
+
+    return MistralModel(name, provider=MistralProvider(api_key=key, base_url=url, http_client=http))
+
+
+def _message(message: Mapping[str, Any]) -> Any:
+    from pydantic_ai.messages import ModelRequest, ModelResponse, SystemPromptPart, TextPart, UserPromptPart
+
+    text = str(message.get("content") or "")
+    match message.get("role"):
+        case "system" | "developer":
+            return ModelRequest(parts=[SystemPromptPart(content=text)])
+        case "assistant":
+            return ModelResponse(parts=[TextPart(content=text)])
+        case _:
+            return ModelRequest(parts=[UserPromptPart(content=text)])
+
+
+def _class_of(problem: Exception) -> str:
+    """By the exception's own class, else by the HTTP status it carries."""
+    named = next((_CLASSES[kind.__name__] for kind in type(problem).__mro__ if kind.__name__ in _CLASSES), None)
+    status = getattr(problem, "status_code", None) or 400
+    by_status = {401: "auth", 403: "auth", 404: "unknown_model", 408: "timeout", 429: "rate_limit"}
+    return named or by_status.get(status) or ("server" if status >= 500 else "bad_request")
