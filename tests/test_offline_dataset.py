@@ -69,3 +69,20 @@ def test_build_and_check_by_their_script_names(project: Path) -> None:
 def test_evaluation_by_its_script_name_knows_the_dataset_types() -> None:
     told = script("evaluate_models.py", "--help", folder=ROOT)
     assert "--dataset-type" in told.stdout
+
+
+def test_the_generator_script_makes_what_the_builder_script_reads(tmp_path: Path) -> None:
+    (tmp_path / "configs").mkdir()
+    (tmp_path / "configs" / "default.yaml").write_bytes((ROOT / "configs" / "default.yaml").read_bytes())
+    documents = ROOT / "src" / "evergold" / "samples" / "documents"
+    config = ("--config", "configs/default.yaml")
+    made = script("generate_offline_dataset.py", *config, "--documents", str(documents), folder=tmp_path)
+    assert made.returncode == 0, made.stderr
+    built = script("build_evaluation_dataset.py", *config, folder=tmp_path)
+    assert built.returncode == 0, built.stderr
+    folder = tmp_path / "evaluation" / "datasets"
+    for name, schema in (("qa_pairs.jsonl", QA), ("summaries.jsonl", SUMMARIES)):
+        records = read_jsonl(folder / name)
+        assert len(records) >= 3
+        for record in records:
+            assert {key: type(record[key]) for key in schema} == schema

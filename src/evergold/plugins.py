@@ -16,6 +16,7 @@ GROUPS = (
     "judges",
     "targets",
     "retrievers",
+    "writers",
     "formats",
 )
 

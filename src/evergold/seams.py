@@ -11,18 +11,20 @@
 | Judge      | `evergold.judges`        | a question about an answer → a verdict                                 |
 | Target     | `evergold.targets`       | a case → an attempt at it                                              |
 | Retriever  | `evergold.retrievers`    | a query at a commit → ranked paths and line ranges                     |
+| Writer     | `evergold.writers`       | passages of documents → questions, and answers that cite them          |
 | Format     | `evergold.formats`       | cases ↔ a file another tool reads                                      |
 
 An entry point names a factory: a class, or a function that returns the object. Built-ins are registered in this
 package's own metadata and come through the same door (`plugins.py`).
 """
 
-from collections.abc import Awaitable, Iterable, Iterator
+from collections.abc import Awaitable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 from evergold.model.case import Case
 from evergold.model.flow import Flow
+from evergold.model.generation import Assignment, Draft, Idea, Passage
 from evergold.model.judging import Answer, Question
 from evergold.model.rejected import Rejected
 from evergold.model.run import Attempt, Measurement
@@ -103,6 +105,26 @@ class Retriever(Protocol):
     """Finds the files and lines a task needs in a repository at a commit."""
 
     def retrieve(self, query: str, repo: Path, commit: str) -> Attempt: ...
+
+
+class Writer(Protocol):
+    """Writes what an offline dataset is made of. A failed call is an idea or a draft with a problem, never an exception.
+
+    `label` stands in every record and says how it came to be. Made by `make(ask=…, prompts=…)`: `ask(purpose, messages)`
+    puts a prompt to the configured model and is None without one.
+    """
+
+    @property
+    def identity(self) -> str: ...
+
+    @property
+    def label(self) -> str: ...
+
+    def ideas(self, kind: str, passage: Passage, count: int) -> Awaitable[Sequence[Idea]]: ...
+
+    def write(self, assignment: Assignment) -> Awaitable[Draft]: ...
+
+    def rewrite(self, assignment: Assignment, draft: Draft, problems: Sequence[str]) -> Awaitable[Draft]: ...
 
 
 class Format(Protocol):

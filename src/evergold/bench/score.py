@@ -8,11 +8,11 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from evergold.bench.journal import Journal
 from evergold.bench.metric_names import NamedMetric
 from evergold.bench.metrics import measure
 from evergold.bench.workers import together
 from evergold.calls.budget import Budget
+from evergold.calls.journal import Journal
 from evergold.model.case import Case
 from evergold.model.run import Attempt, Measurement, Run, Usage
 from evergold.seams import Judge

@@ -26,6 +26,7 @@ VERBS = {
     "export": "Write a dataset in the format of another tool.",
     "extract": "Cases for context retrieval, from merged agent work or git history.",
     "import": "Read cases from a file of any known format.",
+    "generate": "Make an offline RAG dataset from documents, with a model or without.",
     "ingest": "Take in traces, scores and corrections from files.",
     "openapi": "Print the REST interface as OpenAPI JSON.",
     "judge": "Calibrate a judge against human labels.",

@@ -51,6 +51,10 @@ STEPS = (
         ("build", "--dataset", "live", "--version", "v1", *SPLITS),
     ),
     Step(
+        "Documents become an offline RAG dataset, quoted where there is no model",
+        ("generate", "--documents", "samples/documents", "--out", "generated/offline_dataset.jsonl", "--fresh"),
+    ),
+    Step(
         "RAG generations become evaluation splits",
         ("build", "--offline-dataset", "samples/offline_dataset.jsonl", *RAG),
     ),
@@ -116,6 +120,9 @@ def _lay_out_samples() -> None:
     samples.mkdir(exist_ok=True)
     for name in ("offline_dataset.jsonl", "shop.fastimport"):
         samples.joinpath(name).write_bytes(with_files.joinpath(name).read_bytes())
+    samples.joinpath("documents").mkdir(exist_ok=True)
+    for document in with_files.joinpath("documents").iterdir():
+        samples.joinpath("documents", document.name).write_bytes(document.read_bytes())
     traces = with_files.joinpath("traces.jsonl").read_text(encoding="utf-8")
     samples.joinpath("traces.jsonl").write_text(_until_yesterday(traces), encoding="utf-8")
     if Path("shop").exists():

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from evergold.workspace.builds import Builds
     from evergold.workspace.cases import Cases
     from evergold.workspace.dataset_calls import AsyncDatasetCalls, DatasetCalls
+    from evergold.workspace.generation import Generation
     from evergold.workspace.intake import Intake
     from evergold.workspace.judging import Judging
     from evergold.workspace.live import Live
@@ -107,6 +108,13 @@ class Workspace:
         from evergold.workspace.builds import Builds
 
         return Builds(self.settings, self.store)
+
+    @cached_property
+    def generation(self) -> "Generation":
+        """Offline datasets from documents."""
+        from evergold.workspace.generation import Generation
+
+        return Generation(self.settings)
 
     @cached_property
     def judging(self) -> "Judging":

@@ -1,4 +1,8 @@
-"""`--dataset-type qa|summaries`: the split files of a build as they are, pinned by the manifest beside them."""
+"""`--dataset-type qa|summaries`: the split files of a build as they are, pinned by the manifest beside them.
+
+What was recorded of such a case is its reference: the offline generator's own answer. Measured with `--model recorded`, it
+shows whether the references themselves are grounded and cited.
+"""
 
 from pathlib import Path
 
@@ -39,7 +43,7 @@ def _cases(path: Path, dataset_type: str) -> list[Case]:
         if isinstance(item, Rejected):
             bad.append(str(item))
         else:
-            cases.append(item)
+            cases.append(item if item.output is not None else item.model_copy(update={"output": item.expected}))
     if bad:
         raise BadInput(f"{path} has records that cannot be used: {bad[0]}", problems=bad[:20])
     if not cases:

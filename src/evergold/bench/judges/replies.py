@@ -1,14 +1,10 @@
 """A chat completion → text, or the reason why it is no answer."""
 
-import re
 from dataclasses import dataclass, field
-from json import JSONDecodeError, JSONDecoder
 from typing import Any
 
 from evergold.bench.judges.abilities import ANSWER_TOOL
 from evergold.model.run import Usage
-
-_FENCED = re.compile(r"```(?:json)?\s*\n(.*?)\n\s*```", re.DOTALL | re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -35,19 +31,6 @@ def read_reply(completion: Any) -> Reply:
     if choice.finish_reason == "length":
         return Reply(text=text, final="the judge's reply was cut off at its token limit")
     return Reply(text=text, logprobs=_logprobs(choice) if text == message.content else ())
-
-
-def parse_object(text: str) -> dict[str, Any] | None:
-    """The JSON object a reply is, or holds: whole, in a Markdown fence, or after some words."""
-    fenced = _FENCED.search(text)
-    for candidate in (text.strip(), fenced.group(1) if fenced else "", text[text.find("{") :]):
-        try:
-            value, _ = JSONDecoder().raw_decode(candidate)
-        except (JSONDecodeError, RecursionError):
-            continue
-        if isinstance(value, dict):
-            return value
-    return None
 
 
 def _tool_answer(message: Any) -> str | None:

@@ -1,0 +1,44 @@
+"""An answer must cite, and only what is there: decided by rule, never by the writer's word."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from evergold.model.generation import Passage
+from evergold.text.markers import cited_sentences, marker_spans, markers, without_markers
+from evergold.text.words import WORD
+
+_FEWEST_WORDS = 3
+_SHOWN = 80
+
+
+def problems_with(text: str, contexts: int, require: str) -> list[str]:
+    """What is wrong with the citations of a text, in words for whoever writes it again; empty: nothing."""
+    if not without_markers(text).strip():
+        return ["there is no text"]
+    found = markers(text)
+    problems = []
+    wrong = sorted({number for number in found if not 1 <= number <= contexts})
+    if wrong:
+        listed = ", ".join(f"[{number}]" for number in wrong)
+        problems.append(f"{listed} is not among the {contexts} passages")
+    if require == "answer" and not found:
+        problems.append("no passage is cited")
+    if require == "sentence":
+        bare = [part for part in cited_sentences(text) if _is_claim(part) and not markers(part)]
+        problems += [f"this sentence cites no passage: “{part[:_SHOWN]}”" for part in bare]
+    return problems
+
+
+def citations_of(text: str, passages: Sequence[Passage]) -> list[dict[str, Any]]:
+    """Every citation in a text: the marker's place in it, and the passage it stands for."""
+    return [
+        {"marker": number, "start": start, "end": end, "source": passages[number - 1].source}
+        for start, end, numbers in marker_spans(text)
+        for number in numbers
+        if 1 <= number <= len(passages)
+    ]
+
+
+def _is_claim(part: str) -> bool:
+    """A heading, a greeting or a lone word claims nothing."""
+    return len(WORD.findall(without_markers(part))) >= _FEWEST_WORDS and not part.rstrip().endswith(":")

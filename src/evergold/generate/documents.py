@@ -1,0 +1,125 @@
+"""A folder → the texts in it. A file that cannot be used is named with a reason, and never stops the others.
+
+Files come in the order of their names, so that the same folder gives the same dataset. Links to folders are not
+followed, which is why a loop of links cannot trap the walk; a pipe or a device is not opened, since reading one may
+never end.
+"""
+
+import codecs
+import os
+import stat
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+
+from evergold.errors import BadInput, NotFound
+from evergold.generate.pdf import read_pdf
+from evergold.generate.spec import Limits
+from evergold.model.generation import Document, Skipped
+
+KINDS = {
+    ".txt": "text",
+    ".text": "text",
+    ".rst": "text",
+    ".md": "markdown",
+    ".markdown": "markdown",
+    ".pdf": "pdf",
+}
+_LOOKED_AT = 8000
+_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+def read_documents(folder: Path, limits: Limits) -> Iterator[Document | Skipped]:
+    """Every file below the folder, as a document or as a reason why it is none."""
+    if not folder.exists():
+        raise NotFound(f"no folder {str(folder)!r}; give --documents DIR with text, Markdown or PDF files in it")
+    if not folder.is_dir():
+        raise BadInput(f"--documents {str(folder)!r} is a file; give the folder that holds it")
+    seen: dict[bytes, str] = {}
+    files = size = 0
+    for name, path in _walk(folder):
+        if isinstance(path, Skipped):
+            yield path
+            continue
+        if files >= limits.files:
+            yield Skipped(name=name, reason="over the limit of files", detail=f"limits.files is {limits.files}")
+            continue
+        result = _read(name, path, limits)
+        if isinstance(result, Document):
+            fingerprint = sha256(result.text.encode("utf-8", "surrogatepass")).digest()
+            if fingerprint in seen:
+                result = Skipped(name=name, reason="duplicate", detail=f"the same text as {seen[fingerprint]}")
+            elif size + len(result.text) > limits.total_mb * 1e6:
+                detail = f"limits.total_mb is {limits.total_mb:g}"
+                result = Skipped(name=name, reason="over the limit of all documents", detail=detail)
+            else:
+                seen[fingerprint] = name
+                files += 1
+                size += len(result.text)
+        yield result
+
+
+def _walk(folder: Path) -> Iterator[tuple[str, Path | Skipped]]:
+    """Files by name; hidden ones and links to folders are one entry each, whatever is behind them."""
+    waiting: list[tuple[str, os.DirEntry[str]]] = _listed(folder, "")
+    while waiting:
+        name, entry = waiting.pop()
+        if entry.name.startswith("."):
+            yield name, Skipped(name=name, reason="hidden")
+        elif entry.is_symlink() and _is_folder(entry):
+            yield name, Skipped(name=name, reason="link to a folder", detail=os.readlink(entry.path))
+        elif entry.is_dir(follow_symlinks=False):
+            try:
+                waiting += _listed(Path(entry.path), f"{name}/")
+            except OSError as problem:
+                yield name, Skipped(name=name, reason="unreadable", detail=problem.strerror or "")
+        else:
+            yield name, Path(entry.path)
+
+
+def _listed(folder: Path, prefix: str) -> list[tuple[str, os.DirEntry[str]]]:
+    """What is in a folder, the last name first: a stack gives them back in order."""
+    entries = sorted(os.scandir(folder), key=lambda entry: entry.name, reverse=True)
+    return [(f"{prefix}{entry.name}".encode("utf-8", "replace").decode(), entry) for entry in entries]
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link that points at itself
+        return False
+
+
+def _read(name: str, path: Path, limits: Limits) -> Document | Skipped:
+    kind = KINDS.get(path.suffix.lower())
+    if kind is None:
+        detail = f"{path.suffix or 'no ending'}; read are {', '.join(KINDS)}"
+        return Skipped(name=name, reason="unsupported type", detail=detail)
+    try:
+        state = path.stat()
+        if not stat.S_ISREG(state.st_mode):
+            return Skipped(name=name, reason="not a file", detail="a pipe, socket or device")
+        if state.st_size > limits.file_mb * 1e6:
+            detail = f"{state.st_size / 1e6:.1f} MB; limits.file_mb is {limits.file_mb:g}"
+            return Skipped(name=name, reason="too large", detail=detail)
+        if not state.st_size:
+            return Skipped(name=name, reason="empty")
+        return read_pdf(name, path, limits) if kind == "pdf" else _read_text(name, kind, path.read_bytes())
+    except OSError as problem:
+        return Skipped(name=name, reason="unreadable", detail=problem.strerror or str(problem))
+
+
+def _read_text(name: str, kind: str, data: bytes) -> Document | Skipped:
+    coding = "utf-16" if data.startswith(_UTF16) else "utf-8-sig"
+    if coding == "utf-8-sig" and b"\0" in data[:_LOOKED_AT]:
+        return Skipped(name=name, reason="binary", detail="it holds zero bytes")
+    try:
+        text = data.decode(coding)
+    except UnicodeDecodeError as problem:
+        detail = f"byte {problem.start:,}: {problem.reason}"
+        return Skipped(name=name, reason=f"not {'UTF-16' if coding == 'utf-16' else 'UTF-8'}", detail=detail)
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if not text.strip():
+        return Skipped(name=name, reason="empty", detail="white space only")
+    turns = [place + 1 for place, sign in enumerate(text) if sign == "\f"]
+    return Document(name=name, text=text, kind=kind, pages=(0, *turns) if turns else ())

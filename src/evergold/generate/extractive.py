@@ -1,0 +1,179 @@
+"""The writer without a model: questions and summaries taken from the documents word for word.
+
+A question comes from a sentence that defines something, from the heading it stands under, or from a sentence with a gap;
+its answer is that sentence. A summary is the sentences that have most in common with the rest of the document. All of it is
+true of the document and none of it is written well: it makes the loop run offline, and says in every record what it is.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from evergold.generate.sentences import Sentence, clear_sentences, flat
+from evergold.model.generation import Assignment, Draft, Idea, Passage
+from evergold.text.words import Text
+
+LABEL = "extractive: taken from the documents word for word, no model"
+SUMMARY_SENTENCES = 3
+TOPIC_SENTENCES = 3
+GAP = "_____"
+_DEFINES = re.compile(
+    r"(?P<subject>(?:(?:An?|The)\s+)?[A-ZÀ-Þ`][^\s,;:()]*(?:\s+(?!that\b|which\b|who\b)[^\s,;:()]+){0,3}?)\s+"
+    r"(?:(?P<being>is|are)\s+(?:an?|the|one|any|what|how|where|when|those|every)\b|"
+    r"(?P<verb>means|refers to|is defined as|consists of|is called|stands for))\s+\S"
+)
+_NO_SUBJECT_WORDS = """it this that these those they there he she we you i here what which who if when while one each
+all some many most such both other another everything nothing anything something everyone nobody no not as in on at for
+with from by to after before and but or so"""
+_NO_SUBJECT = frozenset(_NO_SUBJECT_WORDS.split())
+_ARTICLES = frozenset({"A", "An", "The"})
+_QUESTIONS = {
+    "are": "What are {}?",
+    "means": "What does {} mean?",
+    "refers to": "What does {} refer to?",
+    "consists of": "What does {} consist of?",
+    "is called": "What is {} called?",
+    "stands for": "What does {} stand for?",
+}
+_NUMBER = re.compile(r"(?<![\w.,])\d[\d.,]*\d(?!\w)|(?<![\w.,])\d(?![\w.,]\w)")
+_NAME = re.compile(r"(?<=[a-zà-ÿ,] )[A-ZÀ-Þ][\w’'-]+(?: [A-ZÀ-Þ][\w’'-]+)*")
+_PLAIN_TITLES = "introduction abstract overview summary conclusion conclusions references contents notes"
+_PLAIN_HEADINGS = frozenset(_PLAIN_TITLES.split())
+
+
+class ExtractiveWriter:
+    """Deterministic: the same passage gives the same ideas in the same order, the best first."""
+
+    identity = "extractive"
+    label = LABEL
+
+    async def ideas(self, kind: str, passage: Passage, count: int) -> Sequence[Idea]:
+        if kind == "citations":
+            return _topics(passage)[:count]
+        sentences = clear_sentences(passage.text)
+        found = [*_definitions(sentences), *_under_heading(passage, sentences), *_gaps(sentences)]
+        once: dict[str, Idea] = {}
+        for idea in found:
+            if all(idea.basis != other.basis for other in once.values()):
+                once.setdefault(idea.instruction, idea)
+        return list(once.values())[:count]
+
+    async def write(self, assignment: Assignment) -> Draft:
+        if assignment.kind == "summaries":
+            return _summary(assignment)
+        if assignment.kind == "citations":
+            return _statements(assignment)
+        basis = assignment.idea.basis
+        place = next((n for n, one in enumerate(assignment.passages, 1) if basis in flat(one.text)), None)
+        if place is None:
+            return Draft(problem="no context holds the sentence that answers the question")
+        return Draft(text=cited(basis, place))
+
+    async def rewrite(self, assignment: Assignment, draft: Draft, problems: Sequence[str]) -> Draft:
+        """A quotation says what it says; it cannot be mended."""
+        return Draft(text=draft.text, problem=f"citations: {'; '.join(problems)}")
+
+
+def make_extractive(**_parts: object) -> ExtractiveWriter:
+    return ExtractiveWriter()
+
+
+def cited(sentence: str, number: int) -> str:
+    """The sentence with its marker before the full stop."""
+    return f"{sentence[:-1]} [{number}]{sentence[-1]}" if sentence[-1] in ".!?" else f"{sentence} [{number}]"
+
+
+def _definitions(sentences: Sequence[Sentence]) -> list[Idea]:
+    ideas = []
+    for sentence in sentences:
+        match = _DEFINES.match(sentence.text)
+        if match is None or match["subject"].split()[0].lower() in _NO_SUBJECT:
+            continue
+        subject, verb = match["subject"], match["being"] or match["verb"]
+        first = subject.split()[0]
+        if first in _ARTICLES or (verb == "are" and first.istitle()):
+            subject = subject[0].lower() + subject[1:]
+        question = _QUESTIONS.get(verb, "What is {}?")
+        ideas.append(Idea(instruction=question.format(subject), method="definition", basis=sentence.text))
+    return ideas
+
+
+def _under_heading(passage: Passage, sentences: Sequence[Sentence]) -> list[Idea]:
+    """What a section says first is what its heading promises."""
+    title = flat(passage.heading).strip(" .:#*`")
+    words = {word for word in Text(title).content if len(word) > 2}
+    if not words or title.casefold() in _PLAIN_HEADINGS:
+        return []
+    about = [sentence for sentence in sentences if words & set(Text(sentence.text).content)]
+    if not about:
+        return []
+    question = title if title.endswith("?") else f"What does {passage.document} say about “{title}”?"
+    return [Idea(instruction=question, method="heading", basis=about[0].text)]
+
+
+def _gaps(sentences: Sequence[Sentence]) -> list[Idea]:
+    ideas = []
+    for sentence in sentences:
+        match = _gap_in(sentence.text)
+        if match is not None:
+            gapped = sentence.text[: match.start()] + GAP + sentence.text[match.end() :]
+            instruction = f"Complete the sentence as the documents have it: “{gapped}”"
+            ideas.append(Idea(instruction=instruction, method="gap", basis=sentence.text))
+    return ideas
+
+
+def _gap_in(text: str) -> re.Match[str] | None:
+    """The first number, else the first name; nothing inside a command or a piece of code."""
+    matches = (match for pattern in (_NUMBER, _NAME) for match in pattern.finditer(text))
+    return next((match for match in matches if text[: match.start()].count("`") % 2 == 0), None)
+
+
+def _topics(passage: Passage) -> list[Idea]:
+    title = flat(passage.heading).strip(" .:#*`")
+    names = Counter(match[0] for match in _NAME.finditer(flat(passage.text)))
+    ranked = sorted(names, key=lambda name: (-names[name], name))
+    topics = [title] if title and title.casefold() not in _PLAIN_HEADINGS else []
+    topics += [name for name in ranked if name.casefold() != title.casefold()]
+    ask = "What do the documents say about “{}”? Cite the passage of each statement."
+    return [Idea(instruction=ask.format(topic), method="topic", basis=topic) for topic in topics]
+
+
+def _statements(assignment: Assignment) -> Draft:
+    """From each passage the sentence that says most about the topic."""
+    wanted = set(Text(assignment.idea.basis).content)
+    said: list[str] = []
+    for number, passage in enumerate(assignment.passages, 1):
+        scored = [(len(wanted & set(Text(one.text).content)), one.text) for one in clear_sentences(passage.text)]
+        best = max(scored, key=lambda pair: pair[0], default=(0, ""))
+        if best[0] and all(best[1] not in other for other in said):
+            said.append(cited(best[1], number))
+    if not said:
+        return Draft(problem="no sentence of the contexts is about the topic")
+    return Draft(text=" ".join(said[:TOPIC_SENTENCES]))
+
+
+def _summary(assignment: Assignment) -> Draft:
+    """The sentences nearest to the middle of the document's vocabulary, in the document's order."""
+    sentences = [
+        (number, sentence.text, Counter(Text(sentence.text).content))
+        for number, passage in enumerate(assignment.passages, 1)
+        for sentence in clear_sentences(passage.text)
+    ]
+    middle: Counter[str] = Counter()
+    unique: dict[str, tuple[int, Counter[str]]] = {}
+    for number, text, words in sentences:
+        if text not in unique:
+            unique[text] = (number, words)
+            middle.update(words.keys())
+    if not unique:
+        return Draft(problem="the document has no clear sentence")
+    order = list(unique)
+    central = sorted(order, key=lambda text: (-_nearness(unique[text][1], middle), order.index(text)))
+    chosen = sorted(central[:SUMMARY_SENTENCES], key=order.index)
+    return Draft(text=" ".join(cited(text, unique[text][0]) for text in chosen))
+
+
+def _nearness(words: Counter[str], middle: Counter[str]) -> float:
+    shared = sum(often * middle[word] for word, often in words.items())
+    length = sum(often * often for often in words.values()) ** 0.5
+    return shared / length if length else 0.0

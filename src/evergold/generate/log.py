@@ -1,0 +1,111 @@
+"""Every request and reply, on disk before anybody builds on it; and the memory of a generation that was cut off.
+
+One JSON object a line, only ever appended. A request that got an answer is not sent again: the generation is run anew,
+and what is in the log is read from it. So a killed process loses the calls under way and nothing else, and there is no
+second place that could disagree with the log about what was done. `fresh` writes a line after which the earlier answers
+no longer count.
+"""
+
+import fcntl
+import os
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, BinaryIO, Self
+
+import orjson
+
+from evergold.calls.journal import Journal
+from evergold.errors import BadInput, Conflict
+from evergold.model.ident import content_hash
+
+Entry = dict[str, Any]
+FRESH = "fresh"
+
+
+class CallLog:
+    """The log of one output. Open for one process at a time."""
+
+    def __init__(self, handle: BinaryIO, path: Path, secrets: Sequence[str]) -> None:
+        self._handle = handle
+        self._path = path
+        self._secrets = [secret.encode() for secret in secrets if secret.strip()]
+        self._places: dict[str, tuple[int, int]] = {}
+        self._journal: Journal[bytes] = Journal(self._append)
+
+    @classmethod
+    def open(cls, path: Path, *, fresh: bool = False, secrets: Sequence[str] = ()) -> Self:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle = open(path, "a+b")  # noqa: SIM115 - closed by `close`
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            handle.close()
+            raise Conflict(f"another process generates into {path.parent} under this name; wait for it") from None
+        log = cls(handle, path, secrets)
+        log._remember()
+        if fresh:
+            log._places.clear()
+            log._write([orjson.dumps({"key": FRESH, "at": _now()}) + b"\n"])
+        return log
+
+    def known(self, key: str) -> Entry | None:
+        """The entry of a request that was answered already."""
+        place = self._places.get(key)
+        if place is None:
+            return None
+        entry: Entry = orjson.loads(os.pread(self._handle.fileno(), place[1], place[0]))
+        return entry
+
+    async def add(self, entry: Entry) -> None:
+        """Returns when the entry is on the disk."""
+        line = orjson.dumps({**entry, "at": _now()})
+        for secret in self._secrets:
+            line = line.replace(secret, b"[SECRET]")
+        await self._journal.add(line + b"\n")
+
+    async def close(self) -> None:
+        await self._journal.close()
+        self._handle.close()
+
+    async def _append(self, lines: Sequence[bytes]) -> None:
+        self._write(lines)
+
+    def _write(self, lines: Sequence[bytes]) -> None:
+        self._handle.write(b"".join(lines))
+        self._handle.flush()
+        os.fsync(self._handle.fileno())
+
+    def _remember(self) -> None:
+        """Where each answer is. A last line that a killed process left unfinished is taken away."""
+        end = 0
+        for start, line in _lines(self._handle):
+            try:
+                entry = orjson.loads(line)
+            except orjson.JSONDecodeError as problem:
+                raise BadInput(f"{self._path} is damaged at byte {start:,}: {problem}; move it away") from None
+            if entry["key"] == FRESH:
+                self._places.clear()
+            elif entry.get("error") is None:
+                self._places[entry["key"]] = (start, len(line))
+            end = start + len(line)
+        self._handle.truncate(end)
+
+
+def request_key(target: str, request: Any) -> str:
+    """What makes two requests the same: who is asked, and every word of what."""
+    return content_hash({"target": target, "request": request})
+
+
+def _lines(handle: BinaryIO) -> Iterator[tuple[int, bytes]]:
+    """Whole lines with where they begin."""
+    handle.seek(0)
+    start = 0
+    for line in handle:
+        if line.endswith(b"\n"):
+            yield start, line
+        start += len(line)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

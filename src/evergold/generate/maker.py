@@ -1,0 +1,132 @@
+"""One document → its records: what to ask, what to answer it from, the answer, and whether it may stay.
+
+The same steps for every writer. A writer that quotes and a model that writes meet the same rules: what is not cited as
+asked is written once more, and then refused and kept with the reason.
+"""
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil
+
+from evergold.generate.citing import problems_with
+from evergold.generate.prompts import SUMMARISE, answer_prompt
+from evergold.generate.record import Record, record_of
+from evergold.generate.retrieve import Library
+from evergold.generate.spec import GenerationSpec
+from evergold.model.generation import Assignment, Draft, Found, Idea, Passage
+from evergold.model.ident import unit_interval
+from evergold.seams import Writer
+
+_SHORTEST_ANCHOR = 200
+BADLY_CITED = "citations"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A record; or a refusal, with the reason it is counted under."""
+
+    record: Record | None = None
+    reason: str = ""
+    refusal: Record | None = None
+    rewritten: bool = False
+
+
+@dataclass(frozen=True)
+class Maker:
+    spec: GenerationSpec
+    writer: Writer
+    library: Library
+    prompts: Mapping[str, str]
+    run_id: str
+
+    async def of_document(self, name: str, passages: Sequence[Passage]) -> list[Outcome]:
+        """Everything asked for, in a fixed order; calls for one document run side by side."""
+        tasks = self.spec.tasks
+        qa, citations = await asyncio.gather(
+            self._asked("qa", passages, tasks.qa), self._asked("citations", passages, tasks.citations)
+        )
+        summary = [self._summary(name, passages)] if tasks.summaries and passages else []
+        return [*qa, *await asyncio.gather(*summary), *citations]
+
+    async def _asked(self, kind: str, passages: Sequence[Passage], wanted: int) -> list[Outcome]:
+        """Ideas from passages spread by the seed, until there are as many as wanted or no passage is left."""
+        anchors = _anchors(passages, f"{self.spec.seed}:{kind}")
+        each = ceil(wanted / len(anchors)) if anchors else 0
+        outcomes: list[Outcome] = []
+        made = 0
+        while made < wanted and anchors:
+            batch = ceil((wanted - made) / each)
+            now, anchors = anchors[:batch], anchors[batch:]
+            ideas = await asyncio.gather(*(self.writer.ideas(kind, anchor, each) for anchor in now))
+            pairs = [(anchor, idea) for anchor, some in zip(now, ideas, strict=True) for idea in some]
+            good = [(anchor, idea) for anchor, idea in pairs if idea.problem is None][: wanted - made]
+            outcomes += [_no_idea(kind, anchor, idea) for anchor, idea in pairs if idea.problem is not None]
+            outcomes += await asyncio.gather(*(self._answered(kind, anchor, idea) for anchor, idea in good))
+            made += len(good)
+        return outcomes
+
+    async def _answered(self, kind: str, anchor: Passage, idea: Idea) -> Outcome:
+        contexts = await self.library.contexts(idea.instruction, anchor, self.spec.retrieval.contexts)
+        return await self._written(kind, anchor.document, idea, contexts)
+
+    async def _summary(self, name: str, passages: Sequence[Passage]) -> Outcome:
+        chosen = _spread(passages, self.spec.retrieval.summary_contexts)
+        contexts = tuple(Found(passage=passage, role="of the document") for passage in chosen)
+        idea = Idea(instruction=SUMMARISE.format(document=name), method="summary")
+        return await self._written("summaries", name, idea, contexts)
+
+    async def _written(self, kind: str, document: str, idea: Idea, contexts: tuple[Found, ...]) -> Outcome:
+        passages = [found.passage for found in contexts]
+        template = self.prompts["summary" if kind == "summaries" else "answer"]
+        require = self.spec.citations.require
+        prompt = answer_prompt(template, idea.instruction, passages, require)
+        assignment = Assignment(kind=kind, document=document, idea=idea, contexts=contexts, prompt=prompt)
+        drafts = [await self.writer.write(assignment)]
+        while (problems := _problems(drafts[-1], len(contexts), require)) and drafts[-1].problem is None:
+            if len(drafts) > self.spec.citations.rewrites:
+                return _refused(assignment, drafts, BADLY_CITED, "; ".join(problems))
+            drafts.append(await self.writer.rewrite(assignment, drafts[-1], problems))
+        if drafts[-1].problem is not None:
+            return _refused(assignment, drafts, drafts[-1].problem.partition(":")[0], drafts[-1].problem)
+        record = record_of(assignment, drafts[-1], self.writer, self.run_id)
+        return Outcome(record, rewritten=len(drafts) > 1)
+
+
+def _problems(draft: Draft, contexts: int, require: str) -> list[str]:
+    return [] if draft.problem is not None else problems_with(draft.text, contexts, require)
+
+
+def _anchors(passages: Iterable[Passage], seed: str) -> list[Passage]:
+    """Passages to ask about, in an order fixed by the seed; the very short ones only where there is nothing else."""
+    every = list(passages)
+    long = [passage for passage in every if len(passage.text) >= _SHORTEST_ANCHOR] or every
+    return sorted(long, key=lambda one: (unit_interval(f"{seed}:{one.document}:{one.index}"), one.index))
+
+
+def _spread(passages: Sequence[Passage], most: int) -> list[Passage]:
+    """The first passage and others at even distances, in order."""
+    if len(passages) <= most:
+        return list(passages)
+    return [passages[place * len(passages) // most] for place in range(most)]
+
+
+def _no_idea(kind: str, anchor: Passage, idea: Idea) -> Outcome:
+    problem = idea.problem or ""
+    told = {"task_type": kind, "document": anchor.document, "source": anchor.source}
+    return _refusal(problem.partition(":")[0], problem, told)
+
+
+def _refused(assignment: Assignment, drafts: Sequence[Draft], reason: str, detail: str) -> Outcome:
+    told = {
+        "task_type": assignment.kind,
+        "document": assignment.document,
+        "instruction": assignment.idea.instruction,
+        "sources": [passage.source for passage in assignment.passages],
+        "drafts": [draft.text for draft in drafts],
+    }
+    return _refusal(reason, detail, told, rewritten=len(drafts) > 1)
+
+
+def _refusal(reason: str, detail: str, told: Record, rewritten: bool = False) -> Outcome:
+    return Outcome(None, reason, {"reason": reason, "detail": detail, **told}, rewritten)

@@ -1,0 +1,87 @@
+"""Documents → an offline dataset: puts the stage together with a target of the benchmarks, the call log and the settings.
+
+No store is needed: like a RAG build, a generation reads files and writes files.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from evergold import plugins
+from evergold.build.spec import load_spec, project_root
+from evergold.errors import BadInput, Conflict
+from evergold.generate.asking import Spent
+from evergold.generate.corpus import Corpus, read_corpus
+from evergold.generate.door import Outputs, generate
+from evergold.generate.maker import Maker
+from evergold.generate.prompts import chosen_prompts
+from evergold.generate.retrieve import Library, Search, VectorSearch, WordSearch
+from evergold.generate.spec import GenerationSpec, load_section
+from evergold.model.generation import GenerationReport
+from evergold.seams import Writer
+from evergold.settings import Settings
+from evergold.workspace.generation_calls import open_calls
+
+
+@dataclass(frozen=True)
+class GenerationPlan:
+    """What will be made, every path absolute."""
+
+    spec: GenerationSpec
+    folder: Path
+    outputs: Outputs
+    resume: bool | None = None
+    """True: an output that is there is replaced, and answered calls are not repeated; False: all calls anew."""
+
+    def require_room(self) -> None:
+        if self.resume is None and self.outputs.dataset.exists():
+            raise Conflict(
+                f"{self.outputs.dataset} is already there; --resume makes it again without repeating calls that were "
+                "answered, --fresh asks everything anew, --out FILE leaves it alone"
+            )
+        inside = self.outputs.dataset.resolve().is_relative_to(self.folder.resolve())
+        if inside:
+            raise BadInput(f"{self.outputs.dataset} is inside the documents; write it elsewhere with --out FILE")
+
+
+class Generation:
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    def plan(self, config: Path | None, flags: Mapping[str, Any], resume: bool | None = None) -> GenerationPlan:
+        """From a config file and flags (documents, output, model, limit). The output is the file a build reads."""
+        spec = load_section(config, dict(flags))
+        root = project_root(config)
+        if not spec.documents:
+            raise BadInput("no documents are named; give --documents DIR, or `documents` in the generation section")
+        output = root / spec.output if spec.output else load_spec(config, {}).source
+        folder = Path(spec.documents) if flags.get("documents") else root / spec.documents
+        plan = GenerationPlan(spec, folder, Outputs(output), resume)
+        plan.require_room()
+        chosen_prompts(spec.prompts)
+        return plan
+
+    def read(self, plan: GenerationPlan, seen: Callable[[str], None] | None = None) -> Corpus:
+        """The documents of a plan."""
+        return read_corpus(plan.folder, plan.spec, seen)
+
+    def generate(
+        self, plan: GenerationPlan, corpus: Corpus | None = None, progress: Callable[[int], None] | None = None
+    ) -> GenerationReport:
+        """Makes the dataset; what was finished before is not asked again."""
+        return asyncio.run(self._generate(plan, corpus or self.read(plan), progress))
+
+    async def _generate(
+        self, plan: GenerationPlan, corpus: Corpus, progress: Callable[[int], None] | None
+    ) -> GenerationReport:
+        spec, passages, prompts = plan.spec, corpus.passages, chosen_prompts(plan.spec.prompts)
+        spent = Spent()
+        async with open_calls(spec, plan.outputs.log, self._settings, spent, fresh=plan.resume is False) as calls:
+            made = {"ask": calls.chat.ask, "identity": calls.chat.target.identity} if calls.chat else {"ask": None}
+            writer: Writer = plugins.load("writers", spec.writer_name, **made, prompts=prompts)
+            search: Search = VectorSearch(passages, calls.embed) if calls.embed else WordSearch(passages)
+            library = Library(passages, search, spec.seed)
+            maker = Maker(spec, writer, library, prompts, spec.run_id(corpus.content_hash))
+            return await generate(corpus, maker, plan.outputs, spent.as_report, progress)

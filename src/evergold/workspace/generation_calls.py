@@ -1,0 +1,110 @@
+"""The calls of a generation: the model that writes, the model that embeds, and the log, limits and counts they share."""
+
+import os
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from evergold.bench.targets import make_target, parse_name
+from evergold.calls.budget import Budget
+from evergold.calls.caller import Caller
+from evergold.calls.embeddings import EmbeddingTarget, batches, case_of, vectors_of
+from evergold.calls.endpoints import openai_endpoint
+from evergold.calls.gate import Gate
+from evergold.calls.retry import RetryPolicy
+from evergold.errors import BadInput, Unavailable
+from evergold.generate.asking import Asker, Spent
+from evergold.generate.log import CallLog
+from evergold.generate.retrieve import Embed
+from evergold.generate.spec import GenerationSpec
+from evergold.seams import Target
+from evergold.settings import Settings
+from evergold.text.embed import embedder
+
+STATIC = "static"
+
+
+@dataclass(frozen=True)
+class Calls:
+    """`chat` is None without a model; `embed` is None where contexts are found by words."""
+
+    chat: Asker | None = None
+    embed: Embed | None = None
+
+
+@asynccontextmanager
+async def open_calls(
+    spec: GenerationSpec, log_path: Path, settings: Settings, spent: Spent, *, fresh: bool
+) -> AsyncIterator[Calls]:
+    """Everything that can be called, closed again at the end. Nothing is opened that the spec does not use."""
+    embeds = spec.retrieval.method == "embeddings"
+    calls_out = embeds and spec.retrieval.model != STATIC
+    if not spec.model and not calls_out:
+        yield Calls(None, _static_embed() if embeds else None)
+        return
+    targets: list[Target] = []
+    target = make_target(spec.model, spec.params, settings) if spec.model else None
+    if spec.budget.money is not None and target is not None and not getattr(target, "priced", True):
+        raise BadInput(f"no price is known for {target.identity}; give the budget in tokens")
+    vectors = _embedding_target(spec.retrieval.model, settings) if calls_out else None
+    log = CallLog.open(log_path, fresh=fresh, secrets=_secrets(settings))
+    caller = Caller(
+        gate=Gate(spec.concurrency),
+        budget=Budget(tokens=spec.budget.tokens, money=spec.budget.money),
+        retry=RetryPolicy(tries=settings.benchmark_tries),
+        deadline=float(spec.params.get("timeout", settings.benchmark_timeout)),
+    )
+    targets = [one for one in (target, vectors) if one is not None]
+    try:
+        yield Calls(
+            Asker(target, caller, log, spent) if target else None,
+            _embed_by(Asker(vectors, caller, log, spent)) if vectors else _static_embed() if embeds else None,
+        )
+    finally:
+        for one in targets:
+            close = getattr(one, "close", None)
+            if close is not None:
+                await close()
+        await log.close()
+
+
+def _embedding_target(model: str, settings: Settings) -> EmbeddingTarget:
+    name = parse_name(model)
+    if name.plugin != "openai":
+        raise BadInput(f"generation.retrieval.model {model!r} cannot embed; write openai/NAME or {STATIC}")
+    return EmbeddingTarget(openai_endpoint(name.address, settings))
+
+
+def _embed_by(asker: Asker) -> Embed:
+    async def embed(texts: Sequence[str]) -> Any:
+        import numpy as np
+
+        parts = []
+        for batch in batches(texts):
+            attempt = await asker.put(case_of(batch))
+            if attempt.error is not None:
+                raise Unavailable(f"{asker.target.identity} could not embed {len(batch)} texts: {attempt.error}")
+            parts.append(vectors_of(attempt))
+        return np.concatenate(parts)
+
+    return embed
+
+
+def _static_embed() -> Embed:
+    model = embedder()
+    if model is None:
+        raise Unavailable(
+            "retrieval by static vectors needs wordllama: pip install 'evergold[embeddings]', or name openai/MODEL"
+        )
+
+    async def embed(texts: Sequence[str]) -> Any:
+        return model.vectors(texts)
+
+    return embed
+
+
+def _secrets(settings: Settings) -> list[str]:
+    """Keys that must not reach the log, wherever a server repeats them."""
+    return [settings.model_api_key, settings.judge_api_key, os.environ.get("OPENAI_API_KEY", "")]
