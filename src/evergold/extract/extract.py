@@ -77,11 +77,17 @@ def extract_flow(
 def extract(
     flows: Iterable[Flow], repo: Repo | None = None, rules: Rules | None = None
 ) -> Iterator[Extracted | Rejected]:
-    """The cases of many flows, streamed."""
-    for flow in flows:
-        for item in extract_flow(flow, repo, rules):
-            if not isinstance(item, str):
-                yield item
+    """The cases of many flows, streamed. Sessions of coding agents give theirs at the end: several may share a case."""
+    from evergold.extract.agents.repositories import SessionCases
+
+    with SessionCases(repo.path if repo else None) as sessions:
+        for flow in flows:
+            for item in sessions.take(flow) if flow.agent else extract_flow(flow, repo, rules):
+                if isinstance(item, Extracted | Rejected):
+                    yield item
+                elif flow.agent:
+                    yield Rejected(where=f"session {flow.id}", reason=item)
+        yield from (item for item in sessions.cases() if isinstance(item, Extracted))
 
 
 def extract_from(

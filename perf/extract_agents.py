@@ -1,0 +1,129 @@
+"""Coding-agent sessions as cases: how much of what was edited the agent had read, with line numbers mapped to base and without.
+
+Needs a repository whose sessions were archived beside it by the Entire CLI: a branch (`entire/checkpoints/v1`) with
+`…/full.jsonl` transcripts and `metadata.json`, and commits with the trailer `Entire-Checkpoint`; github.com/entireio/cli is
+one. `python -m perf.extract_agents --repo DIR`. The transcripts are written to a temporary folder first (`--keep DIR` keeps
+and reuses it).
+
+Prints the sessions, the cases, why others were dropped, the share of edited files and of edited lines (base side) that
+the looks cover, first with the log's own line numbers taken for those of base, then mapped; and whether every range lies
+inside its file at base. Whole files count only where whole files were shown.
+"""
+
+import argparse
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from evergold.extract.agents.extraction import AgentExtraction, AgentRules
+from evergold.extract.extract import Extracted
+from evergold.extract.prove import prove
+from evergold.extract.ranking import PathSource, RangeSource
+from evergold.model.case import Case, LineRange
+from evergold.repo.git import Repo
+from evergold.sources.agents.claude_code import ClaudeCodeSource
+
+BRANCH = "entire/checkpoints/v1"
+WANTED = ("full.jsonl", "metadata.json")
+Lines = set[tuple[str, int]]
+
+
+def unpack(repo: Repo, folder: Path) -> Counter[str]:
+    """Write the transcripts of the branch into a folder; those a partial clone lacks are counted."""
+    found: Counter[str] = Counter()
+    for entry in repo.run("ls-tree", "-r", "-z", BRANCH).decode().split("\0")[:-1]:
+        about, _, path = entry.partition("\t")
+        if not path.endswith(WANTED):
+            continue
+        name = path.rsplit("/", 1)[-1]
+        blob = about.split()[2]
+        if repo.objects.find(blob) is None:
+            found[f"{name} missing in this clone"] += 1
+            continue
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(repo.objects.read(blob))
+        found[name] += 1
+    return found
+
+
+def lines_of(ranges: Sequence[LineRange], golden: bool) -> Lines:
+    source = RangeSource.GOLDEN_DIFF if golden else RangeSource.TOOL_CALL_RESULT
+    wanted = (found for found in ranges if source in found.sources)
+    return {(found.path, number) for found in wanted for number in range(found.start, found.end + 1)}
+
+
+def share(part: int, whole: int) -> str:
+    return f"{part}/{whole} ({part / whole:.1%})" if whole else "none"
+
+
+def coverage(cases: Sequence[Case]) -> dict[str, str]:
+    files = files_read = lines = lines_read = files_shown = 0
+    for case in cases:
+        golden, read = lines_of(case.ranges, True), lines_of(case.ranges, False)
+        edited = {path for path, _ in golden}
+        looked = {path.path for path in case.paths if set(path.sources) - {PathSource.REVIEW_MERGE_DIFF}}
+        files += len(edited)
+        files_read += len(edited & looked)
+        files_shown += len(edited & {path for path, _ in read})
+        lines += len(golden)
+        lines_read += len(golden & read)
+    return {
+        "edited files looked at": share(files_read, files),
+        "edited files with lines shown": share(files_shown, files),
+        "edited lines shown": share(lines_read, lines),
+    }
+
+
+def measure(repo: Repo, folder: Path, mapped: bool) -> tuple[list[Case], Counter[str]]:
+    source = ClaudeCodeSource(folder)
+    extraction = AgentExtraction(repo, AgentRules(mapped=mapped))
+    dropped: Counter[str] = Counter()
+    for flow in source.flows():
+        dropped["sessions"] += 1
+        for item in extraction.take(flow):
+            dropped[item if isinstance(item, str) else "unreadable lines or files"] += 1
+    cases = [item.case for item in extraction.cases() if isinstance(item, Extracted)]
+    dropped.update({f"unknown tool {name}": count for name, count in extraction.unknown_tools.items()})
+    return cases, dropped
+
+
+def report(repo: Repo, folder: Path) -> None:
+    for mapped in (False, True):
+        began = time.perf_counter()
+        cases, dropped = measure(repo, folder, mapped)
+        seconds = time.perf_counter() - began
+        print(f"\n{'mapped to base' if mapped else 'numbers of the log'}: {len(cases)} cases in {seconds:.1f} s")
+        for name, value in coverage(cases).items():
+            print(f"  {name:<32} {value}")
+    print("\nhow cases were found:", dict(Counter(case.metadata["boundary"] for case in cases)))
+    print("without a request:", sum(not case.input for case in cases))
+    for name, count in dropped.most_common():
+        print(f"  {count:>6}  {name}")
+    counts = sum((Counter(case.metadata["reads"]) for case in cases), Counter[str]())
+    for name, count in counts.most_common():
+        print(f"  {count:>6}  {name}")
+    proofs = list(prove(cases, repo))
+    ranges = sum(len(case.ranges) for case in cases)
+    stale = sum(bool(proof.stale) for proof in proofs)
+    invalid = sum(proof.not_at_base for proof in proofs)
+    print(f"{ranges} ranges: {stale} stale cases, {invalid} entries that base does not have")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repo", type=Path, required=True)
+    parser.add_argument("--keep", type=Path, help="Folder for the transcripts, kept and reused.")
+    given = parser.parse_args(arguments if arguments is not None else sys.argv[1:])
+    with Repo.open(given.repo) as repo, tempfile.TemporaryDirectory() as temporary:
+        folder = given.keep or Path(temporary)
+        if not folder.is_dir() or not any(folder.iterdir()):
+            print(dict(unpack(repo, folder)))
+        report(repo, folder)
+
+
+if __name__ == "__main__":
+    main()

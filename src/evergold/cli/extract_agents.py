@@ -1,0 +1,60 @@
+"""`evergold extract claude-code|codex|atif`: cases from the session logs of coding agents."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from evergold.cli.extracting import destination, report, shared_options
+from evergold.cli.output import progress
+from evergold.extract.agents.boundaries import TRAILERS
+from evergold.extract.agents.extraction import AgentRules
+from evergold.sources.agents.claude_code import ClaudeCodeSource
+from evergold.workspace.agent_flows import extract_sessions
+
+
+def _agent_options(function: Any) -> Any:
+    options = [
+        click.option(
+            "--repo-dir",
+            type=click.Path(path_type=Path),
+            help="The repository of all sessions (default: the one each session worked in).",
+        ),
+        click.option(
+            "--trailer",
+            "trailers",
+            multiple=True,
+            metavar="NAME",
+            help=f"Commit trailer that names a session or checkpoint (default: {', '.join(TRAILERS)}).",
+        ),
+        shared_options,
+    ]
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+@click.command(name="claude-code")
+@click.option(
+    "--project",
+    type=click.Path(path_type=Path),
+    help="A repository whose sessions are wanted, or a folder of log files (default: all projects).",
+)
+@_agent_options
+@click.pass_context
+def claude_code(ctx: click.Context, /, project: Path | None, **given: Any) -> int:
+    """Sessions of Claude Code that led to commits."""
+    return _extract(ctx, ClaudeCodeSource(project), given)
+
+
+def _extract(ctx: click.Context, source: ClaudeCodeSource, given: dict[str, Any]) -> int:
+    rules = AgentRules(trailers=given["trailers"] or TRAILERS, evidence=given["into_store"])
+    with (
+        destination(ctx, given["out_dir"], given["full"], given["into_store"]) as into,
+        progress("sessions", source.count()) as advance,
+    ):
+        summary = extract_sessions(source, into, given["repo_dir"], rules, advance)
+    return report(summary, given["as_json"], "times")
+
+
+VERBS = (claude_code,)

@@ -1,0 +1,88 @@
+"""What the verbs of `evergold extract` share: where cases go, and how an extraction is told."""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from evergold.cli.opening import opened
+from evergold.cli.output import emit_json, json_flag, table
+from evergold.model.case import Case
+from evergold.store.case_writes import Author
+from evergold.workspace.flows import Extraction, Summary
+
+BATCH = 200
+SHOWN = 10
+
+
+def shared_options(function: Any) -> Any:
+    options = [
+        click.option(
+            "--out-dir",
+            type=click.Path(path_type=Path, file_okay=False),
+            default=Path(),
+            help="Where the two files go.",
+        ),
+        click.option("--full", is_flag=True, help="Extract everything again and overwrite."),
+        click.option(
+            "--into-store", is_flag=True, help="Also put the cases, with their evidence, into dataset 'context'."
+        ),
+        json_flag,
+    ]
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+@contextmanager
+def destination(ctx: click.Context, out_dir: Path, full: bool, into_store: bool) -> Iterator[Extraction]:
+    """The folder, and the store where it is wanted too: cases go there in batches."""
+    if not into_store:
+        yield Extraction(out_dir, full)
+        return
+    with opened(ctx) as workspace:
+        batch: list[Case] = []
+
+        def keep(case: Case) -> None:
+            batch.append(case)
+            if len(batch) >= BATCH:
+                workspace.cases.put(batch, Author(action="extracted"))
+                batch.clear()
+
+        yield Extraction(out_dir, full, keep)
+        workspace.cases.put(batch, Author(action="extracted"))
+
+
+def report(summary: Summary, as_json: bool, left_out: str = "commits") -> int:
+    """Print a summary; `left_out` names what the reasons count. The exit code says whether anything was unreadable."""
+    if as_json:
+        emit_json(summary.as_dict())
+        return int(bool(summary.rejected))
+    counts = summary.counts
+    click.echo(
+        f"{counts['new']} new, {counts['known']} known, {counts['completed']} completed, {counts['resolved']} resolved, "
+        f"{counts['unchanged']} still open as before"
+    )
+    _tell("cases need a query", summary.needs_query)
+    _tell("cases need a base commit", summary.needs_base_commit)
+    if summary.skipped:
+        table("left out", (left_out, "reason"), [(count, name) for name, count in summary.skipped.most_common()])
+    for remark in summary.remarks[:SHOWN]:
+        click.echo(f"note: {remark}", err=True)
+    for item in summary.rejected:
+        click.echo(f"rejected: {item}", err=True)
+    for name in summary.files:
+        click.echo(name)
+    return int(bool(summary.rejected))
+
+
+def _tell(what: str, reasons: dict[str, str]) -> None:
+    """How many cases are open, and for which reasons; single cases are in the rows and in --json."""
+    if not reasons:
+        return
+    click.echo(f"{len(reasons)} {what}:")
+    for reason, count in Counter(reasons.values()).most_common(SHOWN):
+        click.echo(f"  {count}  {reason}")

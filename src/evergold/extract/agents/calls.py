@@ -1,0 +1,247 @@
+"""A tool call of any agent → events. Tools are known by what they do, under all the names they go by.
+
+Names are compared without case and without the server an MCP tool comes from. A tool nobody knows here shows nothing; the
+caller counts it.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from evergold.extract.agents.apply_patch import envelope_in, read_envelope
+from evergold.extract.agents.events import WHOLE, Changed, Event, Looked, Patch, Place, Replacement, Span, text_lines
+from evergold.extract.agents.grep_output import bare_paths, numbered_by_path, numbered_of_one, shown_by_path
+from evergold.extract.agents.shell_acts import shell_events
+from evergold.model.flow import Action
+
+TOOL_CALL = "tool_call."
+_NUMBERED = re.compile(r"\s*(\d+)(?:→|\t|\| ?)(.*)", re.DOTALL)
+_REMINDER = re.compile(r"\n*<system-reminder>.*?</system-reminder>\s*", re.DOTALL)
+_PATH_KEYS = ("file_path", "path", "absolute_path", "filePath", "notebook_path", "filename", "target_file")
+_COMMAND_KEYS = ("command", "cmd", "keystrokes", "script", "code")
+
+
+def tool_of(action: Action) -> str:
+    """The tool's name as the table below has it; "" for an action that is no tool call."""
+    name = action.type.removeprefix(TOOL_CALL)
+    return name.rsplit("__", 1)[-1].lower() if name != action.type else ""
+
+
+def is_known(action: Action) -> bool:
+    return tool_of(action) in _TOOLS
+
+
+def events_of(action: Action) -> Iterator[Event]:
+    """What a call amounts to. A call that failed or never ended showed and changed nothing, but for what a shell printed."""
+    tool = tool_of(action)
+    handler = _TOOLS.get(tool)
+    if handler is None or action.result is None:
+        return
+    if action.error and handler is not _shell:
+        return
+    yield from handler(action)
+
+
+def _read(action: Action) -> Iterator[Event]:
+    place = _place(action)
+    if place is None:
+        return
+    params = action.params
+    numbered = _numbered_in(action.result or "")
+    if numbered:
+        yield Looked(place, numbered=numbered, asked=True)
+        return
+    text = _REMINDER.sub("", action.result or "")
+    first = _number(params, "offset", "start_line", "startLine") or 1
+    last = _number(params, "end_line", "endLine")
+    if last is None and (limit := _number(params, "limit")):
+        last = first + limit - 1
+    view = params.get("view_range")
+    if isinstance(view, list) and len(view) == 2 and all(isinstance(number, int) for number in view):
+        first, last = view[0], max(view[1], 0)
+    whole = first == 1 and last is None
+    yield Looked(place, span=WHOLE if whole else Span(max(first, 1), last or 0), shown=text_lines(text), asked=True)
+
+
+def _grep(action: Action) -> Iterator[Event]:
+    params, output = action.params, text_lines(_REMINDER.sub("", action.result or ""))
+    mode = params.get("output_mode") or "files_with_matches"
+    if mode == "count":
+        return
+    if mode != "content":
+        yield from bare_paths(output, action.cwd)
+        return
+    found: list[Looked] = list(numbered_by_path(output, action.cwd))
+    path = params.get("path")
+    if not found and isinstance(path, str):
+        found = list(numbered_of_one(output, Place(path, action.cwd)))
+    yield from found or shown_by_path(output, action.cwd)
+
+
+def _search_text(action: Action) -> Iterator[Event]:
+    """A search tool of another agent: whatever shape its output has."""
+    output = text_lines(action.result or "")
+    found: list[Looked] = list(numbered_by_path(output, action.cwd))
+    yield from found or bare_paths(output, action.cwd)
+
+
+def _glob(action: Action) -> Iterator[Event]:
+    folder = action.params.get("path")
+    start = action.cwd if not isinstance(folder, str) else Place(folder, action.cwd).path
+    yield from bare_paths(text_lines(_REMINDER.sub("", action.result or "")), start if start != folder else action.cwd)
+
+
+def _edit(action: Action) -> Iterator[Event]:
+    place = _place(action)
+    if place is None:
+        return
+    details = action.details
+    patches = tuple(_patches(details.get("structuredPatch")))
+    before = details.get("originalFile")
+    edits = action.params.get("edits")
+    wanted = edits if isinstance(edits, list) else [action.params]
+    replacements = tuple(made for edit in wanted if isinstance(edit, dict) and (made := _replacement(edit)))
+    yield Changed(place, replacements, patches, before if isinstance(before, str) else None)
+    if numbered := _numbered_in(action.result or ""):
+        yield Looked(place, numbered=numbered)
+
+
+def _replacement(edit: dict[str, Any]) -> Replacement | None:
+    old = edit.get("old_string", edit.get("old_str"))
+    new = edit.get("new_string", edit.get("new_str"))
+    if not isinstance(old, str):
+        return None
+    return Replacement(old, new if isinstance(new, str) else "", bool(edit.get("replace_all")))
+
+
+def _patches(hunks: object) -> Iterator[Patch]:
+    """The hunks of a patch from the last to the first: so each stands at its line whatever came before."""
+    for hunk in reversed(hunks) if isinstance(hunks, list) else ():
+        lines = hunk.get("lines") if isinstance(hunk, dict) else None
+        start = hunk.get("oldStart") if isinstance(hunk, dict) else None
+        if isinstance(lines, list) and isinstance(start, int):
+            yield from reversed(list(_runs([line for line in lines if isinstance(line, str)], max(start, 1))))
+
+
+def _runs(lines: list[str], at: int) -> Iterator[Patch]:
+    """The runs of removed and added lines of a hunk, in order."""
+    removed, added = 0, list[str]()
+    for line in [*lines, " "]:
+        if line.startswith("-"):
+            removed += 1
+        elif line.startswith("+"):
+            added.append(line[1:])
+        elif not line.startswith("\\"):
+            if removed or added:
+                yield Patch(at, removed, added)
+            at += removed + 1
+            removed, added = 0, []
+
+
+def _write(action: Action) -> Iterator[Event]:
+    place = _place(action)
+    if place is None:
+        return
+    content = next((action.params[key] for key in ("content", "file_text") if key in action.params), None)
+    before = action.details.get("originalFile")
+    after = content if isinstance(content, str) else None
+    yield Changed(place, after=after, before=before if isinstance(before, str) else None)
+
+
+def _editor(action: Action) -> Iterator[Event]:
+    """One tool that views, creates and replaces by its `command`."""
+    command = action.params.get("command")
+    if command == "view":
+        yield from _read(action)
+    elif command == "create":
+        yield from _write(action)
+    elif command == "insert" and (place := _place(action)):
+        line, text = (
+            _number(action.params, "insert_line"),
+            action.params.get("insert_text", action.params.get("new_str")),
+        )
+        if line is not None and isinstance(text, str):
+            yield Changed(place, patches=(Patch(line + 1, 0, text_lines(text)),))
+    elif command in ("str_replace", "undo_edit"):
+        yield from _edit(action)
+
+
+def _shell(action: Action) -> Iterator[Event]:
+    script = next((action.params[key] for key in _COMMAND_KEYS if key in action.params), None)
+    if isinstance(script, list):
+        words = [str(word) for word in script]
+        script = words[2] if len(words) == 3 and words[1].startswith("-") and "c" in words[1] else _spelled(words)
+    if not isinstance(script, str):
+        return
+    workdir = action.params.get("workdir", action.params.get("working_directory"))
+    folder = workdir if isinstance(workdir, str) and workdir else action.cwd
+    yield from shell_events(script, action.result or "", folder)
+
+
+def _spelled(words: list[str]) -> str:
+    return " ".join("'" + word.replace("'", "'\\''") + "'" for word in words)
+
+
+def _apply_patch(action: Action) -> Iterator[Event]:
+    texts = [action.params[key] for key in ("input", "patch") if isinstance(action.params.get(key), str)]
+    envelope = envelope_in(texts[0]) if texts else None
+    if envelope:
+        yield from read_envelope(envelope, action.cwd)
+
+
+def _numbered_in(text: str) -> dict[int, str]:
+    """Lines a tool printed with their numbers, which are the truth about what was read."""
+    found: dict[int, str] = {}
+    for line in _REMINDER.sub("", text).split("\n"):
+        if match := _NUMBERED.fullmatch(line):
+            found[int(match[1])] = match[2]
+    found.pop(0, None)
+    return found
+
+
+def _place(action: Action) -> Place | None:
+    for key in _PATH_KEYS:
+        if isinstance(action.params.get(key), str) and action.params[key]:
+            return Place(action.params[key], action.cwd)
+    return None
+
+
+def _number(params: dict[str, Any], *keys: str) -> int | None:
+    for key in keys:
+        value = params.get(key)
+        if isinstance(value, str) and value.isdigit():
+            return int(value)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return int(value)
+    return None
+
+
+_Handler = Callable[[Action], Iterator[Event]]
+_TOOLS: dict[str, _Handler] = {
+    **dict.fromkeys(("read", "read_file", "view", "view_file", "open_file", "notebookread", "cat"), _read),
+    **dict.fromkeys(("grep",), _grep),
+    **dict.fromkeys(
+        ("grep_search", "search_file_content", "search_files", "codebase_search", "find_references"), _search_text
+    ),
+    **dict.fromkeys(("glob", "ls", "list_dir", "list_directory", "list_files", "find_files"), _glob),
+    **dict.fromkeys(("edit", "multiedit", "replace", "edit_file", "notebookedit"), _edit),
+    **dict.fromkeys(("write", "write_file", "create_file"), _write),
+    **dict.fromkeys(("str_replace_editor", "str_replace_based_edit_tool"), _editor),
+    **dict.fromkeys(
+        (
+            "bash",
+            "shell",
+            "shell_command",
+            "local_shell",
+            "exec_command",
+            "execute_bash",
+            "run_shell_command",
+            "run_terminal_cmd",
+            "bash_command",
+            "container.exec",
+            "terminal",
+        ),
+        _shell,
+    ),
+    "apply_patch": _apply_patch,
+}

@@ -1,0 +1,97 @@
+"""What a tool call amounts to, whatever agent made it and whatever its tool was called.
+
+Line numbers are those of the work tree at that moment. Paths are as the agent wrote them, beside the folder they start from.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+Lines = list[str]
+
+
+class Place(NamedTuple):
+    """A path as it was written, and the folder it is relative to."""
+
+    path: str
+    folder: str | None
+
+
+class Span(NamedTuple):
+    """Lines by number, first and last included. A negative number counts from the end; a last of 0 is the end."""
+
+    first: int
+    last: int
+
+
+WHOLE = Span(1, 0)
+
+
+@dataclass(frozen=True)
+class Looked:
+    """A file, or some of its lines, came before the agent.
+
+    `numbered` holds lines whose numbers the tool showed. Otherwise `span` says which lines were asked for and `shown` what was
+    printed, perhaps among other things: a line counts when it is in both. With neither numbers nor a span, what was
+    shown is looked up in the file. With none of them only the path was seen.
+    """
+
+    place: Place
+    numbered: dict[int, str] | None = None
+    span: Span | None = None
+    shown: Lines | None = None
+    asked: bool = False
+
+
+class Replacement(NamedTuple):
+    """One text for another: the first place where it stands, or everywhere. `hint` names a line it stands behind."""
+
+    old: str
+    new: str
+    everywhere: bool = False
+    hint: str = ""
+
+
+class Patch(NamedTuple):
+    """A change by line numbers: at line `start` of the old file these lines went and those came."""
+
+    start: int
+    removed: int
+    added: Lines
+
+
+@dataclass(frozen=True)
+class Changed:
+    """A file was changed. `before` and `after` are whole contents where they are known; `None` everywhere: unseen."""
+
+    place: Place
+    replacements: tuple[Replacement, ...] = ()
+    patches: tuple[Patch, ...] = ()
+    before: str | None = None
+    after: str | None = None
+
+
+@dataclass(frozen=True)
+class Moved:
+    old: Place
+    new: Place
+
+
+@dataclass(frozen=True)
+class Committed:
+    """A commit, a merge or the merge of a pull request was made; what the tool printed of it."""
+
+    commit: str | None = None
+    subject: str | None = None
+    merge: bool = False
+    pull_request: str | None = None
+
+
+Event = Looked | Changed | Moved | Committed
+
+
+def text_lines(text: str) -> Lines:
+    """Lines as git counts them, without their ends."""
+    lines = text.split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    return lines

@@ -1,0 +1,210 @@
+"""Sessions → cases. A case is a commit; several sessions may have worked on it, and then it has the looks of all of them.
+
+So sessions are read one at a time and only what they say about base commits is kept; the cases come at the end.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from evergold.extract.agents.boundaries import TRAILERS, Boundary, History, find_boundaries
+from evergold.extract.agents.drafts import BaseTree, Part, PartReader
+from evergold.extract.agents.session import Session
+from evergold.extract.diff import FileDiff
+from evergold.extract.evidence import shortened
+from evergold.extract.extract import DATASET, Extracted, Wanted
+from evergold.extract.filters import HistoryRules, counted_files
+from evergold.extract.fingerprint import with_proof
+from evergold.extract.history import Skipped
+from evergold.extract.ranking import PathRanking, PathSource, RangeRanking, RangeSource
+from evergold.extract.spans import merge, spans_of
+from evergold.model.case import Case, CaseKind, Provenance
+from evergold.model.flow import Flow
+from evergold.model.rejected import Rejected
+from evergold.repo.git import Repo
+from evergold.repo.listing import files_at
+from evergold.repo.timeline import Moment
+
+NO_STEPS = "session without a step"
+NO_COMMIT = "session that led to no commit"
+ROOT = "root commit: nothing to retrieve from"
+SHALLOW = "edge of a shallow clone: its parent is missing"
+NO_FILES = "touches no file that counts"
+UNREADABLE = "its diff cannot be read (objects missing in this clone?)"
+NO_REQUEST = "no request of a user in this part of the session"
+
+
+@dataclass(frozen=True)
+class AgentRules:
+    """`trailers` tie commits to sessions; `mapped` False takes line numbers of the log for those of base."""
+
+    trailers: tuple[str, ...] = TRAILERS
+    files: HistoryRules = field(default_factory=HistoryRules)
+    evidence: bool = False
+    mapped: bool = True
+    repository: str = ""
+
+
+@dataclass
+class _Draft:
+    boundary: Boundary
+    files: list[FileDiff]
+    agent: str
+    branch: str | None
+    parts: list[Part] = field(default_factory=list)
+
+
+class AgentExtraction:
+    """Feed it the sessions of one repository, then ask for the cases."""
+
+    def __init__(self, repo: Repo, rules: AgentRules | None = None, wanted: Wanted = lambda case_id: True) -> None:
+        self._repo = repo
+        self._rules = rules or AgentRules()
+        self._wanted = wanted
+        self._history = History(repo, self._rules.trailers)
+        self._drafts: dict[str, _Draft] = {}
+        self._known: set[str] = set()
+        self._tracked: dict[str, frozenset[str]] = {}
+        self.unknown_tools: Counter[str] = Counter()
+
+    def take(self, flow: Flow) -> Iterator[Rejected | Skipped]:
+        """Read one session; what it cannot give is said at once."""
+        for problem in flow.metadata.get("problems", ()):
+            yield Rejected(where=f"session {flow.id}", reason=problem)
+        session = Session.of(flow)
+        self.unknown_tools += session.unknown_tools
+        if not session.steps:
+            yield Skipped(NO_STEPS)
+            return
+        reasons: Counter[str] = Counter()
+        checkouts = session.checkouts(self._files_near(session))
+        boundaries = find_boundaries(session, self._history, checkouts, reasons)
+        before = -1
+        for at, boundary in enumerate(boundaries):
+            if at and boundaries[at - 1].index < boundary.index:
+                before = boundaries[at - 1].index
+            reason = self._add(session, boundary, before)
+            if reason:
+                reasons[reason] += 1
+        if not boundaries and not reasons:
+            reasons[NO_COMMIT] += 1
+        for reason, count in reasons.items():
+            yield from [Skipped(reason)] * count
+
+    def cases(self) -> Iterator[Extracted | str]:
+        """The cases in the order of their commits; a case that was not wanted gives its id alone."""
+        yield from self._known
+        for draft in sorted(self._drafts.values(), key=lambda draft: draft.boundary.commit.authored):
+            yield self._case(draft)
+
+    def _add(self, session: Session, boundary: Boundary, before: int) -> str | None:
+        moment = boundary.commit
+        if not self._wanted(moment.id):
+            self._known.add(moment.id)
+            return None
+        if moment.id not in self._drafts:
+            if moment.id in self._repo.shallow_commits:
+                return SHALLOW
+            if not moment.parents:
+                return ROOT
+            files = counted_files(self._history.files([moment])[moment.id], self._rules.files)
+            if not files:
+                return UNREADABLE if moment.id in self._history.unreadable else NO_FILES
+            self._drafts[moment.id] = _Draft(boundary, files, session.flow.agent or "", session.flow.branch)
+        draft = self._drafts[moment.id]
+        draft.parts.append(self._part(session, boundary, before, draft.files))
+        return None
+
+    def _part(self, session: Session, boundary: Boundary, before: int, files: list[FileDiff]) -> Part:
+        moment = boundary.commit
+        renamed = {file.new_path: file.old_path for file in files if file.new_path and file.old_path}
+        tree = BaseTree(self._repo, moment.parents[0], {new: old for new, old in renamed.items() if new != old})
+        checkouts = session.checkouts(self._paths_at(moment.parents[0]))
+        edited = {file.old_path for file in files if file.old_path}
+        reader = PartReader(checkouts, tree, self._rules.mapped)
+        return reader.read(session, before + 1, max(boundary.index, before + 1) if session.steps else 0, edited)
+
+    def _files_near(self, session: Session) -> frozenset[str]:
+        """The repository's files at about the time of a session: enough to see where its checkouts were."""
+        older = (moment for moment in self._history.moments if moment.committed <= session.ended)
+        merged = next((moment for moment in older if moment.id in self._history.main_line), None)
+        head = merged.id if merged else self._repo.objects.commit("HEAD")
+        return self._paths_at(head) if head else frozenset()
+
+    def _paths_at(self, commit: str) -> frozenset[str]:
+        if commit not in self._tracked:
+            self._tracked[commit] = frozenset(file.path for file in files_at(self._repo, commit))
+        return self._tracked[commit]
+
+    def _case(self, draft: _Draft) -> Extracted:
+        moment = draft.boundary.commit
+        base = moment.parents[0]
+        draft.parts.sort(key=lambda part: part.began)
+        requests = list(dict.fromkeys(text for part in draft.parts for text in part.requests))
+        paths, ranges = self._ranked(draft, base)
+        counts = sum((part.counts for part in draft.parts), Counter[str]())
+        case = Case(
+            id=moment.id,
+            dataset=DATASET,
+            kind=CaseKind.CONTEXT,
+            input="\n\n".join(requests),
+            paths=paths.ranked(),
+            ranges=with_proof(ranges.ranked(), self._repo, base, RangeSource.GOLDEN_DIFF),
+            base_commit=base,
+            metadata=_metadata(draft, counts),
+            provenance=Provenance(
+                source=draft.agent,
+                repository=self._rules.repository or None,
+                flow_id=draft.parts[0].session_id,
+                case_index=0,
+            ),
+        )
+        evidence = self._evidence(draft, requests) if self._rules.evidence else None
+        return Extracted(case, "" if requests else NO_REQUEST, evidence=evidence)
+
+    def _ranked(self, draft: _Draft, base: str) -> tuple[PathRanking, RangeRanking]:
+        paths, ranges = PathRanking(), RangeRanking()
+        paths.add_golden(draft.files)
+        tree = BaseTree(self._repo, base, {})
+        for file in draft.files:
+            lines = len(tree.lines(file.old_path)) if file.old_path and not file.binary else None
+            for start, end in spans_of(file, line_count=lines):
+                ranges.add(file.path, start, end, RangeSource.GOLDEN_DIFF)
+        for shown in (shown for part in draft.parts for shown in part.shown):
+            if shown.asked:
+                paths.add(shown.path, PathSource.TOOL_CALL_ARGS)
+            if shown.result:
+                paths.add(shown.path, PathSource.TOOL_CALL_RESULT)
+            for start, end in merge((number, number) for number in shown.lines):
+                ranges.add(shown.path, start, end, RangeSource.TOOL_CALL_RESULT)
+        return paths, ranges
+
+    def _evidence(self, draft: _Draft, requests: list[str]) -> dict[str, Any]:
+        moment = draft.boundary.commit
+        diff = self._repo.run("diff", "-M", moment.parents[0], moment.id, "--").decode("utf-8", "replace")
+        calls = [
+            {
+                "id": action.id,
+                "name": action.type.removeprefix("tool_call."),
+                "arguments": action.params,
+                "result": shortened(action.result or ""),
+                "failed": action.error,
+            }
+            for part in draft.parts
+            for action in part.calls
+        ]
+        return {"diff": diff, "tool_calls": calls, "suggested_queries": requests}
+
+
+def _metadata(draft: _Draft, counts: Counter[str]) -> dict[str, Any]:
+    moment: Moment = draft.boundary.commit
+    return {
+        "baseVerified": True,
+        "commit": moment.id,
+        "authored": moment.authored.isoformat(),
+        "boundary": draft.boundary.how,
+        "branch": draft.branch,
+        "sessions": list(dict.fromkeys(part.session_id for part in draft.parts)),
+        "reads": {name: count for name, count in sorted(counts.items()) if count},
+    }

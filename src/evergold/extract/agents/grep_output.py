@@ -1,0 +1,70 @@
+"""The output of grep and its kin → numbered lines per file.
+
+`path:N:match`, `path-N-context`, and `N:match` where one file was searched; a path alone where only names were asked for. A dash
+is also a sign of paths and of numbers, so a context line is cut where what stands before it looks like a file.
+"""
+
+import re
+from collections.abc import Iterator
+
+from evergold.extract.agents.events import Lines, Looked, Place
+
+_NUMBERED = re.compile(r"\s*(\d+)[:=-](.*)", re.DOTALL)
+_CUT = re.compile(r"([:-])(\d+)\1")
+_FILE_LIKE = re.compile(r"[^\s:]*\.[A-Za-z0-9_]{1,12}|(?:[^\s:]*/)?[A-Z][A-Za-z]+file")
+_PATH_TEXT = re.compile(r"([^\s:]+?\.[A-Za-z0-9_]{1,12}):(.*)", re.DOTALL)
+_PATH = re.compile(r"(?:\./|/|\w)[^\0:]*")
+
+
+def numbered_of_one(output: Lines, place: Place) -> Iterator[Looked]:
+    """Lines of the one file that was searched."""
+    found = {int(match[1]): match[2] for line in output if (match := _NUMBERED.fullmatch(line))}
+    found.pop(0, None)
+    if found:
+        yield Looked(place, numbered=found)
+
+
+def numbered_by_path(output: Lines, folder: str | None) -> Iterator[Looked]:
+    """Lines of many files, grouped by file in the order of their first line."""
+    found: dict[str, dict[int, str]] = {}
+    heading: str | None = None
+    for at, line in enumerate(output):
+        if cut := _cut(line):
+            path, number, text = cut
+            if number:
+                found.setdefault(path, {})[number] = text
+        elif heading and (match := _NUMBERED.fullmatch(line)):
+            found.setdefault(heading, {})[int(match[1])] = match[2]
+        elif line and at + 1 < len(output) and _FILE_LIKE.fullmatch(line) and _NUMBERED.fullmatch(output[at + 1]):
+            heading = line
+        elif line != "--":
+            heading = None
+    for path, lines in found.items():
+        yield Looked(Place(path, folder), numbered=lines)
+
+
+def shown_by_path(output: Lines, folder: str | None) -> Iterator[Looked]:
+    """`path:text` without numbers: the text is looked up in the file."""
+    found: dict[str, Lines] = {}
+    for line in output:
+        if match := _PATH_TEXT.fullmatch(line):
+            found.setdefault(match[1], []).append(match[2])
+    for path, lines in found.items():
+        yield Looked(Place(path, folder), shown=lines)
+
+
+def bare_paths(output: Lines, folder: str | None) -> Iterator[Looked]:
+    """One path per line, as `ls`, `find`, `grep -l` and globs print them."""
+    for line in output:
+        path = line.strip()
+        if path and _FILE_LIKE.fullmatch(path.rsplit("/", 1)[-1]) and _PATH.fullmatch(path):
+            yield Looked(Place(path, folder))
+
+
+def _cut(line: str) -> tuple[str, int, str] | None:
+    """(path, number, text) of a line that begins with a path; the first cut whose path looks like a file."""
+    for match in _CUT.finditer(line, 0, 1000):
+        path = line[: match.start()]
+        if _FILE_LIKE.fullmatch(path.rsplit("/", 1)[-1]) and "\t" not in path:
+            return path, int(match[2]), line[match.end() :]
+    return None

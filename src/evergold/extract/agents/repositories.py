@@ -1,0 +1,76 @@
+"""Sessions of many repositories at once: each is read beside the repository it worked in, which the log names by its folder."""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Self
+
+from evergold.errors import NotFound
+from evergold.extract.agents.extraction import AgentExtraction, AgentRules
+from evergold.extract.extract import Extracted, Wanted
+from evergold.extract.history import Skipped
+from evergold.model.flow import Flow
+from evergold.model.rejected import Rejected
+from evergold.repo.git import Repo
+
+NO_FOLDER = "session that names no folder it worked in; give the repository with --repo-dir"
+NOT_HERE = "session of a folder that is no git repository here; give the repository with --repo-dir"
+
+
+class SessionCases:
+    """Take sessions, then ask for cases. With a repository given, every session is taken to be of that one."""
+
+    def __init__(
+        self, repo_dir: Path | str | None = None, rules: AgentRules | None = None, wanted: Wanted = lambda case_id: True
+    ) -> None:
+        self._rules = rules or AgentRules()
+        self._wanted = wanted
+        self._stack = ExitStack()
+        self._by_folder: dict[str, AgentExtraction | None] = {}
+        self._by_store: dict[Path, AgentExtraction] = {}
+        self._only = self._opened(Path(repo_dir)) if repo_dir is not None else None
+
+    def take(self, flow: Flow) -> Iterator[Rejected | Skipped]:
+        if self._only is None and not flow.repo_dir:
+            yield Skipped(NO_FOLDER)
+            return
+        extraction = self._only or self._of_folder(flow.repo_dir or "")
+        if extraction is None:
+            yield Skipped(NOT_HERE)
+            return
+        yield from extraction.take(flow)
+
+    def cases(self) -> Iterator[Extracted | str]:
+        for extraction in self._by_store.values():
+            yield from extraction.cases()
+
+    @property
+    def unknown_tools(self) -> Counter[str]:
+        return sum((extraction.unknown_tools for extraction in self._by_store.values()), Counter[str]())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def _of_folder(self, folder: str) -> AgentExtraction | None:
+        if folder not in self._by_folder:
+            try:
+                self._by_folder[folder] = self._opened(Path(folder))
+            except NotFound:
+                self._by_folder[folder] = None
+        return self._by_folder[folder]
+
+    def _opened(self, folder: Path) -> AgentExtraction:
+        """The extraction of a repository; its work trees and sub-folders share one."""
+        repo = self._stack.enter_context(Repo.open(folder))
+        where = repo.run("rev-parse", "--git-common-dir").decode("utf-8", "surrogateescape").rstrip("\n")
+        store = (folder.expanduser() / where).resolve()
+        if store not in self._by_store:
+            name = (store.parent if store.name == ".git" else store).name.removesuffix(".git")
+            rules = replace(self._rules, repository=self._rules.repository or name)
+            self._by_store[store] = AgentExtraction(repo, rules, self._wanted)
+        return self._by_store[store]

@@ -1,0 +1,125 @@
+"""A session of an agent as the extraction sees it: its steps in order, each with what it amounts to."""
+
+from collections import Counter
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+
+from evergold.extract.agents.calls import events_of, is_known, tool_of
+from evergold.extract.agents.checkouts import Checkouts
+from evergold.extract.agents.events import Changed, Committed, Event, Looked, Moved, Place
+from evergold.extract.agents.shell_acts import joined
+from evergold.model.flow import Action, Flow
+
+_SHOWS_NO_FILE = frozenset(
+    [
+        "task",
+        "agent",
+        "todowrite",
+        "taskcreate",
+        "taskupdate",
+        "tasklist",
+        "taskget",
+        "taskoutput",
+        "taskstop",
+        "skill",
+        "exitplanmode",
+        "enterplanmode",
+        "webfetch",
+        "websearch",
+        "askuserquestion",
+        "bashoutput",
+        "killshell",
+        "update_plan",
+        "view_image",
+        "write_stdin",
+        "web_search",
+        "toolsearch",
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Step:
+    action: Action
+    events: tuple[Event, ...]
+
+
+@dataclass
+class Session:
+    flow: Flow
+    steps: list[Step] = field(default_factory=list)
+    unknown_tools: Counter[str] = field(default_factory=Counter)
+
+    @classmethod
+    def of(cls, flow: Flow) -> "Session":
+        session = cls(flow)
+        for action in flow.actions:
+            session.steps.append(Step(action, tuple(events_of(action))))
+            tool = tool_of(action)
+            if tool and not is_known(action) and tool not in _SHOWS_NO_FILE and "mcp__" not in action.type:
+                session.unknown_tools[tool] += 1
+        return session
+
+    @property
+    def began(self) -> datetime:
+        return self.steps[0].action.created
+
+    @property
+    def ended(self) -> datetime:
+        return self.steps[-1].action.created
+
+    @cached_property
+    def branches(self) -> list[str]:
+        named = [step.action.branch for step in self.steps] + [self.flow.branch]
+        return [name for name in dict.fromkeys(named) if name and name != "HEAD"]
+
+    def index_at(self, time: datetime) -> int:
+        """The last step that was taken by then; -1 for a time before all of them."""
+        index = -1
+        for at, step in enumerate(self.steps):
+            if step.action.created <= time:
+                index = at
+        return index
+
+    def commits(self) -> Iterator[tuple[int, Committed]]:
+        for at, step in enumerate(self.steps):
+            yield from ((at, event) for event in step.events if isinstance(event, Committed))
+
+    def edited(self, checkouts: Checkouts, until: int) -> set[str]:
+        """Paths in the repository that steps up to one of them changed."""
+        return {located[1] for place in self._changed(until) if (located := checkouts.locate(*place)) is not None}
+
+    def _changed(self, until: int) -> Iterator[Place]:
+        for step in self.steps[: until + 1]:
+            for event in step.events:
+                if isinstance(event, Changed):
+                    yield event.place
+                elif isinstance(event, Moved):
+                    yield event.new
+
+    def checkouts(self, tracked: Collection[str]) -> Checkouts:
+        places = [event.place for step in self.steps for event in step.events if isinstance(event, Looked | Changed)]
+        folders = [step.action.cwd for step in self.steps if step.action.cwd]
+        if self.flow.repo_dir:
+            folders.append(self.flow.repo_dir)
+        return Checkouts(tracked, {joined(place.folder, place.path) for place in places}, folders)
+
+    def requests(self, first: int, last: int) -> list[str]:
+        """What the user asked in some steps; with too little said, the request that still stood is the beginning of it."""
+        said = [self._request(at) for at in range(first, last + 1)]
+        asked = list(dict.fromkeys(text for text in said if text))
+        if sum(len(text.split()) for text in asked) >= ENOUGH_WORDS:
+            return asked
+        before = (text for at in range(first - 1, -1, -1) if (text := self._request(at)))
+        standing = next((text for text in before if len(text.split()) >= ENOUGH_WORDS), None)
+        return list(dict.fromkeys([*([standing] if standing else []), *asked]))
+
+    def _request(self, at: int) -> str | None:
+        action = self.steps[at].action
+        text = action.params.get("text") if action.human else None
+        return text if isinstance(text, str) and text.strip() else None
+
+
+ENOUGH_WORDS = 4

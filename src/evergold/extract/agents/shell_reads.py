@@ -1,0 +1,286 @@
+"""What a pipeline printed of which files: `sed -n '10,20p' f | head -5` shows five lines, not a file.
+
+The words of the commands say which lines were asked for; what was printed says which of them arrived. Only lines in both
+count, so a cut-off output, a missing file or a filter never makes more of a read than it was.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from evergold.extract.agents.events import WHOLE, Lines, Looked, Place, Span
+from evergold.extract.agents.grep_output import bare_paths, numbered_by_path, numbered_of_one, shown_by_path
+from evergold.extract.agents.shell import Command, Pipeline
+
+_GREPS = ("grep", "egrep", "fgrep", "rg", "ag", "ack", "zgrep")
+_LISTS = ("ls", "find", "fd", "fdfind", "tree")
+_MENTIONS = ("wc", "stat", "file", "jq", "yq", "diff", "md5sum", "sha256sum", "open", "code")
+_QUIET = ("wc", "sort", "uniq", "cut", "tr", "awk", "xargs", "md5sum", "sha256sum", "tee")
+_SED_PRINT = re.compile(r"(\d+)(?:,\s*(\d+|\$|\+\d+))?\s*p")
+_NR = re.compile(r"(?:NR|FNR)\s*(>=|<=|==|>|<)\s*(\d+)")
+_TAB_NUMBER = re.compile(r"\s*(\d+)(?:\t|→|:\s?|\|\s?)(.*)", re.DOTALL)
+_GLOB = re.compile(r"[*?\[{$`]")
+_VALUED = {
+    "grep": ("-e", "-f", "-m", "-A", "-B", "-C", "--include", "--exclude", "--exclude-dir", "--max-count"),
+    "rg": ("-e", "-f", "-m", "-A", "-B", "-C", "-g", "-t", "-T", "-M", "--glob", "--type", "--max-count", "--sort"),
+    "head": ("-n", "-c"),
+    "tail": ("-n", "-c"),
+    "sed": ("-e", "-f"),
+    "awk": ("-F", "-v"),
+    "nl": ("-b", "-w", "-s", "-v"),
+    "bat": ("-r", "--line-range", "-l", "--style"),
+}
+
+
+@dataclass(frozen=True)
+class _Stream:
+    """A file on its way through a pipeline. `span` None: some of its lines, unknown which; `counted`: with numbers."""
+
+    place: Place
+    span: Span | None = WHOLE
+    counted: bool = False
+    silent: bool = False
+
+
+def looked_at(pipeline: Pipeline, output: Lines, folder: str | None) -> Iterator[Looked]:
+    """What one pipeline showed, given everything that was printed. Files its words name count as asked for."""
+    first, *rest = pipeline
+    if (rest and rest[-1].into) or (first.into and not rest):
+        output = []
+    if first.name in _GREPS or first.words[:2] == ["git", "grep"]:
+        yield from _searched(first, rest, output, folder)
+    elif first.name in _LISTS or first.words[:2] == ["git", "ls-files"]:
+        yield from bare_paths(output, folder)
+    elif first.name in _MENTIONS:
+        yield from (Looked(Place(word, folder), asked=True) for word in _operands(first) if "." in word)
+    elif reader := _READERS.get(first.name):
+        for stream in reader(first, folder):
+            yield from _through(stream, rest, output)
+
+
+def _through(stream: _Stream, rest: Pipeline, output: Lines) -> Iterator[Looked]:
+    for command in rest:
+        stream = _filtered(stream, command)
+    if stream.silent or not output:
+        yield Looked(stream.place, asked=True)
+        return
+    if stream.counted:
+        numbered = {int(match[1]): match[2] for line in output if (match := _TAB_NUMBER.fullmatch(line))}
+        yield Looked(stream.place, numbered=numbered or None, asked=True)
+    else:
+        yield Looked(stream.place, span=stream.span, shown=output, asked=True)
+
+
+def _filtered(stream: _Stream, command: Command) -> _Stream:
+    """A file's lines after one more command of the pipeline."""
+    narrower = _span_of(command)
+    if narrower is not None:
+        both = within(stream.span, narrower) if stream.span else None
+        return replace(stream, span=both)
+    if command.name in ("cat", "less", "more", "bat"):
+        return replace(stream, counted=stream.counted or "-n" in command.words)
+    if command.name == "nl":
+        return replace(stream, counted=True)
+    if command.name in _GREPS and "-c" not in command.words:
+        whole = stream.span == WHOLE and _has_flag(command, "n")
+        return replace(stream, span=None, counted=stream.counted or whole)
+    return replace(stream, span=None, silent=stream.silent or command.name in _QUIET)
+
+
+def within(outer: Span, inner: Span) -> Span | None:
+    """Lines `inner` of what lines `outer` of a file are; None where only the file's length could tell."""
+    if outer == WHOLE:
+        return inner
+    if outer.first < 0 or inner.first < 0:
+        return None
+    first = outer.first + inner.first - 1
+    last = outer.first + inner.last - 1 if inner.last else outer.last
+    return Span(first, min(last, outer.last) if outer.last else last)
+
+
+def _span_of(command: Command) -> Span | None:
+    """The one span a filter lets through; None for anything else."""
+    if command.name == "head":
+        return _head(command)
+    if command.name == "tail":
+        return _tail(command)
+    if command.name == "sed":
+        spans = _sed_spans(command)
+        return spans[0] if spans and len(spans) == 1 else None
+    if command.name == "awk":
+        return _awk_span(command)
+    return None
+
+
+def _cat(command: Command, folder: str | None) -> Iterator[_Stream]:
+    counted = command.name == "nl" or (command.name == "cat" and _has_flag(command, "n"))
+    span: Span | None = WHOLE
+    if command.name == "bat":
+        asked = _value(command, "-r", "--line-range")
+        match = re.fullmatch(r"(\d*):(\d*)", asked or "")
+        span = Span(int(match[1] or 1), int(match[2] or 0)) if match else WHOLE
+    for word in _operands(command):
+        yield _Stream(Place(word, folder), span, counted)
+
+
+def _heads(command: Command, folder: str | None) -> Iterator[_Stream]:
+    span = _head(command) if command.name == "head" else _tail(command)
+    for word in _operands(command):
+        yield _Stream(Place(word, folder), span)
+
+
+def _sed(command: Command, folder: str | None) -> Iterator[_Stream]:
+    if any(word.startswith(("-i", "--in-place")) for word in command.words):
+        return
+    spans = _sed_spans(command)
+    scripted = _value(command, "-e", "-f") is not None
+    for word in _operands(command)[0 if scripted else 1 :]:
+        for span in spans or (None,):
+            yield _Stream(Place(word, folder), span)
+
+
+def _awk(command: Command, folder: str | None) -> Iterator[_Stream]:
+    operands = _operands(command)
+    program = operands[0] if operands else ""
+    counted = bool(re.search(r"print\w*[ (][^}]*\bF?NR\b", program))
+    for word in operands[1:]:
+        yield _Stream(Place(word, folder), _awk_span(command), counted)
+
+
+def _git(command: Command, folder: str | None) -> Iterator[_Stream]:
+    """`git show REV:path` prints a file as another commit has it: its lines are looked up."""
+    if command.words[1:2] == ["show"]:
+        for word in command.words[2:]:
+            revision, colon, path = word.partition(":")
+            if colon and path and not revision.startswith("-"):
+                yield _Stream(Place(path, None), None)
+
+
+def _searched(first: Command, rest: Pipeline, output: Lines, folder: str | None) -> Iterator[Looked]:
+    if any(command.name in _QUIET for command in rest):
+        return
+    operands = _operands(first)[1 if first.words[:2] == ["git", "grep"] else 0 :]
+    files = operands if _value(first, "-e", "-f") else operands[1:]
+    one = files[0] if len(files) == 1 and "." in files[0].rsplit("/", 1)[-1].strip(".") else None
+    if one and _GLOB.search(one):
+        one = None
+    if _has_flag(first, "l") or "--files" in first.words or "--files-with-matches" in first.words:
+        yield from bare_paths(output, folder)
+    elif one and not _has_flag(first, "H"):
+        place = Place(one, folder)
+        yield Looked(place, asked=True)
+        if _has_flag(first, "n") or "--line-number" in first.words:
+            yield from numbered_of_one(output, place)
+        elif not _has_flag(first, "c"):
+            yield Looked(place, shown=output)
+    elif not _has_flag(first, "c"):
+        found = list(numbered_by_path(output, folder))
+        yield from found or shown_by_path(output, folder)
+
+
+def _head(command: Command) -> Span | None:
+    if _value(command, "-c") is not None:
+        return None
+    number = _count(command, 10)
+    return Span(1, number) if number > 0 else None
+
+
+def _tail(command: Command) -> Span | None:
+    if _value(command, "-c") is not None:
+        return None
+    asked = _value(command, "-n") or next((word for word in command.words[1:] if word.startswith("+")), "")
+    if asked.startswith("+") and asked[1:].isdigit():
+        return Span(max(1, int(asked[1:])), 0)
+    return Span(-_count(command, 10), 0)
+
+
+def _count(command: Command, default: int) -> int:
+    """The number of `-n 5`, `-n5`, `-5` or `--lines=5`."""
+    for at, word in enumerate(command.words[1:], start=1):
+        if match := re.fullmatch(r"-(?:n|-lines=)?(\d+)", word):
+            return int(match[1])
+        if word in ("-n", "--lines") and at + 1 < len(command.words):
+            digits = command.words[at + 1].lstrip("+-")
+            return int(digits) if digits.isdigit() else default
+    return default
+
+
+def _sed_spans(command: Command) -> list[Span] | None:
+    """The spans of `sed -n 'a,bp;c,dp'`; None for a script that does anything else."""
+    if not _has_flag(command, "n"):
+        return None
+    scripts = [command.words[at + 1] for at, word in enumerate(command.words[:-1]) if word == "-e"]
+    scripts = scripts or _operands(command)[:1]
+    spans: list[Span] = []
+    for part in (part.strip() for script in scripts for part in script.split(";")):
+        match = _SED_PRINT.fullmatch(part)
+        if match is None and part and not re.fullmatch(r"\d*q", part):
+            return None
+        if match:
+            first, last = int(match[1]), match[2]
+            end = first + int(last[1:]) if last and last[0] == "+" else 0 if last == "$" else int(last or first)
+            spans.append(Span(first, end))
+    return spans
+
+
+def _awk_span(command: Command) -> Span | None:
+    """Bounds on NR; None for a program that looks at anything else."""
+    operands = _operands(command)
+    bounds = _NR.findall(operands[0]) if operands else []
+    if not bounds or "/" in operands[0].split("{")[0]:
+        return None
+    first, last = 1, 0
+    for sign, digits in bounds:
+        number = int(digits)
+        if sign in (">=", ">"):
+            first = number + (sign == ">")
+        elif sign in ("<=", "<"):
+            last = number - (sign == "<")
+        else:
+            first, last = (number, number) if last == 0 else (first, number)
+    return Span(first, last)
+
+
+def _operands(command: Command) -> list[str]:
+    """The words that are no options and no values of options."""
+    name = command.name if command.name in _VALUED else "grep" if command.name in _GREPS else ""
+    valued = _VALUED.get(name, ())
+    found: list[str] = []
+    skip = False
+    for word in command.words[1:]:
+        if skip:
+            skip = False
+        elif word in valued:
+            skip = True
+        elif not word.startswith("-") or word == "-":
+            found.append(word)
+    return [word for word in found if word and not (name == "tail" and word.startswith("+"))]
+
+
+def _value(command: Command, *options: str) -> str | None:
+    for at, word in enumerate(command.words[:-1]):
+        if word in options:
+            return command.words[at + 1]
+    return next(
+        (word[2:] for word in command.words for option in options if re.fullmatch(rf"{option}\+?\d+", word)), None
+    )
+
+
+def _has_flag(command: Command, flag: str) -> bool:
+    """A short option, alone or among others: `-rn` has `n`."""
+    return any(re.fullmatch(r"-[A-Za-z]+\d*", word) and flag in word[1:] for word in command.words[1:])
+
+
+_READERS: dict[str, Callable[[Command, str | None], Iterator[_Stream]]] = {
+    "cat": _cat,
+    "bat": _cat,
+    "less": _cat,
+    "more": _cat,
+    "nl": _cat,
+    "head": _heads,
+    "tail": _heads,
+    "sed": _sed,
+    "awk": _awk,
+    "gawk": _awk,
+    "git": _git,
+}

@@ -1,0 +1,1 @@
+"""Session logs of coding agents → flows. One file per log format; what a tool call means is said in `extract/agents`."""
