@@ -89,6 +89,20 @@ def test_a_shallow_edge_is_left_out_by_name(made: GitRepo, tmp_path: Path) -> No
         assert list(history_cases(repo, HistoryRules())) == ["edge of a shallow clone: its parent is missing"]
 
 
+def test_insertions_are_proved_by_the_lines_around_them(made: GitRepo) -> None:
+    base = made.commit({"open.txt": "one\ntwo"}, "A file without a line end at its end")
+    inside = made.commit({"open.txt": "one\nnew\ntwo"}, "Insert before the last line")
+    behind = made.commit({"open.txt": "one\nnew\ntwo\nlast"}, "Append behind the last line")
+    cases, _ = extracted(made)
+    proofs = {
+        commit: [(item.start, item.end, item.text_hash) for item in cases[commit].case.ranges]
+        for commit in (inside, behind)
+    }
+    assert proofs[inside] == [(1, 2, hash_bytes(b"one\ntwo"))]
+    assert proofs[behind] == [(3, 3, hash_bytes(b"two"))]
+    assert cases[inside].case.ranges[0].blob == made.git("rev-parse", f"{base}:open.txt").strip()
+
+
 def test_golden_lines_are_those_of_git_diff_without_context(made: GitRepo) -> None:
     """An independent count: the hunk headers of `git diff -U0`, read by a regular expression."""
     texts = [numbered(40, l5="a"), numbered(40, l5="a") + "end\n", "top\n" + numbered(38), "", "one\n", "one", "two"]

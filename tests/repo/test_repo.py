@@ -1,6 +1,7 @@
 """The one place that runs git, against repositories in every state they are met in."""
 
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -106,6 +107,29 @@ def test_diffs_come_in_order_and_whole(made: GitRepo) -> None:
     assert [commit for commit, _ in found] == [commit for commit, _ in pairs]
     for commit, diff in found:
         assert diff.strip() == made.diff("-U0", "--full-index", f"{commit}~1", commit).strip()
+
+
+class Trickling(Repo):
+    """Git's output in pieces of seven bytes: every boundary is met."""
+
+    def stream(self, *args: str, stdin: int | None = subprocess.DEVNULL) -> Iterator[bytes]:
+        for piece in super().stream(*args, stdin=stdin):
+            yield from (piece[at : at + 7] for at in range(0, len(piece), 7))
+
+
+def test_commits_without_a_change_and_lines_that_are_ids_part_nothing(made: GitRepo) -> None:
+    first, second = made.git("rev-list", "--reverse", "HEAD").split()
+    empty = made.commit(message="Nothing")
+    also_empty = made.commit(message="Nothing again")
+    last = made.commit({"f.txt": f"{second}\n{empty}\n"}, "Ids in a file")
+    pairs = [(last, also_empty), (also_empty, empty), (empty, second), (second, first)]
+    with Trickling.open(made.path) as trickling, Repo.open(made.path) as repo:
+        found = list(history.diffs(trickling, pairs))
+        assert found == list(history.diffs(repo, pairs))
+        assert list(history.diffs(repo, [])) == []
+    assert [commit for commit, _ in found] == [last, also_empty, empty, second]
+    texts = [diff for _, diff in found]
+    assert f"+{empty}\n".encode() in texts[0] and texts[1:3] == [b"", b""] and texts[3].endswith(b"+two\n")
 
 
 def test_a_merge_is_compared_with_the_parent_named(made: GitRepo) -> None:

@@ -12,7 +12,7 @@ from enum import StrEnum
 from operator import itemgetter
 from typing import NamedTuple
 
-from evergold.extract.diff_header import Header, bad_diff, begins_plain_file, read_header, read_plain_header
+from evergold.extract.diff_header import Header, bad_diff, begins_plain_file, read_header, read_plain_header, read_usual
 from evergold.repo.quoting import path_text
 
 _HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
@@ -20,7 +20,6 @@ _COMBINED = (b"diff --cc ", b"diff --combined ", b"@@@ ")
 _SUBMODULE = re.compile(rb"Submodule (.+?) (?:[0-9a-f]+\.{2,3}[0-9a-f]+|contains )")
 _SIGNS = (b" ", b"+", b"-", b"\\")
 _BODY = re.compile(rb"[ +\-\\]*")
-_RUNS = re.compile(rb"([ \\]*)([+\-][+\-\\]*)")
 _SPACE = 32
 _first_byte = itemgetter(0)
 _made = tuple.__new__  # a named tuple without the detour over its keyword arguments
@@ -36,6 +35,9 @@ class ChangeType(StrEnum):
     MODE = "mode"
 
 
+_MODIFIED = ChangeType.MODIFIED  # looked up once: a member of an enumeration is slow to come by
+
+
 class Change(NamedTuple):
     """A run of removed and added lines with no unchanged line between them.
 
@@ -49,19 +51,57 @@ class Change(NamedTuple):
 
 
 class Hunk(NamedTuple):
-    """`body` holds the lines of the hunk as they stand in the diff, each with its sign."""
+    """`body` holds the lines of the hunk as they stand in the diff; `signs` the first byte of each, without remarks."""
 
     old_start: int
     old_count: int
     new_start: int
     new_count: int
-    changes: list[Change]
+    signs: bytes
     body: list[bytes]
+
+    @property
+    def first_lines(self) -> tuple[int, int]:
+        """The line of either side that the hunk begins at; a side it shows nothing of is numbered by the line before."""
+        return self.old_start + (not self.old_count), self.new_start + (not self.new_count)
 
     @property
     def has_context(self) -> bool:
         """Whether unchanged lines are shown: then a change at the end of the hunk is one at the end of the file."""
-        return sum(change.removed for change in self.changes) < self.old_count
+        return b" " in self.signs
+
+    @property
+    def changes(self) -> list[Change]:
+        old_line, new_line = self.first_lines
+        changes: list[Change] = []
+        for at, removed, added in runs(self.signs):
+            changes.append(Change(old_line + at, removed, new_line + at, added))
+            old_line -= added
+            new_line -= removed
+        return changes
+
+    def parted(self) -> list["Hunk"]:
+        """One hunk per change, each with the unchanged line before and after it."""
+        lines: list[list[bytes]] = []
+        for line in self.body:
+            if line.startswith(b"\\"):
+                lines[-1].append(line)
+            else:
+                lines.append([line])
+        return [self._part(lines, max(0, at - 1), at + removed + added + 1) for at, removed, added in runs(self.signs)]
+
+    def _part(self, lines: list[list[bytes]], begin: int, end: int) -> "Hunk":
+        before, signs = self.signs[:begin], self.signs[begin:end]
+        old_count, new_count = len(signs) - signs.count(b"+"), len(signs) - signs.count(b"-")
+        old_line, new_line = self.first_lines
+        return Hunk(
+            old_line + begin - before.count(b"+") - (not old_count),
+            old_count,
+            new_line + begin - before.count(b"-") - (not new_count),
+            new_count,
+            signs,
+            [line for held in lines[begin:end] for line in held],
+        )
 
     def old_lines(self) -> list[bytes]:
         """The old side of the hunk as it stands in the file, line ends included."""
@@ -71,6 +111,8 @@ class Hunk(NamedTuple):
         return self._side(b"+")
 
     def _side(self, sign: bytes) -> list[bytes]:
+        if not self.has_context and len(self.body) == self.old_count + self.new_count:  # no remarks either
+            return [line[1:] + b"\n" for line in self.body if line.startswith(sign)]
         kept: list[bytes] = []
         ours = False
         for line in self.body:
@@ -109,6 +151,18 @@ class FileDiff:
         return self.old_path or self.new_path or ""
 
 
+def runs(signs: bytes) -> list[tuple[int, int, int]]:
+    """Runs of changed lines in the signs of a hunk: where each begins, how many lines it removes and how many it adds."""
+    found: list[tuple[int, int, int]] = []
+    at = 0
+    for run in signs.split():  # unchanged lines are the space between
+        at = signs.index(run, at)
+        removed = run.count(b"-")
+        found.append((at, removed, len(run) - removed))
+        at += len(run)
+    return found
+
+
 class _Text(NamedTuple):
     """The lines of a diff, and the first byte of each in one string: in that, a hunk is a run of four signs, and what
     changed is found at the speed of a search instead of line by line."""
@@ -137,10 +191,9 @@ def parse_diff(diff: bytes | str) -> list[FileDiff]:
     while at < end:
         line = lines[at]
         if line.startswith(b"diff --git "):
-            header, at = read_header(lines, at)
-            at = _add_file(files, header, text, at)
+            at = _add_usual_file(files, text, at) or _add_file(files, *read_header(lines, at), text)
         elif line.startswith(b"--- ") and begins_plain_file(lines, at):
-            at = _add_file(files, read_plain_header(lines, at), text, at + 2)
+            at = _add_file(files, read_plain_header(lines, at), at + 2, text)
         else:
             _look_between_files(files, line, at)
             at += 1
@@ -162,16 +215,23 @@ def _look_between_files(files: list[FileDiff], line: bytes, at: int) -> None:
         files.append(FileDiff(path, path, ChangeType.MODIFIED, new_mode=SUBMODULE_MODE))
 
 
-def _add_file(files: list[FileDiff], header: Header, text: _Text, at: int) -> int:
+def _add_usual_file(files: list[FileDiff], text: _Text, at: int) -> int | None:
+    """Take in a file that was changed and nothing else; None where the header says more than that."""
+    header = text.lines[at : at + 4]
+    usual = read_usual(header) if len(header) == 4 else None
+    if usual is None:
+        return None
+    path, (old_blob, new_blob, mode) = usual
+    hunks, after = _read_hunks(text, at + 4, path)
+    if not hunks:
+        return None
+    files.append(FileDiff(path, path, _MODIFIED, old_blob, new_blob, mode, mode, False, hunks))
+    return after
+
+
+def _add_file(files: list[FileDiff], header: Header, at: int, text: _Text) -> int:
     """Read the hunks that follow a header; returns the line after them."""
-    lines = text.lines
-    hunks: list[Hunk] = []
-    end = len(lines)
-    while at < end and lines[at].startswith(b"@@ -"):
-        hunk, at = _read_hunk(text, at, header)
-        hunks.append(hunk)
-    if hunks and at < end and text.signs[at] in b"+- \\" and _is_stray(lines, at):
-        raise bad_diff(at, f"{header.name} has more lines than its hunk header says")
+    hunks, after = _read_hunks(text, at, header.name)
     if header.needs_hunks and not hunks:
         raise bad_diff(at - 1, f"{header.name} has file names but no hunk; the diff is cut off")
     old_path, new_path = header.paths()
@@ -188,39 +248,40 @@ def _add_file(files: list[FileDiff], header: Header, text: _Text, at: int) -> in
             hunks,
         )
     )
-    return at
+    return after
 
 
-def _read_hunk(text: _Text, at: int, header: Header, end: int | None = None) -> tuple[Hunk, int]:
-    """The hunk whose header stands at `at`, and the line after it.
+def _read_hunks(text: _Text, at: int, name: str) -> tuple[list[Hunk], int]:
+    """The hunks of one file, and the line after them. `name` is for messages.
 
-    It reads on while lines look like the hunk's, and a hunk is nearly always followed by one that does not; where it read
-    too far (an empty line, a signature, the `---` of a plain diff), it is read once more up to its exact `end`.
+    A hunk reads on while lines look like its own, and is nearly always followed by one that does not; where that was too
+    far (an empty line, a signature, the `---` of a plain diff), it is cut at its exact end.
     """
     lines, signs = text
-    match = _HUNK.match(lines[at])
-    if match is None:
-        raise bad_diff(at, f"the hunk header of {header.name} is not of the form '@@ -a,b +c,d @@'")
-    old_text, old_length, new_text, new_length = match.groups()
-    old_start, old_count = int(old_text), 1 if old_length is None else int(old_length)
-    new_start, new_count = int(new_text), 1 if new_length is None else int(new_length)
-    old_line, new_line = old_start + (not old_count), new_start + (not new_count)
-    old_end, new_end = old_line + old_count, new_line + new_count
-    begin = at + 1
-    after = _BODY.match(signs, begin).end() if end is None else end  # type: ignore[union-attr] # matches nothing, too
-    changes: list[Change] = []
-    left = signs.count(b" ", begin, after)
-    for same, changed in _RUNS.findall(signs, begin, after):
-        unchanged, minus, plus = same.count(b" "), changed.count(b"-"), changed.count(b"+")
-        changes.append(_made(Change, (old_line + unchanged, minus, new_line + unchanged, plus)))
-        old_line += unchanged + minus
-        new_line += unchanged + plus
-        left -= unchanged
-    if old_line + left != old_end or new_line + left != new_end:
-        if end is None:
-            return _read_hunk(text, at, header, _end_of_hunk(signs, begin, old_count, new_count))
-        raise bad_diff(end - 1, f"the lines of {header.name} do not add up to its hunk header; is the diff cut off?")
-    return _made(Hunk, (old_start, old_count, new_start, new_count, changes, lines[begin:after])), after
+    hunks: list[Hunk] = []
+    end = len(lines)
+    while at < end and (match := _HUNK.match(lines[at])):
+        old_start, old_count, new_start, new_count = map(int, match.groups(b"1"))
+        begin = at + 1
+        at = _BODY.match(signs, begin).end()  # type: ignore[union-attr] # matches nothing, too
+        shown = signs[begin:at].replace(b"\\", b"")  # a remark is no line of either side
+        if len(shown) - shown.count(b"+") != old_count or len(shown) - shown.count(b"-") != new_count:
+            at, shown = _cut_hunk(signs, begin, old_count, new_count, name)
+        hunks.append(_made(Hunk, (old_start, old_count, new_start, new_count, shown, lines[begin:at])))
+    if at < end and lines[at].startswith(b"@@ -"):
+        raise bad_diff(at, f"the hunk header of {name} is not of the form '@@ -a,b +c,d @@'")
+    if hunks and at < end and signs[at] in b"+- \\" and _is_stray(lines, at):
+        raise bad_diff(at, f"{name} has more lines than its hunk header says")
+    return hunks, at
+
+
+def _cut_hunk(signs: bytes, begin: int, old_count: int, new_count: int, name: str) -> tuple[int, bytes]:
+    """The line after the hunk that begins here, and its signs without remarks."""
+    end = _end_of_hunk(signs, begin, old_count, new_count)
+    shown = signs[begin:end].replace(b"\\", b"")
+    if len(shown) - shown.count(b"+") != old_count or len(shown) - shown.count(b"-") != new_count:
+        raise bad_diff(end - 1, f"the lines of {name} do not add up to its hunk header; is the diff cut off?")
+    return end, shown
 
 
 def _end_of_hunk(signs: bytes, at: int, old_left: int, new_left: int) -> int:

@@ -12,6 +12,9 @@ from evergold.repo.quoting import path_text, quoted_prefix, unquote
 _PREFIX_PAIRS = frozenset((b"%c/" % old, b"%c/" % new) for old in b"abciow12" for new in b"abciow12" if old != new)
 _NOWHERE = b"/dev/null"
 
+Index = tuple[str | None, str | None, str | None]
+"""The blobs, None where a row of zeros stands for no file, and the mode where both sides have the same."""
+
 
 class Header:
     """What stands between `diff --git` (on line `at`) and the first hunk. Most headers set few of these."""
@@ -53,9 +56,6 @@ class Header:
     def _raw_paths(self) -> tuple[bytes, bytes]:
         if self.source is not None and self.destination is not None:
             return unquote(self.source), unquote(self.destination)
-        minus, plus = self.minus, self.plus
-        if minus and plus and minus[2:] == plus[2:] and self.names == b"a/%b b/%b" % (minus[2:], plus[2:]):
-            return plus[2:], plus[2:]  # a plain change, spelled the same three times: nearly every file
         path = _one_path(self.names)
         if path is None and (pair := _pair(self.minus, self.plus, plain=not self.names)):
             return pair
@@ -69,6 +69,18 @@ class Header:
     def _agrees(self, path: bytes) -> bool:
         """Whether the `---` and `+++` lines mean this file too."""
         return all(name is None or name == _NOWHERE or unquote(name).endswith(path) for name in (self.minus, self.plus))
+
+
+def read_usual(lines: list[bytes]) -> tuple[str, Index] | None:
+    """The path and the index of four lines that are the header of a plain change, its name spelled the same four times.
+
+    Nearly every file has one of these, and it raises none of the questions that the others do.
+    """
+    names, index, minus, plus = lines
+    name = plus[6:]
+    if names != b"diff --git a/%b b/%b" % (name, name) or minus != b"--- a/" + name or not plus.startswith(b"+++ b/"):
+        return None
+    return (path_text(name), _index(_line(index))) if index.startswith(b"index ") else None
 
 
 def read_header(lines: list[bytes], at: int) -> tuple[Header, int]:
@@ -113,7 +125,9 @@ def bad_diff(at: int, reason: str) -> BadInput:
 def _take(header: Header, line: bytes) -> bool:
     """Take one header line in; False where the header has ended."""
     if line.startswith(b"index "):
-        _take_index(header, line)
+        header.old_blob, header.new_blob, mode = _index(line)
+        if mode:
+            header.old_mode = header.new_mode = mode
     elif line.startswith(b"--- "):
         header.minus = _file_name(line)
     elif line.startswith((b"similarity index ", b"dissimilarity index ")):
@@ -135,12 +149,10 @@ def _take(header: Header, line: bytes) -> bool:
     return True
 
 
-def _take_index(header: Header, line: bytes) -> None:
+def _index(line: bytes) -> Index:
     blobs, _, mode = line[len(b"index ") :].decode("ascii", "replace").partition(" ")
     old, _, new = blobs.partition("..")
-    header.old_blob, header.new_blob = _blob(old), _blob(new)
-    if mode:
-        header.old_mode = header.new_mode = mode
+    return old if old.strip("0") else None, new if new.strip("0") else None, mode or None
 
 
 def _take_move(header: Header, line: bytes) -> None:
@@ -150,11 +162,6 @@ def _take_move(header: Header, line: bytes) -> None:
         header.source = name
     else:
         header.destination = name
-
-
-def _blob(spelling: str) -> str | None:
-    """A blob id, or None for the row of zeros that stands for no file."""
-    return spelling if spelling.strip("0") else None
 
 
 def _mode(line: bytes) -> str:

@@ -1,6 +1,7 @@
 """Each golden range carries its proof: the blob at base it lies in, and a hash of its text."""
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from evergold.extract.spans import text_hash
 from evergold.model.case import LineRange
@@ -12,6 +13,29 @@ def split_lines(content: bytes) -> list[bytes]:
     lines = content.split(b"\n")
     last = lines.pop()
     return [line + b"\n" for line in lines] + ([last] if last else [])
+
+
+class Head(NamedTuple):
+    """The beginning of a file, split at its line feeds; the last piece is what comes behind the last of them.
+
+    A proof asks for a few lines of a long file: nothing behind them is split, and no line end is put back on the others.
+    """
+
+    pieces: list[bytes]
+
+    @classmethod
+    def of(cls, content: bytes, lines: int) -> "Head":
+        """Enough of a file to know its first `lines` lines."""
+        return cls(content.split(b"\n", lines))
+
+    @property
+    def line_count(self) -> int:
+        """How many lines the file has, as far as it was split."""
+        return len(self.pieces) - (not self.pieces[-1])
+
+    def text(self, start: int, end: int) -> bytes:
+        """Lines as they stand in the file, the end of the last one included where it has one."""
+        return b"\n".join(self.pieces[start - 1 : end]) + (b"\n" if end < len(self.pieces) else b"")
 
 
 def with_proof(ranges: Iterable[LineRange], repo: Repo, commit: str, proved: str) -> tuple[LineRange, ...]:

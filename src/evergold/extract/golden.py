@@ -51,11 +51,12 @@ def _rest(file: FileDiff, before: FileDiff) -> FileDiff | None:
         same = file.new_blob == before.new_blob if file.new_blob else file.hunks == before.hunks
         return None if same else file
     seen = {identity for hunk in before.hunks for identity in _identities(hunk)}
-    hunks: list[Hunk] = []
-    for hunk in file.hunks:
-        changes = [change for change, key in zip(hunk.changes, _identities(hunk), strict=True) if key not in seen]
-        if changes:
-            hunks.append(hunk._replace(changes=changes))
+    hunks = [
+        part
+        for hunk in file.hunks
+        for part, identity in zip(hunk.parted(), _identities(hunk), strict=True)
+        if identity not in seen
+    ]
     moved = (file.old_mode, file.new_mode) != (before.old_mode, before.new_mode)
     return replace(file, hunks=hunks) if hunks or moved else None
 

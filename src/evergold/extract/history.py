@@ -11,11 +11,12 @@ from evergold.errors import BadInput
 from evergold.extract.diff import FileDiff, parse_diff
 from evergold.extract.extract import DATASET, Extracted, Wanted
 from evergold.extract.filters import HistoryRules, counted_files, is_revert
-from evergold.extract.fingerprint import split_lines
+from evergold.extract.fingerprint import Head
 from evergold.extract.message import Message, read_message
 from evergold.extract.ranking import PathRanking, RangeSource
-from evergold.extract.spans import base_texts, spans_of, text_hash
-from evergold.model.case import Case, CaseKind, LineRange, Provenance, RankedPath
+from evergold.extract.spans import base_texts, spans_of
+from evergold.model.case import Case, CaseKind, Provenance, RankedPath
+from evergold.model.ident import hash_bytes
 from evergold.model.rejected import Rejected
 from evergold.repo.git import Repo
 from evergold.repo.history import Commit, commits, diffs
@@ -33,7 +34,8 @@ BULK = "bulk change"
 NO_BASE_LINES = "changes no line that its base has"
 
 
-BaseFiles = dict[str, list[bytes]]
+BaseFiles = dict[str, bytes]
+"""The content of a blob, by its id."""
 
 
 class Parsed(NamedTuple):
@@ -88,7 +90,7 @@ def _finished(
 ) -> Iterator[Extracted | Rejected | Skipped]:
     parsed = [item for item in window if isinstance(item, Parsed)]
     blobs = list(dict.fromkeys(blob for item in parsed for file in item.files for blob in _blob_to_read(file)))
-    base_files = dict(zip(blobs, map(split_lines, repo.objects.read_many(blobs)), strict=True))
+    base_files = dict(zip(blobs, repo.objects.read_many(blobs), strict=True))
     for item in window:
         yield _case(item, base_files, rules) if isinstance(item, Parsed) else item
 
@@ -121,21 +123,23 @@ def _parsed(commit: Commit, diff: bytes, rules: HistoryRules) -> Parsed | Reject
 
 def _case(parsed: Parsed, base_files: BaseFiles, rules: HistoryRules) -> Extracted | Skipped:
     commit = parsed.commit
-    ranges = tuple(item for file in parsed.files for item in _ranges(file, base_files))
+    ranges = [item for file in parsed.files for item in _ranges(file, base_files)]
     if not ranges:
         return Skipped(NO_BASE_LINES)
     message = read_message(commit.message)
     enough = len(message.query.split()) >= rules.min_words
-    case = Case(
-        id=commit.id,
-        dataset=DATASET,
-        kind=CaseKind.CONTEXT,
-        input=message.query if enough else "",
-        paths=_paths(parsed.files),
-        ranges=ranges,
-        base_commit=commit.parents[0],
-        metadata=_metadata(commit, message, parsed.left_out),
-        provenance=Provenance(source="git", repository=rules.repository or None, case_index=0),
+    case = Case.model_validate(
+        {
+            "id": commit.id,
+            "dataset": DATASET,
+            "kind": CaseKind.CONTEXT,
+            "input": message.query if enough else "",
+            "paths": _paths(parsed.files),
+            "ranges": ranges,
+            "base_commit": commit.parents[0],
+            "metadata": _metadata(commit, message, parsed.left_out),
+            "provenance": Provenance(source="git", repository=rules.repository or None, case_index=0),
+        }
     )
     return Extracted(case, why_no_query="" if enough else NO_WORDS)
 
@@ -146,31 +150,31 @@ def _paths(files: list[FileDiff]) -> tuple[RankedPath, ...]:
     return ranking.ranked()
 
 
-def _ranges(file: FileDiff, base_files: BaseFiles) -> Iterator[LineRange]:
-    """The base lines the diff touches, each proved by its text.
+def _ranges(file: FileDiff, base_files: BaseFiles) -> list[dict[str, Any]]:
+    """The base lines the diff touches, each proved by its text; as fields of a range, which the case makes of them.
 
     Changed lines stand in the diff; an insertion counts lines that do not, and those come from the base file.
     """
-    lines = base_files.get(file.old_blob or "")
-    shown = base_texts(file) if lines is None else {}
-    for start, end in spans_of(file, line_count=None if lines is None else len(lines)):
-        texts = (shown[number] for number in range(start, end + 1)) if lines is None else lines[start - 1 : end]
-        yield LineRange(
-            path=file.path,
-            start=start,
-            end=end,
-            sources=(RangeSource.GOLDEN_DIFF,),
-            blob=file.old_blob,
-            text_hash=text_hash(texts),
-        )
+    if file.old_blob in base_files:
+        last = file.hunks[-1]
+        head = Head.of(base_files[file.old_blob], last.old_start + last.old_count + 1)
+        texts = {span: head.text(*span) for span in spans_of(file, line_count=head.line_count)}
+    else:
+        shown = base_texts(file)
+        texts = {
+            (start, end): b"".join([shown[number] for number in range(start, end + 1)]) for start, end in spans_of(file)
+        }
+    shared = {"path": file.path, "sources": (RangeSource.GOLDEN_DIFF,), "blob": file.old_blob}
+    return [
+        shared | {"start": start, "end": end, "text_hash": hash_bytes(text)} for (start, end), text in texts.items()
+    ]
 
 
 def _blob_to_read(file: FileDiff) -> tuple[str, ...]:
     """The base file, where the diff inserts without removing."""
     if file.old_path is None or file.old_blob is None or file.submodule:
         return ()
-    inserts = any(not change.removed for hunk in file.hunks for change in hunk.changes)
-    return (file.old_blob,) if inserts else ()
+    return (file.old_blob,) if any(not hunk.old_count for hunk in file.hunks) else ()
 
 
 def _metadata(commit: Commit, message: Message, left_out: int) -> dict[str, Any]:

@@ -7,7 +7,7 @@ in the lines it can see there. A pure insertion has no line at base; it counts t
 from collections.abc import Iterable
 from enum import StrEnum
 
-from evergold.extract.diff import FileDiff, Hunk
+from evergold.extract.diff import FileDiff, Hunk, runs
 from evergold.model.ident import hash_bytes
 
 Span = tuple[int, int]
@@ -40,25 +40,31 @@ def spans_of(
     `line_count` is the length of the file on that side, where it is known. A diff with context lines does not need it;
     one without (`-U0`) does, to tell an insertion before the end of the file from one at the end.
     """
-    exists = file.old_path is not None if side is Side.BASE else file.new_path is not None
-    if not exists or file.submodule:
+    of_base = side is Side.BASE
+    path, blob = (file.old_path, file.old_blob) if of_base else (file.new_path, file.new_blob)
+    if path is None or file.submodule or _is_empty(blob):
         return []
-    if _is_empty(file.old_blob if side is Side.BASE else file.new_blob):
-        return []
+    hunk_spans = _changed_spans if context is HunkContext.TRIM else _whole_spans
     found: list[Span] = []
     for hunk in file.hunks:
-        found += _hunk_spans(hunk, side, context, line_count)
+        found += hunk_spans(hunk, of_base, line_count)
     return merge(found)
 
 
 def merge(spans: Iterable[Span]) -> list[Span]:
     """Sorted, with overlapping and adjacent spans made one."""
+    ordered = sorted(spans)
+    if len(ordered) < 2:
+        return ordered
     merged: list[Span] = []
-    for start, end in sorted(spans):
-        if merged and start <= merged[-1][1] + 1:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
-        else:
-            merged.append((start, end))
+    first, last = ordered[0]
+    for start, end in ordered:
+        if start > last + 1:
+            merged.append((first, last))
+            first, last = start, end
+        elif end > last:
+            last = end
+    merged.append((first, last))
     return merged
 
 
@@ -77,20 +83,29 @@ def _is_empty(blob: str | None) -> bool:
     return blob is not None and blob[:4] in _EMPTY_STARTS and any(empty.startswith(blob) for empty in _EMPTY_BLOBS)
 
 
-def _hunk_spans(hunk: Hunk, side: Side, context: HunkContext, line_count: int | None) -> list[Span]:
-    base = side is Side.BASE
-    first, count = (hunk.old_start, hunk.old_count) if base else (hunk.new_start, hunk.new_count)
-    end = first + count if count else first + 1
-    if context is HunkContext.KEEP:
-        return [(first, end - 1)] if count else _between(end, end, hunk, line_count)
+def _changed_spans(hunk: Hunk, of_base: bool, line_count: int | None) -> list[Span]:
     found: list[Span] = []
-    for old_line, removed, new_line, added in hunk.changes:
-        line, changed = (old_line, removed) if base else (new_line, added)
-        if changed:
-            found.append((line, line + changed - 1))
+    line = hunk.first_lines[not of_base]
+    for at, removed, added in runs(hunk.signs):
+        here, elsewhere = (removed, added) if of_base else (added, removed)
+        first = line + at
+        if here:
+            found.append((first, first + here - 1))
         else:
-            found += _between(line, end, hunk, line_count)
+            found += _between(first, _end(hunk, of_base), hunk, line_count)
+        line -= elsewhere
     return found
+
+
+def _whole_spans(hunk: Hunk, of_base: bool, line_count: int | None) -> list[Span]:
+    """The hunk with its unchanged lines."""
+    first, end = hunk.first_lines[not of_base], _end(hunk, of_base)
+    return [(first, end - 1)] if first < end else _between(end, end, hunk, line_count)
+
+
+def _end(hunk: Hunk, of_base: bool) -> int:
+    """The line after the hunk."""
+    return hunk.first_lines[not of_base] + (hunk.old_count if of_base else hunk.new_count)
 
 
 def _between(line: int, hunk_end: int, hunk: Hunk, line_count: int | None) -> list[Span]:

@@ -5,9 +5,11 @@ repository is as good as any; nothing is checked out, no hook runs, nothing is f
 program, no repository, a commit that a shallow clone cut off) becomes one line that says what to do.
 """
 
+import fcntl
 import os
 import subprocess
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Self
@@ -22,6 +24,7 @@ _READ_ONLY = {
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_NO_REPLACE_OBJECTS": "1",
 }
+_PIPE_SIZE = 1 << 20
 
 Answer = subprocess.CompletedProcess[bytes]
 
@@ -84,8 +87,9 @@ class Repo:
         except FileNotFoundError as problem:
             raise Unavailable("the program 'git' is not on PATH; install git 2.31 or newer") from problem
         assert process.stdout is not None and process.stderr is not None
+        _widen(process.stdout.fileno())
         try:
-            while piece := os.read(process.stdout.fileno(), 1 << 20):
+            while piece := os.read(process.stdout.fileno(), _PIPE_SIZE):
                 yield piece
             error = process.stderr.read()
             if process.wait():
@@ -116,6 +120,13 @@ class Repo:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _widen(pipe: int) -> None:
+    """Let git work ahead of its reader by more than the usual 64 KB; a system that cannot goes on as it is."""
+    if hasattr(fcntl, "F_SETPIPE_SZ"):
+        with suppress(OSError):
+            fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE_SIZE)
 
 
 def _reason(answer: Answer) -> str:

@@ -4,9 +4,8 @@ The diffs carry no context (`-U0`), which is more than a matter of size: with co
 other lines. The lines of `git diff -U0` are the ones everybody can count again.
 """
 
-import re
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -27,7 +26,6 @@ _DIFF = (
     "--no-textconv",
     "--no-color",
 )
-_COMMIT_LINE = re.compile(rb"(?:\A|\n)(?=[0-9a-f]{40}(?:[0-9a-f]{24})?\n)")
 
 
 class Commit(NamedTuple):
@@ -53,13 +51,16 @@ def commits(repo: Repo, revision: str = "HEAD", first_parent: bool = False, sinc
 def diffs(repo: Repo, pairs: Iterable[tuple[str, str]]) -> Iterator[tuple[str, bytes]]:
     """For each (commit, parent): the commit and its diff against that parent, in the order given.
 
-    The pairs are spooled to a file first: git reads it at its own pace, and nobody waits for anybody's full pipe.
+    Commits are named by their full ids. The pairs are spooled to a file first: git reads it at its own pace, and nobody
+    waits for anybody's full pipe.
     """
+    ids: list[str] = []
     with tempfile.TemporaryFile(prefix="evergold-") as wanted:
         for commit, parent in pairs:
             wanted.write(f"{commit} {parent}\n".encode())
+            ids.append(commit)
         wanted.seek(0)
-        yield from _parse_diffs(repo.stream("diff-tree", *_DIFF, stdin=wanted.fileno()))
+        yield from _parse_diffs(repo.stream("diff-tree", *_DIFF, stdin=wanted.fileno()), ids)
 
 
 def _parse_log(pieces: Iterable[bytes]) -> Iterator[Commit]:
@@ -84,26 +85,30 @@ def _commit(fields: list[bytes]) -> Commit:
     return Commit(id, tuple(parents.split()), time, author, message)
 
 
-def _parse_diffs(pieces: Iterable[bytes]) -> Iterator[tuple[str, bytes]]:
-    """A line that is nothing but an object id begins a commit: every line of a diff begins with a sign or a word.
-
-    Pieces are joined only when one shows such a line, so that a diff of many megabytes is copied once.
-    """
-    held: list[bytes] = []
-    for piece in pieces:
-        held.append(piece)
-        if _COMMIT_LINE.search(piece):
-            *whole, last = _cut(b"".join(held))
-            yield from map(_split_id, whole)
-            held = [last]
-    yield from map(_split_id, _cut(b"".join(held)))
+def _parse_diffs(pieces: Iterator[bytes], ids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+    """Cut the output at the ids, whose order is known. A line that is nothing but an id begins a commit: every line of
+    a diff begins with a sign or a word."""
+    text = bytearray(b"\n")
+    for at, id in enumerate(ids):
+        before = _take_to(f"\n{id}\n".encode(), text, pieces)
+        if at:
+            yield ids[at - 1], before
+    if ids:
+        yield ids[-1], bytes(text[1:]) + b"".join(pieces)
 
 
-def _cut(text: bytes) -> list[bytes]:
-    starts = [match.end() for match in _COMMIT_LINE.finditer(text)]
-    return [text[start:end] for start, end in zip(starts, [*starts[1:], len(text)], strict=True)]
-
-
-def _split_id(text: bytes) -> tuple[str, bytes]:
-    id, _, diff = text.partition(b"\n")
-    return id.decode("ascii", "replace"), diff
+def _take_to(mark: bytes, text: bytearray, pieces: Iterator[bytes]) -> bytes:
+    """Take out of the text what stands before a mark, reading on as far as needed. The line end in front of it and the one
+    behind the mark stay: the next mark may follow at once."""
+    looked = 0
+    while (at := text.find(mark, looked)) < 0:
+        looked = max(0, len(text) - len(mark))
+        piece = next(pieces, None)
+        if piece is None:
+            raise BadInput(
+                f"git diff-tree ended before commit {mark.decode().strip()}; is the repository damaged? (git fsck)"
+            )
+        text += piece
+    before = bytes(text[1 : at + 1])
+    del text[: at + len(mark) - 1]
+    return before
