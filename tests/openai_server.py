@@ -48,6 +48,8 @@ class Reply:
 
 OK = Reply("ok")
 Script = Reply | Sequence[Reply] | Callable[[Body], Reply]
+Embed = Callable[[str], Sequence[float]]
+"""What `/v1/embeddings` makes of one text."""
 
 
 def rate_limited(retry_after: float | str | None = None) -> Reply:
@@ -80,10 +82,13 @@ def _error(message: str, kind: str) -> bytes:
 
 
 class ScriptedServer:
-    """Serves `/v1/chat/completions` and `/v1/models` on a free loopback port in a thread of its own."""
+    """Serves `/v1/chat/completions`, `/v1/embeddings` and `/v1/models` on a free loopback port in a thread of its own."""
 
-    def __init__(self, script: Script = OK, model: str = "scripted") -> None:
+    def __init__(self, script: Script = OK, model: str = "scripted", embed: Embed | None = None) -> None:
         self.requests: list[Body] = []
+        self.embedded: list[Body] = []
+        self.embed_faults: list[Reply] = []
+        self._embed_text = embed or (lambda text: [float(len(text)), 1.0])
         self.headers: list[dict[str, str]] = []
         self.in_flight = 0
         self.most_in_flight = 0
@@ -106,6 +111,7 @@ class ScriptedServer:
     def _routes(self) -> list[Route]:
         return [
             Route("/v1/chat/completions", self._complete, methods=["POST"]),
+            Route("/v1/embeddings", self._embed, methods=["POST"]),
             Route("/v1/models", self._models),
         ]
 
@@ -184,6 +190,20 @@ class ScriptedServer:
             answer["usage"] = {"prompt_tokens": sent, "completion_tokens": made, "total_tokens": sent + made}
         return answer
 
+    async def _embed(self, request: Request) -> Response:
+        """One vector per text; the faults set beforehand come first, one per request."""
+        body = json.loads(await request.body())
+        self.embedded.append(body)
+        if self.embed_faults:
+            return await self._answer(body, self.embed_faults.pop(0))
+        texts = [body["input"]] if isinstance(body["input"], str) else body["input"]
+        rows = [
+            {"object": "embedding", "index": n, "embedding": list(self._embed_text(t))} for n, t in enumerate(texts)
+        ]
+        usage = {"prompt_tokens": len(texts), "total_tokens": len(texts)}
+        answer = {"object": "list", "model": body["model"], "data": rows[::-1], "usage": usage}
+        return Response(json.dumps(answer), media_type="application/json")
+
     async def _models(self, _request: Request) -> Response:
         listing = {"object": "list", "data": [{"id": self._model, "object": "model", "created": 0, "owned_by": "test"}]}
         return Response(json.dumps(listing), media_type="application/json")
@@ -193,8 +213,8 @@ ServerT = TypeVar("ServerT", bound=ScriptedServer)
 
 
 @contextmanager
-def serving(script: Script = OK, model: str = "scripted") -> Iterator[ScriptedServer]:
-    with started(ScriptedServer(script, model)) as server:
+def serving(script: Script = OK, model: str = "scripted", embed: Embed | None = None) -> Iterator[ScriptedServer]:
+    with started(ScriptedServer(script, model, embed)) as server:
         yield server
 
 

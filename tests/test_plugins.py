@@ -31,6 +31,13 @@ def test_an_installed_package_is_found_and_used(tmp_path: Path) -> None:
     ran = evergold("export", "shouted", "--format", "shout", cwd=tmp_path, PYTHONPATH=str(site))
     assert ran.code == 0, ran.err
     assert (tmp_path / "shouted.txt").read_text() == "SHOUT c1 HELLO THERE\n"
+    (tmp_path / "c.yaml").write_text("generation: {writer: shout, tasks: {summaries: 0}}\n")
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "a.txt").write_text("Boots are fine.")
+    words = ("generate", "--config", "c.yaml", "--documents", "docs", "--out", "out.jsonl", "--json")
+    made = evergold(*words, cwd=tmp_path, PYTHONPATH=str(site))
+    assert (made.json["label"], made.json["records"]) == ("shouted", {"qa": 1})
+    assert "BOOTS!" in (tmp_path / "out.jsonl").read_text()
     assert "unknown format 'shout'" in evergold("export", "live", "--format", "shout", cwd=tmp_path).err
 
 

@@ -26,6 +26,8 @@ Progress = Callable[[int], None]
 """Called with 1 for every document that is done."""
 
 REPEATED = "near-duplicate"
+_AHEAD = 4
+"""Documents under way for each call that may be: a slow one at the head must not leave the others idle."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,7 @@ async def _write(
 ) -> None:
     copies = _Copies(maker.spec.duplicates)
     work = (maker.of_document(name, passages) for name, passages in corpus.documents.items())
-    async for outcomes in _in_order(work, maker.spec.concurrency):
+    async for outcomes in _in_order(work, _AHEAD * maker.spec.concurrency):
         for outcome in outcomes:
             counts.rewritten += outcome.rewritten
             outcome = copies.checked(outcome)

@@ -43,10 +43,14 @@ class CallLog:
             handle.close()
             raise Conflict(f"another process generates into {path.parent} under this name; wait for it") from None
         log = cls(handle, path, secrets)
-        log._remember()
-        if fresh:
-            log._places.clear()
-            log._write([orjson.dumps({"key": FRESH, "at": _now()}) + b"\n"])
+        try:
+            log._remember()
+            if fresh:
+                log._places.clear()
+                log._write([orjson.dumps({"key": FRESH, "at": _now()}) + b"\n"])
+        except BaseException:
+            handle.close()
+            raise
         return log
 
     def known(self, key: str) -> Entry | None:

@@ -1,10 +1,11 @@
 """What somebody outside this repository would write: nouns in, nouns out, no store in sight."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 from evergold.model.case import Case
+from evergold.model.generation import Assignment, Draft, Idea, Passage
 from evergold.model.rejected import Rejected
 from evergold.model.trace import Trace
 from evergold.seams import Incoming
@@ -39,3 +40,22 @@ class ShoutSource:
         for number, line in enumerate(lines, 1):
             text = line.decode().removeprefix("!").strip()
             yield Trace(id=f"shout-{number}", input=text, output=text.upper())
+
+
+class ShoutWriter:
+    """Asks for the first word of a passage, loudly."""
+
+    identity = "shout"
+    label = "shouted"
+
+    def __init__(self, **parts: Any) -> None:
+        assert "prompts" in parts
+
+    async def ideas(self, kind: str, passage: Passage, count: int) -> Sequence[Idea]:
+        return [Idea(instruction="WHAT IS THE FIRST WORD?", method="shout", basis=passage.text.split()[0])]
+
+    async def write(self, assignment: Assignment) -> Draft:
+        return Draft(text=assignment.idea.basis.upper() + "!")
+
+    async def rewrite(self, assignment: Assignment, draft: Draft, problems: Sequence[str]) -> Draft:
+        return Draft(text=draft.text)
