@@ -13,6 +13,7 @@ import orjson
 
 from evergold.build import manifest as manifests
 from evergold.build.findings import Finding, Report
+from evergold.build.partition import is_utf8
 from evergold.build.profile import Profile, drift
 from evergold.build.records import (
     INPUTS,
@@ -29,6 +30,7 @@ from evergold.build.splits import ALIGNED, Kind
 from evergold.errors import BadInput
 from evergold.model.build import FileEntry, Manifest
 
+_CHUNK_BYTES = 128 << 10
 _MARKER = re.compile(r"\[(\d+)\]")
 _LABEL = re.compile(rb'"\[(\d+)\]')
 
@@ -97,12 +99,15 @@ class _SplitCheck:
         profile = Profile()
         digest = hashlib.sha256()
         size = lines = 0
-        for line in _lines(path):
-            size += len(line)
-            digest.update(line)
-            lines += self._is_record(lines + 1, line, profile)
+        for chunk in _chunks(path):
+            data = b"".join(chunk)
+            size += len(data)
+            digest.update(data)
+            is_text = is_utf8(data)
+            for line in chunk:
+                lines += self._is_record(lines + 1, line, profile, is_text)
             if advance:
-                advance(len(line))
+                advance(len(data))
         self._compare_with_manifest(digest.hexdigest(), size, lines)
         return profile
 
@@ -116,10 +121,10 @@ class _SplitCheck:
         if lines != self._entry.count:
             self.findings["count"].fail(f"{lines} records, the manifest says {self._entry.count}")
 
-    def _is_record(self, number: int, line: bytes, profile: Profile) -> bool:
-        """Checks one line; only a canary is none."""
+    def _is_record(self, number: int, line: bytes, profile: Profile, is_text: bool) -> bool:
+        """Checks one line; only a canary is none. `is_text` says that it is known to be UTF-8."""
         try:
-            if not line.isascii():
+            if not is_text:
                 line.decode()
             record = self._decode(line)
             require_texts(record, self._fields)
@@ -205,6 +210,8 @@ def _profile_of(name: str, entry: FileEntry, path: Path, schema: str | None) -> 
     return None if checker.findings["hash"].outcome == "failed" else profile
 
 
-def _lines(path: Path) -> Iterator[bytes]:
-    with path.open("rb", buffering=1 << 20) as source:
-        yield from source
+def _chunks(path: Path) -> Iterator[list[bytes]]:
+    """Whole lines, as many at a time as the processor's cache can hold."""
+    with path.open("rb") as source:
+        while lines := source.readlines(_CHUNK_BYTES):
+            yield lines

@@ -11,6 +11,8 @@ import msgspec
 from msgspec import Raw
 
 PLAIN_EDGE = frozenset(byte for byte in range(0x21, 0x7F) if byte not in b'"\\')
+_PLAIN_END = PLAIN_EDGE - frozenset(b"nrtf0123456789abcdABCD")
+"""Neither white space nor the last byte of an escape that stands for it."""
 _NUMBERED = re.compile(rb'"\[(\d+)\]')
 _BACKSLASH, _BRACKET, _QUOTE = ord("\\"), ord("["), ord('"')
 _PREFIXES = (b'"[1] ', *(b',"[%d] ' % place for place in range(2, 65)))
@@ -20,7 +22,7 @@ _encode = msgspec.json.Encoder().encode
 
 def trimmed(raw: bytes) -> bytes:
     """The JSON string without white space at its ends; the same bytes when there was none."""
-    if len(raw) > 8 and raw[1] in PLAIN_EDGE and raw[-2] in PLAIN_EDGE and _BACKSLASH not in (raw[-3], raw[-7]):
+    if raw[1] in PLAIN_EDGE and not _ends_in_doubt(raw):
         return raw
     text = _decode_text(raw)
     bare = text.strip()
@@ -54,8 +56,8 @@ def numbered(contexts: Sequence[bytes]) -> list[bytes]:
     return result
 
 
-def append_numbered(out: list[bytes | memoryview], contexts: Sequence[Raw]) -> bool:
-    """Appends the numbered contexts to the pieces of a record; False when one of them needs a closer look.
+def numbered_pieces(contexts: Sequence[Raw]) -> Sequence[bytes | memoryview] | None:
+    """The numbered contexts as pieces of JSON text to put side by side; None when one of them needs a closer look.
 
     The short way for contexts that are all text, none of them empty, and all or none of them numbered.
     """
@@ -64,25 +66,24 @@ def append_numbered(out: list[bytes | memoryview], contexts: Sequence[Raw]) -> b
     for raw in contexts:
         view: bytes | memoryview = memoryview(raw)
         if view[0] != _QUOTE:
-            return False
-        if (
-            len(view) < 9
-            or view[1] not in PLAIN_EDGE
-            or view[-2] not in PLAIN_EDGE
-            or _BACKSLASH in (view[-3], view[-7])
-        ):
+            return None
+        if view[1] not in PLAIN_EDGE or (view[-2] not in _PLAIN_END and _ends_in_doubt(view)):
             view = trimmed(bytes(view))
             if view == b'""':
-                return False
+                return None
         bracketed += view[1] == _BRACKET
         texts.append(view)
     if bracketed:
-        if bracketed != len(texts) or not all(map(_NUMBERED.match, texts)):
-            return False
-        out.append(b",".join(texts))
-        return True
+        return (b",".join(texts),) if bracketed == len(texts) and all(map(_NUMBERED.match, texts)) else None
     if len(texts) > len(_PREFIXES):
-        return False
+        return None
+    pieces: list[bytes | memoryview] = []
     for prefix, view in zip(_PREFIXES, texts, strict=False):
-        out += (prefix, view[1:])
-    return True
+        pieces.append(prefix)
+        pieces.append(view[1:])
+    return pieces
+
+
+def _ends_in_doubt(raw: bytes | memoryview) -> bool:
+    """Whether the last character of a JSON string could be white space, as it is or escaped."""
+    return len(raw) < 9 or raw[-2] not in PLAIN_EDGE or _BACKSLASH in (raw[-3], raw[-7])

@@ -1,12 +1,13 @@
 """A range of bytes of the offline file → the records it holds. What one worker does, here or on a cluster.
 
-The file is cut at line breaks into ranges of a few megabytes. A range knows nothing of the others: its lines are
+The file is cut at line breaks into ranges of a megabyte. A range knows nothing of the others: its lines are
 counted from its own start, and ids given twice are found by whoever puts the parts together, in order.
 """
 
 import gc
 import io
 import os
+from codecs import getincrementaldecoder
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -19,15 +20,17 @@ import orjson
 
 from evergold.build.reader import Refusal, shown
 from evergold.build.record import Excluded, Router
+from evergold.build.seen import FINGERPRINT_BYTES
 from evergold.build.source import open_source
 from evergold.build.splits import Split
 
-RANGE_BYTES = 4 << 20
+RANGE_BYTES = 1 << 20
 MAX_LINE_BYTES = 8 << 20
-FINGERPRINT_BYTES = 16
 BOM = b"\xef\xbb\xbf"
 NOT_A_RECORD = frozenset({"not JSON", "not UTF-8", "too long"})
-_PROBE = 1 << 16
+_PROBE = 1 << 14
+_DECODED_BYTES = 1 << 16
+_utf8_decoder = getincrementaldecoder("utf-8")
 _decode_text = msgspec.json.Decoder(str).decode
 _encode = msgspec.json.Encoder().encode
 
@@ -37,17 +40,6 @@ class Range(NamedTuple):
 
     offset: int
     size: int
-
-
-class Kept(NamedTuple):
-    """A record that found its split: where its line stood, which id it has, and how much it wrote."""
-
-    line: int
-    offset: int
-    size: int
-    fingerprint: bytes
-    split: int
-    written: int
 
 
 class Rejection(NamedTuple):
@@ -80,11 +72,14 @@ class Rejection(NamedTuple):
 
 @dataclass
 class Part:
-    """What became of one range."""
+    """What became of one range. Of the records that found a split: line, fingerprint of the id, and place of the split."""
 
+    piece: Range
     lines: int = 0
     records: int = 0
-    kept: list[Kept] = field(default_factory=list)
+    kept_lines: list[int] = field(default_factory=list)
+    fingerprints: bytearray = field(default_factory=bytearray)
+    splits: bytearray = field(default_factory=bytearray)
     outputs: list[bytes] = field(default_factory=list)
     excluded: Counter[str] = field(default_factory=Counter)
     rejected: list[Rejection] = field(default_factory=list)
@@ -139,33 +134,41 @@ def _line_start(source: BinaryIO, position: int, size: int) -> int:
 
 def too_long(piece: Range, max_line: int) -> Part:
     """The part of a range that is one line too long to hold in memory."""
-    detail = f"{piece.size:,} bytes; the longest line allowed has {max_line:,}"
-    return Part(lines=1, rejected=[Rejection(1, piece.offset, piece.size, "too long", detail, None, b"")])
+    detail = _too_long(piece.size, max_line)
+    return Part(piece, lines=1, rejected=[Rejection(1, piece.offset, piece.size, "too long", detail, None, b"")])
+
+
+def _too_long(size: int, max_line: int) -> str:
+    return f"{size:,} bytes; the longest line allowed has {max_line:,}"
 
 
 def route_range(data: bytes, offset: int, router: Router, max_line: int, limit: int | None = None) -> Part:
     """Routes the lines of a range that begins at `offset` of the file; at most `limit` records of them."""
-    part = Part()
-    kept = part.kept
+    part = Part(Range(offset, len(data)))
     outputs: list[list[bytes]] = [[] for _ in router.splits]
+    is_text = is_utf8(data)
     collecting = gc.isenabled()
     gc.disable()  # nothing made here is cyclic, and looking for cycles costs a tenth of the time
     try:
-        for raw in io.BytesIO(data):
+        for raw in lines_of(data):
             if limit is not None and part.records >= limit:
                 break
             part.lines += 1
             try:
-                line = _bare(raw, offset, max_line)
+                if len(raw) > max_line:
+                    raise Refusal("too long", _too_long(len(raw), max_line))
+                line = bare_line(raw, offset)
                 if line:
-                    result = router.route(line)
+                    result = router.route(line, is_text=is_text)
                     part.records += 1
                     if isinstance(result, Excluded):
                         part.excluded[result.task_type] += 1
                     else:
                         split, task_id, record = result
                         outputs[split].append(record)
-                        kept.append(Kept(part.lines, offset, len(raw), _fingerprint(task_id), split, len(record)))
+                        part.kept_lines.append(part.lines)
+                        part.fingerprints += _fingerprint(task_id)
+                        part.splits.append(split)
             except Refusal as why:
                 _refuse(part, raw, offset, why)
             offset += len(raw)
@@ -176,10 +179,27 @@ def route_range(data: bytes, offset: int, router: Router, max_line: int, limit: 
     return part
 
 
-def _bare(raw: bytes, offset: int, max_line: int) -> bytes:
+def lines_of(data: bytes) -> Iterator[bytes]:
+    """The lines of a range, each with its line break."""
+    return iter(io.BytesIO(data))
+
+
+def is_utf8(data: bytes) -> bool:
+    """Whether it is UTF-8 throughout. Cheaper than a look at each line, by pieces that stay in the processor's cache."""
+    if data.isascii():
+        return True
+    decode = _utf8_decoder().decode
+    try:
+        for start in range(0, len(data), _DECODED_BYTES):
+            decode(data[start : start + _DECODED_BYTES])
+        decode(b"", final=True)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def bare_line(raw: bytes, offset: int) -> bytes:
     """The line without white space around it; a carriage return between two values is as good as a space."""
-    if len(raw) > max_line:
-        raise Refusal("too long", f"{len(raw):,} bytes; the longest line allowed has {max_line:,}")
     if offset == 0:
         raw = raw.removeprefix(BOM)
     if b"\r" in raw:
@@ -197,7 +217,7 @@ def _fingerprint(task_id: bytes) -> bytes:
 def _refuse(part: Part, raw: bytes, offset: int, why: Refusal) -> None:
     is_record = why.reason not in NOT_A_RECORD
     part.records += is_record
-    line = _bare(raw, offset, len(raw)) if is_record else raw[:8000].strip()
+    line = bare_line(raw, offset) if is_record else raw[:8000].strip()
     part.rejected.append(Rejection(part.lines, offset, len(raw), why.reason, why.detail, why.task_id, line))
 
 

@@ -7,11 +7,13 @@ doubt (a null, a blank text, a list of other things) it answers None, and the ca
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from operator import itemgetter
+from typing import Any
 
 import msgspec
+from msgspec import Raw
 
-from evergold.build.contexts import PLAIN_EDGE, append_numbered
+from evergold.build.contexts import PLAIN_EDGE, numbered_pieces
 from evergold.build.reader import Shape, Values
 from evergold.build.splits import ALIGNED, EMPTY, Column, Kind
 
@@ -23,83 +25,110 @@ class _AnyObject(msgspec.Struct):
     """Some JSON object; its fields are skipped."""
 
 
-_COUNTED: dict[Kind, Callable[[bytes], list[Any]]] = {
+Elements = Callable[[Raw], list[Any]]
+_ELEMENTS: dict[Kind, Elements] = {
     "texts": msgspec.json.Decoder(list[str]).decode,
     "objects": msgspec.json.Decoder(list[_AnyObject]).decode,
 }
-
-
-class Step(NamedTuple):
-    """One value of the record: the constant piece before it and its place among the values of the line."""
-
-    before: bytes
-    place: int
-    opening: int
-    """The first byte a single value must have; 0 for any."""
-    elements: Callable[[bytes], list[Any]] | None
-    """For a list: takes it apart if each element is of the kind the column wants."""
-    is_contexts: bool
-    required: bool
-    is_aligned: bool
+"""Takes a list apart if each element is of the kind the column wants."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How a line of one shape becomes a record of one split."""
+    """How a line of one shape becomes a record of one split. Fields are known by their place among the line's values."""
 
-    steps: tuple[Step, ...]
-    tail: bytes
+    shape: Shape
+    constants: tuple[bytes, ...]
+    """What stands between the values of a record."""
+    head: Callable[[Values], tuple[Any, ...]]
+    """Picks the pieces of the record up to its contexts, from the values and the constants behind them."""
+    tail: Callable[[Values], tuple[Any, ...]]
+    singles: tuple[tuple[int, int, bool], ...]
+    """Place, the byte the value must begin with, and whether it must not be blank."""
+    lists: tuple[tuple[int, Elements, bool], ...]
+    """Place, what takes it apart, and whether its length must be that of the contexts."""
+    contexts: int | None
 
-    def write(self, task_id: bytes, values: Values) -> bytes | None:
-        out: list[bytes | memoryview] = [b'{"task_id":', task_id]
+    def write(self, line: bytes, values: Values) -> bytes | None:
+        if not self.shape.accounts_for(line, values):
+            return None
+        for place, opening, required in self.singles:
+            value = memoryview(values[place])
+            if value[0] != opening or (required and value[1] not in PLAIN_EDGE):
+                return None
         lengths = set()
-        for before, place, opening, elements, is_contexts, required, is_aligned in self.steps:
-            value = values[place]
-            out.append(before)
-            if is_contexts:
-                if not append_numbered(out, value):
-                    return None
-                count = len(value)
-            else:
-                data = bytes(value)
-                if elements is not None:
-                    try:
-                        count = len(elements(data))
-                    except msgspec.ValidationError:
-                        return None
-                elif (opening and data[0] != opening) or (required and data[1] not in PLAIN_EDGE):
-                    return None
-                out.append(data)
+        numbered: Sequence[bytes | memoryview] | None = ()
+        if self.contexts is not None:
+            contexts = values[self.contexts]
+            lengths.add(len(contexts))
+            numbered = numbered_pieces(contexts)
+        for place, elements, is_aligned in self.lists:
+            try:
+                count = len(elements(values[place]))
+            except msgspec.ValidationError:
+                return None
             if is_aligned:
                 lengths.add(count)
-        out.append(self.tail)
-        return b"".join(out) if len(lengths) < 2 else None
+        if numbered is None or len(lengths) > 1:
+            return None
+        pool = values + self.constants
+        return b"".join((*self.head(pool), *numbered, *self.tail(pool)))
 
 
 def plan_for(shape: Shape, task_type: str, columns: Sequence[Column]) -> Plan | None:
     """None when lines of this shape lack a required field or bring one that no column takes."""
-    left = {path for path in shape.paths if path} - {"task_id", "task_type"}
-    before = b',"task_type":"%b"' % task_type.encode()
-    steps: list[Step] = []
+    left = {path for path in shape.paths if path} - {"task_id", "task_type", "rag"}
+    pieces: list[int | bytes] = [b'{"task_id":', 0, b',"task_type":"%b"' % task_type.encode()]
+    singles = [(0, _QUOTE, True)]
+    lists: list[tuple[int, Elements, bool]] = []
+    contexts = split = None
     for column in columns:
         source = next((source for source in column.sources if source in shape.paths), None)
         key = b',"%b":' % column.name.encode()
         if source is None:
             if column.required:
                 return None
-            before += b"" if column.optional else key + EMPTY[column.kind]
+            if not column.optional:
+                pieces.append(key + EMPTY[column.kind])
             continue
         left.discard(source)
         place = shape.paths.index(source)
-        is_contexts = column.kind == "contexts"
-        if is_contexts != (place in shape.lists):
+        if (column.kind == "contexts") != (place in shape.lists):
             return None
-        before += key + (b"[" if is_contexts else b"")
-        opening = _OPENING.get(column.kind, 0)
-        is_aligned = column.name in ALIGNED
-        elements = _COUNTED.get(column.kind)
-        if not is_aligned and any(step.place == place and step.elements is elements for step in steps):
-            elements = None  # mirrors a list that an earlier step has looked at
-        steps.append(Step(before, place, opening, elements, is_contexts, column.required, is_aligned))
-        before = b"]" if is_contexts else b""
-    return None if left else Plan(tuple(steps), before + b"}\n")
+        if place in shape.lists:
+            if contexts is not None:
+                return None
+            contexts, split = place, len(pieces) + 1
+            pieces += (key + b"[", b"]")
+            continue
+        pieces += (key, place)
+        if column.kind in _ELEMENTS:
+            check = (place, _ELEMENTS[column.kind], column.name in ALIGNED)
+            if check not in lists:  # one list may fill two columns
+                lists.append(check)
+        elif column.kind in _OPENING:
+            singles.append((place, _OPENING[column.kind], column.required))
+    if left:
+        return None
+    pieces.append(b"}\n")
+    return _assembled(shape, pieces, split or len(pieces), (tuple(singles), tuple(lists), contexts))
+
+
+def _assembled(shape: Shape, pieces: Sequence[int | bytes], split: int, checks: tuple[Any, Any, int | None]) -> Plan:
+    """Every piece gets a place: a value its own, a constant one behind the values."""
+    constants: list[bytes] = []
+    places: list[int] = []
+    for piece in pieces:
+        if isinstance(piece, bytes):
+            places.append(len(shape.paths) + len(constants))
+            constants.append(piece)
+        else:
+            places.append(piece)
+    singles, lists, contexts = checks
+    return Plan(shape, tuple(constants), _picking(places[:split]), _picking(places[split:]), singles, lists, contexts)
+
+
+def _picking(places: Sequence[int]) -> Callable[[Values], tuple[Any, ...]]:
+    if len(places) > 1:
+        return itemgetter(*places)
+    return lambda pool: tuple(pool[place] for place in places)

@@ -11,6 +11,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from functools import partial
+from itertools import compress
 from pathlib import Path
 from threading import Event
 from typing import Any, BinaryIO, NamedTuple
@@ -18,7 +19,17 @@ from typing import Any, BinaryIO, NamedTuple
 import msgspec
 
 from evergold.build import manifest as manifests
-from evergold.build.partition import BOM, Kept, Part, Range, Rejection, ranges, route_piece, route_range, too_long
+from evergold.build.partition import (
+    Part,
+    Range,
+    Rejection,
+    bare_line,
+    lines_of,
+    ranges,
+    route_piece,
+    route_range,
+    too_long,
+)
 from evergold.build.record import Router
 from evergold.build.seen import SeenIds
 from evergold.build.source import open_source, state_of
@@ -30,7 +41,7 @@ from evergold.model.build import Manifest
 Progress = Callable[[int, int], None]
 """Called with the bytes done and the bytes there are."""
 
-_ONE_JOB_RANGE = 512 << 10
+_ONE_JOB_RANGE = 128 << 10
 _SHOWN_PROBLEMS = 5
 log = logging.getLogger(__name__)
 
@@ -143,14 +154,14 @@ class _Assembly:
                 progress(piece.offset + piece.size, size)
 
     def _take(self, part: Part, source: BinaryIO) -> None:
-        repeated = [kept for kept in part.kept if not self._seen.add(kept.fingerprint)]
+        repeated = self._seen.add_all(part.fingerprints)
         rejections = part.rejected
-        counts = Counter(kept.split for kept in part.kept)
+        counts = Counter(part.splits)
         outputs = part.outputs
         if repeated:
-            outputs = [_without(output, place, part.kept, repeated) for place, output in enumerate(outputs)]
-            counts.subtract(kept.split for kept in repeated)
-            rejections = sorted([*rejections, *(_repeated(kept, source) for kept in repeated)])
+            outputs = [_without(output, place, part.splits, repeated) for place, output in enumerate(outputs)]
+            counts.subtract(part.splits[kept] for kept in repeated)
+            rejections = sorted([*rejections, *_repeated(part, repeated, source)])
         for place, output in enumerate(outputs):
             self._outputs[place].write(output, counts[place])
         if rejections:
@@ -244,21 +255,22 @@ def _blocks(source: BinaryIO, piece: Range) -> Iterator[bytes]:
         yield block
 
 
-def _without(output: bytes, place: int, kept: Sequence[Kept], repeated: Sequence[Kept]) -> bytes:
+def _without(output: bytes, place: int, splits: bytearray, repeated: Sequence[int]) -> bytes:
     """A part's output for one split, without the records whose id was there already."""
     drop = set(repeated)
-    pieces, start = [], 0
-    for one in kept:
-        if one.split == place:
-            if one not in drop:
-                pieces.append(output[start : start + one.written])
-            start += one.written
-    return b"".join(pieces)
+    keep = [kept not in drop for kept, split in enumerate(splits) if split == place]
+    return b"".join(compress(lines_of(output), keep))
 
 
-def _repeated(kept: Kept, source: BinaryIO) -> Rejection:
-    source.seek(kept.offset)
-    raw = source.read(kept.size).removeprefix(BOM).strip()
-    task_id = msgspec.json.decode(raw, type=_WithId).task_id
-    detail = f"{task_id!r} was given before; the first record keeps it"
-    return Rejection(kept.line, kept.offset, kept.size, "duplicate task_id", detail, task_id, raw)
+def _repeated(part: Part, repeated: Sequence[int], source: BinaryIO) -> Iterator[Rejection]:
+    """The lines of a part whose id was there already, found again in the source."""
+    wanted = {part.kept_lines[kept] for kept in repeated}
+    source.seek(part.piece.offset)
+    offset = part.piece.offset
+    for number, raw in enumerate(lines_of(source.read(part.piece.size)), 1):
+        if number in wanted:
+            line = bare_line(raw, offset)
+            task_id = msgspec.json.decode(line, type=_WithId).task_id
+            detail = f"{task_id!r} was given before; the first record keeps it"
+            yield Rejection(number, offset, len(raw), "duplicate task_id", detail, task_id, line)
+        offset += len(raw)

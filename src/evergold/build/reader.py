@@ -47,62 +47,67 @@ class Shape:
     size: int
     separators: int
 
+    def accounts_for(self, line: bytes, values: Values) -> bool:
+        """Whether names, brackets, separators and values add up to the whole line.
+
+        That shows that no key was given twice: of such a pair the decoder keeps only the last.
+        """
+        size = self.size + sum(map(len, self.leaves(values)))
+        separators = self.separators
+        for place in self.lists:
+            elements = values[place]
+            size += sum(map(len, elements))
+            separators += len(elements) - 1 if elements else 0
+        step = 2 if line[line.find(b'":') + 2] == _SPACE else 1
+        return size + step * separators == len(line)
+
 
 class FastReader:
-    """Reads lines whose fields are all declared: path → whether it is a list to take apart."""
+    """Reads lines whose fields are all declared: path → whether it is a list to take apart.
+
+    The values of a line come in the order of `paths`, UNSET where it has none. `rag` itself stands before its fields.
+    """
 
     def __init__(self, paths: Mapping[str, bool]) -> None:
-        self.paths = sorted(paths, key=lambda path: path.startswith("rag."))
-        self._is_list = [paths[path] for path in self.paths]
-        self._outside = sum(not path.startswith("rag.") for path in self.paths)
-        self._no_rag = (UNSET,) * (len(self.paths) - self._outside)
-        names = [path.removeprefix("rag.") for path in self.paths]
-        fields = list(zip(names, self._is_list, strict=True))
-        top = _struct("Line", fields[: self._outside], _struct("Rag", fields[self._outside :]))
+        outside = [path for path in paths if not path.startswith("rag.")]
+        inside = [path for path in paths if path.startswith("rag.")]
+        self.paths = (*outside, "rag", *inside)
+        self._rag = len(outside)
+        self._is_list = [paths.get(path, False) for path in self.paths]
+        self._no_rag = (UNSET,) * len(inside)
+        rag = _struct("Rag", [(path.removeprefix("rag."), paths[path]) for path in inside])
+        top = _struct("Line", [(path, paths[path]) for path in outside], rag)
         self._decode: Callable[[bytes], Any] = msgspec.json.Decoder(top).decode
-        self._shapes: dict[tuple[bool, ...], Shape] = {}
 
-    def read(self, line: bytes) -> tuple[Shape, Values] | None:
-        """The values of a line in the order of `paths`, UNSET where it has none; None when the line surprises."""
+    def read(self, line: bytes) -> Values | None:
+        """None when the line surprises."""
         try:
             top = astuple(self._decode(line))
         except (msgspec.DecodeError, RecursionError):
             return None
         rag = top[-1]
-        values = top[:-1] + (self._no_rag if rag is UNSET else astuple(rag))
-        absent = (*map(is_, values, repeat(UNSET)), rag is UNSET)
-        shape = self._shapes.get(absent) or self._learn(absent)
-        size = shape.size + sum(map(len, shape.leaves(values)))
-        separators = shape.separators
-        for place in shape.lists:
-            elements = values[place]
-            size += sum(map(len, elements))
-            separators += len(elements) - 1 if elements else 0
-        step = 2 if line[line.find(b'":') + 2] == _SPACE else 1
-        return (shape, values) if size + step * separators == len(line) else None
+        return top + (self._no_rag if rag is UNSET else astuple(rag))
 
-    def _learn(self, absent: tuple[bool, ...]) -> Shape:
-        """What all lines with these fields have in common: names, brackets and separators.
-
-        With the values they must add up to the whole line. That proves that no key was given twice: of such a pair
-        the decoder keeps only the last.
-        """
-        present = [place for place in range(len(self.paths)) if not absent[place]]
-        leaves = tuple(place for place in present if not self._is_list[place])
-        lists = tuple(place for place in present if self._is_list[place])
-        size = len("{}") + sum(len(self.paths[place].removeprefix("rag.")) + len('""') for place in present)
+    def shape(self, absent: bytes) -> Shape:
+        """What all lines with these fields have in common; `absent` has a 1 for each path that a line lacks."""
+        present = [place for place, gone in enumerate(absent) if not gone]
+        fields = [place for place in present if place != self._rag]
+        leaves = tuple(place for place in fields if not self._is_list[place])
+        lists = tuple(place for place in fields if self._is_list[place])
+        size = len("{}") + sum(len(self.paths[place].removeprefix("rag.")) + len('""') for place in fields)
         size += len("[]") * len(lists)
-        separators = 2 * len(present) - 1
-        if not absent[-1]:
+        separators = 2 * len(fields) - 1
+        if self._rag in present:
             size += len('"rag"{}')
-            inside = any(place >= self._outside for place in present)
-            separators += 2 - inside
+            separators += 2 - (present[-1] > self._rag)
         pick = itemgetter(*leaves) if len(leaves) > 1 else lambda values: [values[place] for place in leaves]
-        paths = tuple(None if absent[place] else path for place, path in enumerate(self.paths))
-        shape = Shape(paths, pick, lists, size, separators)
-        if len(self._shapes) < 1000:
-            self._shapes[absent] = shape
-        return shape
+        paths = tuple(None if gone else path for path, gone in zip(self.paths, absent, strict=True))
+        return Shape(paths, pick, lists, size, separators)
+
+
+def absent_fields(values: Values) -> bytes:
+    """A 1 for each value that is not there."""
+    return bytes(map(is_, values, repeat(UNSET)))
 
 
 def _struct(name: str, fields: Iterable[tuple[str, bool]], rag: type | None = None) -> type:

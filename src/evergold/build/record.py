@@ -8,10 +8,21 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
+from msgspec import UNSET
 
 from evergold.build.contexts import is_blank, numbered
 from evergold.build.plan import Plan, plan_for
-from evergold.build.reader import FastReader, Parts, Refusal, Shape, Values, read_carefully, require_utf8, shown
+from evergold.build.reader import (
+    FastReader,
+    Parts,
+    Refusal,
+    Shape,
+    Values,
+    absent_fields,
+    read_carefully,
+    require_utf8,
+    shown,
+)
 from evergold.build.splits import ALIGNED, EMPTY, LIST_KINDS, Column, Kind, Split
 
 _decode_text = msgspec.json.Decoder(str).decode
@@ -40,6 +51,16 @@ class Excluded(NamedTuple):
     task_type: str
 
 
+class _Way(NamedTuple):
+    split: int
+    plan: Plan
+
+
+class _Outside(NamedTuple):
+    task_type: str
+    shape: Shape
+
+
 class Router:
     """Knows the active splits and turns lines into their records."""
 
@@ -47,39 +68,51 @@ class Router:
         self.splits = tuple(splits)
         self._by_type = {kind: place for place, split in enumerate(splits) for kind in split.task_types}
         self._type_names: dict[bytes, str] = {}
-        self._plans: dict[tuple[Shape, str], Plan | None] = {}
+        self._ways: dict[tuple[bytes, bytes], _Way | _Outside | None] = {}
         paths = dict.fromkeys(("task_id", "task_type"), False)
         for column in (column for split in splits for column in split.columns):
             for source in column.sources:
                 paths[source] = paths.get(source, True) and column.kind == "contexts"
         self._reader = FastReader(paths)
 
-    def route(self, line: bytes) -> Routed | Excluded:
-        """Raises `Refusal` for a line that cannot be used. `line` comes without its line break."""
-        if not line.isascii():
-            require_utf8(line)
-        found = self._reader.read(line)
-        return (found and self._straight(*found)) or self.route_carefully(read_carefully(line))
+    def route(self, line: bytes, *, is_text: bool = False) -> Routed | Excluded:
+        """Raises `Refusal` for a line that cannot be used. `line` comes without its line break.
 
-    def _straight(self, shape: Shape, values: Values) -> Routed | Excluded | None:
+        `is_text` says that somebody has made sure already that it is UTF-8.
+        """
+        if not (is_text or line.isascii()):
+            require_utf8(line)
+        values = self._reader.read(line)
+        found = self._straight(line, values) if values is not None else None
+        return found or self.route_carefully(read_carefully(line))
+
+    def _straight(self, line: bytes, values: Values) -> Routed | Excluded | None:
         """The record of a line without surprises; None leaves it to the careful way."""
-        if not (shape.paths[0] and shape.paths[1]):
+        if values[0] is UNSET or values[1] is UNSET:
             return None
-        task_type = self._type_names.get(bytes(values[1]))
+        key = (bytes(values[1]), absent_fields(values))
+        way = self._ways[key] if key in self._ways else self._learn(*key)
+        if way is None:
+            return None
+        if isinstance(way, _Outside):
+            return Excluded(way.task_type) if way.shape.accounts_for(line, values) else None
+        record = way.plan.write(line, values)
+        return Routed(way.split, bytes(values[0]), record) if record else None
+
+    def _learn(self, raw_type: bytes, absent: bytes) -> "_Way | _Outside | None":
+        """What is to be done with lines of this type that have these fields."""
+        task_type = self._type_names.get(raw_type)
         if task_type is None:
             return None
-        place = self._by_type.get(task_type)
-        if place is None:
-            return Excluded(task_type)
-        key = (shape, task_type)
-        if key not in self._plans:
-            self._plans[key] = plan_for(shape, task_type, self.splits[place].columns)
-        plan = self._plans[key]
-        task_id = bytes(values[0])
-        if plan is None or task_id[:1] != b'"' or is_blank(task_id):
-            return None
-        line = plan.write(task_id, values)
-        return Routed(place, task_id, line) if line else None
+        shape = self._reader.shape(absent)
+        split = self._by_type.get(task_type)
+        way: _Way | _Outside | None = _Outside(task_type, shape)
+        if split is not None:
+            plan = plan_for(shape, task_type, self.splits[split].columns)
+            way = _Way(split, plan) if plan else None
+        if len(self._ways) < 1000:
+            self._ways[raw_type, absent] = way
+        return way
 
     def route_carefully(self, parts: Parts) -> Routed | Excluded:
         """The same decision by every rule, for the fields of any record."""

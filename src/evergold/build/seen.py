@@ -4,7 +4,10 @@ A build of ten gigabytes has a million ids and must still fit beside everything 
 """
 
 from array import array
+from struct import Struct
 
+FINGERPRINT_BYTES = 16
+_PAIRS = Struct("<QQ")
 _FIRST_SLOTS = 1 << 12
 
 
@@ -21,17 +24,23 @@ class SeenIds:
 
     def add(self, fingerprint: bytes) -> bool:
         """Whether the fingerprint is new; it is remembered either way."""
-        high = int.from_bytes(fingerprint[:8], "big") or 1  # 0 marks a free slot
-        low = int.from_bytes(fingerprint[8:16], "big")
-        place = self._find(self._table, self._slots, high, low)
-        if self._table[place]:
-            return False
-        self._table[place] = high
-        self._table[place + 1] = low
-        self._count += 1
-        if 5 * self._count > 3 * self._slots:
-            self._grow()
-        return True
+        return not self.add_all(fingerprint)
+
+    def add_all(self, fingerprints: bytes | bytearray) -> list[int]:
+        """Remembers fingerprints that stand one behind the other; the places of those that were there already."""
+        repeated = []
+        for place, (high, low) in enumerate(_PAIRS.iter_unpack(fingerprints)):
+            high = high or 1  # 0 marks a free slot
+            target = self._find(self._table, self._slots, high, low)
+            if self._table[target]:
+                repeated.append(place)
+                continue
+            self._table[target] = high
+            self._table[target + 1] = low
+            self._count += 1
+            if 5 * self._count > 3 * self._slots:
+                self._grow()
+        return repeated
 
     @staticmethod
     def _find(table: "array[int]", slots: int, high: int, low: int) -> int:
