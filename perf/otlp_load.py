@@ -27,6 +27,8 @@ SPANS = 100
 EXTRA: dict[str, str] = {}
 HEADERS = {"content-type": "application/x-protobuf"}
 PATIENCE = 600.0
+FIRST_NS, HOUR_NS = 1_767_225_600_000_000_000, 3600 * 10**9
+STEP_NS, JITTER_NS = 10**7, 10**9  # between the beginnings of two spans, and how far they are from being in order
 
 
 def words(source: random.Random, characters: int) -> str:
@@ -35,12 +37,13 @@ def words(source: random.Random, characters: int) -> str:
 
 
 def bodies(requests: int, spans_per_trace: int, seed: int) -> list[bytes]:
-    """That many requests of 100 spans. No span and no text is sent twice."""
+    """That many requests of 100 spans, in the order of their time as exporters send them. No text is sent twice."""
     source = random.Random(seed)
-    return [_body(source, spans_per_trace) for _ in range(requests)]
+    first = FIRST_NS + seed * HOUR_NS
+    return [_body(source, spans_per_trace, first + number * SPANS * STEP_NS) for number in range(requests)]
 
 
-def _body(source: random.Random, spans_per_trace: int) -> bytes:
+def _body(source: random.Random, spans_per_trace: int, begin: int) -> bytes:
     request = ExportTraceServiceRequest()
     by_resource = request.resource_spans.add()
     by_resource.resource.attributes.append(_text("service.name", "shop"))
@@ -50,18 +53,18 @@ def _body(source: random.Random, spans_per_trace: int) -> bytes:
         span_id = source.randbytes(8)
         if number % spans_per_trace == 0:
             trace_id, root = source.randbytes(16), b""
-        _fill(scope.spans.add(), source, (trace_id, span_id, root))
+        _fill(scope.spans.add(), source, (trace_id, span_id, root), begin + number * STEP_NS)
         root = root or span_id
     packed: bytes = request.SerializeToString()
     return packed
 
 
-def _fill(span: Any, source: random.Random, ids: tuple[bytes, bytes, bytes]) -> None:
+def _fill(span: Any, source: random.Random, ids: tuple[bytes, bytes, bytes], moment: int) -> None:
     trace_id, span_id, parent_id = ids
     question, answer = words(source, 700), words(source, 1500)
     asked = [{"role": "user", "parts": [{"type": "text", "content": question}]}]
     said = [{"role": "assistant", "parts": [{"type": "text", "content": answer}], "finish_reason": "stop"}]
-    start = 1_767_225_600_000_000_000 + source.randrange(10**15)
+    start = moment + source.randrange(JITTER_NS)
     span.trace_id, span.span_id, span.parent_span_id = trace_id, span_id, parent_id
     span.name = "chat small-1"
     span.start_time_unix_nano, span.end_time_unix_nano = start, start + 10**9

@@ -1,5 +1,6 @@
 """Background curation: it drains when it stops, and what it cannot do is counted and shown."""
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from evergold.curate.background import Curator
 from evergold.curate.live import Curation
 from evergold.model.policy import Policy
 from evergold.settings import Settings
+from evergold.sources.otlp import Wire
 from evergold.store.cases import CaseFilter
 from evergold.store.curation import set_aside
 from evergold.workspace import Workspace
@@ -37,6 +39,25 @@ def test_stopping_finishes_what_waits(ws: Workspace) -> None:
     ws.live.stop_background()
     assert ws.cases.count(CaseFilter(dataset="live")) == 50
     assert ws.live.background() is None
+
+
+def test_what_comes_in_wakes_it(ws: Workspace) -> None:
+    ws.curate_in_background()
+    woken = threading.Event()
+    wake = ws.intake.arrived
+
+    def wake_and_tell() -> None:
+        wake()
+        woken.set()
+
+    ws.intake.arrived = wake_and_tell
+    ws.intake.receive_traces(b'{"resourceSpans": []}', Wire.JSON).result()
+    assert woken.wait(10)
+    woken.clear()
+    ws.intake.accept([a_trace("t1", scores=(a_score(),))])
+    assert woken.is_set()
+    ws.live.stop_background()
+    assert ws.cases.count(CaseFilter(dataset="live")) == 1
 
 
 def test_turned_off_it_does_nothing(tmp_path: Path) -> None:

@@ -5,7 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evergold.redact.default import DefaultRedactor
-from evergold.redact.patterns import is_card
+from evergold.redact.fields import FIELDS, FieldRedactor
+from evergold.redact.looking import suspicious
+from evergold.redact.numbers import is_card, numbers_replaced
+from evergold.redact.patterns import PATTERNS
 
 redact = DefaultRedactor().redact
 
@@ -51,6 +54,7 @@ def test_private_things_become_typed_placeholders(text: str, clean: str, found: 
         "pass the secret santa list to @jo",
         "def f(x): return x @ y",
         "3.14159265358979",
+        "0.4111111111111111,-0.4111111111111111",
     ],
 )
 def test_ordinary_text_is_left_alone(text: str) -> None:
@@ -77,3 +81,49 @@ def test_a_text_that_is_json_stays_json(parts: list[tuple[str, str]]) -> None:
 
 def test_luhn() -> None:
     assert is_card("4111111111111111") and not is_card("4111111111111112") and not is_card("1" * 16)
+
+
+PIECES = st.sampled_from(
+    [
+        "jo@example.com",
+        "https://app:pa55@db/x",
+        "password",
+        "api_key",
+        "auth-token",
+        " : ",
+        '\\"=',
+        "'=\t",
+        "hunter22",
+        "Bearer ",
+        "sk-",
+        "eyJ",
+        "abcdefgh",
+        "a1B2.",
+        "+/",
+        "-----BEGIN PRIVATE KEY-----",
+        "-----END PRIVATE KEY-----",
+        "4111 1111",
+        "+34 612",
+        "345-678",
+        "2026-01-02",
+        "é",
+        "\u3053",
+        "\U0001f600",
+        "\\n",
+        ", ",
+        " ",
+    ]
+)
+
+
+@given(st.lists(PIECES, max_size=14).map("".join))
+def test_the_look_misses_nothing_that_a_pattern_finds(text: str) -> None:
+    if any(pattern.regex.search(text) for pattern in PATTERNS) or numbers_replaced(text)[1]:
+        assert next(suspicious(text), None) is not None
+
+
+@given(st.lists(st.lists(PIECES, max_size=5).map("".join), max_size=6))
+def test_texts_looked_at_together_are_found_one_by_one(texts: list[str]) -> None:
+    cleaner = FieldRedactor(DefaultRedactor(), FIELDS)
+    private = {number for number, text in enumerate(texts) if redact(text)[1]}
+    assert private <= cleaner.suspected([[text] for text in texts])

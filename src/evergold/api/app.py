@@ -38,7 +38,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         with Workspace.open(chosen) as workspace, workspace.bench.serving():
             app.state.workspace = workspace
-            workspace.live.start_background()
+            workspace.curate_in_background()
             yield
 
     app = FastAPI(

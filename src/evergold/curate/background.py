@@ -2,9 +2,13 @@
 
 The queue is a table, so it is bounded by the disk and survives a crash; the thread holds one batch. A batch that fails
 is tried again trace by trace, and a trace that fails by itself is set aside, counted and shown, never swallowed.
+
+Intake wakes it. It then waits for a quiet moment, or a second at most, because many traces at once cost far less than each
+by itself and because whoever sends should not wait for it. What other processes brought is found by looking now and then.
 """
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -14,7 +18,9 @@ from pydantic import BaseModel
 from evergold.curate.live import Curation
 from evergold.errors import Unavailable
 
-POLL_SECONDS = 0.25
+POLL_SECONDS = 1.0
+QUIET_SECONDS = 0.05
+MOST_WAIT_SECONDS = 1.0
 POLITE_BATCH = 500  # small, because whoever writes meanwhile waits for it
 KEPT_FAILURES = 20
 
@@ -81,7 +87,15 @@ class Curator:
             self._empty()
             if stopping:
                 return
-            self._woken.wait(POLL_SECONDS)
+            if self._woken.wait(POLL_SECONDS):
+                self._wait_for_quiet()
+
+    def _wait_for_quiet(self) -> None:
+        until = time.monotonic() + MOST_WAIT_SECONDS
+        while time.monotonic() < until and not self._stopping.is_set():
+            self._woken.clear()
+            if not self._woken.wait(QUIET_SECONDS):
+                return
 
     def _empty(self) -> None:
         limit = POLITE_BATCH

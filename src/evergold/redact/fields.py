@@ -75,9 +75,10 @@ def _gather(value: Any, texts: list[str]) -> None:
     if isinstance(value, str):
         if len(value) >= SHORTEST:
             texts.append(value)
-    elif isinstance(value, dict):
-        for item in value.values():
-            _gather(item, texts)
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            _gather(item, texts)
+    elif isinstance(value, (dict, list, tuple)):
+        for item in value.values() if isinstance(value, dict) else value:
+            if type(item) is str:
+                if len(item) >= SHORTEST:
+                    texts.append(item)
+            elif item:
+                _gather(item, texts)

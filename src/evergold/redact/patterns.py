@@ -8,23 +8,15 @@ import re
 from dataclasses import dataclass
 
 START = r"(?:(?<![A-Za-z0-9_\\])|(?<=\\[nrtbf\\])|(?<=\\u[0-9a-f]{4})|(?<=\\)(?![nrtbfu]))"
-TOKEN_RUN = 16  # the shortest secret below is a run of this many characters without a space
 
 
 @dataclass(frozen=True)
 class Pattern:
-    """A kind of private text. `group` is the part replaced; 0 is all of it.
-
-    A pattern is tried only where one of its `hints` (lower case) is: right there, or, when `before` is given, in the
-    characters from so many before the hint to `after` behind it.
-    """
+    """A kind of private text. `group` is the part replaced; 0 is all of it."""
 
     kind: str
     regex: re.Pattern[str]
     group: int = 0
-    hints: tuple[bytes, ...] = ()
-    before: int = 0
-    after: int = 0
 
 
 TOKENS = Pattern(
@@ -47,6 +39,10 @@ TOKENS = Pattern(
         r")"
     ),
 )
+TOKEN_HEADS = (  # one of these is in every match of the above
+    *("sk-", "sk_", "rk_", "pk_", "whsec_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-"),
+    *("hf_", "npm_", "pypi-", "xox", "AKIA", "ASIA", "AIza", "ya29.", "eyJ"),
+)
 PRIVATE_KEY = Pattern(
     "SECRET",
     re.compile(
@@ -54,11 +50,8 @@ PRIVATE_KEY = Pattern(
         r"(?:[A-Za-z0-9+/=\s\\:,]|-(?!----))*"
         r"-----END (?:[A-Z0-9]+ ){0,3}PRIVATE KEY-----"
     ),
-    hints=(b"private key-----",),
-    before=40,
-    after=20_000,
 )
-BEARER = Pattern("SECRET", re.compile(r"(?i)bearer\s+([A-Za-z0-9._~+/-]{16,}=*)"), 1, hints=(b"bearer",))
+BEARER = Pattern("SECRET", re.compile(r"(?i)bearer\s+([A-Za-z0-9._~+/-]{16,}=*)"), 1)
 ASSIGNED = Pattern(
     "SECRET",
     re.compile(
@@ -66,64 +59,13 @@ ASSIGNED = Pattern(
         r"\\?[\"']?\s{0,3}[:=]\s{0,3}\\?[\"']?([^\s\"'\\,;{}\[\]()]{6,})"
     ),
     1,
-    hints=(b"passw", b"secret", b"token", b"api"),
 )
-URL_LOGIN = Pattern(
-    "SECRET", re.compile(r"://[^\s/:@\"'\\]{1,64}:([^\s/@\"'\\]{1,128})@"), 1, hints=(b"://",), after=220
-)
+URL_LOGIN = Pattern("SECRET", re.compile(r"://[^\s/:@\"'\\]{1,64}:([^\s/@\"'\\]{1,128})@"), 1)
 EMAIL = Pattern(
     "EMAIL",
     re.compile(
         START + r"[A-Za-z0-9](?:[A-Za-z0-9._%+-]{0,62}[A-Za-z0-9_%+-])?@"
         r"(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.){1,8}[A-Za-z]{2,24}\b"
     ),
-    hints=(b"@",),
-    before=70,
-    after=300,
 )
-HINTED = (PRIVATE_KEY, BEARER, ASSIGNED, URL_LOGIN, EMAIL)
-NUMBER_RUN = re.compile(r"[0-9](?:[ ().-]{0,2}[0-9]){7,30}")
-SEPARATORS = b" ().-"
-PHONE = re.compile(
-    r"\+[0-9][0-9 ().-]{6,22}"  # international, with its plus
-    r"|\(?[0-9]{2,4}\)?[ -][0-9]{3,4}[ -][0-9]{3,4}"  # national, in groups
-    r"|\(?[0-9]{2,4}\)?[ -][0-9]{2,4}[ -][0-9]{2,4}[ -][0-9]{2,4}"
-    r"|[0-9]{3}\.[0-9]{3}\.[0-9]{4}"
-    r"|\([0-9]{2,4}\) ?[0-9]{3,4}[ -]?[0-9]{3,5}"
-)
-DAY = re.compile(rb"(?:19|20)[0-9]{2}-[0-9]{2}-[0-9]{2}")
-DATE = re.compile(r"(?:19|20)[0-9]{2}[ .-][0-9]{2}[ .-][0-9]{2}")
-
-
-GROUP = re.compile(r"[0-9]+")
-
-
-CARD_DIGITS = 13  # the fewest of a card number; the most are 19
-CARD_GROUPS = 5  # the most it is written in
-
-
-def card_in(run: str) -> tuple[int, int] | None:
-    """Where in a run of digit groups a card number stands: an expiry date or another number may be beside it."""
-    groups = [match.span() for match in GROUP.finditer(run)]
-    if sum(end - start for start, end in groups) < CARD_DIGITS:
-        return None
-    for first, (start, _) in enumerate(groups):
-        for _, end in groups[first : first + CARD_GROUPS]:
-            if end - start >= CARD_DIGITS and is_card(run[start:end]):
-                return start, end
-    return None
-
-
-def is_card(run: str) -> bool:
-    """13 to 19 digits, alone or in groups, that pass the Luhn check and begin as card numbers do."""
-    digits = [int(character) for character in run if character.isdecimal()]
-    if not CARD_DIGITS <= len(digits) <= 19 or digits[0] not in (2, 3, 4, 5, 6) or "." in run or "(" in run:
-        return False
-    doubled = (digit if index % 2 == 0 else sum(divmod(2 * digit, 10)) for index, digit in enumerate(reversed(digits)))
-    return sum(doubled) % 10 == 0
-
-
-def is_phone(run: str) -> bool:
-    """A plus, brackets or groups: bare digits are as often an order number, and a date is no phone number."""
-    count = sum(character.isdecimal() for character in run)
-    return 8 <= count <= 15 and PHONE.fullmatch(run) is not None and DATE.match(run) is None
+PATTERNS = (TOKENS, PRIVATE_KEY, BEARER, ASSIGNED, URL_LOGIN, EMAIL)

@@ -16,6 +16,9 @@ WRAPPERS = (
     ("messages", "prompt", "input", "inputs", "question", "query", "text", "content"),
     ("choices", "messages", "output", "outputs", "answer", "response", "result", "text", "content", "generations"),
 )
+CONTENTS = ("content", "parts", "contents", "text")
+SPEAKERS = ("human", "ai", "system", "tool")
+WRAPPED = ("message", "kwargs")
 INPUT, OUTPUT = 0, 1
 
 
@@ -82,12 +85,10 @@ def _from_object(document: dict[str, Any], side: int) -> str | None:
 
 def _said(messages: list[dict[str, Any]], side: int) -> str | None:
     wanted = REPLY_ROLES if side == OUTPUT else USER_ROLES
-    fallback = None
     for message in reversed(messages):
-        text = text_of(message)
-        if text and role_of(message) in wanted:
+        if role_of(message) in wanted and (text := text_of(message)):
             return text
-        fallback = fallback or text
+    fallback = next((text for message in reversed(messages) if (text := text_of(message))), None)
     if side == OUTPUT:
         calls = [call for message in messages for call in tool_calls_of(message)]
         return _as_json(calls) if calls else fallback
@@ -97,16 +98,19 @@ def _said(messages: list[dict[str, Any]], side: int) -> str | None:
 def role_of(message: dict[str, Any]) -> str:
     """Who speaks, lower case; empty when the object does not look like a message."""
     inner = _inner(message)
-    role = inner.get("role") or (inner.get("type") if inner.get("type") in ("human", "ai", "system", "tool") else "")
-    return str(role or ("assistant" if inner is not message and "choice" in message else "")).lower()
+    role = inner.get("role")
+    if not role:
+        kind = inner.get("type")
+        role = kind if kind in SPEAKERS else "assistant" if inner is not message and "choice" in message else ""
+    return str(role).lower()
 
 
 def text_of(message: dict[str, Any]) -> str:
     """The text of one message, its parts joined by blank lines; pictures, calls and tool results are no text."""
     inner = _inner(message)
-    for key in ("content", "parts", "contents", "text"):
-        text = _parts_text(inner.get(key))
-        if text:
+    for key in CONTENTS:
+        content = inner.get(key)
+        if content and (text := _parts_text(content)):
             return text
     return ""
 
@@ -118,13 +122,22 @@ def _parts_text(content: Any) -> str:
         return ""
     texts = []
     for part in content:
-        if isinstance(part, str):
-            texts.append(part)
-        elif isinstance(part, dict):
-            part = part.get("message_content") or part
-            if "tool" not in str(part.get("type", "")) and part.get("type") not in ("reasoning", "thinking"):
-                texts.append(next((part[key] for key in TEXT_KEYS if isinstance(part.get(key), str)), ""))
-    return "\n\n".join(text for text in texts if text)
+        text = part if isinstance(part, str) else _part_text(part) if isinstance(part, dict) else None
+        if text:
+            texts.append(text)
+    return "\n\n".join(texts) if len(texts) != 1 else texts[0]
+
+
+def _part_text(part: dict[str, Any]) -> str | None:
+    part = part.get("message_content") or part
+    kind = part.get("type", "")
+    if kind != "text" and (kind in ("reasoning", "thinking") or "tool" in str(kind)):
+        return None
+    for key in TEXT_KEYS:
+        text = part.get(key)
+        if isinstance(text, str):
+            return text
+    return None
 
 
 def tool_calls_of(message: dict[str, Any]) -> list[dict[str, Any]]:
@@ -148,9 +161,9 @@ def _call(call: dict[str, Any]) -> dict[str, Any]:
 
 
 def _inner(message: dict[str, Any]) -> dict[str, Any]:
-    for key in ("message", "kwargs"):
-        if isinstance(message.get(key), dict):
-            inner: dict[str, Any] = message[key]
+    for key in WRAPPED:
+        inner = message.get(key)
+        if isinstance(inner, dict):
             return inner
     return message
 

@@ -5,11 +5,20 @@ and could not go back when the root arrives last. Only the facts of a span are n
 outline names the spans whose input and output are the trace's, and whoever holds the texts looks them up.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 MODEL_KINDS = ("llm", "embedding")
+AMOUNTS = ("input_tokens", "output_tokens", "cost")
+NAMED = (("model", "models"), ("tool", "tools"), ("service", "services"))
+SHAPES: dict[str, Any] = {
+    **dict.fromkeys(AMOUNTS, (int, float)),
+    **dict.fromkeys((key for key, _ in NAMED), str),
+    **dict.fromkeys(("trace_name", "trace_input", "trace_output", "session_id", "user_id"), str),
+    "tags": list,
+    "metadata": dict,
+}
 
 
 @dataclass(slots=True)
@@ -49,27 +58,36 @@ class Outline:
     metadata: dict[str, Any] = field(default_factory=dict)
 
 
-def outline(spans: Iterable[SpanFacts]) -> Outline:
+def sayable(facts: dict[str, Any]) -> dict[str, Any]:
+    """The facts whose values an outline can use: a sender of whole spans may put anything under these names."""
+    return {
+        key: value for key, value in facts.items() if isinstance(value, SHAPES.get(key, object)) and value is not None
+    }
+
+
+def outline(spans: Sequence[SpanFacts]) -> Outline:
     """The outline of a trace from all its spans, in whatever order they come."""
-    ordered = sorted(spans, key=lambda span: (span.started, span.id))
+    ordered = sorted(spans, key=lambda span: (span.started, span.id)) if len(spans) > 1 else spans
     root = next((span for span in ordered if span.parent_id is None), None)
     calls = [span for span in ordered if span.kind == "llm"]
     heard = [span for span in ordered if span.kind == "event"]
     speaking = [root, *(span for span in ordered if span is not root)] if root else ordered
-    first = root or ordered[0]
+    said: dict[str, Any] = {}
+    for span in reversed(speaking):
+        said.update(span.said)  # what the first says stands
     return Outline(
-        name=_said(speaking, "trace_name") or first.name,
+        name=said.get("trace_name") or (root or ordered[0]).name,
         status=_status(root, calls),
         started=min((span.started for span in ordered if span.started), default=""),
         ended=max(span.ended for span in ordered),
-        session_id=_said(speaking, "session_id"),
-        user_id=_said(speaking, "user_id"),
+        session_id=said.get("session_id"),
+        user_id=said.get("user_id"),
         input_from=_input_span(root, calls, heard),
         output_from=_output_span(root, calls, heard),
-        input=_said(speaking, "trace_input"),
-        output=_said(reversed(speaking), "trace_output"),
-        tags=list(dict.fromkeys(tag for span in ordered for tag in span.said.get("tags", ()))),
-        metadata=_metadata(ordered, root),
+        input=said.get("trace_input"),
+        output=_last_said(speaking, "trace_output") if "trace_output" in said else None,
+        tags=_each(ordered, "tags") if "tags" in said else [],
+        metadata=_metadata(ordered, root, said),
     )
 
 
@@ -92,23 +110,29 @@ def _status(root: SpanFacts | None, calls: Sequence[SpanFacts]) -> str:
     return "failed" if decisive.failed else "completed"
 
 
-def _said(spans: Iterable[SpanFacts], key: str) -> Any:
-    return next((span.said[key] for span in spans if span.said.get(key) is not None), None)
+def _last_said(spans: Sequence[SpanFacts], key: str) -> Any:
+    return next(span.said[key] for span in reversed(spans) if key in span.said)
 
 
-def _metadata(ordered: Sequence[SpanFacts], root: SpanFacts | None) -> dict[str, Any]:
+def _each(ordered: Sequence[SpanFacts], key: str) -> list[Any]:
+    return list(dict.fromkeys(str(item) for span in ordered for item in span.said.get(key, ())))
+
+
+def _metadata(ordered: Sequence[SpanFacts], root: SpanFacts | None, said: dict[str, Any]) -> dict[str, Any]:
+    """Sums of what model calls used, and what was named; `said` are the facts that any span states."""
     metadata: dict[str, Any] = {}
-    for span in ordered:
-        metadata.update(span.said.get("metadata", ()))
+    if "metadata" in said:
+        for span in ordered:
+            metadata.update(span.said.get("metadata", ()))
     counted = [span for span in ordered if span.kind in MODEL_KINDS] or [root or ordered[0]]
-    for key in ("input_tokens", "output_tokens", "cost"):
-        amounts = [span.said[key] for span in counted if span.said.get(key) is not None]
-        if amounts:
-            metadata[key] = sum(amounts)
-    for key, name in (("model", "models"), ("tool", "tools"), ("service", "services")):
-        seen = list(dict.fromkeys(span.said[key] for span in ordered if span.said.get(key)))
-        if seen:
-            metadata[name] = seen
+    for key in AMOUNTS:
+        if key in said:
+            amounts = [span.said[key] for span in counted if key in span.said]
+            if amounts:
+                metadata[key] = sum(amounts)
+    for key, name in NAMED:
+        if key in said:
+            metadata[name] = list(dict.fromkeys(span.said[key] for span in ordered if key in span.said))
     if "models" in metadata:
         metadata.setdefault("model", metadata["models"][-1])
     failed = [span.name for span in ordered if span.failed]

@@ -1,6 +1,7 @@
 """A wire span as a noun, and the two things stored with it: what was understood, and what it carried."""
 
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 from evergold.model.trace import ScoreLine, ScoreSource, SpanLine, TraceStatus
@@ -56,7 +57,13 @@ def stamp_of(nanoseconds: int) -> str | None:
     """The time as the store writes it, always with six digits so that texts sort; None for a time that was not given."""
     if not nanoseconds:
         return None
-    return (EPOCH + timedelta(microseconds=nanoseconds // 1000)).isoformat(timespec="microseconds") + "Z"
+    seconds, rest = divmod(nanoseconds, 1_000_000_000)
+    return f"{_second(seconds)}.{rest // 1000:06d}Z"
+
+
+@lru_cache(1024)
+def _second(seconds: int) -> str:
+    return (EPOCH + timedelta(seconds=seconds)).isoformat(timespec="seconds")
 
 
 def line_of(span: WireSpan) -> SpanLine:

@@ -33,6 +33,8 @@ from evergold.sources.conventions import (
 from evergold.sources.messages import INPUT, OUTPUT, input_text, loaded, output_text, unflattened
 from evergold.sources.spans import Attributes, WireEvent, WireSpan
 
+STATED_INPUT = (*JSON_INPUT, *QUERY)
+
 
 @dataclass(slots=True)
 class Understood:
@@ -106,7 +108,7 @@ def _side(span: WireSpan, side: int, flattened: bool) -> str | None:
 
 
 def _input(attributes: Attributes, events: list[WireEvent]) -> str | None:
-    for key in (*JSON_INPUT, *QUERY):
+    for key in STATED_INPUT:
         if key in attributes:
             return input_text(attributes[key])
     if events:
@@ -216,10 +218,10 @@ def _metadata(attributes: Attributes) -> Attributes:
         value = loaded(attributes.get(key))
         if isinstance(value, dict):
             found.update(value)
-    for key, value in attributes.items():
+    for key in attributes:
         if key.startswith(METADATA_PREFIXES):
             prefix = next(prefix for prefix in METADATA_PREFIXES if key.startswith(prefix))
-            found[key.removeprefix(prefix)] = loaded(value)
+            found[key.removeprefix(prefix)] = loaded(attributes[key])
     return found
 
 

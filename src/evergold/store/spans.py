@@ -4,15 +4,16 @@ Rows are plain tuples, many to a statement; nothing is validated here a second t
 with its first content: the same again is a duplicate, other content under it is refused.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, bindparam, func, select, update
 
-from evergold.store.bulk import insert_rows
+from evergold.store.bulk import insert_rows, rows_among
 from evergold.store.schema import spans, traces
-from evergold.store.values import batches, dumps, now, storable
+from evergold.store.values import batches
+from evergold.store.word_index import ENOUGH, learn_words
 
 
 class SpanRow(NamedTuple):
@@ -30,6 +31,25 @@ class SpanRow(NamedTuple):
     ended_at: str | None
     metadata: str
     raw: str
+
+
+class TraceRow(NamedTuple):
+    """A row of `traces` as its spans tell it; what is not named here has a default."""
+
+    id: str
+    session_id: str | None
+    user_id: str | None
+    name: str
+    input_text: str
+    output_text: str | None
+    status: str
+    message_type: str | None
+    model: str | None
+    started_at: str
+    ended_at: str | None
+    tags: str
+    metadata: str
+    received_at: str
 
 
 @dataclass
@@ -73,11 +93,8 @@ def sort_spans(connection: Connection, rows: Iterable[SpanRow]) -> Sorted:
 
 def _known(connection: Connection, trace_ids: Iterable[str]) -> dict[str, bool]:
     """Which traces are stored, and whether each was given whole."""
-    known: dict[str, bool] = {}
-    for batch in batches(trace_ids):
-        query = select(traces.c.id, traces.c.content_hash.is_not(None)).where(traces.c.id.in_(batch))
-        known.update((row[0], bool(row[1])) for row in connection.execute(query))
-    return known
+    query = "SELECT id, content_hash IS NOT NULL FROM traces WHERE id"
+    return {row[0]: bool(row[1]) for row in rows_among(connection, query, trace_ids)}
 
 
 def _held(connection: Connection, trace_ids: Sequence[str], batch: Sequence[SpanRow]) -> dict[tuple[str, str], SpanRow]:
@@ -125,32 +142,16 @@ def texts_of(connection: Connection, trace_id: str, span_id: str | None) -> tupl
     return row[0], row[1]
 
 
-def put_outlines(
-    connection: Connection, fresh: Sequence[Mapping[str, Any]], grown: Sequence[Mapping[str, Any]]
-) -> None:
+def put_outlines(connection: Connection, fresh: Sequence[TraceRow], grown: Sequence[TraceRow]) -> None:
     """Write traces as their spans tell them: new rows, and rows that are told anew."""
-    moment = now()
     if fresh:
-        rows = [_trace_row(trace, moment) for trace in fresh]
-        insert_rows(connection, "traces", tuple(rows[0]), [tuple(row.values()) for row in rows])
+        insert_rows(connection, "traces", TraceRow._fields, fresh)
+        learn_words(connection, ENOUGH)
     if grown:
-        named = [name for name in _trace_row(grown[0], moment) if name not in ("id", "received_at")]
+        named = [name for name in TraceRow._fields if name not in ("id", "received_at")]
         statement = update(traces).where(traces.c.id == bindparam("key"))
         statement = statement.values({name: bindparam(f"new_{name}") for name in named})
-        changes = [_trace_row(trace, moment) for trace in grown]
+        changes = [row._asdict() for row in grown]
         connection.execute(
             statement, [{"key": row["id"], **{f"new_{name}": row[name] for name in named}} for row in changes]
         )
-
-
-def _trace_row(trace: Mapping[str, Any], moment: str) -> dict[str, Any]:
-    metadata = trace["metadata"]
-    return {
-        **{name: storable(value) if isinstance(value, str) else value for name, value in trace.items()},
-        "message_type": metadata.get("message_type"),
-        "model": storable(metadata.get("model")),
-        "started_at": trace["started_at"] or moment,
-        "tags": dumps(trace["tags"]),
-        "metadata": dumps(metadata),
-        "received_at": moment,
-    }

@@ -11,9 +11,10 @@ from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from evergold.errors import NotFound
 from evergold.model.ident import content_hash
 from evergold.model.trace import Correction, Score, ScoreSource, Span, Trace
-from evergold.store.bulk import insert_rows
+from evergold.store.bulk import insert_rows, rows_among
 from evergold.store.schema import pending_records, spans, trace_corrections, trace_scores, traces
 from evergold.store.values import batches, dumps, loads, now, stamp, storable
+from evergold.store.word_index import ENOUGH, learn_words
 
 RAW = ("attributes", "events", "resource", "scope")  # what a span carried, kept apart from what was understood of it
 
@@ -127,15 +128,11 @@ def keep_pending(connection: Connection, trace_id: str, body: str) -> bool:
 
 def take_pending(connection: Connection, trace_ids: Iterable[str]) -> list[str]:
     """Hand over, and forget, what waited for these traces."""
-    bodies: list[str] = []
-    for batch in batches(trace_ids):
-        waiting = pending_records.c.trace_id.in_(batch)
-        query = select(pending_records.c.body).where(waiting).order_by(pending_records.c.id)
-        found = list(connection.execute(query).scalars())
-        if found:
-            connection.execute(delete(pending_records).where(waiting))
-            bodies.extend(found)
-    return bodies
+    query = "SELECT id, trace_id, body FROM pending_records WHERE trace_id"
+    found = sorted(tuple(row) for row in rows_among(connection, query, trace_ids))
+    for batch in batches({trace_id for _, trace_id, _ in found}):
+        connection.execute(delete(pending_records).where(pending_records.c.trace_id.in_(batch)))
+    return [body for _, _, body in found]
 
 
 def known_traces(connection: Connection, trace_ids: Iterable[str]) -> set[str]:
@@ -194,6 +191,7 @@ def _insert_traces(connection: Connection, batch: Sequence[Trace], hashes: dict[
             for trace in batch
         ],
     )
+    learn_words(connection, ENOUGH)
     rows = [_span_row(trace.id, span) for trace in batch for span in trace.spans]
     if rows:
         connection.execute(insert(spans), rows)

@@ -41,6 +41,12 @@ class Workspace:
         chosen = settings or load_settings(flags)
         return cls(chosen, Store.open(chosen))
 
+    def curate_in_background(self) -> None:
+        """From now until it is closed, what comes in is curated after the reply; unless the settings turn that off."""
+        wake = self.live.start_background()
+        if wake is not None:
+            self.intake.arrived = wake
+
     def close(self) -> None:
         if "live" in vars(self):
             self.live.stop_background()

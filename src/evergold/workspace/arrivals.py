@@ -6,7 +6,7 @@ from typing import Any
 
 from evergold.model.trace import ScoreLine, SpanLine
 from evergold.redact.fields import FieldRedactor
-from evergold.sources.outline import SpanFacts
+from evergold.sources.outline import SpanFacts, sayable
 from evergold.sources.scores import WireScore, result_score, scores_in
 from evergold.sources.span_lines import facts_of, raw_of, score_line, stamp_of
 from evergold.sources.spans import Received, WireSpan, shortened
@@ -128,7 +128,7 @@ def row_of_line(line: SpanLine) -> tuple[SpanRow, dict[str, Any]]:
         dumps(facts),
         dumps(raw),
     )
-    return row, facts
+    return row, sayable(facts)
 
 
 def _six_digits(moment: str | None) -> str | None:

@@ -28,6 +28,7 @@ from evergold.store.counters import counted
 from evergold.store.trace_pages import TraceFilter, count_traces, page_of_traces
 from evergold.store.traces import get_trace
 from evergold.store.values import batches
+from evergold.store.word_index import AT_ONCE, learn_words, words_waiting
 from evergold.workspace.arrivals import arrivals_of
 from evergold.workspace.ingest_report import IngestReport
 from evergold.workspace.records_in import store_records
@@ -50,6 +51,7 @@ class Intake:
         name = settings.redact_redactor
         self._redactor: Redactor | None = plugins.load("redactors", name) if name else None
         self._cleaner()  # a wrong field name is said now and not with the first trace
+        self.arrived: Callable[[], None] = lambda: None  # called after each commit that brought something
 
     def ingest(
         self,
@@ -66,6 +68,7 @@ class Intake:
             return self._strictly(records, report)
         for batch in batches(records, BATCH):
             self._store.db.write(partial(store_records, records=batch, report=report, cleaner=self._cleaner()))
+            self.arrived()
         return report
 
     def accept(self, records: Iterable[Incoming]) -> IngestReport:
@@ -73,6 +76,7 @@ class Intake:
         report = IngestReport()
         batch = list(records)
         self._store.db.write(partial(store_records, records=batch, report=report, cleaner=self._cleaner()))
+        self.arrived()
         return report
 
     def receive_traces(self, body: bytes, wire: Wire) -> Future[SpansWritten]:
@@ -86,14 +90,18 @@ class Intake:
     def _submit(self, received: Received, size: int) -> Future[SpansWritten]:
         longest = self._settings.server_max_text_kb * 1000
         arrivals = arrivals_of(received, self._cleaner(), longest, size)
-        return self._store.db.submit(partial(write_spans, arrivals=arrivals))
+        written = self._store.db.submit(partial(write_spans, arrivals=arrivals))
+        written.add_done_callback(lambda _: self.arrived())
+        return written
 
     def page(self, wanted: TraceFilter, *, limit: int, before: str | None = None) -> tuple[list[Trace], str | None]:
         """Newest first, and the cursor of the next page."""
+        self._learn_words_for(wanted)
         with self._store.db.read() as connection:
             return page_of_traces(connection, wanted, limit=limit, before=before)
 
     def count(self, wanted: TraceFilter) -> int:
+        self._learn_words_for(wanted)
         with self._store.db.read() as connection:
             return count_traces(connection, wanted)
 
@@ -118,6 +126,15 @@ class Intake:
         except _NothingStored:
             return IngestReport(rejected=report.rejected, problems=report.problems)
         return report
+
+    def _learn_words_for(self, wanted: TraceFilter) -> None:
+        """Before words are looked for, those of the latest traces are learnt: nothing is found late."""
+        if wanted.search is None:
+            return
+        with self._store.db.read() as connection:
+            known, last = words_waiting(connection)
+        while known < last and self._store.db.write(learn_words):
+            known += AT_ONCE
 
     def _cleaner(self) -> FieldRedactor:
         return FieldRedactor(self._redactor, self._settings.redact_fields)

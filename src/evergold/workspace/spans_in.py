@@ -6,11 +6,11 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from evergold.sources.outline import Outline, SpanFacts, outline
+from evergold.sources.outline import Outline, SpanFacts, outline, sayable
 from evergold.store.counters import count
-from evergold.store.spans import Sorted, SpanRow, facts_of, insert_spans, put_outlines, sort_spans, texts_of
+from evergold.store.spans import Sorted, SpanRow, TraceRow, facts_of, insert_spans, put_outlines, sort_spans, texts_of
 from evergold.store.traces import enqueue
-from evergold.store.values import loads
+from evergold.store.values import dumps, loads, now, storable
 from evergold.workspace.about_in import apply_waiting, put_about
 from evergold.workspace.arrivals import Arrivals
 from evergold.workspace.ingest_report import IngestReport
@@ -52,28 +52,30 @@ def write_spans(connection: Connection, arrivals: Arrivals) -> SpansWritten:
     )
 
 
-def _told_new(batch: Sorted, arrivals: Arrivals, fresh: Iterable[str]) -> list[dict[str, Any]]:
+def _told_new(batch: Sorted, arrivals: Arrivals, fresh: Iterable[str]) -> list[TraceRow]:
     spans: dict[str, list[SpanRow]] = {trace_id: [] for trace_id in fresh}
     for row in batch.fresh:
         if row.trace_id in spans:
             spans[row.trace_id].append(row)
     told = []
+    moment = now()
     for trace_id, rows in spans.items():
         tale = outline([arrivals.facts[trace_id, row.id] for row in rows])
         by_id = {row.id: row for row in rows}
         question = by_id[tale.input_from].input_text if tale.input_from else None
         answer = by_id[tale.output_from].output_text if tale.output_from else None
-        told.append(_trace(trace_id, tale, question, answer))
+        told.append(_trace(trace_id, tale, (question, answer), moment))
     return told
 
 
-def _told_again(connection: Connection, growing: Iterable[str]) -> list[dict[str, Any]]:
+def _told_again(connection: Connection, growing: Iterable[str]) -> list[TraceRow]:
     told = []
+    moment = now()
     for trace_id, rows in facts_of(connection, growing).items():
         tale = outline([_facts(row) for row in rows])
         question, _ = texts_of(connection, trace_id, tale.input_from)
         _, answer = texts_of(connection, trace_id, tale.output_from)
-        told.append(_trace(trace_id, tale, question, answer))
+        told.append(_trace(trace_id, tale, (question, answer), moment))
     return told
 
 
@@ -88,24 +90,28 @@ def _facts(row: Any) -> SpanFacts:
         row.ended_at or "",
         bool(row.has_input),
         bool(row.has_output),
-        loads(row.metadata),
+        sayable(loads(row.metadata)),
     )
 
 
-def _trace(trace_id: str, tale: Outline, question: str | None, answer: str | None) -> dict[str, Any]:
-    return {
-        "id": trace_id,
-        "session_id": tale.session_id,
-        "user_id": tale.user_id,
-        "name": tale.name,
-        "input_text": tale.input or question or "",
-        "output_text": tale.output or answer,
-        "status": tale.status,
-        "started_at": tale.started or None,
-        "ended_at": tale.ended or None,
-        "tags": tale.tags,
-        "metadata": tale.metadata,
-    }
+def _trace(trace_id: str, tale: Outline, said: tuple[str | None, str | None], moment: str) -> TraceRow:
+    question, answer = said
+    return TraceRow(
+        trace_id,
+        storable(tale.session_id),
+        storable(tale.user_id),
+        storable(tale.name) or "",
+        storable(tale.input or question) or "",
+        storable(tale.output or answer),
+        tale.status,
+        tale.metadata.get("message_type"),
+        storable(tale.metadata.get("model")),
+        tale.started or moment,
+        tale.ended or None,
+        dumps(tale.tags) if tale.tags else "[]",
+        dumps(tale.metadata),
+        moment,
+    )
 
 
 def _conflict(row: SpanRow) -> str:

@@ -7,6 +7,7 @@ from alembic import op
 from sqlalchemy import Connection, inspect, text
 
 from evergold.store.schema import metadata
+from evergold.store.word_index import learn_words
 
 revision = "0002"
 down_revision = "0001"
@@ -25,6 +26,8 @@ def upgrade() -> None:
     metadata.create_all(connection)
     for name in present:
         _copy(connection, name)
+    while learn_words(connection):
+        pass
     _first_revisions(connection)
     for name in reversed(present):
         connection.execute(text(f"DROP TABLE old_{name}"))

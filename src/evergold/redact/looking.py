@@ -1,0 +1,130 @@
+"""Where in a text something private is, so that many texts can be looked at as one and only those that hold any be redacted.
+
+Every text that is stored is looked at, and nearly all of them hold nothing. So the look asks for the little that every
+private thing has (an @, many digits close together, a long run without a break, a `:` or `=` behind the end of a telling
+word), over the whole text at once as arrays, and asks the exact patterns only there.
+"""
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evergold.redact.numbers import DECIMAL, SEPARATORS, numbers_replaced
+from evergold.redact.patterns import ASSIGNED, BEARER, EMAIL, PRIVATE_KEY, TOKEN_HEADS, TOKENS, URL_LOGIN
+
+Codes = NDArray[np.uint8]
+Places = NDArray[np.intp]
+
+TOKEN_RUN = 16  # the shortest secret is a run of this many characters
+LOWEST = ord("+")  # no secret has a character below it, nor a comma or a question mark, which also stands for non-ASCII
+BEARER_BEFORE, KEY_BEFORE, LOGIN_BEFORE, EMAIL_BEFORE = 24, 40, 220, 70
+KEY_AFTER, EMAIL_AFTER, VALUE_AFTER = 20_000, 300, 200
+KEY = b"PRIVATE KEY-----"
+
+
+def _table(members: Iterable[int], size: int = 256) -> NDArray[np.bool_]:
+    table = np.zeros(size, np.bool_)
+    table[list(members)] = True
+    return table
+
+
+BETWEEN = _table(b" \t\r\n\x0b\x0c\x1c\x1d\x1e\x1f\"'\\?")  # may stand between a telling word and its sign
+TELLING = _table((int.from_bytes(pair, "big") for pair in (b"rd", b"wd", b"et", b"ey", b"en")), 1 << 16)
+MOST_BETWEEN = 5
+LONGEST_WORD = 12
+MOST_TRIES = 1000  # after so many hints in vain the whole text is redacted in one go, which is cheaper
+DIGITS = 8  # the fewest of a phone number
+DAY_LENGTH = len("2026-01-02")
+SEPARATOR = _table(SEPARATORS)
+AROUND = 3  # characters beside a run of digits that decide what it is
+
+
+def suspicious(text: str) -> Iterator[int]:
+    """Places at which something private stands, or may."""
+    data = text.encode("ascii", "replace")  # every pattern is ASCII, and so each character keeps its place
+    codes: Codes = np.frombuffer(data, np.uint8)
+    yield from _tokens(text, codes)
+    yield from _assigned(text, codes)
+    yield from _keys(text, data)
+    yield from _addresses(text, data)
+    yield from _numbers(text, codes)
+
+
+def _tokens(text: str, codes: Codes) -> Iterator[int]:
+    """Secrets that are a run of many characters without a break."""
+    breaks = (codes < LOWEST) | (codes == ord(",")) | (codes == ord("?"))
+    edges = np.concatenate(([-1], np.flatnonzero(breaks), [len(codes)]))
+    starts = np.flatnonzero(np.diff(edges) > TOKEN_RUN)
+    for start, end in zip(edges[starts].tolist(), edges[starts + 1].tolist(), strict=True):
+        if _is_secret(text, start + 1, end):
+            yield start + 1
+
+
+def _is_secret(text: str, start: int, end: int) -> bool:
+    run = text[start:end]
+    if any(map(run.__contains__, TOKEN_HEADS)) and TOKENS.regex.search(text, start, end):
+        return True
+    before = max(0, start - BEARER_BEFORE)
+    return "bearer" in text[before:start].lower() and BEARER.regex.search(text, before, end) is not None
+
+
+def _assigned(text: str, codes: Codes) -> Iterator[int]:
+    """`password=…` and its like, found from the sign backwards: the word before it must end as one of the telling words."""
+    ends: Places = np.flatnonzero((codes == ord(":")) | (codes == ord("="))) - 1
+    if not len(ends):
+        return
+    for _ in range(MOST_BETWEEN):
+        ends = ends - (BETWEEN[codes[ends]] & (ends > 0))
+    ends = ends[ends > 0]
+    folded = (codes[ends - 1] | 32).astype(np.uint16) << 8 | codes[ends] | 32
+    for tries, end in enumerate(ends[TELLING[folded]].tolist()):
+        if tries > MOST_TRIES or ASSIGNED.regex.search(text, max(0, end - LONGEST_WORD), end + VALUE_AFTER):
+            yield end
+            if tries > MOST_TRIES:
+                return
+
+
+def _keys(text: str, data: bytes) -> Iterator[int]:
+    for place in _places(data, KEY):
+        if PRIVATE_KEY.regex.search(text, max(0, place - KEY_BEFORE), place + KEY_AFTER):
+            yield place
+
+
+def _addresses(text: str, data: bytes) -> Iterator[int]:
+    """An @ is in every e-mail address, and in every URL that carries a password."""
+    for tries, place in enumerate(_places(data, b"@")):
+        if (
+            tries > MOST_TRIES
+            or EMAIL.regex.search(text, max(0, place - EMAIL_BEFORE), place + EMAIL_AFTER)
+            or URL_LOGIN.regex.search(text, max(0, place - LOGIN_BEFORE), place + 1)
+        ):
+            yield place
+            if tries > MOST_TRIES:
+                return
+
+
+def _places(data: bytes, sought: bytes) -> Iterator[int]:
+    place = data.find(sought)
+    while place >= 0:
+        yield place
+        place = data.find(sought, place + len(sought))
+
+
+def _numbers(text: str, codes: Codes) -> Iterator[int]:
+    """Telephone and card numbers: eight digits or more with at most two separators between them; days are told apart here."""
+    digits: Places = np.flatnonzero((codes - np.uint8(ord("0"))) < 10)
+    if len(digits) < DIGITS:
+        return
+    gaps = np.diff(digits)
+    first, second = (SEPARATOR[codes.take(digits[:-1] + step, mode="clip")] for step in (1, 2))
+    cuts = np.flatnonzero(~((gaps == 1) | first & ((gaps == 2) | (gaps == 3) & second)))
+    runs = np.stack((np.append(0, cuts + 1), np.append(cuts, len(digits) - 1)))
+    starts, ends = digits[runs[:, runs[1] - runs[0] >= DIGITS - 1]]
+    days = (ends - starts == DAY_LENGTH - 1) & np.all(
+        [codes.take(starts + at, mode="clip") == ord("-") for at in (4, 7)], 0
+    )
+    for start, end in np.stack((starts, ends), 1)[~days].tolist():
+        near = text[max(0, start - AROUND) : end + 1 + AROUND]
+        if not DECIMAL.fullmatch(text, start, end + 1) and numbers_replaced(near)[1]:
+            yield start

@@ -1,0 +1,66 @@
+"""The word index learns in bulk; nothing is found late, and nothing is found that is gone."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection, text
+
+from evergold.settings import Settings
+from evergold.store.trace_pages import TraceFilter
+from evergold.store.word_index import ENOUGH, words_waiting
+from evergold.workspace import Workspace
+from tests.builders import a_trace
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Iterator[Workspace]:
+    with Workspace.open(Settings(home=tmp_path)) as opened:
+        yield opened
+
+
+def found(workspace: Workspace, word: str) -> int:
+    return workspace.intake.count(TraceFilter(search=word))
+
+
+def waiting(workspace: Workspace) -> int:
+    with workspace.store.db.read() as connection:
+        known, last = words_waiting(connection)
+    return last - known
+
+
+def run(workspace: Workspace, statement: str) -> None:
+    def work(connection: Connection) -> None:
+        connection.execute(text(statement))
+
+    workspace.store.db.write(work)
+
+
+def test_words_wait_until_somebody_searches(workspace: Workspace) -> None:
+    workspace.intake.accept([a_trace("t1", input="zebra")])
+    assert waiting(workspace) == 1
+    assert found(workspace, "zebra") == 1
+    assert waiting(workspace) == 0
+
+
+def test_intake_learns_when_enough_wait(workspace: Workspace) -> None:
+    for start in range(0, ENOUGH, 500):
+        workspace.intake.accept([a_trace(f"t{number}") for number in range(start, start + 500)])
+    assert waiting(workspace) < ENOUGH
+
+
+def test_what_is_written_by_hand_is_found_and_forgotten(workspace: Workspace) -> None:
+    run(workspace, "INSERT INTO traces (id, input_text, output_text) VALUES ('a', 'zebra', ''), ('b', 'zebra', '')")
+    run(workspace, "UPDATE traces SET input_text = 'okapi' WHERE id = 'a'")
+    assert (found(workspace, "zebra"), found(workspace, "okapi")) == (1, 1)
+    run(workspace, "UPDATE traces SET input_text = 'ibis' WHERE id = 'a'")
+    run(workspace, "DELETE FROM traces WHERE id = 'b'")
+    assert (found(workspace, "zebra"), found(workspace, "okapi"), found(workspace, "ibis")) == (0, 0, 1)
+
+
+def test_what_goes_before_its_words_are_learnt_leaves_no_trace(workspace: Workspace) -> None:
+    workspace.intake.accept([a_trace("t1", input="zebra"), a_trace("t2", input="zebra")])
+    run(workspace, "DELETE FROM traces WHERE id = 't2'")
+    assert found(workspace, "zebra") == 1
+    workspace.intake.accept([a_trace("t3", input="zebra")])
+    assert found(workspace, "zebra") == 2
