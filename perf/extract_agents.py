@@ -61,20 +61,26 @@ def share(part: int, whole: int) -> str:
 
 
 def coverage(cases: Sequence[Case]) -> dict[str, str]:
-    files = files_read = lines = lines_read = files_shown = 0
+    """Shares over all cases. A file the commit deletes as a whole need not be read, and one that no session edited came
+    from elsewhere (a person, a session that is not archived): without both, what is left is the agents' own work."""
+    files, lines, own = Counter[str](), Counter[str](), Counter[str]()
+    shares: list[float] = []
     for case in cases:
         golden, read = lines_of(case.ranges, True), lines_of(case.ranges, False)
         edited = {path for path, _ in golden}
         looked = {path.path for path in case.paths if set(path.sources) - {PathSource.REVIEW_MERGE_DIFF}}
-        files += len(edited)
-        files_read += len(edited & looked)
-        files_shown += len(edited & {path for path, _ in read})
-        lines += len(golden)
-        lines_read += len(golden & read)
+        files.update(all=len(edited), looked=len(edited & looked), shown=len(edited & {path for path, _ in read}))
+        lines.update(all=len(golden), shown=len(golden & read))
+        deleted = {path.path for path in case.paths if path.extra.get("changeType") == "deleted"}
+        mine = {line for line in golden if line[0] in case.metadata["editedInSession"] and line[0] not in deleted}
+        own.update(all=len(mine), shown=len(mine & read))
+        shares += [len(golden & read) / len(golden)] if golden else []
     return {
-        "edited files looked at": share(files_read, files),
-        "edited files with lines shown": share(files_shown, files),
-        "edited lines shown": share(lines_read, lines),
+        "edited files looked at": share(files["looked"], files["all"]),
+        "edited files with lines shown": share(files["shown"], files["all"]),
+        "edited lines shown": share(lines["shown"], lines["all"]),
+        "  of files the sessions edited": share(own["shown"], own["all"]),
+        "mean share of lines per case": f"{sum(shares) / max(len(shares), 1):.1%} of {len(shares)} cases",
     }
 
 
@@ -91,15 +97,27 @@ def measure(repo: Repo, folder: Path, mapped: bool) -> tuple[list[Case], Counter
     return cases, dropped
 
 
+def claimed(naive: Sequence[Case], mapped: Sequence[Case]) -> str:
+    """How many of the edited lines that the log's own numbers claim were really shown: the text of base was there."""
+    proved = {case.id: lines_of(case.ranges, False) for case in mapped}
+    claims = [(case.id, lines_of(case.ranges, True) & lines_of(case.ranges, False)) for case in naive]
+    return share(sum(len(lines & proved[id]) for id, lines in claims), sum(len(lines) for _, lines in claims))
+
+
 def report(repo: Repo, folder: Path) -> None:
+    runs: list[list[Case]] = []
     for mapped in (False, True):
         began = time.perf_counter()
         cases, dropped = measure(repo, folder, mapped)
         seconds = time.perf_counter() - began
+        runs.append(cases)
         print(f"\n{'mapped to base' if mapped else 'numbers of the log'}: {len(cases)} cases in {seconds:.1f} s")
         for name, value in coverage(cases).items():
             print(f"  {name:<32} {value}")
-    print("\nhow cases were found:", dict(Counter(case.metadata["boundary"] for case in cases)))
+    print(f"\nedited lines the log's numbers claim, of which base's text was really shown: {claimed(*runs)}")
+    for how in ("commit", "history", "trailer", "merge"):
+        of_kind = [case for case in cases if case.metadata["boundary"] == how]
+        print(f"found by {how}: {len(of_kind)} cases, edited lines shown {coverage(of_kind)['edited lines shown']}")
     print("without a request:", sum(not case.input for case in cases))
     for name, count in dropped.most_common():
         print(f"  {count:>6}  {name}")

@@ -1,4 +1,4 @@
-"""`evergold extract claude-code`: the verb, its summary, its files, and a second run."""
+"""`evergold extract claude-code|codex|atif`: the verbs, their summaries, their files, and a second run."""
 
 import json
 from pathlib import Path
@@ -8,6 +8,8 @@ import pytest
 from evergold.cli import run
 from tests.agent_logs import ClaudeLog
 from tests.repos import GitRepo, numbered
+
+EXAMPLES = Path(__file__).parent.parent.parent / "examples" / "agent_sessions"
 
 
 @pytest.fixture
@@ -45,6 +47,30 @@ def test_sessions_into_files_and_store(repo: GitRepo, tmp_path: Path, capsys: py
     assert "in words" in case["extra"]["evidence"]["diff"]
     for name in ("dataset_a_file_paths", "dataset_b_line_ranges"):
         assert run(["check", str(out / f"{name}.unvalidated.jsonl"), "--repo", str(repo.path)]) == 0
+
+
+def test_codex_and_atif(
+    repo: GitRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    commit = repo.commit({"f.py": numbered(20, l2="two")}, "Line two in words")
+    logs = tmp_path / "codex" / "sessions" / "2026"
+    logs.mkdir(parents=True)
+    for name, target in (("codex.jsonl", logs / "rollout.jsonl"), ("atif.json", tmp_path / "trajectory.json")):
+        text = (EXAMPLES / name).read_text().replace("COMMIT", commit[:7]).replace("app.txt", "f.py")
+        target.write_text(text.replace("two", "line 2"))
+    monkeypatch.setenv("CODEX_HOME", str(tmp_path / "codex"))
+    for arguments in (["codex"], ["atif", str(tmp_path / "trajectory.json")]):
+        out = tmp_path / arguments[0]
+        args = ["extract", *arguments, "--repo-dir", str(repo.path), "--out-dir", str(out), "--json"]
+        assert run(args) == 0
+        assert json.loads(capsys.readouterr().out)["new"] == 1
+        assert run(args) == 0
+        assert json.loads(capsys.readouterr().out)["known"] == 1
+        (row,) = map(json.loads, (out / "dataset_b_line_ranges.unvalidated.jsonl").read_text().splitlines())
+        assert (row["caseId"], row["source"]) == (commit, arguments[0]) and "digit" in row["query"]
+    monkeypatch.setenv("CODEX_HOME", str(tmp_path / "nothing"))
+    assert run(["extract", "codex"]) == 2 and "set CODEX_HOME" in capsys.readouterr().err
+    assert run(["extract", "atif", str(tmp_path / "none.json")]) == 2
 
 
 def test_what_cannot_run_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

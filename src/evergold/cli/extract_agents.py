@@ -9,7 +9,9 @@ from evergold.cli.extracting import destination, report, shared_options
 from evergold.cli.output import progress
 from evergold.extract.agents.boundaries import TRAILERS
 from evergold.extract.agents.extraction import AgentRules
+from evergold.sources.agents.atif import AtifSource
 from evergold.sources.agents.claude_code import ClaudeCodeSource
+from evergold.sources.agents.codex import CodexSource
 from evergold.workspace.agent_flows import extract_sessions
 
 
@@ -47,7 +49,27 @@ def claude_code(ctx: click.Context, /, project: Path | None, **given: Any) -> in
     return _extract(ctx, ClaudeCodeSource(project), given)
 
 
-def _extract(ctx: click.Context, source: ClaudeCodeSource, given: dict[str, Any]) -> int:
+@click.command()
+@click.option(
+    "--sessions", type=click.Path(path_type=Path), help="A folder of log files (default: where Codex keeps them)."
+)
+@_agent_options
+@click.pass_context
+def codex(ctx: click.Context, /, sessions: Path | None, **given: Any) -> int:
+    """Sessions of the Codex CLI that led to commits."""
+    return _extract(ctx, CodexSource(sessions), given)
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@_agent_options
+@click.pass_context
+def atif(ctx: click.Context, /, files: tuple[Path, ...], **given: Any) -> int:
+    """Trajectories in ATIF (Harbor) that led to commits: FILES, or folders that hold some."""
+    return _extract(ctx, AtifSource(files), given)
+
+
+def _extract(ctx: click.Context, source: ClaudeCodeSource | CodexSource | AtifSource, given: dict[str, Any]) -> int:
     rules = AgentRules(trailers=given["trailers"] or TRAILERS, evidence=given["into_store"])
     with (
         destination(ctx, given["out_dir"], given["full"], given["into_store"]) as into,
@@ -57,4 +79,4 @@ def _extract(ctx: click.Context, source: ClaudeCodeSource, given: dict[str, Any]
     return report(summary, given["as_json"], "times")
 
 
-VERBS = (claude_code,)
+VERBS = (claude_code, codex, atif)

@@ -17,6 +17,7 @@ from evergold.extract.agents.checkouts import Checkouts
 from evergold.extract.agents.events import Committed
 from evergold.extract.agents.session import Session
 from evergold.extract.diff import FileDiff, parse_diff
+from evergold.extract.ranking import paths_of
 from evergold.repo.git import Repo
 from evergold.repo.history import diffs
 from evergold.repo.refs import branch_tips
@@ -28,6 +29,7 @@ SAME_DAY = timedelta(days=1)
 AFTERWARDS = timedelta(minutes=15)
 LOST = "a commit the session made is not in the repository (rewritten, or never pushed)"
 MERGE_OF_CASES = "a merge whose commits are cases themselves"
+UNTOUCHED = "a commit that names a session which edited and looked at none of its files"
 OLDER = "a commit that is older than the session its trailer names"
 SYNC = "a merge of work from elsewhere"
 
@@ -99,13 +101,12 @@ class History:
             near = [moment for moment in self.moments if mark.search(moment.subject)]
             return near[-1] if near else None
         if made.merge:
-            near = [moment for moment in self._at(time, SAME_MOMENT) if len(moment.parents) > 1]
-            return near[0] if near else None
+            return next((moment for moment in self._at(time, SAME_MOMENT) if len(moment.parents) > 1), None)
         if made.subject:
             same = [moment for moment in self._at(time, SAME_DAY) if moment.subject == made.subject]
             if same:
                 return self._distinct(same)[0]
-        return next(iter(self._distinct(self._at(time, SAME_MOMENT))), None) if not made.commit else None
+        return next(iter(self._at(time, SAME_MOMENT)), None) if not made.commit else None
 
     def between(self, began: datetime, ended: datetime) -> list[Moment]:
         """The commits written in a time, one of each set of copies."""
@@ -141,7 +142,9 @@ class History:
                 self.unreadable[pair[0]] = problem.message
 
     def _at(self, time: datetime, within: timedelta) -> list[Moment]:
-        return [moment for moment in self.moments if abs(moment.authored - time) <= within]
+        """Commits written about a time, the nearest first."""
+        near = [moment for moment in self.moments if abs(moment.authored - time) <= within]
+        return sorted(near, key=lambda moment: abs(moment.authored - time))
 
     def _distinct(self, moments: list[Moment]) -> list[Moment]:
         """One of several copies of a commit: the merged one, else the newest."""
@@ -168,8 +171,11 @@ def find_boundaries(session: Session, history: History, checkouts: Checkouts, re
             reasons[OLDER] += 1
         elif len(boundary.commit.parents) > 1:
             merges.append(boundary)
-        else:
-            found.setdefault(boundary.commit.id, boundary)
+        elif boundary.commit.id not in found:
+            if _touches(boundary, session, history, checkouts):
+                found[boundary.commit.id] = boundary
+            else:
+                reasons[UNTOUCHED] += 1
     for boundary in _in_history(session, history, checkouts, found):
         found[boundary.commit.id] = boundary
     for merge in merges:
@@ -217,6 +223,11 @@ def _merge_unfit(
         if brought & found.keys():
             return MERGE_OF_CASES
     return None if _is_of(moment, merge.index, session, history, checkouts) else SYNC
+
+
+def _touches(boundary: Boundary, session: Session, history: History, checkouts: Checkouts) -> bool:
+    paths = {path for file in history.files([boundary.commit]).get(boundary.commit.id, ()) for path in paths_of(file)}
+    return not paths.isdisjoint(session.edited(checkouts, boundary.index) | session.looked(checkouts, boundary.index))
 
 
 def _is_of(moment: Moment, index: int, session: Session, history: History, checkouts: Checkouts) -> bool:

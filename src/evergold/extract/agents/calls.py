@@ -86,9 +86,8 @@ def _search_text(action: Action) -> Iterator[Event]:
 
 
 def _glob(action: Action) -> Iterator[Event]:
-    folder = action.params.get("path")
-    start = action.cwd if not isinstance(folder, str) else Place(folder, action.cwd).path
-    yield from bare_paths(text_lines(_REMINDER.sub("", action.result or "")), start if start != folder else action.cwd)
+    """Names of files; relative ones start where the session works, whatever folder was searched."""
+    yield from bare_paths(text_lines(_REMINDER.sub("", action.result or "")), action.cwd)
 
 
 def _edit(action: Action) -> Iterator[Event]:

@@ -20,7 +20,7 @@ class Checkouts:
         self.roots = {
             root
             for root, count in votes.items()
-            if count >= ENOUGH_VOTES or any(_inside(folder, root) or folder == root for folder in worked_in)
+            if count >= ENOUGH_VOTES or not worked_in or any(_inside(at, root) or at == root for at in worked_in)
         }
         if not self.roots:
             self.roots = set(worked_in[:1])

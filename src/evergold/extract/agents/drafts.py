@@ -36,6 +36,7 @@ class Part:
     began: datetime
     requests: list[str]
     shown: list[Shown] = field(default_factory=list)
+    edited: set[str] = field(default_factory=set)
     counts: Counter[str] = field(default_factory=Counter)
     calls: list[Action] = field(default_factory=list)
 
@@ -84,6 +85,7 @@ class PartReader:
             known = earlier._walk(session, range(first), Counter(), remembered)
             part.shown += [shown for shown in known if shown.lines]
         part.shown += self._walk(session, range(first, last + 1), part.counts)
+        part.edited = session.edited(self._checkouts, last)
         part.calls = [step.action for step in session.steps[first : last + 1] if step.events]
         return part
 

@@ -17,7 +17,7 @@ from evergold.extract.extract import DATASET, Extracted, Wanted
 from evergold.extract.filters import HistoryRules, counted_files
 from evergold.extract.fingerprint import with_proof
 from evergold.extract.history import Skipped
-from evergold.extract.ranking import PathRanking, PathSource, RangeRanking, RangeSource
+from evergold.extract.ranking import PathRanking, PathSource, RangeRanking, RangeSource, paths_of
 from evergold.extract.spans import merge, spans_of
 from evergold.model.case import Case, CaseKind, Provenance
 from evergold.model.flow import Flow
@@ -199,6 +199,7 @@ class AgentExtraction:
 
 def _metadata(draft: _Draft, counts: Counter[str]) -> dict[str, Any]:
     moment: Moment = draft.boundary.commit
+    edited = {path for part in draft.parts for path in part.edited}
     return {
         "baseVerified": True,
         "commit": moment.id,
@@ -206,5 +207,6 @@ def _metadata(draft: _Draft, counts: Counter[str]) -> dict[str, Any]:
         "boundary": draft.boundary.how,
         "branch": draft.branch,
         "sessions": list(dict.fromkeys(part.session_id for part in draft.parts)),
+        "editedInSession": [file.path for file in draft.files if not edited.isdisjoint(paths_of(file))],
         "reads": {name: count for name, count in sorted(counts.items()) if count},
     }

@@ -91,6 +91,12 @@ class Session:
         """Paths in the repository that steps up to one of them changed."""
         return {located[1] for place in self._changed(until) if (located := checkouts.locate(*place)) is not None}
 
+    def looked(self, checkouts: Checkouts, until: int) -> set[str]:
+        """Paths in the repository of which steps up to one of them showed something, or that they asked for."""
+        events = (event for step in self.steps[: until + 1] for event in step.events)
+        places = {event.place for event in events if isinstance(event, Looked) and (event.asked or event.numbered)}
+        return {located[1] for place in places if (located := checkouts.locate(*place)) is not None}
+
     def _changed(self, until: int) -> Iterator[Place]:
         for step in self.steps[: until + 1]:
             for event in step.events:

@@ -99,7 +99,7 @@ def read_session(paths: list[Path]) -> Flow:
     for event in lines:
         reader.take(event)
     actions = sorted(reader.actions.values(), key=lambda action: action.created)
-    if not reader.session_id and not actions:
+    if not reader.session_id and not actions and not lines.problems:
         lines.problems.append(f"{paths[0]}: no session of Claude Code: no line has a session id")
     return Flow(
         id=reader.session_id or paths[0].stem,

@@ -27,21 +27,31 @@ class LogLines:
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         for path in self.paths:
-            bad = 0
+            bad: list[str] = []
+            good = False
             for number, line in numbered_lines(path):
                 if line in self._seen:
+                    good = True
                     continue
                 if len(self.paths) > 1:
                     self._seen.add(line)
                 event = parsed(line)
-                if event is not None:
+                if event is None:
+                    bad.append(f"{path}:{number}: not a JSON object ({len(line)} bytes)")
+                else:
+                    good = True
                     yield event
-                    continue
-                bad += 1
-                if bad <= SHOWN_PROBLEMS:
-                    self.problems.append(f"{path}:{number}: not a JSON object ({len(line)} bytes)")
-            if bad > SHOWN_PROBLEMS:
-                self.problems.append(f"{path}: {bad - SHOWN_PROBLEMS} more lines are no JSON objects")
+            self._tell(path, bad, good)
+
+    def _tell(self, path: Path, bad: list[str], good: bool) -> None:
+        if bad and not good:
+            self.problems.append(
+                f"{path}: none of its {len(bad)} lines is a JSON object; is it the log of another agent?"
+            )
+            return
+        self.problems += bad[:SHOWN_PROBLEMS]
+        if len(bad) > SHOWN_PROBLEMS:
+            self.problems.append(f"{path}: {len(bad) - SHOWN_PROBLEMS} more lines are no JSON objects")
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:

@@ -1,0 +1,227 @@
+"""Session logs of the Codex CLI ("rollouts") → flows: `{"timestamp", "type", "payload"}` per line, a file per session.
+
+`session_meta` says where and on which branch the session began, `turn_context` where a turn works, `response_item` holds
+messages, calls and their outputs. `event_msg` repeats much of that for the screen; of it, only the user's own messages and failed
+patches are taken. Arguments of functions are JSON inside a string; outputs are text with a heading. The threads of sub-agents
+are files of their own that share the session's id.
+"""
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from evergold.errors import NotFound
+from evergold.model.flow import Action, Flow
+from evergold.sources.agents.log_lines import EPOCH, LogLines, moment, numbered_lines, parsed, text_of_blocks
+from evergold.sources.agents.requests import request_in
+
+AGENT = "codex"
+_CALLS = ("function_call", "custom_tool_call", "local_shell_call")
+_OUTPUTS = ("function_call_output", "custom_tool_call_output")
+_COPY = "copy of a message"
+_HEADING = re.compile(
+    r"(?:(?:Chunk ID|Exit code|Wall time|Process|Original token count|Total output lines)[^\n]*\n)+Output:\n"
+)
+_EXIT = re.compile(r"(?:Exit code: |Process exited with code )(-?\d+)")
+
+
+def default_sessions() -> Path:
+    """Where Codex keeps its logs: `$CODEX_HOME/sessions`, else `~/.codex/sessions`."""
+    return Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex") / "sessions"
+
+
+@dataclass(frozen=True)
+class CodexSource:
+    """All sessions, or those in a folder of log files."""
+
+    sessions: Path | None = None
+
+    def files(self) -> list[Path]:
+        root = self.sessions or default_sessions()
+        found = sorted(root.rglob("*.jsonl")) if root.is_dir() else []
+        if not found:
+            raise NotFound(f"no Codex sessions at {str(root)!r}; set CODEX_HOME, or give a folder with --sessions DIR")
+        return found
+
+    def threads(self) -> list[list[Path]]:
+        """The files of each session: its own, and those of its sub-agents."""
+        groups: dict[str, list[Path]] = {}
+        for path in self.files():
+            groups.setdefault(_session_of(path) or str(path), []).append(path)
+        return list(groups.values())
+
+    def count(self) -> int:
+        return len(self.threads())
+
+    def flows(self) -> Iterator[Flow]:
+        for paths in self.threads():
+            yield read_rollouts(paths)
+
+
+def read_rollouts(paths: list[Path]) -> Flow:
+    """The files of one session as a flow. What could not be read is listed under `problems` of its metadata."""
+    readers: list[_Reader] = []
+    problems: list[str] = []
+    for path in paths:
+        lines, reader = LogLines([path]), _Reader()
+        for line in lines:
+            reader.take(line)
+        problems += lines.problems
+        if not reader.id and not reader.actions and not lines.problems:
+            problems.append(f"{path}: no session of Codex: it has neither session_meta nor calls")
+        readers.append(reader)
+    main = next((reader for reader in readers if not reader.sidechain), readers[0])
+    names = [name for reader in readers for name in (reader.id, reader.session) if name]
+    steps = [action for reader in readers for action in reader.steps()]
+    return Flow(
+        id=main.id or paths[0].stem,
+        agent=AGENT,
+        branch=main.branch,
+        repo_dir=main.first_cwd,
+        actions=tuple(sorted(steps, key=lambda action: action.created)),
+        metadata={"problems": problems, "names": dict.fromkeys(names)},
+    )
+
+
+@dataclass
+class _Reader:
+    """Turns the lines of one file into steps."""
+
+    actions: dict[str, Action] = field(default_factory=dict)
+    id: str = ""
+    session: str = ""
+    sidechain: bool = False
+    cwd: str | None = None
+    first_cwd: str | None = None
+    branch: str | None = None
+    _time: datetime = EPOCH
+    _spoken: bool = False
+
+    def take(self, line: dict[str, Any]) -> None:
+        self._time = moment(line.get("timestamp"), self._time)
+        kind, payload = line.get("type"), line.get("payload")
+        if "payload" not in line:  # the first versions wrote the items bare, below a heading without a type
+            kind, payload = "response_item" if kind else "session_meta", line
+        if not isinstance(payload, dict):
+            return
+        if kind == "session_meta":
+            self._session(payload)
+        elif kind == "turn_context":
+            self._moved(payload.get("cwd"))
+        elif kind == "response_item":
+            self._item(payload)
+        elif kind == "event_msg":
+            self._event(payload)
+
+    def steps(self) -> list[Action]:
+        """Where the log has the user's own messages, the copies the model was given are left out."""
+        return [action for action in self.actions.values() if not (self._spoken and action.id.startswith(_COPY))]
+
+    def _session(self, payload: dict[str, Any]) -> None:
+        if self.id:  # a forked session repeats the heading of the one it came from
+            return
+        self.id = str(payload.get("id") or "")
+        self.session = str(payload.get("session_id") or "")
+        self.sidechain = bool(payload.get("parent_thread_id"))
+        self._moved(payload.get("cwd"))
+        git = payload.get("git")
+        if isinstance(git, dict) and isinstance(git.get("branch"), str):
+            self.branch = git["branch"]
+
+    def _moved(self, cwd: object) -> None:
+        if isinstance(cwd, str) and cwd:
+            self.cwd = cwd
+            self.first_cwd = self.first_cwd or cwd
+
+    def _item(self, item: dict[str, Any]) -> None:
+        kind = item.get("type")
+        if kind in _CALLS:
+            self._call(item)
+        elif kind in _OUTPUTS:
+            self._output(item)
+        elif kind == "message" and item.get("role") == "user" and not self.sidechain:
+            self._request(text_of_blocks(item.get("content")), f"{_COPY} {len(self.actions)}")
+
+    def _event(self, event: dict[str, Any]) -> None:
+        if event.get("type") == "user_message" and not self.sidechain:
+            self._spoken = True
+            self._request(text_of_blocks(event.get("message")), f"request {len(self.actions)}")
+        elif event.get("type") == "patch_apply_end" and event.get("success") is False:
+            call = self.actions.get(str(event.get("call_id")))
+            if call is not None:
+                self.actions[call.id] = call.model_copy(update={"error": True, "status": "failed"})
+
+    def _request(self, text: str, id: str) -> None:
+        if request := request_in(text):
+            where = {"cwd": self.cwd, "branch": self.branch}
+            said = Action(id=id, type="user_request", created=self._time, human=True, params={"text": request}, **where)
+            self.actions[id] = said
+
+    def _call(self, item: dict[str, Any]) -> None:
+        id = str(item.get("call_id") or item.get("id") or f"call {len(self.actions)}")
+        name, params = str(item.get("name") or "local_shell"), _arguments(item)
+        self.actions[id] = Action(
+            id=id,
+            type=f"tool_call.{name}",
+            status="started",
+            params=params,
+            created=self._time,
+            sidechain=self.sidechain,
+            cwd=self.cwd,
+            branch=self.branch,
+        )
+
+    def _output(self, item: dict[str, Any]) -> None:
+        call = self.actions.get(str(item.get("call_id")))
+        if call is None:
+            return
+        text, failed = output_text(item.get("output"))
+        update = {"result": text, "error": failed or call.error, "status": "failed" if failed else "complete"}
+        self.actions[call.id] = call.model_copy(update=update)
+
+
+def _session_of(path: Path) -> str | None:
+    for _, line in numbered_lines(path):
+        payload = (parsed(line) or {}).get("payload")
+        known = payload.get("session_id") or payload.get("id") if isinstance(payload, dict) else None
+        return known if isinstance(known, str) else None
+    return None
+
+
+def output_text(output: object) -> tuple[str, bool]:
+    """What a tool printed, without the heading Codex puts above it, and whether it failed."""
+    if isinstance(output, dict):
+        output = output.get("content") or output.get("output") or ""
+    text = text_of_blocks(output)
+    if text.startswith("{"):
+        try:
+            told = orjson.loads(text)
+        except orjson.JSONDecodeError:
+            told = None
+        if isinstance(told, dict) and isinstance(told.get("output"), str):
+            about = told.get("metadata")
+            return told["output"], isinstance(about, dict) and about.get("exit_code") not in (0, None)
+    heading = _HEADING.match(text)
+    if heading is None:
+        return text, False
+    code = _EXIT.search(heading[0])
+    return text[heading.end() :], code is not None and code[1] != "0"
+
+
+def _arguments(item: dict[str, Any]) -> dict[str, Any]:
+    if isinstance(item.get("input"), str):
+        return {"input": item["input"]}
+    if isinstance(item.get("action"), dict):
+        return dict(item["action"])
+    given = item.get("arguments")
+    try:
+        value = orjson.loads(given) if isinstance(given, str) else given
+    except orjson.JSONDecodeError:
+        return {"input": given}
+    return value if isinstance(value, dict) else {}
