@@ -1,10 +1,12 @@
 """Bulk curation against the loop everybody writes first: fetch the scores of one trace, classify, insert, commit, next.
 
-Both run on the same data in one process, one after the other, on SQLite. The loop is given every advantage: prepared
-statements on the bare driver, no network, commits that do not wait for the disk. It writes what ours writes: the
-entry, its tags and its revision.
+Both run on copies of the same data in one process, one after the other, on SQLite. The loop is given every advantage:
+prepared statements on the bare driver, no network, commits that do not wait for the disk. What the two wrote for the
+same traces is compared row by row: entries, tags and revisions.
 
     python -m perf.curate_bulk --traces 1000000 --loop 20000
+
+Filling a million traces takes longer than curating them; `--data FOLDER` keeps them there for the next time.
 """
 
 import argparse
@@ -12,24 +14,27 @@ import asyncio
 import json
 import random
 import resource
+import shutil
 import sqlite3
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from sqlalchemy import Connection
 
-from evergold.curate.classify import classify
+from evergold.curate.classify import Verdict, classify
 from evergold.curate.live import Curation
-from evergold.model.policy import Policy
+from evergold.model.policy import Policy, Tier
 from evergold.model.trace import Score, ScoreSource, Trace
 from evergold.settings import Settings
 from evergold.store import Store
 from evergold.store.curation import Changes, curate_traces, take_queued
 from evergold.store.traces import put_scores
+from evergold.store.values import now
 
 POLICY = Policy()
 TEXT = "A sentence of ordinary length, as people and models write them. " * 8
@@ -46,6 +51,7 @@ def fill(path: Path, count: int) -> None:
     pick = random.Random(8)
     connection = sqlite3.connect(path)
     connection.execute("PRAGMA synchronous=OFF")
+    connection.execute("PRAGMA cache_size=-500000")
     connection.executemany(
         "INSERT INTO traces (id, session_id, name, input_text, output_text, model) VALUES (?, ?, 'chat', ?, ?, 'm1')",
         ((trace_id, f"s{n // 4}", f"{n} {TEXT}", TEXT) for n, trace_id in enumerate(trace_ids(count))),
@@ -61,6 +67,7 @@ def fill(path: Path, count: int) -> None:
         "INSERT INTO trace_scores (trace_id, name, value, source, key) VALUES (?, ?, ?, ?, ?)", scores()
     )
     connection.commit()
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     connection.close()
 
 
@@ -92,6 +99,9 @@ class Loop:
         self.connection = sqlite3.connect(path, check_same_thread=False)
         self.connection.execute("PRAGMA synchronous=NORMAL")
         self.connection.execute("PRAGMA foreign_keys=ON")
+        self.body = json.dumps(
+            {"provenance": {"source": "policy", "inclusion_probability": 1.0}}, separators=(",", ":")
+        )
 
     async def run(self, ids: list[str]) -> int:
         made = 0
@@ -101,36 +111,71 @@ class Loop:
 
     async def curate(self, trace_id: str) -> int:
         rows = await asyncio.to_thread(self.scores, trace_id)
-        row = await asyncio.to_thread(self.trace, trace_id)
-        trace = Trace(id=trace_id, input=row[0], output=row[1], status=row[2])
+        found, held = await asyncio.to_thread(self.trace, trace_id)
+        trace = Trace(id=trace_id, session_id=found[0], input=found[1], output=found[2], status=found[3])
         scores = [Score(name=name, value=value, source=ScoreSource(source)) for name, value, source in rows]
         verdict = classify(trace, scores, POLICY)
-        if verdict.tier.entry_type is None:
+        if verdict.tier.entry_type is None or held is not None:
             return 0
-        evidence = json.dumps([[score.name, score.value] for score in verdict.deciding])
-        await asyncio.to_thread(self.add, trace, verdict.tier.entry_type, str(verdict.reason), evidence)
+        tags = {f"model:{found[4]}"} | {
+            f"failed:{score.name}" for score in scores if score.source is ScoreSource.SYSTEM and score.value < 0.3
+        }
+        await asyncio.to_thread(self.add, trace, verdict, tags)
         return 1
 
     def scores(self, trace_id: str) -> list[tuple[str, float, str]]:
-        query = "SELECT name, value, source FROM trace_scores WHERE trace_id = ?"
+        query = "SELECT name, value, source FROM trace_scores WHERE trace_id = ? ORDER BY source, name"
         return self.connection.execute(query, (trace_id,)).fetchall()
 
-    def trace(self, trace_id: str) -> tuple[str, str, str]:
-        query = "SELECT input_text, output_text, status FROM traces WHERE id = ?"
-        row: tuple[str, str, str] = self.connection.execute(query, (trace_id,)).fetchone()
-        return row
+    def trace(self, trace_id: str) -> tuple[tuple[str, str, str, str, str], int | None]:
+        """The trace, and the entry it has already."""
+        query = "SELECT session_id, input_text, output_text, status, model FROM traces WHERE id = ?"
+        row: tuple[str, str, str, str, str] = self.connection.execute(query, (trace_id,)).fetchone()
+        held = self.connection.execute(
+            "SELECT id FROM eval_dataset WHERE trace_id = ? AND policy = ?", (trace_id, POLICY.name)
+        ).fetchone()
+        return row, held and held[0]
 
-    def add(self, trace: Trace, entry_type: str, why: str, evidence: str) -> None:
+    def add(self, trace: Trace, verdict: Verdict, tags: set[str]) -> None:
+        confirmed = verdict.tier is Tier.CONFIRMED
+        said = "{}" if verdict.tier is Tier.FAILURE else json.dumps({"confirmed": confirmed}, separators=(",", ":"))
+        moment = now()
+        columns = (
+            "trace_id, entry_type, input_text, output_text, metadata, dataset, case_id, body, session_id, policy, "
+            "policy_rev, confirmed, created_at, updated_at"
+        )
         entry = self.connection.execute(
-            "INSERT INTO eval_dataset (trace_id, entry_type, input_text, output_text, policy) VALUES (?, ?, ?, ?, 'loop')",
-            (trace.id, entry_type, trace.input, trace.output),
+            f"INSERT INTO eval_dataset ({columns}) VALUES ({', '.join('?' * 14)})",
+            (
+                *(trace.id, verdict.tier.entry_type, trace.input, trace.output, said, POLICY.dataset),
+                *(f"{POLICY.name}:{trace.id}", self.body, trace.session_id, POLICY.name, POLICY.rev, confirmed),
+                *(moment, moment),
+            ),
         ).lastrowid
-        self.connection.execute("INSERT INTO eval_dataset_tags VALUES (?, 'model:m1')", (entry,))
+        self.connection.executemany("INSERT INTO eval_dataset_tags VALUES (?, ?)", [(entry, tag) for tag in tags])
+        scores = [{"name": s.name, "source": s.source, "value": s.value} for s in verdict.deciding]
+        evidence = {"was": "none", "is": verdict.tier.value, "scores": scores}
         self.connection.execute(
-            "INSERT INTO case_revisions (entry_id, version, action, why, evidence) VALUES (?, 1, 'added', ?, ?)",
-            (entry, why, evidence),
+            "INSERT INTO case_revisions (entry_id, version, action, who, why, evidence, created_at) "
+            "VALUES (?, 1, 'added', ?, ?, ?, ?)",
+            (
+                *(entry, f"policy {POLICY.label}", POLICY.say(verdict.reason)),
+                *(json.dumps(evidence, separators=(",", ":")), moment),
+            ),
         )
         self.connection.commit()
+
+
+def written(path: Path, ids: Sequence[str]) -> list[tuple[object, ...]]:
+    """Everything that stands about these traces, but for when and under which number it was written."""
+    connection = sqlite3.connect(path)
+    query = """SELECT d.trace_id, d.entry_type, d.input_text, d.output_text, d.metadata, d.dataset, d.case_id, d.body,
+        d.session_id, d.policy, d.policy_rev, d.confirmed, d.status, d.version, r.version, r.action, r.who, r.why,
+        r.evidence, (SELECT group_concat(tag) FROM (SELECT tag FROM eval_dataset_tags WHERE dataset_id = d.id ORDER BY tag))
+        FROM eval_dataset d JOIN case_revisions r ON r.entry_id = d.id WHERE d.trace_id = ?"""
+    rows = [row for trace_id in ids for row in connection.execute(query, (trace_id,))]
+    connection.close()
+    return rows
 
 
 def late_score(store: Store, trace_id: str) -> float:
@@ -145,25 +190,42 @@ def late_score(store: Store, trace_id: str) -> float:
     return time.perf_counter() - started
 
 
+@contextmanager
+def filled(count: int, kept: Path | None) -> Iterator[tuple[Path, Path]]:
+    """Two copies of the same traces; `kept` is where they stay for the next time."""
+    with tempfile.TemporaryDirectory(dir=kept) as folder:
+        source = (kept or Path(folder)) / f"{count}-traces.db"
+        if not source.exists():
+            home = Path(folder) / "new"
+            home.mkdir()
+            Store.open(Settings(home=home)).close()
+            fill(home / "evergold.db", count)
+            (home / "evergold.db").rename(source)
+        homes = Path(folder) / "loop", Path(folder) / "bulk"
+        for home in homes:
+            home.mkdir()
+            shutil.copyfile(source, home / "evergold.db")
+        yield homes
+
+
 def main(arguments: Sequence[str] = ()) -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--traces", type=int, default=100_000)
     parser.add_argument("--loop", type=int, default=10_000, help="how many of them the loop is given")
+    parser.add_argument("--data", type=Path, help="an existing folder where the filled database is kept")
     options = parser.parse_args(arguments)
-    with tempfile.TemporaryDirectory() as folder:
-        settings = Settings(home=Path(folder))
-        Store.open(settings).close()
-        path = Path(folder) / "evergold.db"
-        fill(path, options.traces)
-        sample = list(trace_ids(options.loop))
-        loop = Rate.of(len(sample), lambda: asyncio.run(Loop(path).run(sample)))
-        store = Store.open(settings)
+    with filled(options.traces, options.data) as (loop_home, bulk_home):
+        ids = sorted(trace_ids(options.traces))
+        sample = ids[: options.loop]  # neighbours, as in a walk through all of them
+        loop = Rate.of(len(sample), lambda: asyncio.run(Loop(loop_home / "evergold.db").run(sample)))
+        store = Store.open(Settings(home=bulk_home))
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         done: list[Changes] = []
         bulk = Rate.of(options.traces, lambda: done.append(in_bulk(store)))
         grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+        same = written(loop_home / "evergold.db", sample) == written(bulk_home / "evergold.db", sample)
         again = Rate.of(options.traces, lambda: done.append(in_bulk(store)))
-        late = sorted(late_score(store, trace_id) for trace_id in sample[:200])
+        late = sorted(late_score(store, trace_id) for trace_id in random.Random(9).sample(ids, 200))
         store.close()
     print(f"  {options.traces:,} traces, {done[0].total:,} entries with revisions and tags; memory grew {grown:.0f} MB")
     print(f"  per-trace async loop   {loop}")
@@ -172,6 +234,7 @@ def main(arguments: Sequence[str] = ()) -> None:
     print(
         f"  ratio                  {bulk.wall / loop.wall:>10.1f} x          {bulk.cpu / loop.cpu:>10.1f} x   (limit 15)"
     )
+    print(f"  rows of both           {'the same' if same else 'DIFFERENT'}")
     print(f"  one late score        {late[100] * 1000:>12.2f} ms median, {late[190] * 1000:.2f} ms p95")
 
 

@@ -9,7 +9,7 @@ from sqlalchemy import text
 
 from evergold.errors import BadInput, NotFound
 from evergold.model.case import Case, CaseStatus
-from evergold.model.policy import Policy, Thresholds
+from evergold.model.policy import Policy, Sampling, Thresholds
 from evergold.model.trace import Correction, ScoreLine, ScoreSource
 from evergold.settings import Settings
 from evergold.store.cases import CaseFilter
@@ -129,6 +129,46 @@ def test_a_dry_run_tells_and_changes_nothing(ws: Workspace) -> None:
     (told,) = ws.live.curation.dry_run().values()
     assert (told.by_kind, told.examples) == ({"added": 1}, {"added": ["t1"]})
     assert cases(ws) == []
+
+
+def test_undo_gives_back_the_inclusion_probability_and_the_revision(ws: Workspace) -> None:
+    ws.intake.accept([a_trace("t1", scores=GOOD)])
+    ws.live.curate()
+    (before,) = cases(ws, trace_id="t1")
+    ws.intake.accept([user_score("t1", 1.0)])
+    other = ws.live.under([Policy(sample=Sampling(confirmed=0.999))])
+    assert other.drain().by_kind == {"confirmed": 1}
+    (between,) = cases(ws, trace_id="t1")
+    assert between.provenance.inclusion_probability == 0.999
+    assert ws.live.undo(other.policies[0].label).undone == 1
+    (after,) = cases(ws, trace_id="t1")
+    assert after.provenance == before.provenance and after.metadata == before.metadata == {"confirmed": False}
+
+
+def test_a_dry_run_tells_of_corrections_it_would_detect(ws: Workspace) -> None:
+    ws.intake.accept([a_trace("t1", session_id="s", started_at="2026-01-01T10:00:00Z", scores=GOOD)])
+    ws.live.curate()
+    ws.intake.accept([a_trace("t2", session_id="s", started_at="2026-01-01T10:01:00Z", input="No, that's wrong.")])
+    before = everything(ws)
+    (told,) = ws.live.curation.dry_run().values()
+    assert (told.traces, told.by_kind) == (2, {"failed": 1, "corrected": 1})
+    assert everything(ws) == before
+    assert ws.live.curate().by_kind == told.by_kind
+    (nothing,) = ws.live.curation.dry_run().values()
+    assert nothing.by_kind == {}
+
+
+def everything(ws: Workspace) -> list[Any]:
+    tables = (
+        "trace_scores",
+        "trace_corrections",
+        "curation_queue",
+        "eval_dataset",
+        "eval_dataset_tags",
+        "case_revisions",
+    )
+    with ws.store.db.read() as connection:
+        return [connection.execute(text(f"SELECT * FROM {table} ORDER BY 1, 2")).all() for table in tables]
 
 
 def test_statistics_count_by_type_tag_and_day(ws: Workspace) -> None:

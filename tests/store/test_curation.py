@@ -197,3 +197,28 @@ def test_the_late_text_of_a_trace_reaches_an_untouched_entry(store: Store) -> No
     store.db.write(lambda c: c.execute(text("UPDATE traces SET output_text = 'Quito.' WHERE id = 't1'")))
     assert backfill(store, Policy()).by_kind == {"refreshed": 1}
     assert entries(store, Policy())["t1"].output == "Quito."
+
+
+def test_tags_of_failed_checks_follow_the_present_scores(store: Store) -> None:
+    store.db.write(lambda c: put_traces(c, [a_trace("t1")]))
+    scored(store, a_score("pii", 0.0, key="pii"), a_score("tone", 0.9, key="tone"))
+    assert scored(store, a_score("tone", 0.1, key="tone")).by_kind == {"retagged": 1}
+    assert entries(store, Policy())["t1"].tags == ("failed:pii", "failed:tone")
+    assert scored(store, a_score("pii", 0.5, key="pii")).by_kind == {"retagged": 1}
+    entry = entries(store, Policy())["t1"]
+    assert entry.tags == ("failed:tone",)
+    assert [told.action for told in history(store, entry)] == ["added", "retagged", "retagged"]
+    assert scored(store, a_score("tone", 0.2, key="tone")).by_kind == {}
+    assert scored(store, a_score("tone", 0.9, key="tone")).by_kind == {"withdrawn": 1}
+    assert scored(store, a_score("pii", 0.9, key="pii")).by_kind == {"restored": 1}
+    assert entries(store, Policy())["t1"].tags == ()
+
+
+def test_a_rehearsal_tells_and_leaves_nothing(store: Store) -> None:
+    def work(connection: Connection) -> list[str]:
+        put_traces(connection, [a_trace("t1")])
+        return take_queued(connection)
+
+    assert store.db.rehearse(work) == ["t1"]
+    with store.db.read() as connection:
+        assert connection.execute(text("SELECT count(*) FROM traces")).scalar_one() == 0

@@ -11,19 +11,19 @@ from functools import partial
 from sqlalchemy import Connection
 
 from evergold import plugins
-from evergold.curate.detectors import CORRECTION_SCORE, HIGH
 from evergold.curate.explain import Explanation, explain
+from evergold.curate.findings import Finding, findings_in, put_finding
 from evergold.curate.taggers import is_built_in
 from evergold.errors import BadInput, unknown
 from evergold.model.policy import Policy
-from evergold.model.trace import Correction, Score, ScoreSource
 from evergold.seams import Detector, Tagger
 from evergold.store import Store
-from evergold.store.corrections import count_unpaired, exchanges, is_corrected, put_correction_cases
-from evergold.store.curation import BATCH, Changes, curate_range, curate_traces, preview, ranges, take_queued
+from evergold.store.corrections import count_unpaired, is_corrected, put_correction_cases
+from evergold.store.curation import BATCH, Changes, curate_range, curate_traces, preview, queued, ranges, take_queued
 from evergold.store.curation_tags import changed_entries, put_tags
-from evergold.store.traces import get_trace, put_correction, put_scores
+from evergold.store.traces import get_trace
 from evergold.store.undo import Undone, find_revision, undo_batch
+from evergold.store.values import batches
 
 
 class Curation:
@@ -68,19 +68,25 @@ class Curation:
         return total
 
     def dry_run(self, progress: Callable[[int], None] = lambda _: None) -> dict[str, Changes]:
-        """What a backfill would change, by policy, without changing anything."""
-        told: dict[str, Changes] = {}
+        """What a backfill would change, by policy, without changing anything.
+
+        A correction that would be detected changes the verdict on its trace, so those traces are really curated, and
+        taken back; all others are only judged.
+        """
+        found, told = self._would_detect(), {policy.label: Changes() for policy in self.policies}
+        for batch in batches(found, BATCH):
+            for label, changes in self._store.db.rehearse(partial(self._suppose, findings=batch)).items():
+                told[label].add(changes)
+        with self._store.db.read() as connection:
+            if unpaired := count_unpaired(connection):
+                told[self.policies[0].label].add(Changes(by_kind={"corrected": unpaired}))
+        corrected = {finding.trace_id for finding in found}
         for policy in self.policies:
-            total = told.setdefault(policy.label, Changes())
-            if policy is self.policies[0]:
-                with self._store.db.read() as connection:
-                    if waiting := count_unpaired(connection):
-                        total.by_kind["corrected"] = waiting
             for after, upto, count in self._ranges():
                 with self._store.db.read() as connection:
-                    changes = preview(connection, policy, after, upto)
+                    changes = preview(connection, policy, after, upto, corrected)
                 changes.traces = count
-                total.add(changes)
+                told[policy.label].add(changes)
                 progress(count)
         return told
 
@@ -116,7 +122,8 @@ class Curation:
     def _step(self, connection: Connection, limit: int) -> tuple[int, Changes]:
         taken = take_queued(connection, limit)
         if taken and self._detector is not None:
-            self._detect(connection, taken, self._detector)
+            for finding in findings_in(connection, taken, self._detector):
+                put_finding(connection, finding)
         return len(taken), self._curate(connection, taken) if taken else Changes()
 
     def _curate(self, connection: Connection, trace_ids: Sequence[str]) -> Changes:
@@ -133,23 +140,24 @@ class Curation:
         self._plug_in_tags(connection, policy)
         return changes
 
-    def _detect(self, connection: Connection, trace_ids: Sequence[str], detector: Detector) -> None:
-        """Look for corrections in the message after each reply. A finding is a user's score, and if it is plain, a pair."""
-        for exchange in list(exchanges(connection, trace_ids)):
-            value = detector.detect(exchange.message, exchange.reply)
-            if value is None:
-                continue
-            score = Score(
-                name=CORRECTION_SCORE,
-                value=value,
-                source=ScoreSource.USER,
-                comment=exchange.message[:200],
-                key=f"detected:{exchange.next_id}",
-            )
-            put_scores(connection, exchange.trace_id, [score])
-            if value == HIGH:
-                found = Correction(trace_id=exchange.trace_id, text=exchange.message, author="detected")
-                put_correction(connection, found)
+    def _would_detect(self) -> list[Finding]:
+        """What would be detected in the traces that wait."""
+        if self._detector is None:
+            return []
+        with self._store.db.read() as connection:
+            return [
+                finding for batch in queued(connection) for finding in findings_in(connection, batch, self._detector)
+            ]
+
+    def _suppose(self, connection: Connection, findings: Sequence[Finding]) -> dict[str, Changes]:
+        """Curate as if these corrections had been detected; how many traces there are is counted elsewhere."""
+        pairs = sum(put_finding(connection, finding) for finding in findings)
+        told = {}
+        for policy in self.policies:
+            told[policy.label] = curate_traces(connection, policy, {finding.trace_id for finding in findings})
+        if pairs:
+            told[self.policies[0].label].add(Changes(by_kind={"corrected": pairs}))
+        return told
 
     def _plug_in_tags(self, connection: Connection, policy: Policy) -> None:
         taggers: list[Tagger] = [plugins.load("taggers", name) for name in policy.tags if not is_built_in(name)]

@@ -8,6 +8,7 @@ the same revision; a changed threshold is a new one, and what the old one did ca
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import cached_property
 
 from pydantic import BaseModel, Field, field_validator, model_validator
 
@@ -132,10 +133,13 @@ class Policy(BaseModel, frozen=True, extra="forbid"):
         """Order and repetition mean nothing here, so they must not make another revision."""
         return tuple(sorted({item.strip() for item in value if item.strip()}))
 
-    @property
+    @cached_property
     def rev(self) -> str:
         """Identity of everything that can change a verdict."""
         return content_hash(self.model_dump(mode="json"))
+
+    def __hash__(self) -> int:
+        return hash(self.rev)
 
     @property
     def label(self) -> str:

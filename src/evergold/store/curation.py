@@ -5,54 +5,24 @@ A batch is a range of trace ids (a backfill) or what waits in the queue. It runs
 a batch done or not begun; doing it again changes nothing.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import Connection, text
 
-from evergold.model.policy import Policy, Reason, Sampling, Tier
-from evergold.store.curation_tags import tag_entries
+from evergold.model.policy import Policy
+from evergold.store.bulk import insert_rows
+from evergold.store.curation_sql import COUNTED, CREATE_VERDICTS, statements
 from evergold.store.schema import policies
 from evergold.store.traces import insert_new
 from evergold.store.values import dumps, now
-from evergold.store.verdict_sql import CODE, TIER_OF, VerdictQuery, dialect_of
+from evergold.store.verdict_sql import dialect_of
 
 BATCH = 5_000
 IN_RANGE = "trace_id > :after AND trace_id <= :upto"
 IN_CHOSEN = "trace_id IN (SELECT trace_id FROM curation_chosen)"
-
-FAILING = ", ".join(str(CODE[reason]) for reason, tier in TIER_OF.items() if tier is Tier.FAILURE)
-PLACED = ", ".join(str(CODE[reason]) for reason in TIER_OF)
-CONFIRMED, CANDIDATE = CODE[Reason.CONFIRMED], CODE[Reason.CANDIDATE]
-
-ENTRY_TYPE = f"CASE WHEN v.reason IN ({FAILING}) THEN 'failure' ELSE 'golden' END"
-TIER = (
-    f"CASE WHEN v.reason IN ({FAILING}) THEN 'failure' WHEN v.reason = {CONFIRMED} THEN 'confirmed' "
-    f"WHEN v.reason = {CANDIDATE} THEN 'candidate' ELSE 'none' END"
-)
-# Tiers as numbers, so that "from this to that" is one comparison: none 0, failure 1, candidate 2, confirmed 3.
-NOW = f"CASE WHEN reason IN ({FAILING}) THEN 1 WHEN reason = {CANDIDATE} THEN 2 WHEN reason = {CONFIRMED} THEN 3 ELSE 0 END"
-WAS = """CASE WHEN coalesce(was_status, '') <> 'active' THEN 0 WHEN was_type = 'failure' THEN 1
-      WHEN was_confirmed = 0 THEN 2 ELSE 3 END"""
-TIERS = tuple(Tier)
-STEPS = {
-    "withdrawn": (10, 20, 30),
-    "failed": (21, 31),
-    "recovered": (12, 13),
-    "confirmed": (23,),
-    "unconfirmed": (32,),
-}
-COMPARED = f"""
-    WITH v AS MATERIALIZED (SELECT x.*, {WAS} AS was, {NOW} AS tier FROM ({{verdicts}}) AS x)
-    SELECT trace_id, reason, entry, CASE was {" ".join(f"WHEN {n} THEN '{t.value}'" for n, t in enumerate(TIERS))} END AS was,
-      CASE
-      WHEN tier = was THEN CASE WHEN stale = 1 AND was > 0 THEN 'refreshed' END
-      WHEN entry IS NULL THEN 'added'
-      WHEN was_status IN ('dismissed', 'erased') THEN NULL
-      {" ".join(f"WHEN was * 10 + tier IN ({', '.join(map(str, steps))}) THEN '{kind}'" for kind, steps in STEPS.items())}
-      ELSE 'restored' END AS change, coalesce(was_version, 0) + 1 AS version, seq, message_type, model, tags
-    FROM v"""
+NOT_CHOSEN = f"{IN_RANGE} AND trace_id NOT IN (SELECT trace_id FROM curation_chosen)"
 
 
 @dataclass
@@ -118,6 +88,14 @@ def take_queued(connection: Connection, limit: int = BATCH) -> list[str]:
     return list(taken.scalars())
 
 
+def queued(connection: Connection) -> Iterator[list[str]]:
+    """The traces that wait, a batch at a time, left where they are."""
+    query = text("SELECT trace_id FROM curation_queue WHERE trace_id > :after ORDER BY trace_id LIMIT :size")
+    waiting = [""]
+    while waiting := list(connection.execute(query, {"after": waiting[-1], "size": BATCH}).scalars()):
+        yield waiting
+
+
 def set_aside(connection: Connection) -> tuple[str, ...]:
     """Take the trace at the head of the queue off it without curating it, and count that."""
     taken = take_queued(connection, 1)
@@ -138,17 +116,16 @@ def queue_counts(connection: Connection) -> tuple[int, int]:
     return int(waiting), int(failed or 0)
 
 
-def preview(connection: Connection, policy: Policy, after: str, upto: str) -> Changes:
-    """What `curate_range` would do, without doing it."""
-    query = VerdictQuery(policy, dialect_of(connection), IN_RANGE)
-    rows = connection.execute(
-        text(
-            f"SELECT change, {TIER}, count(*), min(trace_id) FROM ({COMPARED.format(verdicts=query.sql())}) AS v "
-            "WHERE change IS NOT NULL GROUP BY 1, 2"
-        ),
-        query.params | {"after": after, "upto": upto},
-    )
-    return _counted(rows)
+def preview(
+    connection: Connection, policy: Policy, after: str, upto: str, without: Collection[str] | None = None
+) -> Changes:
+    """What `curate_range` would do, without doing it; `without` some traces of the range."""
+    chosen = IN_RANGE
+    if without:
+        choose(connection, without)
+        chosen = NOT_CHOSEN
+    plan = statements(policy, dialect_of(connection), chosen)
+    return _counted(connection.execute(plan.preview, plan.params | {"after": after, "upto": upto}))
 
 
 def _counted(rows: Iterable[Any]) -> Changes:
@@ -161,9 +138,7 @@ def _counted(rows: Iterable[Any]) -> Changes:
 def choose(connection: Connection, trace_ids: Iterable[str]) -> None:
     connection.execute(text("CREATE TEMPORARY TABLE IF NOT EXISTS curation_chosen (trace_id TEXT PRIMARY KEY)"))
     connection.execute(text("DELETE FROM curation_chosen"))
-    rows = [{"trace_id": trace_id} for trace_id in dict.fromkeys(trace_ids)]
-    if rows:
-        connection.execute(text("INSERT INTO curation_chosen VALUES (:trace_id)"), rows)
+    insert_rows(connection, "curation_chosen", ("trace_id",), [(one,) for one in dict.fromkeys(trace_ids)])
     _measure(connection, "curation_chosen")
 
 
@@ -174,112 +149,25 @@ def _measure(connection: Connection, table: str) -> None:
 
 
 def _curate(connection: Connection, policy: Policy, chosen: str, scope: dict[str, object]) -> Changes:
-    query = VerdictQuery(policy, dialect_of(connection), chosen)
-    _judge(connection, query, scope)
-    counted = text(f"SELECT change, {TIER}, count(*), min(trace_id) FROM curation_verdicts v GROUP BY 1, 2")
-    changes = _counted(connection.execute(counted))
-    if changes.by_kind:
-        record_policy(connection, policy)
-        _write(connection, query)
-    return changes
-
-
-def _judge(connection: Connection, query: VerdictQuery, scope: dict[str, object]) -> None:
-    """The verdicts that differ from what stands in the dataset, in a temporary table."""
-    connection.execute(
-        text(
-            "CREATE TEMPORARY TABLE IF NOT EXISTS curation_verdicts (trace_id TEXT NOT NULL, reason INTEGER NOT NULL, "
-            "entry INTEGER, was TEXT NOT NULL, change TEXT NOT NULL, version INTEGER NOT NULL, seq INTEGER, "
-            "message_type TEXT, model TEXT, tags TEXT NOT NULL)"
-        )
-    )
+    """Judge, keep the verdicts that differ from what stands in the dataset, and write what follows from them."""
+    plan = statements(policy, dialect_of(connection), chosen)
+    params = plan.params | scope | {"now": now()}
+    connection.execute(text(CREATE_VERDICTS))
     connection.execute(text("DELETE FROM curation_verdicts"))
-    connection.execute(
-        text(
-            f"INSERT INTO curation_verdicts SELECT * FROM ({COMPARED.format(verdicts=query.sql())}) AS c "
-            "WHERE change IS NOT NULL"
-        ),
-        query.params | scope,
-    )
+    connection.execute(plan.judge, params)
+    changes = _counted(connection.execute(text(COUNTED.format("curation_verdicts"))))
+    if not changes.by_kind:
+        return changes
     _measure(connection, "curation_verdicts")
-
-
-def _write(connection: Connection, query: VerdictQuery) -> None:
-    policy = query.policy
-    params = query.params | {
-        "dataset": policy.dataset,
-        "rev": policy.rev,
-        "who": f"policy {policy.label}",
-        "now": now(),
-        "said_failure": dumps({"confirmed": None}),
-        "said_candidate": dumps({"confirmed": False}),
-        "said_confirmed": dumps({"confirmed": True}),
-    }
-    params |= {f"body_{tier.value}": _body(policy.sample, tier) for tier in Tier if tier is not Tier.NONE}
-    params |= {f"why_{code}": policy.say(reason) for reason, code in CODE.items()}
-    for statement in (_insert(), FIND_ENTRIES, DROP_LOST, _update(query), _revisions(query)):
-        connection.execute(text(statement), params)
-    tag_entries(connection, query, params)
-
-
-def _body(sample: Sampling, tier: Tier) -> str:
-    return dumps({"provenance": {"source": "policy", "inclusion_probability": sample.rate(tier)}})
-
-
-BODY = (
-    f"CASE WHEN v.reason IN ({FAILING}) THEN CAST(:body_failure AS text) "
-    f"WHEN v.reason = {CONFIRMED} THEN CAST(:body_confirmed AS text) ELSE CAST(:body_candidate AS text) END"
-)
-
-
-# Another server may have been first with an entry; then it is theirs, and there is nothing left to say about it here.
-DROP_LOST = "DELETE FROM curation_verdicts WHERE entry IS NULL"
-FIND_ENTRIES = """
-    UPDATE curation_verdicts SET entry = (SELECT d.id FROM eval_dataset d
-      WHERE d.trace_id = curation_verdicts.trace_id AND d.policy = :policy) WHERE entry IS NULL"""
-
-
-def _insert() -> str:
-    return f"""
-        INSERT INTO eval_dataset (trace_id, entry_type, input_text, output_text, metadata, dataset, case_id, body,
-          session_id, policy, policy_rev, confirmed, created_at, updated_at)
-        SELECT v.trace_id, {ENTRY_TYPE}, t.input_text, t.output_text,
-          CASE WHEN v.reason IN ({FAILING}) THEN '{{}}' WHEN v.reason = {CONFIRMED} THEN CAST(:said_confirmed AS text)
-            ELSE CAST(:said_candidate AS text) END,
-          :dataset, CAST(:policy AS text) || ':' || v.trace_id, {BODY}, t.session_id, :policy, :rev,
-          CASE WHEN v.reason = {CONFIRMED} THEN 1 ELSE 0 END, :now, :now
-        FROM curation_verdicts v JOIN traces t ON t.seq = v.seq WHERE v.change = 'added'
-        ON CONFLICT DO NOTHING"""
-
-
-def _update(query: VerdictQuery) -> str:
-    """A withdrawn entry keeps its type; its status says that it no longer takes part."""
-    said = (
-        f"CASE WHEN v.reason IN ({FAILING}) THEN CAST(:said_failure AS text) "
-        f"WHEN v.reason = {CONFIRMED} THEN CAST(:said_confirmed AS text) ELSE CAST(:said_candidate AS text) END"
-    )
-    gone = "v.change = 'withdrawn'"
-    metadata = query.dialect.merged.format(column="metadata", patch=said)
-    body = query.dialect.merged.format(column="body", patch=BODY)
-    text_of = "CASE WHEN v.change = 'refreshed' THEN t.{0} ELSE eval_dataset.{0} END"
-    return f"""
-        UPDATE eval_dataset SET
-          entry_type = CASE WHEN {gone} THEN entry_type ELSE {ENTRY_TYPE} END,
-          confirmed = CASE WHEN {gone} THEN confirmed WHEN v.reason = {CONFIRMED} THEN 1 ELSE 0 END,
-          metadata = CASE WHEN {gone} THEN eval_dataset.metadata ELSE {metadata} END,
-          body = CASE WHEN {gone} THEN eval_dataset.body ELSE {body} END,
-          status = CASE WHEN {gone} THEN 'withdrawn' ELSE 'active' END,
-          input_text = {text_of.format("input_text")}, output_text = {text_of.format("output_text")},
-          dataset = :dataset, policy_rev = :rev, version = v.version, updated_at = :now
-        FROM curation_verdicts v JOIN traces t ON t.id = v.trace_id
-        WHERE eval_dataset.id = v.entry AND v.change <> 'added'"""
-
-
-def _revisions(query: VerdictQuery) -> str:
-    why = " ".join(f"WHEN {code} THEN CAST(:why_{code} AS text)" for code in CODE.values())
-    return f"""
-        INSERT INTO case_revisions (entry_id, version, action, who, why, evidence, created_at)
-        SELECT v.entry, v.version, v.change, :who, CASE v.reason {why} END,
-          '{{"was":"' || v.was || '","is":"' || {TIER} || '","scores":' || {query.deciding()} || '}}', :now
-        FROM curation_verdicts v WHERE v.entry IS NOT NULL
-        ON CONFLICT DO NOTHING"""
+    record_policy(connection, policy)
+    if "added" in changes.by_kind:
+        for statement in plan.first:
+            connection.execute(statement, params)
+    if set(changes.by_kind) != {"added"}:
+        connection.execute(plan.update, params)
+        if plan.forget_tags is not None:
+            connection.execute(plan.forget_tags)
+    connection.execute(plan.revise, params)
+    for statement in plan.tag:
+        connection.execute(statement, params)
+    return changes

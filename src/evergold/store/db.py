@@ -19,12 +19,21 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 
 from evergold.errors import BadInput, Unavailable
+from evergold.model.ident import unit_interval
 
 T = TypeVar("T")
 Work = Callable[[Connection], T]
 
 GROUP = 256
 BUSY_SECONDS = 30
+
+
+class _Rehearsed(Exception):
+    """Takes a rehearsal back and carries its result out."""
+
+    def __init__(self, result: Any) -> None:
+        super().__init__("rehearsed")
+        self.result = result
 
 
 class Database:
@@ -66,6 +75,19 @@ class Database:
     def write_async(self, work: Work[T]) -> Awaitable[T]:
         return wrap_future(self.submit(work))
 
+    def rehearse(self, work: Work[T]) -> T:
+        """What `work` returns, with everything it wrote taken back."""
+
+        def undone(connection: Connection) -> None:
+            raise _Rehearsed(work(connection))
+
+        try:
+            self.write(undone)
+        except _Rehearsed as done:
+            result: T = done.result
+            return result
+        raise AssertionError("a rehearsal ends by being taken back")
+
     def close(self) -> None:
         """Finish what is queued, then let go of the files."""
         if self._closed:
@@ -99,6 +121,9 @@ class Database:
         try:
             with self._writer_engine.connect() as connection, connection.begin():
                 for work, done in jobs:
+                    if len(jobs) == 1:  # alone it needs no savepoint: what it fails to do goes with the transaction
+                        outcomes.append((done, work(connection), None))
+                        break
                     try:
                         with connection.begin_nested():
                             outcomes.append((done, work(connection), None))
@@ -172,6 +197,7 @@ def _sqlite(url: str, begin: str) -> Engine:
     @event.listens_for(engine, "connect")
     def configure(connection: Any, _: Any) -> None:
         connection.isolation_level = None
+        connection.create_function("unit_interval", 1, unit_interval, deterministic=True)
         for pragma in (
             "journal_mode=WAL",
             "foreign_keys=ON",

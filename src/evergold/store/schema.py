@@ -80,8 +80,9 @@ def count_of(name: str, default: int = 0) -> Column[int]:
 
 
 def one_of(column: str, *values: str) -> CheckConstraint:
-    listed = ", ".join(f"'{value}'" for value in values)
-    return CheckConstraint(f"{column} IN ({listed})", name=f"{column}_known")
+    """Spelled out, because SQLite builds the list of an `IN` in a constraint anew for every row it checks."""
+    listed = " OR ".join(f"{column} = '{value}'" for value in values)
+    return CheckConstraint(listed, name=f"{column}_known")
 
 
 traces = Table(
@@ -231,14 +232,14 @@ eval_dataset_tags = Table(
     Column("dataset_id", Integer, ForeignKey("eval_dataset.id", ondelete="CASCADE"), primary_key=True),
     Column("tag", Text, primary_key=True),
     Index("tags_by_name", "tag", "dataset_id"),
+    sqlite_with_rowid=False,
 )
 
 case_revisions = Table(
     "case_revisions",
     metadata,
-    auto_id(),
-    Column("entry_id", Integer, ForeignKey("eval_dataset.id", ondelete="CASCADE"), nullable=False),
-    Column("version", Integer, nullable=False),
+    Column("entry_id", Integer, ForeignKey("eval_dataset.id", ondelete="CASCADE"), primary_key=True),
+    Column("version", Integer, primary_key=True),
     Column("rev", Text),
     Column("action", Text, nullable=False),
     word("who", "system"),
@@ -246,7 +247,7 @@ case_revisions = Table(
     word("changes", "{}"),
     word("evidence", "{}"),
     time_of("created_at"),
-    UniqueConstraint("entry_id", "version", name="one_revision_per_version"),
+    sqlite_with_rowid=False,
 )
 
 datasets = Table(

@@ -14,6 +14,8 @@ from evergold.store.schema import policies
 from evergold.store.values import now
 from evergold.store.verdict_sql import dialect_of
 
+IN_POSTGRES = "(evidence::jsonb #>> '{before,inclusion_probability}')::float8"
+
 
 @dataclass
 class Undone:
@@ -56,10 +58,15 @@ def undo_batch(connection: Connection, label: str, after: int) -> tuple[Undone, 
         "no": '{"confirmed":false}',
         "nil": '{"confirmed":null}',
     }
-    merged = dialect_of(connection).merged.format(
+    dialect = dialect_of(connection)
+    merged = dialect.merged.format(
         column="metadata",
         patch="CASE p.was WHEN 'confirmed' THEN CAST(:yes AS text) WHEN 'candidate' THEN CAST(:no AS text) "
         "ELSE CAST(:nil AS text) END",
+    )
+    weighed = dialect.merged.format(
+        column="body",
+        patch="""'{"provenance":{"source":"policy","inclusion_probability":' || CAST(p.included AS text) || '}}'""",
     )
     done = connection.execute(
         text(
@@ -67,6 +74,8 @@ def undo_batch(connection: Connection, label: str, after: int) -> tuple[Undone, 
               entry_type = CASE p.was WHEN 'none' THEN entry_type WHEN 'failure' THEN 'failure' ELSE 'golden' END,
               confirmed = CASE p.was WHEN 'none' THEN confirmed WHEN 'confirmed' THEN 1 ELSE 0 END,
               metadata = CASE p.was WHEN 'none' THEN eval_dataset.metadata ELSE {merged} END,
+              body = CASE WHEN p.included IS NULL THEN eval_dataset.body ELSE {weighed} END,
+              policy_rev = coalesce(p.rev, policy_rev),
               version = version + 1, updated_at = :now
             FROM undo_plan p WHERE eval_dataset.id = p.entry AND p.newest = 1"""
         ),
@@ -86,22 +95,31 @@ def undo_batch(connection: Connection, label: str, after: int) -> tuple[Undone, 
 
 def _plan(connection: Connection, who: str, after: int) -> None:
     """For each entry the revision touched: whether its change is the newest, and what the entry was before it."""
-    connection.execute(text("CREATE TEMPORARY TABLE IF NOT EXISTS undo_plan (entry INTEGER, newest INTEGER, was TEXT)"))
+    connection.execute(
+        text(
+            "CREATE TEMPORARY TABLE IF NOT EXISTS undo_plan "
+            "(entry INTEGER, newest INTEGER, was TEXT, rev TEXT, included FLOAT)"
+        )
+    )
     connection.execute(text("DELETE FROM undo_plan"))
-    was = (
-        "r.evidence::jsonb ->> 'was'"
+    was, rev, included = (
+        ("evidence::jsonb ->> 'was'", "evidence::jsonb #>> '{before,policy_rev}'", IN_POSTGRES)
         if connection.dialect.name == "postgresql"
-        else "json_extract(r.evidence, '$.was')"
+        else (
+            f"json_extract(evidence, '$.{at}')" for at in ("was", "before.policy_rev", "before.inclusion_probability")
+        )
     )
     connection.execute(
         text(
-            f"""INSERT INTO undo_plan SELECT x.entry_id, CASE WHEN d.version = x.last THEN 1 ELSE 0 END,
-              (SELECT {was} FROM case_revisions r WHERE r.entry_id = x.entry_id AND r.who = :who
-                AND r.version > coalesce((SELECT max(o.version) FROM case_revisions o
-                  WHERE o.entry_id = x.entry_id AND o.who <> :who), 0) ORDER BY r.version LIMIT 1)
-            FROM (SELECT entry_id, max(version) AS last FROM case_revisions
-                  WHERE who = :who AND entry_id > :after GROUP BY entry_id ORDER BY entry_id LIMIT :size) AS x
-            JOIN eval_dataset d ON d.id = x.entry_id"""
+            f"""INSERT INTO undo_plan SELECT f.entry_id, CASE WHEN d.version = f.last THEN 1 ELSE 0 END, {was}, {rev}, {included}
+            FROM (SELECT x.entry_id, x.last, (SELECT min(r.version) FROM case_revisions r
+                WHERE r.entry_id = x.entry_id AND r.who = :who
+                  AND r.version > coalesce((SELECT max(o.version) FROM case_revisions o
+                    WHERE o.entry_id = x.entry_id AND o.who <> :who), 0)) AS first
+              FROM (SELECT entry_id, max(version) AS last FROM case_revisions
+                    WHERE who = :who AND entry_id > :after GROUP BY entry_id ORDER BY entry_id LIMIT :size) AS x) AS f
+            JOIN eval_dataset d ON d.id = f.entry_id
+            LEFT JOIN case_revisions r ON r.entry_id = f.entry_id AND r.version = f.first"""
         ),
         {"who": who, "after": after, "size": BATCH},
     )

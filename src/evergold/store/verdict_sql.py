@@ -7,11 +7,10 @@ bound parameter; only names of columns and the shape of the query depend on it.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy import Connection
 
-from evergold.model.ident import UNIT_HEX_DIGITS, unit_interval
+from evergold.model.ident import UNIT_HEX_DIGITS
 from evergold.model.policy import BLANKS, Eligibility, JudgeRole, Policy, Reason, Sampling, Tier
 
 CODE = {reason: number for number, reason in enumerate(Reason)}
@@ -22,7 +21,8 @@ TIER_OF = {
     Reason.CONFIRMED: Tier.CONFIRMED,
     Reason.CANDIDATE: Tier.CANDIDATE,
 }
-PEOPLE = "'user', 'human'"
+PEOPLE = "(source = 'user' OR source = 'human')"
+JUDGED = "(source = 'system' OR source = 'llm_judge')"
 
 # Whether the trace says something else by now than an entry that nobody but its policy has touched.
 STALE = """CASE WHEN d.id IS NOT NULL AND d.review = 'unvalidated'
@@ -33,42 +33,41 @@ STALE = """CASE WHEN d.id IS NOT NULL AND d.review = 'unvalidated'
 
 @dataclass(frozen=True)
 class Dialect:
-    """The few things the two databases say differently."""
+    """The few things the two databases say differently. A `fence` keeps a subquery whole: what it works out once is not
+    worked out again wherever it is mentioned, and nothing is written down in between."""
 
     trim: str
-    quoted: str
-    joined: str
+    listed: str
     unit: str
     metadata_text: str
     merged: str
+    included: str
+    fence: str
 
 
 SQLITE = Dialect(
     trim="trim",
-    quoted="json_quote({})",
-    joined="group_concat({}, ',')",
+    listed="json_group_array(json_object('name', name, 'source', source, 'value', value))",
     unit="unit_interval({})",
     metadata_text="json_extract(t.metadata, {path}) IN ({allowed})",
     merged="json_patch(eval_dataset.{column}, {patch})",
+    included="json_extract({}, '$.provenance.inclusion_probability')",
+    fence="LIMIT -1",
 )
 POSTGRES = Dialect(
     trim="btrim",
-    quoted="to_json({}::text)::text",
-    joined="string_agg({}, ',')",
+    listed="coalesce(json_agg(json_build_object('name', name, 'source', source, 'value', value))::text, '[]')",
     unit=f"(('x' || substr(md5({{}}), 1, {UNIT_HEX_DIGITS}))::bit({4 * UNIT_HEX_DIGITS})::bigint::float8 "
     f"/ {16**UNIT_HEX_DIGITS}::float8)",
     metadata_text="(jsonb_typeof(t.metadata::jsonb #> {path}) = 'string' AND t.metadata::jsonb #>> {path} IN ({allowed}))",
     merged="((eval_dataset.{column}::jsonb - 'confirmed') || jsonb_strip_nulls(({patch})::jsonb))::text",
+    included="({}::jsonb #>> '{{provenance,inclusion_probability}}')::float8",
+    fence="OFFSET 0",
 )
 
 
 def dialect_of(connection: Connection) -> Dialect:
-    """The dialect of a connection, which on SQLite is first taught the hash that sampling goes by."""
-    if connection.dialect.name == "postgresql":
-        return POSTGRES
-    driver: Any = connection.connection.driver_connection
-    driver.create_function("unit_interval", 1, unit_interval, deterministic=True)
-    return SQLITE
+    return POSTGRES if connection.dialect.name == "postgresql" else SQLITE
 
 
 class VerdictQuery:
@@ -82,11 +81,10 @@ class VerdictQuery:
             "policy": policy.name,
             "blanks": BLANKS,
         }
-        judged = ", 'llm_judge'" if policy.llm_judge is JudgeRole.SYSTEM else ""
-        self.system = f"source IN ('system'{judged})"
-        self.part = f"source IN ('system', {PEOPLE}{judged})"
-        if policy.ignore:
-            self.part += f" AND name NOT IN ({self._bind('ignored', policy.ignore)})"
+        judges = policy.llm_judge is JudgeRole.SYSTEM
+        self.system = JUDGED if judges else "source = 'system'"
+        self.heeded = f"name NOT IN ({self._bind('ignored', policy.ignore)})" if policy.ignore else "true"
+        self.part = self.heeded if judges else f"source <> 'llm_judge' AND {self.heeded}"
 
     def _bind(self, stem: str, values: tuple[str, ...]) -> str:
         names = [f"{stem}_{number}" for number in range(len(values))]
@@ -94,55 +92,65 @@ class VerdictQuery:
         return ", ".join(f":{name}" for name in names)
 
     def sql(self) -> str:
-        """Columns: trace_id, reason; the entry there is already (entry, was_type, was_confirmed, was_status,
-        was_version, stale); where the trace lies (seq); and what tags are made of (message_type, model, tags).
-
-        `judged` is materialised, so that the reason is worked out once, however often it is asked for.
-        """
-        chosen, part = self.chosen, self.part
+        """Columns: trace_id, reason; the entry there is already (entry, was_type, was_confirmed, was_status, was_version,
+        was_rev, was_included, stale, mistagged); where the trace lies (seq); what tags are made of (message_type, model,
+        tags)."""
+        chosen, part, dialect = self.chosen, self.part, self.dialect
+        held = f"""d.id AS entry, d.entry_type AS was_type, d.confirmed AS was_confirmed, d.status AS was_status,
+                d.version AS was_version, d.policy_rev AS was_rev, {dialect.included.format("d.body")} AS was_included"""
         return f"""
-            WITH tally AS (
-              SELECT trace_id,
-                min(CASE WHEN {self.system} THEN value END) AS worst_system,
-                min(CASE WHEN source IN ({PEOPLE}) THEN value END) AS worst_user,
-                max(CASE WHEN source IN ({PEOPLE}) THEN value END) AS best_user
-              FROM trace_scores WHERE {chosen} AND {part} GROUP BY trace_id
-            ), judged AS MATERIALIZED (
-              SELECT tally.trace_id, CASE {" ".join(self._rules())} END AS reason,
-                d.id AS entry, d.entry_type AS was_type, d.confirmed AS was_confirmed, d.status AS was_status,
-                d.version AS was_version, {STALE} AS stale,
-                t.seq, t.message_type, t.model, t.tags, {self._point()} AS point
-              FROM tally JOIN traces t ON t.id = tally.trace_id
+            SELECT trace_id, {self._sampled()} AS reason, entry, was_type, was_confirmed, was_status, was_version, was_rev,
+              was_included, stale, mistagged, seq, message_type, model, tags
+            FROM (
+              SELECT tally.trace_id, CASE {" ".join(self._rules())} END AS reason, {held}, {STALE} AS stale,
+                {self._mistagged()} AS mistagged, t.seq, t.message_type, t.model, t.tags, {self._point()} AS point
+              FROM (
+                SELECT trace_id, min(value) FILTER (WHERE {self.system}) AS worst_system,
+                  min(value) FILTER (WHERE {PEOPLE}) AS worst_user, max(value) FILTER (WHERE {PEOPLE}) AS best_user
+                FROM trace_scores WHERE {chosen} AND {part} GROUP BY trace_id
+              ) AS tally CROSS JOIN traces t
               LEFT JOIN eval_dataset d ON d.trace_id = tally.trace_id AND d.policy = :policy
-            )
-            SELECT trace_id, {self._sampled()} AS reason,
-              entry, was_type, was_confirmed, was_status, was_version, stale, seq, message_type, model, tags
-            FROM judged
+              WHERE t.id = tally.trace_id {dialect.fence}
+            ) AS judged
             UNION ALL
-            SELECT trace_id, {CODE[Reason.NO_SCORES]}, id, entry_type, confirmed, status, version, 0, NULL, NULL, NULL, '[]'
-            FROM eval_dataset WHERE {chosen} AND policy = :policy
-              AND NOT EXISTS (SELECT 1 FROM trace_scores WHERE trace_id = eval_dataset.trace_id AND {part})"""
+            SELECT trace_id, {CODE[Reason.NO_SCORES]}, {held}, 0, 0, NULL, NULL, NULL, '[]'
+            FROM eval_dataset d WHERE {chosen} AND policy = :policy
+              AND NOT EXISTS (SELECT 1 FROM trace_scores WHERE trace_id = d.trace_id AND {part})"""
 
     def deciding(self) -> str:
         """The scores that decided the verdict of a row `v`, as a JSON list."""
         wanted = {
+            Reason.CONFIRMED: f"{self.system} OR value >= :high",
+            Reason.CANDIDATE: self.system,
             Reason.FAILED_CHECK: "value < :low",
             Reason.USER_NEGATIVE: "value < :low",
-            Reason.CONFIRMED: f"({self.system} OR value >= :high)",
-            Reason.CANDIDATE: self.system,
-            Reason.NO_SYSTEM: f"source IN ({PEOPLE})",
+            Reason.NO_SYSTEM: PEOPLE,
             Reason.SYSTEM_BETWEEN: f"{self.system} AND value < :high",
-            Reason.USER_BETWEEN: f"source IN ({PEOPLE})",
+            Reason.USER_BETWEEN: PEOPLE,
         }
-        cases = " OR ".join(f"(v.reason = {CODE[reason]} AND {rule})" for reason, rule in wanted.items())
-        item = (
-            f"""'{{"name":' || {self.dialect.quoted.format("name")} || ',"source":"' || source """
-            """|| '","value":' || value || '}'"""
-        )
+        rules = " ".join(f"WHEN {CODE[reason]} THEN {rule}" for reason, rule in wanted.items())
         return (
-            f"'[' || coalesce((SELECT {self.dialect.joined.format(item)} FROM trace_scores "
-            f"WHERE trace_id = v.trace_id AND {self.part} AND ({cases})), '') || ']'"
+            f"(SELECT {self.dialect.listed} FROM trace_scores "
+            f"WHERE trace_id = v.trace_id AND {self.part} AND CASE v.reason {rules} ELSE false END)"
         )
+
+    def failed_checks(self, trace: str) -> str:
+        """The tags of the checks that a trace fails, as a table `f`."""
+        return (
+            f"(SELECT 'failed:' || name AS tag FROM trace_scores "
+            f"WHERE trace_id = {trace} AND {self.system} AND {self.heeded} AND value < :low) AS f"
+        )
+
+    def _mistagged(self) -> str:
+        """Whether a failure's `failed:` tags are others than the checks it fails."""
+        if "failed_check" not in self.policy.tags:
+            return "0"
+        checks = self.failed_checks("d.trace_id")
+        mine = "SELECT 1 FROM eval_dataset_tags g WHERE g.dataset_id = d.id AND g.tag"
+        return f"""CASE WHEN d.entry_type = 'failure' AND (
+                  EXISTS (SELECT 1 FROM {checks} WHERE NOT EXISTS ({mine} = f.tag))
+                  OR EXISTS ({mine} LIKE 'failed:%' AND NOT EXISTS (SELECT 1 FROM {checks} WHERE f.tag = g.tag)))
+                THEN 1 ELSE 0 END"""
 
     def _rules(self) -> Iterator[str]:
         """The reason, rule by rule. What keeps a trace out comes before the tier it would have had."""
