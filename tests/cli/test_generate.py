@@ -121,3 +121,17 @@ def test_what_cannot_be_run_says_what_to_do(tmp_path: Path) -> None:
         ran = evergold(*words, cwd=root, OPENAI_API_KEY="", OPENAI_BASE_URL="")
         assert (ran.code, said in ran.err, ran.err.count("\n")) == (2, True, 1), ran.err
     assert not list(root.glob("*.jsonl"))
+
+
+def test_a_build_inside_a_workspace_is_one_of_its_versions(tmp_path: Path) -> None:
+    root = project(tmp_path)
+    evergold("generate", "--config", "configs/default.yaml", cwd=root)
+    build = ("build", "--config", "configs/default.yaml", "--force")
+    alone = evergold(*build, cwd=root)
+    assert (alone.code, "in the workspace" in alone.err, (root / ".evergold").exists()) == (0, False, False)
+    evergold("cases", "list", cwd=root)
+    assert "in the workspace as offline_dataset@v1" in evergold(*build, cwd=root).err
+    ran = evergold("run", "offline_dataset@v1:qa", "--model", "recorded", "--metric", "contains", cwd=root)
+    assert ran.code == 0, ran.err
+    board = evergold("runs", "leaderboard", "--json", cwd=root).json
+    assert [(one["dataset"], one["version"]) for one in board] == [("offline_dataset", "v1:qa")]

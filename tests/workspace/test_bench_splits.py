@@ -3,6 +3,7 @@
 import hashlib
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -44,7 +45,9 @@ def test_a_run_names_the_version_and_hash_of_its_split(build: Path, name: str, v
         run = workspace.bench.run_here(spec, dataset_type="qa")
         case = next(workspace.bench.cases(run.id))
     digest = hashlib.sha256((build / "out" / "qa_pairs.jsonl").read_bytes()).hexdigest()
-    pinned = {"name": "qa", "version": version or digest[:12], "content_hash": f"sha256:{digest}"}
+    pinned: dict[str, Any] = {"name": "qa", "version": version or digest[:12], "content_hash": f"sha256:{digest}"}
+    if version:
+        pinned["build"] = {"dataset": None, "version": "v3", "split": "qa", "content_hash": None}
     assert run.provenance["dataset"] == pinned
     assert (case.prompt, case.expected) == (RECORD["rag_prompt"], "At nine.")
 

@@ -8,13 +8,14 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import orjson
 from pydantic import BaseModel
 
 from evergold.build import manifest as manifests
 from evergold.build.diff import build_records
 from evergold.build.profile import Profile, drift
-from evergold.build.records import decode_case
+from evergold.build.records import INPUTS, REFERENCES, decoder_of, first_text, tags_of
 from evergold.errors import BadInput, unknown
 
 
@@ -92,15 +93,17 @@ class _Look:
 
     def over(self, path: Path) -> str:
         manifest = manifests.read(path)
+        decoders = {name: decoder_of(manifest, name) for name in manifest.splits}
         for one, place, line in build_records(path, manifest):
             try:
-                record = decode_case(line)
-            except ValueError:
-                raise BadInput(f"{one} in {place.path.name} is no case; `evergold verify` tells more") from None
+                record = decoders[place.split](line)
+            except (ValueError, msgspec.DecodeError):
+                raise BadInput(f"{one} in {place.path.name} is no record; `evergold verify` tells more") from None
             if record is not None:
-                self.profile.add(record.task_type, record.tags, record.question, record.reference_answer)
-                self.inputs[_bound(record.question)] += 1
-                self.references[_bound(record.reference_answer)] += 1
+                asked, reference = first_text(record, INPUTS) or "", first_text(record, REFERENCES) or ""
+                self.profile.add(record.task_type, tags_of(record), asked, reference)
+                self.inputs[_bound(asked)] += 1
+                self.references[_bound(reference)] += 1
         return manifest.version
 
     def portrait(self, version: str) -> Portrait:

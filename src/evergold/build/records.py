@@ -1,13 +1,15 @@
 """The records of a split file, decoded only as far as a check needs: the schema is enforced while decoding."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 import orjson
 
+from evergold.build.manifest import CASE_SCHEMA
 from evergold.build.splits import SPLITS, Kind
+from evergold.model.build import Manifest
 from evergold.model.case import Case
 
 REFERENCES = ("reference_answer", "reference_summary", "reference_context")
@@ -87,6 +89,14 @@ def decode_case(line: bytes) -> CaseRecord | None:
     case = Case.model_validate(row)
     reference = case.expected or case.output or ("paths" if case.paths else "")
     return CaseRecord(case.id, f"{case.kind}/{case.entry_type}", case.input, reference, list(case.tags))
+
+
+def decoder_of(manifest: Manifest, split: str) -> Callable[[bytes], Any]:
+    """What decodes the lines of a split: cases of a frozen dataset, or records with the fields that it declares."""
+    if (manifest.model_extra or {}).get("schema") == CASE_SCHEMA:
+        return decode_case
+    fields = fields_of(split, (manifest.splits[split].model_extra or {}).get("fields"))
+    return msgspec.json.Decoder(record_type(fields)).decode
 
 
 def tags_of(record: Any) -> list[str]:

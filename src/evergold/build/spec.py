@@ -15,7 +15,7 @@ from evergold.build.splits import DEFAULT_SPLITS, SPLITS, Split, declared
 from evergold.errors import BadInput, Conflict, NotFound, unknown
 
 DEFAULT_FOLDER = "evaluation/datasets"
-_KEYS = ("offline_dataset", "manifest", "version", "splits", "max_line_mb")
+_KEYS = ("name", "offline_dataset", "manifest", "version", "splits", "max_line_mb")
 _CONFIG_FOLDERS = frozenset({"config", "configs"})
 
 
@@ -35,6 +35,12 @@ class RagSpec:
     max_line: int = MAX_LINE_BYTES
     url: str | None = None
     """The source, where it is an object in a store and not a file."""
+    name: str = ""
+    """What a workspace calls the dataset; empty: as its source is called."""
+
+    @property
+    def dataset(self) -> str:
+        return self.name or Path(self.location).stem
 
     @property
     def location(self) -> str:
@@ -107,6 +113,7 @@ def load_spec(config: Path | None, flags: Mapping[str, Any]) -> RagSpec:
         limit=flags.get("limit"),
         force=bool(flags.get("force")),
         strict=bool(flags.get("strict")),
+        name=str(chosen.get("name", "")),
         max_line=int(section.get("max_line_mb", 0)) << 20 or MAX_LINE_BYTES,
     )
 

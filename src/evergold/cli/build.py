@@ -8,11 +8,11 @@ import click
 
 from evergold.build.source import state_of
 from evergold.build.spec import load_spec
-from evergold.cli.opening import opened
+from evergold.cli.opening import opened, settings_of
 from evergold.cli.output import emit_json, json_flag, progress, table
 from evergold.errors import BadInput
 from evergold.model.build import Manifest
-from evergold.workspace.rag import build_rag
+from evergold.workspace.rag import build_rag, is_workspace
 
 A_PATH = click.Path(path_type=Path)
 OF_A_DATASET = ("out", "shares", "group_by", "seed", "filters", "on_leak", "avoid", "canary")
@@ -63,7 +63,7 @@ def command(ctx: click.Context, /, dataset: str | None, as_json: bool, **flags: 
     if wrong:
         other = "an offline file" if dataset else "a stored dataset (--dataset NAME)"
         raise BadInput(f"{ctx.command_path}: {_flag(ctx, wrong[0])} goes with {other} only")
-    manifest, path = _freeze(ctx, dataset, flags) if dataset else _build_file(flags)
+    manifest, path = _freeze(ctx, dataset, flags) if dataset else _build_file(ctx, flags)
     if as_json:
         emit_json(manifest)
     else:
@@ -74,12 +74,16 @@ def _flag(ctx: click.Context, name: str) -> str:
     return next(option.opts[0] for option in ctx.command.params if option.name == name)
 
 
-def _build_file(flags: dict[str, Any]) -> tuple[Manifest, Path]:
+def _build_file(ctx: click.Context, flags: dict[str, Any]) -> tuple[Manifest, Path]:
     outputs = {"qa": flags["qa_output"], "summaries": flags["summary_output"]}
     given = {name: flags[name] for name in ("offline_dataset", "manifest", "version", "limit", "force", "strict")}
     spec = load_spec(flags["config"], {**given, "outputs": outputs})
     with progress("building", state_of(spec.location).size) as advance:
         manifest = build_rag(spec, jobs=flags["jobs"], cluster=flags["cluster"], progress=_steps(advance))
+    if is_workspace(settings_of(ctx)):
+        with opened(ctx) as workspace:
+            build = workspace.builds.register(spec, manifest)
+        click.echo(f"in the workspace as {build.dataset}@{build.version}", err=True)
     return manifest, spec.manifest
 
 

@@ -46,7 +46,7 @@ from evergold.workspace import Workspace
 @json_flag
 @click.pass_context
 def command(ctx: click.Context, /, **options: Any) -> int:
-    """Run DATASET (a name from `evergold datasets list`, or a YAML file) against a model.
+    """Run DATASET (a name from `evergold datasets list`, NAME@VERSION, or a YAML file) against a model.
 
     Every attempt is on disk before the next begins: after a crash, --resume repeats no finished call.
     """

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, func, insert, select
+from sqlalchemy import Connection, delete, func, insert, select
 from sqlalchemy.engine import RowMapping
 
 from evergold.errors import Conflict, NotFound
@@ -27,6 +27,15 @@ def put_build(connection: Connection, build: Build, rows: Sequence[tuple[str, st
     for batch in batches(rows):
         members = [{"build_id": build_id, "case_id": one, "rev": rev, "split": split} for one, rev, split in batch]
         connection.execute(insert(build_cases), members)
+
+
+def replace_build(connection: Connection, build: Build) -> None:
+    """Remember a build whose files were written over on purpose: what is known of the version is what is there."""
+    wanted = (builds.c.dataset == build.dataset, builds.c.version == build.version)
+    held = find_build(connection, build.dataset, build.version)
+    if held is not None and held.content_hash != build.content_hash:
+        connection.execute(delete(builds).where(*wanted))
+    put_build(connection, build, ())
 
 
 def find_build(connection: Connection, dataset: str, version: str) -> Build | None:

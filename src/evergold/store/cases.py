@@ -44,11 +44,16 @@ class Revision(BaseModel, frozen=True):
     evidence: dict[str, Any]
 
 
-def get_case(connection: Connection, dataset: str, case_id: str) -> Case:
+def find_case(connection: Connection, dataset: str, case_id: str) -> Case | None:
     held = held_cases(connection, [(dataset, case_id)])
-    if not held:
+    return held[dataset, case_id][1] if held else None
+
+
+def get_case(connection: Connection, dataset: str, case_id: str) -> Case:
+    found = find_case(connection, dataset, case_id)
+    if found is None:
         raise NotFound(f"no case {case_id!r} in dataset {dataset!r}; `evergold cases list` shows what there is")
-    return held[dataset, case_id][1]
+    return found
 
 
 def entry_id_of(connection: Connection, dataset: str, case_id: str) -> int:

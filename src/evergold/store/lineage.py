@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from pydantic import BaseModel
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, func, or_, select
 
 from evergold.model.case import Case
 from evergold.model.trace import UtcTime
@@ -22,7 +22,7 @@ class BuildStep(BaseModel, frozen=True):
 
 
 class RunStep(BaseModel, frozen=True):
-    """A run that has the case; `rev` is what the case said when the run began."""
+    """A run that has the case; `rev` is what the case said when the run began, `build` the version it was taken from."""
 
     id: str
     model: str
@@ -30,6 +30,7 @@ class RunStep(BaseModel, frozen=True):
     created_at: UtcTime
     rev: str
     attempts: int
+    build: str | None = None
 
 
 def builds_with(connection: Connection, dataset: str, case_id: str) -> list[BuildStep]:
@@ -44,17 +45,20 @@ def builds_with(connection: Connection, dataset: str, case_id: str) -> list[Buil
 
 
 def runs_with(connection: Connection, dataset: str, case_id: str) -> Iterator[RunStep]:
-    """The newest runs of the dataset that have the case."""
+    """The newest runs that have the case: of the dataset as it was, or of one of its builds, under whatever name."""
     tries = (
         select(func.count())
         .where(attempts.c.run_id == runs.c.id, attempts.c.case_id == case_id)
         .scalar_subquery()
         .label("attempts")
     )
+    built = select(builds.c.version).where(builds.c.dataset == dataset, builds.c.content_hash == runs.c.build_hash)
+    version = built.order_by(builds.c.id).limit(1).scalar_subquery().label("build")
+    of_dataset = or_(runs.c.dataset == dataset, built.exists())
     query = (
-        select(runs.c.id, runs.c.model, runs.c.status, runs.c.created_at, run_cases.c.body, tries)
+        select(runs.c.id, runs.c.model, runs.c.status, runs.c.created_at, run_cases.c.body, tries, version)
         .join(run_cases, run_cases.c.run_id == runs.c.id)
-        .where(runs.c.dataset == dataset, run_cases.c.case_id == case_id)
+        .where(of_dataset, run_cases.c.case_id == case_id)
         .order_by(runs.c.created_at.desc(), runs.c.id.desc())
         .limit(NEWEST_RUNS)
     )

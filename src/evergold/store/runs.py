@@ -231,6 +231,7 @@ def _run_row(run: Run) -> dict[str, Any]:
         "spec": run.spec.model_dump_json(),
         "metrics": dumps([metric.model_dump(mode="json") for metric in run.metrics]),
         "provenance": dumps(run.provenance),
+        "build_hash": ((run.provenance.get("dataset") or {}).get("build") or {}).get("content_hash"),
         "created_at": stamp(run.created_at),
     }
 

@@ -300,6 +300,7 @@ runs = Table(
     word("judge_usage", "{}"),
     word("metrics", "[]"),
     word("provenance", "{}"),
+    Column("build_hash", Text),
     Column("owner", Text),
     Column("lease_until", Text),
     count_of("cancel_requested"),

@@ -33,7 +33,8 @@ from evergold.store import Store
 from evergold.store.attempts import AttemptStore
 from evergold.store.runs import RunStore
 from evergold.store.values import dumps
-from evergold.workspace.bench_datasets import BenchDatasets, Frozen
+from evergold.workspace.bench_datasets import BenchDatasets
+from evergold.workspace.bench_splits import Frozen
 
 if TYPE_CHECKING:
     from evergold.bench.plan import Plan
@@ -266,8 +267,15 @@ class Bench:
 
 def _provenance(spec: RunSpec, frozen: Frozen, judge: Judge | None, origin: str) -> Mapping[str, Any]:
     name = judge.identity if judge else None
+    dataset: dict[str, Any] = {
+        "name": frozen.name,
+        "version": frozen.version,
+        "content_hash": frozen.content_hash,
+    }
+    if frozen.build:
+        dataset["build"] = frozen.build
     return {
-        "dataset": {"name": frozen.name, "version": frozen.version, "content_hash": frozen.content_hash},
+        "dataset": dataset,
         "judge": name,
         "self_judged": name is not None and spec.model in name,
         "target": spec.model,

@@ -1,6 +1,5 @@
-"""What a run can be made of: YAML datasets from folders, and datasets that live in the store."""
+"""What a run can be made of: YAML datasets from folders, datasets that live in the store, and frozen versions of them."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import BaseModel
@@ -10,8 +9,9 @@ from evergold.errors import BadInput, unknown
 from evergold.model.case import Case
 from evergold.settings import Settings
 from evergold.store import Store
+from evergold.store.builds import get_build
 from evergold.store.cases import CaseFilter, dataset_names, iterate_cases
-from evergold.workspace.bench_splits import read_split
+from evergold.workspace.bench_splits import Frozen, read_split, read_version
 
 
 class BenchmarkDataset(BaseModel, frozen=True):
@@ -25,16 +25,6 @@ class BenchmarkDataset(BaseModel, frozen=True):
     content_hash: str | None = None
     difficulties: dict[str, int] = {}
     problems: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Frozen:
-    """The cases of a run, and what pins them."""
-
-    name: str
-    version: str
-    content_hash: str
-    cases: list[Case]
 
 
 class BenchDatasets:
@@ -55,22 +45,33 @@ class BenchDatasets:
     def freeze(
         self, name: str, *, limit: int | None = None, local: bool = False, dataset_type: str | None = None
     ) -> Frozen:
-        """The cases of a dataset as they are now. `local`: a path to a YAML file is a name too."""
+        """The cases of a dataset as they are now, or as `NAME@VERSION` froze them. `local`: a path is a name too."""
         path = Path(name)
         if local and dataset_type is not None:
-            version, content, cases = read_split(path, dataset_type)
-            return Frozen(dataset_type, version, content, cases[:limit])
+            return read_split(path, dataset_type).first(limit)
         if local and path.suffix in (".yaml", ".yml") and path.is_file():
             return _frozen(path.stem, read_file(path).cases(), limit)
         files = self._files()
         if name in files:
             return _frozen(name, files[name].cases(), limit)
+        if "@" in name:
+            return self._version(name).first(limit)
         with self._store.db.read() as connection:
             cases = list(iterate_cases(connection, CaseFilter(dataset=name)))
             stored = dataset_names(connection)
         if not cases:
             raise BadInput(unknown("dataset", name, sorted({*files, *stored})))
         return _frozen(name, cases, limit)
+
+    def _version(self, name: str) -> Frozen:
+        """`DATASET@VERSION` or `DATASET@VERSION:SPLIT`."""
+        dataset, _, rest = name.rpartition("@")
+        version, _, split = rest.partition(":")
+        with self._store.db.read() as connection:
+            build = get_build(connection, dataset, version)
+        if build.location is None:
+            raise BadInput(f"where the files of {dataset} {version} are is not known; build it again")
+        return read_version(dataset, Path(build.location), split or None)
 
     def _files(self) -> dict[str, DatasetFile]:
         return discover(self._settings.benchmark_datasets_dir)

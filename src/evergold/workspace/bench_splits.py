@@ -1,15 +1,26 @@
-"""`--dataset-type qa|summaries`: the split files of a build as they are, pinned by the manifest beside them.
+"""Cases out of a build: the split files as they are, pinned by the manifest that names them.
 
-What was recorded of such a case is its reference: the offline generator's own answer. Measured with `--model recorded`, it
+`live@v1` is a version that the store knows, `live@v1:test` one split of it; `--dataset-type qa|summaries` takes a split file
+or a manifest by its path. A file that is not the one its manifest was written for is refused: a run must not claim a version
+that it did not use.
+
+What was recorded of a RAG case is its reference: the offline generator's own answer. Measured with `--model recorded`, it
 shows whether the references themselves are grounded and cited.
 """
 
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+
+import orjson
 
 from evergold import plugins
-from evergold.build.manifest import hash_file, locate
+from evergold.bench.datasets import dataset_hash
+from evergold.build.manifest import CASE_SCHEMA, hash_file, locate
 from evergold.build.manifest import read as read_manifest
-from evergold.errors import BadInput, unknown
+from evergold.errors import BadInput, Conflict, unknown
+from evergold.model.build import FileEntry, Manifest
 from evergold.model.case import Case
 from evergold.model.rejected import Rejected
 from evergold.seams import Format
@@ -17,22 +28,98 @@ from evergold.seams import Format
 TYPES = ("qa", "summaries")
 
 
-def read_split(path: Path, dataset_type: str) -> tuple[str, str, list[Case]]:
-    """Version, content hash and cases of a split: of the file itself, or of the one that a manifest names."""
+@dataclass(frozen=True)
+class Frozen:
+    """The cases of a run, and what pins them. `build` names the version they come from, where they come from one."""
+
+    name: str
+    version: str
+    content_hash: str
+    cases: list[Case]
+    build: dict[str, Any] = field(default_factory=dict)
+
+    def first(self, limit: int | None) -> "Frozen":
+        """The first cases only: another set of questions, so another version and another hash."""
+        if limit is None or limit >= len(self.cases):
+            return self
+        chosen = self.cases[:limit]
+        return Frozen(self.name, f"{self.version} (first {limit})", dataset_hash(chosen), chosen, self.build)
+
+
+def read_split(path: Path, dataset_type: str) -> Frozen:
+    """A split by its type: of the file itself, or of the one that a manifest names."""
     if dataset_type not in TYPES:
         raise BadInput(unknown("dataset type", dataset_type, TYPES))
     if not path.is_file():
         raise BadInput(f"no file {str(path)!r}; give a split file, or the manifest of a build")
-    version = ""
-    if path.suffix == ".json":
-        manifest = read_manifest(path)
-        version = manifest.version
-        name = next((name for name in manifest.splits if name in (dataset_type, f"{dataset_type}_pairs")), None)
-        if name is None:
-            raise BadInput(f"{path}: {unknown('split', dataset_type, tuple(manifest.splits))}")
-        path = locate(path, manifest, manifest.splits[name].path)
-    digest, _ = hash_file(path)
-    return version or digest[:12], f"sha256:{digest}", _cases(path, dataset_type)
+    if path.suffix != ".json":
+        digest, _ = hash_file(path)
+        return Frozen(dataset_type, digest[:12], f"sha256:{digest}", _cases(path, dataset_type))
+    manifest = read_manifest(path)
+    name = next((name for name in manifest.splits if name in (dataset_type, f"{dataset_type}_pairs")), None)
+    if name is None:
+        raise BadInput(f"{path}: {unknown('split', dataset_type, tuple(manifest.splits))}")
+    digest, cases = _split_of(path, manifest, name, dataset_type)
+    return Frozen(dataset_type, manifest.version, f"sha256:{digest}", cases, _build_of(manifest, name))
+
+
+def read_version(dataset: str, location: Path, split: str | None) -> Frozen:
+    """All cases of a stored version, or those of one split."""
+    manifest = read_manifest(location)
+    if split is not None and split not in manifest.splits:
+        raise BadInput(unknown(f"split of {dataset} {manifest.version}", split, tuple(manifest.splits)))
+    names = [split] if split else [name for name in manifest.splits if _is_readable(manifest, name)]
+    if not names:
+        raise BadInput(f"{dataset} {manifest.version} has no split that can be run ({', '.join(manifest.splits)})")
+    read = [_split_of(location, manifest, name, name) for name in names]
+    cases = [case for _, some in read for case in some]
+    version = f"{manifest.version}:{split}" if split else manifest.version
+    pinned = manifest.content_hash if not split else f"sha256:{read[0][0]}"
+    return Frozen(dataset, version, pinned or dataset_hash(cases), cases, _build_of(manifest, split, dataset))
+
+
+def _is_readable(manifest: Manifest, split: str) -> bool:
+    return _holds_cases(manifest) or split in TYPES
+
+
+def _holds_cases(manifest: Manifest) -> bool:
+    return bool((manifest.model_extra or {}).get("schema") == CASE_SCHEMA)
+
+
+def _split_of(path: Path, manifest: Manifest, name: str, dataset_type: str) -> tuple[str, list[Case]]:
+    entry: FileEntry = manifest.splits[name]
+    found = locate(path, manifest, entry.path)
+    if not found.is_file():
+        raise BadInput(f"{found}, split {name!r} of {manifest.version}, is missing; `evergold verify` tells more")
+    digest, _ = hash_file(found)
+    if entry.sha256 is not None and entry.sha256.removeprefix("sha256:") != digest:
+        raise Conflict(f"{found} is not the file that {manifest.version} was built with; build it again")
+    return digest, list(_frozen_cases(found)) if _holds_cases(manifest) else _cases(found, dataset_type)
+
+
+def _build_of(manifest: Manifest, split: str | None, dataset: str | None = None) -> dict[str, Any]:
+    name = dataset or (manifest.model_extra or {}).get("dataset")
+    return {"dataset": name, "version": manifest.version, "split": split, "content_hash": manifest.content_hash}
+
+
+def _frozen_cases(path: Path) -> Iterator[Case]:
+    with path.open("rb") as lines:
+        for line in lines:
+            row = orjson.loads(line)
+            if "canary" not in row:
+                row.pop("rev", None)
+                yield Case.model_validate(row)
+
+
+def case_of_line(split: str, line: bytes) -> Case | None:
+    """The case that a run of this RAG split makes of one of its lines; None for a split that no run can take."""
+    if split not in TYPES:
+        return None
+    return _recorded(plugins.load("formats", split).case(orjson.loads(line)))
+
+
+def _recorded(case: Case) -> Case:
+    return case if case.output is not None else case.model_copy(update={"output": case.expected})
 
 
 def _cases(path: Path, dataset_type: str) -> list[Case]:
@@ -43,7 +130,7 @@ def _cases(path: Path, dataset_type: str) -> list[Case]:
         if isinstance(item, Rejected):
             bad.append(str(item))
         else:
-            cases.append(item if item.output is not None else item.model_copy(update={"output": item.expected}))
+            cases.append(_recorded(item))
     if bad:
         raise BadInput(f"{path} has records that cannot be used: {bad[0]}", problems=bad[:20])
     if not cases:

@@ -13,14 +13,24 @@ from evergold.build import manifest as manifests
 from evergold.build.diff import Diff, diff
 from evergold.build.look import Comparison, Sample, compare, sample
 from evergold.build.snapshot import SnapshotSpec, freeze
+from evergold.build.spec import RagSpec
 from evergold.errors import BadInput, NotFound, unknown
 from evergold.model.build import Build, Manifest
 from evergold.model.case import Case, Provenance
 from evergold.settings import Settings
 from evergold.store import Store
-from evergold.store.builds import dataset_counts, find_build, get_build, list_builds, put_build, splits_of_build
-from evergold.store.cases import CaseFilter, get_case, iterate_cases
+from evergold.store.builds import (
+    dataset_counts,
+    find_build,
+    get_build,
+    list_builds,
+    put_build,
+    replace_build,
+    splits_of_build,
+)
+from evergold.store.cases import CaseFilter, find_case, iterate_cases
 from evergold.store.lineage import BuildStep, RunStep, builds_with, runs_with
+from evergold.workspace.build_files import Standing, frozen_only
 
 _NUMBER = re.compile(r"v(\d+)")
 
@@ -100,6 +110,22 @@ class Builds:
         self._store.db.write(lambda connection: put_build(connection, build, frozen.rows))
         return self.get(spec.dataset, spec.version)
 
+    def register(self, spec: RagSpec, manifest: Manifest) -> Build:
+        """Remember a RAG build, so that its versions are listed, compared and run by name. Its files stay where they are."""
+        with self._store.db.read() as connection:
+            earlier = [one for one in list_builds(connection, spec.dataset) if one.version != spec.version]
+        build = Build(
+            dataset=spec.dataset,
+            version=spec.version,
+            content_hash=manifest.content_hash or "",
+            created_at=datetime.now(UTC),
+            location=str(spec.manifest.resolve()),
+            parent=earlier[-1].version if earlier else None,
+            manifest=manifest.model_dump(mode="json"),
+        )
+        self._store.db.write(lambda connection: replace_build(connection, build))
+        return self.get(spec.dataset, spec.version)
+
     def default_spec(self, dataset: str, version: str | None = None, out: Path | None = None) -> SnapshotSpec:
         chosen = version or self.next_version(dataset)
         return SnapshotSpec(dataset, chosen, out or self.folder_of(dataset, chosen))
@@ -117,26 +143,33 @@ class Builds:
         return compare(self._locate(before, dataset), self._locate(after, dataset))
 
     def lineage(self, dataset: str, case_id: str) -> Lineage:
+        """Of a case in the store, or of one that is in the files of a build alone, as those of RAG builds are."""
         with self._store.db.read() as connection:
-            case: Case = get_case(connection, dataset, case_id)
+            case: Case | None = find_case(connection, dataset, case_id)
             frozen, tried = builds_with(connection, dataset, case_id), list(runs_with(connection, dataset, case_id))
+        if case is not None:
+            now = Standing(case.provenance, case.rev(), str(case.status))
+        else:
+            frozen, now = frozen_only(self.versions(dataset), case_id)
         return Lineage(
             dataset=dataset,
             case_id=case_id,
-            provenance=case.provenance,
-            rev=case.rev(),
-            status=str(case.status),
+            provenance=now.provenance,
+            rev=now.rev,
+            status=now.status,
             builds=frozen,
             runs=tried,
         )
 
     def files(self, dataset: str, version: str) -> dict[str, Path]:
         """The files of a build by name: those its manifest lists, inside its own folder, and the manifest itself."""
-        folder = self._locate(version, dataset).resolve()
+        located = self._locate(version, dataset).resolve()
+        folder = located if located.is_dir() else located.parent
         manifest = Manifest.model_validate(self.get(dataset, version).manifest)
         listed = [entry.path for entry in manifest.splits.values()]
         listed += [entry["path"] for entry in [(manifest.model_extra or {}).get("excluded_cases")] if entry]
-        paths = [folder / "manifest.json", *(manifests.locate(folder, manifest, name).resolve() for name in listed)]
+        first = folder / "manifest.json" if located == folder else located
+        paths = [first, *(manifests.locate(folder, manifest, name).resolve() for name in listed)]
         return {path.name: path for path in paths if path.is_relative_to(folder) and path.is_file()}
 
     def file(self, dataset: str, version: str, name: str) -> Path:

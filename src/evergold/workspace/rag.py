@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from evergold.build import rag
 from evergold.build.check import Limits, check
@@ -14,6 +13,8 @@ from evergold.build.verify import verify
 from evergold.formats.atomic import write_bytes
 from evergold.model.build import Manifest
 from evergold.scale.executors import jobs_for, open_workers
+from evergold.scale.scratch import scratch_folder
+from evergold.settings import Settings
 
 
 def build_rag(
@@ -23,10 +24,15 @@ def build_rag(
     spec.require_sane()
     count = 1 if spec.limit is not None else jobs_for(jobs, state_of(spec.location).size)
     with (
-        TemporaryDirectory(prefix="evergold-build-") as scratch,
+        scratch_folder() as scratch,
         open_workers(count, None if spec.limit is not None else cluster, route_piece.__module__) as workers,
     ):
         return rag.build(spec, workers.executor, workers.count, progress, None if cluster else scratch)
+
+
+def is_workspace(settings: Settings) -> bool:
+    """Whether there is a workspace already: a build on its own makes none."""
+    return bool(settings.database_url) or (settings.home / "evergold.db").exists()
 
 
 def check_build(

@@ -2760,7 +2760,7 @@ export interface components {
         RunStatus: "queued" | "running" | "completed" | "failed" | "cancelled";
         /**
          * RunStep
-         * @description A run that has the case; `rev` is what the case said when the run began.
+         * @description A run that has the case; `rev` is what the case said when the run began, `build` the version it was taken from.
          */
         RunStep: {
             /** Id */
@@ -2778,6 +2778,8 @@ export interface components {
             rev: string;
             /** Attempts */
             attempts: number;
+            /** Build */
+            build?: string | null;
         };
         /**
          * Sample

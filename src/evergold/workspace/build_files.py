@@ -1,0 +1,53 @@
+"""A case that only files know: found in the versions of a RAG build, whose records are never stored one by one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import orjson
+
+from evergold.build import manifest as manifests
+from evergold.build.diff import build_records
+from evergold.errors import NotFound
+from evergold.model.build import Build
+from evergold.model.case import Provenance
+from evergold.model.ident import hash_bytes
+from evergold.store.lineage import BuildStep
+from evergold.workspace.bench_splits import case_of_line
+
+FROZEN_ONLY = "in builds only"
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where a case comes from and what it says."""
+
+    provenance: Provenance
+    rev: str
+    status: str
+
+
+def frozen_only(builds: Sequence[Build], case_id: str) -> tuple[list[BuildStep], Standing]:
+    """The versions that hold the case, oldest first, and what the newest of them says of it."""
+    steps: list[BuildStep] = []
+    provenance = Provenance(source="rag")
+    for build in builds:
+        found = _find(build, case_id)
+        if found is not None:
+            split, line = found
+            case = case_of_line(split, line)
+            rev = case.rev() if case else hash_bytes(line)
+            steps.append(BuildStep(version=build.version, split=split, rev=rev, created_at=build.created_at))
+            document = (orjson.loads(line).get("metadata") or {}).get("document")
+            provenance = Provenance(source="rag", document=document if isinstance(document, str) else None)
+    if not steps:
+        raise NotFound(f"no case {case_id!r} in the store, nor in the files of {len(builds)} builds")
+    return steps, Standing(provenance, steps[-1].rev, FROZEN_ONLY)
+
+
+def _find(build: Build, case_id: str) -> tuple[str, bytes] | None:
+    if build.location is None or not Path(build.location).exists():
+        return None
+    path = Path(build.location)
+    records = build_records(path, manifests.read(path))
+    return next(((place.split, line) for one, place, line in records if one == case_id), None)

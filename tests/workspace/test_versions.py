@@ -1,0 +1,179 @@
+"""Frozen versions by name, on both databases: run, ranked apart, and followed from a case to the runs that tried it."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evergold.build.groups import parse_shares
+from evergold.build.spec import load_spec
+from evergold.errors import BadInput, Conflict, NotFound
+from evergold.model.build import Build
+from evergold.model.run import Run, RunSpec
+from evergold.settings import Settings
+from evergold.workspace import Workspace
+from evergold.workspace.builds import with_options
+from evergold.workspace.rag import build_rag
+from tests.builders import a_case
+
+
+@pytest.fixture
+def ws(settings: Settings) -> Iterator[Workspace]:
+    with Workspace.open(settings) as workspace:
+        yield workspace
+
+
+def run(ws: Workspace, dataset: str, limit: int | None = None, dataset_type: str | None = None) -> Run:
+    spec = RunSpec(dataset=dataset, model="recorded", metrics=("contains",), limit=limit)
+    return ws.bench.work_on(ws.bench.run_here(spec, dataset_type=dataset_type).id)
+
+
+def frozen(ws: Workspace) -> Build:
+    shares = parse_shares("train=0.5,test=0.5")
+    return ws.builds.freeze(with_options(ws.builds.default_spec("live"), shares=shares, canary=True))
+
+
+def offline(folder: Path, *answers: str) -> Path:
+    """An offline dataset with one question per answer, and a summary."""
+    lines: list[dict[str, Any]] = [
+        {
+            "task_id": f"q{number}",
+            "task_type": "qa",
+            "instruction": f"Question {number}?",
+            "expected_response": answer,
+            "metadata": {"document": "help.md"},
+        }
+        for number, answer in enumerate(answers)
+    ]
+    lines.append(
+        {"task_id": "s", "task_type": "summaries", "instruction": "Sum up.", "expected_response": "All of it."}
+    )
+    path = folder / "help.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def registered(ws: Workspace, root: Path, version: str, *answers: str) -> Build:
+    config = root / "config.yaml"
+    splits = {name: {"output": f"{version}/{name}.jsonl"} for name in ("qa", "summaries")}
+    manifest = f"{version}/manifest.json"
+    section = {"offline_dataset": str(offline(root, *answers)), "manifest": manifest, "splits": splits}
+    config.write_text(json.dumps({"evaluation": section}))
+    spec = load_spec(config, {"version": version, "force": True})
+    return ws.builds.register(spec, build_rag(spec))
+
+
+def test_a_version_is_run_by_name_and_says_so(ws: Workspace) -> None:
+    ws.cases.put(a_case(f"c{n}", input=f"Question {n}", output="An answer.") for n in range(6))
+    build = frozen(ws)
+    whole = run(ws, "live@v1")
+    assert whole.provenance["dataset"] == {
+        "name": "live",
+        "version": "v1",
+        "content_hash": build.content_hash,
+        "build": {"dataset": "live", "version": "v1", "split": None, "content_hash": build.content_hash},
+    }
+    assert (whole.spec.dataset, whole.total) == ("live", 6)
+    part = run(ws, "live@v1:test")
+    assert part.provenance["dataset"]["version"] == "v1:test"
+    assert part.provenance["dataset"]["content_hash"] == f"sha256:{build.manifest['splits']['test']['sha256']}"
+    assert part.total == build.manifest["splits"]["test"]["count"]
+
+
+def test_a_version_is_what_was_frozen_not_what_the_dataset_says_now(ws: Workspace) -> None:
+    ws.cases.put([a_case("c1", input="Before", output="An answer.")])
+    frozen(ws)
+    ws.cases.put([a_case("c1", input="After", output="An answer.")])
+    assert [case.input for case in ws.bench.cases(run(ws, "live@v1").id)] == ["Before"]
+    assert [case.input for case in ws.bench.cases(run(ws, "live").id)] == ["After"]
+
+
+def test_versions_splits_and_parts_are_ranked_apart(ws: Workspace) -> None:
+    ws.cases.put(a_case(f"c{n}", input=f"Question {n}", output="An answer.") for n in range(6))
+    frozen(ws)
+    ws.cases.put([a_case("c6", input="Question 6", output="An answer.")])
+    frozen(ws)
+    for name in ("live@v1", "live@v2", "live@v1:test"):
+        run(ws, name)
+    run(ws, "live@v1", limit=2)
+    boards = ws.bench.results.leaderboard()
+    found = {(board.dataset, board.version): len(board.entries) for board in boards}
+    assert found == {("live", "v1"): 1, ("live", "v2"): 1, ("live", "v1:test"): 1, ("live", "v1 (first 2)"): 1}
+    assert len({board.content_hash for board in boards}) == 4
+
+
+def test_lineage_leads_from_the_case_over_its_build_to_its_runs(ws: Workspace) -> None:
+    ws.cases.put([a_case("c1", input="Before", output="An answer.")])
+    frozen(ws)
+    of_build, of_now = run(ws, "live@v1"), run(ws, "live")
+    trail = ws.builds.lineage("live", "c1")
+    assert [step.version for step in trail.builds] == ["v1"]
+    assert {step.id: step.build for step in trail.runs} == {of_build.id: "v1", of_now.id: None}
+    assert {step.rev for step in trail.runs} == {trail.rev} == {trail.builds[0].rev}
+    ws.cases.put([a_case("c1", input="After", output="An answer.")])
+    later = ws.builds.lineage("live", "c1")
+    assert later.builds[0].rev == later.runs[0].rev != later.rev
+
+
+def test_rag_builds_are_versions_like_any_other(ws: Workspace, tmp_path: Path) -> None:
+    registered(ws, tmp_path, "v1", "At nine.", "At ten.")
+    second = registered(ws, tmp_path, "v2", "At nine.", "At noon.", "Never.")
+    assert (second.dataset, second.parent) == ("help", "v1")
+    [dataset] = ws.builds.datasets()
+    assert [build["version"] for build in dataset["builds"]] == ["v1", "v2"]
+    assert ws.builds.diff("v1", "v2", "help").to_json()["counts"] == {
+        "added": 1,
+        "removed": 0,
+        "changed": 1,
+        "moved": 0,
+        "unchanged": 2,
+    }
+    apart = ws.builds.compare("help", "v1", "v2")
+    assert (apart.before.records, apart.after.types) == (3, {"qa": 3, "summaries": 1})
+    assert ws.builds.sample("help", "v2", count=10, seed=1).of == 4
+    assert sorted(ws.builds.files("help", "v2")) == ["manifest.json", "qa.jsonl", "summaries.jsonl"]
+
+
+def test_the_lineage_of_a_rag_case_is_read_from_its_builds(ws: Workspace, tmp_path: Path) -> None:
+    registered(ws, tmp_path, "v1", "At nine.", "At ten.")
+    registered(ws, tmp_path, "v2", "At nine.", "At noon.")
+    by_name = run(ws, "help@v1:qa")
+    by_path = run(ws, str(tmp_path / "v1" / "manifest.json"), dataset_type="qa")
+    trail = ws.builds.lineage("help", "q1")
+    assert (trail.provenance.document, trail.status) == ("help.md", "in builds only")
+    assert [(step.version, step.split) for step in trail.builds] == [("v1", "qa"), ("v2", "qa")]
+    assert trail.builds[0].rev != trail.builds[1].rev == trail.rev
+    assert {step.id: step.build for step in trail.runs} == {by_name.id: "v1", by_path.id: "v1"}
+    assert {step.rev for step in trail.runs} == {trail.builds[0].rev}
+    with pytest.raises(NotFound, match="nor in the files of 2 builds"):
+        ws.builds.lineage("help", "q9")
+
+
+def test_a_build_that_was_made_again_is_remembered_as_it_is(ws: Workspace, tmp_path: Path) -> None:
+    first = registered(ws, tmp_path, "v1", "At nine.")
+    assert registered(ws, tmp_path, "v1", "At nine.").content_hash == first.content_hash
+    again = registered(ws, tmp_path, "v1", "At ten.")
+    assert again.content_hash != first.content_hash
+    assert [build.content_hash for build in ws.builds.versions("help")] == [again.content_hash]
+
+
+def test_a_file_that_is_not_the_one_that_was_built_is_not_run(ws: Workspace, tmp_path: Path) -> None:
+    registered(ws, tmp_path, "v1", "At nine.")
+    split = tmp_path / "v1" / "qa.jsonl"
+    split.write_bytes(split.read_bytes().replace(b"nine", b"five"))
+    with pytest.raises(Conflict, match="not the file that v1 was built with"):
+        run(ws, "help@v1")
+    split.unlink()
+    with pytest.raises(BadInput, match="is missing"):
+        run(ws, "help@v1:qa")
+
+
+def test_a_version_or_split_that_is_not_there_is_named(ws: Workspace, tmp_path: Path) -> None:
+    registered(ws, tmp_path, "v1", "At nine.")
+    with pytest.raises(NotFound, match=r"no build 'v2' of dataset 'help' \(there are: v1\)"):
+        run(ws, "help@v2")
+    with pytest.raises(BadInput, match="unknown split of help v1 'exam'"):
+        run(ws, "help@v1:exam")
+    assert ws.bench.page()[1] == 0
