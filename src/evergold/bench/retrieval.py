@@ -8,7 +8,7 @@ then edited. `optional`: whatever else it read, which is neither demanded nor no
 """
 
 import math
-from bisect import insort
+from bisect import bisect_right, insort
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -17,6 +17,7 @@ CUTS = (1, 3, 5, 10)
 BUDGETS = (100, 300, 500, 2000)
 AREA_BUDGET = BUDGETS[-1]
 NDCG_CUT = 10
+_GAINS = tuple(1 / math.log2(rank + 1) for rank in range(1, NDCG_CUT + 1))
 
 Span = tuple[int, int]
 Spans = Mapping[str, Sequence[Span]]
@@ -47,14 +48,14 @@ class Prediction:
     """What was retrieved, best first. `has_lines` is false for a prediction of paths only."""
 
     case_id: str
-    ranges: tuple[tuple[str, int, int], ...] = ()
-    paths: tuple[str, ...] = ()
+    ranges: Sequence[tuple[str, int, int]] = ()
+    paths: Sequence[str] = ()
     has_lines: bool = True
 
     @property
     def files(self) -> list[str]:
         """The files in the order of their first mention."""
-        return list(dict.fromkeys([*(path for path, _, _ in self.ranges), *self.paths]))
+        return list(dict.fromkeys([path for path, _, _ in self.ranges]) | dict.fromkeys(self.paths))
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,13 +115,13 @@ def score_case(gold: Gold, prediction: Prediction | None, tier: str = "edited") 
         charged = charge(given.ranges, wanted.lines)
         hit = sum(last - first + 1 for first, last in charged.hits)
         lines = Overlap(hit, charged.total, size(wanted.lines))
-    files = _files(wanted.files, given.files) if wanted.files else None
+    named = given.files
     return CaseScore(
         case_id=gold.case_id,
         lines=lines,
-        files=files,
+        files=_files(wanted.files, named) if wanted.files else None,
         noise=_noise(charged, gold, lines) if charged and lines and charged.total else None,
-        ranked=_ranked(wanted.files, given.files) if wanted.files else {},
+        ranked=_ranked(wanted.files, named) if wanted.files else {},
         budget={limit: _found_within(charged.hits, limit) / lines.golden for limit in BUDGETS}
         if charged and lines
         else {},
@@ -191,13 +192,13 @@ def _ranked(wanted: Sequence[str], predicted: Sequence[str]) -> dict[str, float]
     ranks = [rank for rank, path in enumerate(predicted, start=1) if path in golden]
     figures: dict[str, float] = {}
     for cut in CUTS:
-        found = sum(rank <= cut for rank in ranks)
+        found = bisect_right(ranks, cut)
         figures[f"acc@{cut}"] = float(found == len(golden))
         figures[f"hit@{cut}"] = float(found > 0)
         figures[f"recall@{cut}"] = found / len(golden)
     figures["mrr"] = 1 / ranks[0] if ranks else 0.0
-    ideal = sum(1 / math.log2(rank + 1) for rank in range(1, min(len(golden), NDCG_CUT) + 1))
-    figures[f"ndcg@{NDCG_CUT}"] = sum(1 / math.log2(rank + 1) for rank in ranks if rank <= NDCG_CUT) / ideal
+    gained = sum([_GAINS[rank - 1] for rank in ranks[: bisect_right(ranks, NDCG_CUT)]])
+    figures[f"ndcg@{NDCG_CUT}"] = gained / sum(_GAINS[: len(golden)])
     return figures
 
 
@@ -222,16 +223,17 @@ def charge(ranges: Iterable[tuple[str, int, int]], wanted: Spans) -> Charged:
     hits: list[tuple[int, int]] = []
     position = 0
     for path, start, end in ranges:
-        held = covered.setdefault(path, [])
-        golden = wanted.get(path)
+        held = covered.get(path)
+        if held is None:
+            held = covered[path] = []
+        golden = wanted.get(path, ())
         for low, high in _uncovered(held, start, end) if held else ((start, end),):
-            if golden:
-                shift = position - low + 1
-                for first, last in golden:
-                    if first > high:
-                        break
-                    if last >= low:
-                        hits.append((max(first, low) + shift, min(last, high) + shift))
+            shift = position - low + 1
+            for first, last in golden:
+                if first > high:
+                    break
+                if last >= low:
+                    hits.append((max(first, low) + shift, min(last, high) + shift))
             position += high - low + 1
             insort(held, (low, high))
     return Charged(position, covered, hits)

@@ -1,5 +1,6 @@
 """Rows of a golden file → what each case needed, in its three tiers."""
 
+from functools import lru_cache
 from typing import Any
 
 from evergold.bench.retrieval import Gold, Tier, merge_by_path
@@ -40,14 +41,15 @@ def gold_of_row(row: dict[str, Any]) -> Gold:
     """A row of dataset A or B. An entry's own `tier` wins; else golden sources are edited, what was read in an edited
     file is core, and the rest is optional. A path that base does not have cannot be retrieved and is no gold."""
     of_b = "lineRanges" in row
-    entries = [entry for entry in row["lineRanges" if of_b else "filePaths"] if entry.get("atBase", True)]
-    golden = [entry for entry in entries if _is_edited(entry)]
-    sorted_out: dict[str, list[dict[str, Any]]] = {"edited": golden, "core": [], "optional": []}
-    if len(golden) < len(entries):
-        edited = {entry["path"] for entry in golden}
-        for entry in entries:
-            if not _is_edited(entry):
-                sorted_out[_other_tier(entry, edited)].append(entry)
+    sorted_out: dict[str, list[dict[str, Any]]] = {"edited": [], "core": [], "optional": []}
+    others: list[dict[str, Any]] = []
+    for entry in row["lineRanges" if of_b else "filePaths"]:
+        if entry.get("atBase", True):
+            (sorted_out["edited"] if _is_edited(entry) else others).append(entry)
+    if others:
+        edited = {entry["path"] for entry in sorted_out["edited"]}
+        for entry in others:
+            sorted_out[_other_tier(entry, edited)].append(entry)
     tiers = {name: _as_tier(found, of_b) for name, found in sorted_out.items()}
     return Gold(
         row["caseId"],
@@ -73,8 +75,13 @@ def gold_of_case(case: Case) -> Gold:
 
 def language_of(gold: Gold) -> str:
     """The language of the files that were edited; `several` where they differ."""
-    names = {_LANGUAGES.get(path[path.rfind(".") :].lower(), "other") for path in gold.edited.files}
+    names = {_language(path) for path in gold.edited.files}
     return names.pop() if len(names) == 1 else SEVERAL
+
+
+@lru_cache(maxsize=65536)
+def _language(path: str) -> str:
+    return _LANGUAGES.get(path[path.rfind(".") :].lower(), "other")
 
 
 def files_band(gold: Gold) -> str:
@@ -84,7 +91,9 @@ def files_band(gold: Gold) -> str:
 
 def _is_edited(entry: dict[str, Any]) -> bool:
     tier = entry.get("tier")
-    return tier == "edited" if tier in TIERS else not EDITED.isdisjoint(entry.get("sources") or ())
+    if tier is not None and tier in TIERS:
+        return bool(tier == "edited")
+    return not EDITED.isdisjoint(entry.get("sources") or ())
 
 
 def _other_tier(entry: dict[str, Any], edited: set[str]) -> str:
@@ -97,5 +106,7 @@ def _other_tier(entry: dict[str, Any], edited: set[str]) -> str:
 def _as_tier(entries: list[dict[str, Any]], of_b: bool) -> Tier:
     if not entries:
         return NOTHING
-    ranges = ((entry["path"], entry["startLine"], entry["endLine"]) for entry in entries) if of_b else ()
-    return Tier(merge_by_path(ranges), tuple(dict.fromkeys(entry["path"] for entry in entries)))
+    if not of_b:
+        return Tier({}, tuple(dict.fromkeys(entry["path"] for entry in entries)))
+    lines = merge_by_path([(entry["path"], entry["startLine"], entry["endLine"]) for entry in entries])
+    return Tier(lines, tuple(lines))

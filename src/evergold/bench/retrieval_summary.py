@@ -25,6 +25,7 @@ LOWER_BOUND = (
     "Edited lines are a lower bound of the context a task needs: people who label what was needed mark about ten times as many. "
     "Read recall as a share of what must be found, and precision with the noise rate beside it."
 )
+NOTHING = Overlap(hit=0, predicted=0, golden=0)
 Json = dict[str, Any]
 
 
@@ -33,7 +34,8 @@ def summarize(scores: Sequence[CaseScore], seed: int = 0) -> Json:
     by_lines = [score for score in scores if score.lines is not None]
     by_files = [score for score in scores if score.files is not None]
     counted = by_lines or by_files
-    lines, files = _line_figures(by_lines, seed), _file_figures(by_files, seed)
+    found = _figures([score for score in scores if score.lines or score.files], seed)
+    lines, files = found.get("line", {}), found.get("file", {})
     return {
         "n": len(counted),
         "abstained": sum(score.abstained for score in counted),
@@ -52,16 +54,16 @@ def summarize_source(scores: Sequence[SourceScore], seed: int = 0) -> Json:
     columns = {f"tokens {budget}": _column([score.tokens[budget] for score in scores]) for budget in TOKEN_BUDGETS}
     found = _grouped(intervals_of(Figures(columns, {}), seed))
     counts = [score.symbols for score in scores if score.symbols]
-    symbols = _grouped(intervals_of(Figures(*_level(counts)), seed)) if counts else None
+    symbols = _grouped(intervals_of(Figures(*_level("", counts)), seed)) if counts else None
     return {"tokens": found.get("tokens"), "symbol": symbols, "symbol_n": len(counts)}
 
 
-def sliced(scores: Sequence[CaseScore], names: Callable[[CaseScore], str]) -> Json:
-    """The main figures per slice, without intervals: slices are for looking, not for deciding."""
+def sliced(scores: Sequence[CaseScore], names: Sequence[str]) -> Json:
+    """The main figures per slice, without intervals: slices are for looking, not for deciding. A name for each score."""
     groups: dict[str, list[CaseScore]] = {}
-    for score in scores:
+    for score, name in zip(scores, names, strict=True):
         if score.lines or score.files:
-            groups.setdefault(names(score), []).append(score)
+            groups.setdefault(name, []).append(score)
     return {
         name: {
             "n": len(group),
@@ -83,22 +85,21 @@ def compared(one: Sequence[CaseScore], other: Sequence[CaseScore], seed: int = 0
     }
 
 
-def _line_figures(scores: list[CaseScore], seed: int) -> Json:
-    """Groups of figures over the same cases, from one set of draws."""
-    columns, derived = _level([score.lines for score in scores if score.lines])
-    columns |= {f"budget {limit}": _column([score.budget[limit] for score in scores]) for limit in BUDGETS}
-    columns["budget area"] = _column([score.area for score in scores])
-    columns["noise rate"] = _column([score.noise for score in scores])
-    return _grouped(intervals_of(Figures(columns, derived), seed))
+def _figures(scores: Sequence[CaseScore], seed: int) -> Json:
+    """Level, group, figure: all over the same cases, from one set of draws."""
+    columns, derived = _level("line ", [score.lines for score in scores])
+    for limit in BUDGETS:
+        columns[f"line budget {limit}"] = _column([score.budget.get(limit) for score in scores])
+    columns["line budget area"] = _column([score.area for score in scores])
+    columns["line noise rate"] = _column([score.noise for score in scores])
+    of_files, derived_of_files = _level("file ", [score.files for score in scores])
+    for name in RANKED:
+        of_files[f"file ranked {name}"] = _column([score.ranked.get(name) for score in scores])
+    return _grouped(intervals_of(Figures(columns | of_files, derived | derived_of_files), seed))
 
 
-def _file_figures(scores: list[CaseScore], seed: int) -> Json:
-    columns, derived = _level([score.files for score in scores if score.files])
-    columns |= {f"ranked {name}": _column([score.ranked[name] for score in scores]) for name in RANKED}
-    return _grouped(intervals_of(Figures(columns, derived), seed))
-
-
-def _level(counts: list[Overlap]) -> tuple[dict[str, Column], dict[str, Derived]]:
+def _level(prefix: str, counts: Sequence[Overlap | None]) -> tuple[dict[str, Column], dict[str, Derived]]:
+    """The columns of one level; a case that has no such level takes part in none of them."""
     rates: dict[str, Callable[[Overlap], float | None]] = {
         "precision": lambda count: count.precision,
         "recall": lambda count: count.recall,
@@ -107,25 +108,30 @@ def _level(counts: list[Overlap]) -> tuple[dict[str, Column], dict[str, Derived]
         "f2": lambda count: count.f(2),
         "iou": lambda count: count.iou,
     }
-    hits = [float(count.hit) for count in counts]
-    columns = {f"macro {name}": _column([rate(count) for count in counts]) for name, rate in rates.items()}
-    columns["micro precision"] = (hits, [float(count.predicted) for count in counts])
-    columns["micro recall"] = (hits, [float(count.golden) for count in counts])
-    columns["micro iou"] = (hits, [float(count.predicted + count.golden - count.hit) for count in counts])
-    return columns, {f"micro {name}": _f(beta) for name, beta in BETAS.items()}
+    known = [count or NOTHING for count in counts]
+    hits = [float(count.hit) for count in known]
+    columns = {f"{prefix}macro {name}": _column([rate(count) for count in known]) for name, rate in rates.items()}
+    columns[f"{prefix}micro precision"] = (hits, [float(count.predicted) for count in known])
+    columns[f"{prefix}micro recall"] = (hits, [float(count.golden) for count in known])
+    columns[f"{prefix}micro iou"] = (hits, [float(count.predicted + count.golden - count.hit) for count in known])
+    return columns, {f"{prefix}micro {name}": _f(prefix, beta) for name, beta in BETAS.items()}
 
 
 def _grouped(found: dict[str, Interval | None]) -> Json:
+    """`a b c` under `a`, then `b`, then `c`."""
     groups: Json = {}
     for name, interval in found.items():
-        group, figure = name.split(" ", 1)
-        groups.setdefault(group, {})[figure] = _bounds(interval)
+        *outer, figure = name.split(" ")
+        place = groups
+        for group in outer:
+            place = place.setdefault(group, {})
+        place[figure] = _bounds(interval)
     return groups
 
 
-def _f(beta: float) -> Derived:
+def _f(prefix: str, beta: float) -> Derived:
     def derive(found: Any) -> Floats:
-        precision, recall = np.nan_to_num(found["micro precision"]), found["micro recall"]
+        precision, recall = np.nan_to_num(found[f"{prefix}micro precision"]), found[f"{prefix}micro recall"]
         below = beta * beta * precision + recall
         top: Floats = (1 + beta * beta) * precision * recall
         figures: Floats = np.divide(top, below, out=np.zeros_like(top), where=below > 0)

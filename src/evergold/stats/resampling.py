@@ -5,8 +5,9 @@ average has sizes. A draw is a vector of how often each case was drawn, so all f
 products, and figures derived from others (an F1 of micro averages) are derived draw by draw.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,23 +29,44 @@ class Figures:
     derived: dict[str, Derived]
 
 
+class _Sums(NamedTuple):
+    """The distinct columns side by side (figures share most of theirs), and where those of each figure stand."""
+
+    matrix: Floats
+    above: list[int]
+    below: list[int]
+
+    @classmethod
+    def of(cls, columns: Iterable[Column]) -> "_Sums":
+        places: dict[bytes, int] = {}
+        kept: list[Floats] = []
+
+        def place(values: list[float]) -> int:
+            column = np.array(values, dtype=np.float64)
+            at = places.setdefault(column.tobytes(), len(kept))
+            if at == len(kept):
+                kept.append(column)
+            return at
+
+        above, below = zip(*((place(top), place(bottom)) for top, bottom in columns), strict=True)
+        return cls(np.column_stack(kept), list(above), list(below))
+
+
 def intervals_of(
     figures: Figures, seed: int = 0, level: float = 0.95, draws: int = DRAWS
 ) -> dict[str, Interval | None]:
     """An interval per figure; None where the figure is undefined on the cases themselves."""
-    names = list(figures.columns)
-    top = np.array([figures.columns[name][0] for name in names], dtype=np.float64).T
-    bottom = np.array([figures.columns[name][1] for name in names], dtype=np.float64).T
-    n = top.shape[0] if names else 0
+    n = len(next(iter(figures.columns.values()), ([], []))[0])
     if n == 0:
         return dict.fromkeys([*figures.columns, *figures.derived])
-    values = _evaluate(figures, names, np.ones((1, n)), top, bottom)
+    sums = _Sums.of(figures.columns.values())
+    values = _evaluate(figures, np.ones((1, n)), sums)
     random = np.random.default_rng(seed)
     drawn = [
-        _evaluate(figures, names, _weights(random, min(_DRAWS_AT_ONCE, draws - done), n), top, bottom)
+        _evaluate(figures, _weights(random, min(_DRAWS_AT_ONCE, draws - done), n), sums)
         for done in range(0, draws if n > 1 else 0, _DRAWS_AT_ONCE)
     ]
-    counted = {name: int(np.count_nonzero(bottom[:, at])) for at, name in enumerate(names)}
+    counted = dict(zip(figures.columns, np.count_nonzero(sums.matrix[:, sums.below], axis=0).tolist(), strict=True))
     return {
         name: _interval(float(values[name][0]), [part[name] for part in drawn], counted.get(name, n), level)
         for name in values
@@ -54,14 +76,14 @@ def intervals_of(
 def _weights(random: np.random.Generator, draws: int, n: int) -> Floats:
     """How often each case is drawn, per draw."""
     picks = random.integers(0, n, size=(draws, n))
-    picks += np.arange(draws)[:, None] * n
-    return np.bincount(picks.ravel(), minlength=draws * n).reshape(draws, n).astype(np.float64)
+    return np.stack([np.bincount(drawn, minlength=n) for drawn in picks]).astype(np.float64)
 
 
-def _evaluate(figures: Figures, names: list[str], weights: Floats, top: Floats, bottom: Floats) -> dict[str, Floats]:
-    above, below = weights @ top, weights @ bottom
+def _evaluate(figures: Figures, weights: Floats, sums: _Sums) -> dict[str, Floats]:
+    summed = weights @ sums.matrix
+    above, below = summed[:, sums.above], summed[:, sums.below]
     ratios = np.divide(above, below, out=np.full(above.shape, np.nan), where=below != 0)
-    found: dict[str, Floats] = {name: ratios[:, at] for at, name in enumerate(names)}
+    found: dict[str, Floats] = {name: ratios[:, at] for at, name in enumerate(figures.columns)}
     return found | {name: derive(found) for name, derive in figures.derived.items()}
 
 

@@ -1,9 +1,13 @@
-"""Score predictions of a retrieval against golden cases: files in, figures out."""
+"""Score predictions of a retrieval against golden cases: files in, figures out.
 
-from dataclasses import dataclass
+Predictions are held, golden rows stream past them: of a golden case only its score stays.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -25,6 +29,14 @@ class Scored:
     scores: list[CaseScore]
 
 
+class Slice(NamedTuple):
+    """What a case is looked at by."""
+
+    repository: str
+    language: str
+    golden_files: str
+
+
 @dataclass(frozen=True)
 class ScoringWish:
     """`tier` is the gold that must be found; a repository adds tokens, symbols and ranges outside their files."""
@@ -34,55 +46,82 @@ class ScoringWish:
     repo_dir: Path | None = None
 
 
+@dataclass
+class _Pass:
+    """One pass over the golden rows: each is scored against every file of predictions and forgotten."""
+
+    wish: ScoringWish
+    predictions: list[Predictions]
+    read: ReadLines | None
+    has_commit: Callable[[str], bool]
+    scores: list[list[CaseScore]] = field(default_factory=list)
+    slices: list[Slice] = field(default_factory=list)
+    from_source: list[SourceScore] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+    def run(self, golden: Path) -> set[str]:
+        """The ids of the golden cases."""
+        ids: set[str] = set()
+        with_lines = [_any_lines(found) for found in self.predictions]
+        self.scores = [[] for _ in self.predictions]
+        for row in golden_rows(golden):
+            gold = gold_of_row(row)
+            ids.add(gold.case_id)
+            self.slices.append(Slice(gold.repository, language_of(gold), files_band(gold)))
+            answers = [_answer(found, gold.case_id) for found in self.predictions]
+            for answer, lines, scores in zip(answers, with_lines, self.scores, strict=True):
+                scores.append(score_case(gold if lines else _without_lines(gold), answer, self.wish.tier))
+            if answers[0] is None:
+                self.missing.append(gold.case_id)
+            if self.read is not None:
+                self._score_source(gold, answers[0] or Prediction(gold.case_id), self.read)
+        return ids
+
+    def _score_source(self, gold: Gold, answer: Prediction, read: ReadLines) -> None:
+        """Figures that need the files at base; a case whose commit is not in the repository is named."""
+        if gold.base_commit and not self.has_commit(gold.base_commit):
+            self.problems.append(f"case {gold.case_id!r}: commit {gold.base_commit} is not in the repository")
+            return
+        result = score_source(gold, answer, read, self.wish.tier)
+        if result is not None:
+            self.from_source.append(result)
+            self.problems += [f"case {gold.case_id!r}: {problem}" for problem in result.outside]
+
+
 def score_retrieval(
     golden: Path, predictions: Path, other: Path | None = None, wish: ScoringWish | None = None
 ) -> Scored:
     """With a second file of predictions, `compare` holds the paired differences (the second minus the first)."""
     wish = wish or ScoringWish()
-    tier, seed = wish.tier, wish.seed
-    gold = [gold_of_row(row) for row in golden_rows(golden)]
-    found = read_predictions(predictions)
-    scores = _scores(gold, found, tier)
-    by_id = {item.case_id: item for item in gold}
-    extra = [case_id for case_id in found.rows if case_id not in by_id]
-    missing = [item.case_id for item in gold if item.case_id not in found.rows]
+    found = [read_predictions(path) for path in (predictions, other) if path is not None]
+    if wish.repo_dir is None:
+        done = _Pass(wish, found, None, lambda commit: True)
+        ids = done.run(golden)
+    else:
+        with Repo.open(wish.repo_dir) as repo:
+            done = _Pass(wish, found, _reader(repo), lambda commit: repo.objects.commit(commit) is not None)
+            ids = done.run(golden)
+    return Scored(_figures(done, found[0], ids), done.scores[0])
+
+
+def _figures(done: _Pass, found: Predictions, ids: set[str]) -> dict[str, Any]:
+    scores, seed = done.scores[0], done.wish.seed
+    extra = [case_id for case_id in found.rows if case_id not in ids]
     figures = summarize(scores, seed) | {
         "extra": len(extra),
         "extra_cases": extra,
-        "missing_cases": missing,
+        "missing_cases": done.missing,
         "duplicates": found.duplicates,
-        "problems": found.problems,
-        "tier": tier,
-        "slices": {
-            "repository": sliced(scores, lambda score: by_id[score.case_id].repository),
-            "language": sliced(scores, lambda score: language_of(by_id[score.case_id])),
-            "golden_files": sliced(scores, lambda score: files_band(by_id[score.case_id])),
-        },
+        "problems": [*found.problems, *done.problems],
+        "tier": done.wish.tier,
+        "slices": {name: sliced(scores, [getattr(item, name) for item in done.slices]) for name in Slice._fields},
     }
-    if wish.repo_dir is not None:
-        figures |= _from_source(gold, found, wish, wish.repo_dir)
-    if other is not None:
-        figures["compare"] = compared(scores, _scores(gold, read_predictions(other), tier), seed)
-    return Scored(figures, scores)
-
-
-def _from_source(gold: list[Gold], found: Predictions, wish: ScoringWish, repo_dir: Path) -> dict[str, Any]:
-    """Figures that need the files at base; a case whose commit is not in the repository is named."""
-    results: list[SourceScore] = []
-    problems = list(found.problems)
-    with Repo.open(repo_dir) as repo:
-        reader = _reader(repo)
-        for item in gold:
-            if item.base_commit and repo.objects.commit(item.base_commit) is None:
-                problems.append(f"case {item.case_id!r}: commit {item.base_commit} is not in the repository")
-                continue
-            row = found.rows.get(item.case_id)
-            prediction = Prediction(item.case_id, tuple(row.ranges) if row else ())
-            result = score_source(item, prediction, reader, wish.tier)
-            if result is not None:
-                results.append(result)
-                problems += [f"case {item.case_id!r}: {problem}" for problem in result.outside]
-    return summarize_source(results, wish.seed) | {"problems": problems}
+    if done.read is not None:
+        figures |= summarize_source(done.from_source, seed)
+    if len(done.scores) > 1:
+        figures["compare"] = compared(scores, done.scores[1], seed)
+    return figures
 
 
 def _reader(repo: Repo) -> ReadLines:
@@ -108,17 +147,15 @@ def _line(score: CaseScore) -> bytes:
     return orjson.dumps(row | levels, option=orjson.OPT_APPEND_NEWLINE)
 
 
-def _scores(gold: list[Gold], found: Predictions, tier: str) -> list[CaseScore]:
-    lines_count = any(row.has_lines for row in found.rows.values()) or not found.rows
-    scores = []
-    for item in gold:
-        row = found.rows.get(item.case_id)
-        prediction = Prediction(row.case_id, tuple(row.ranges), tuple(row.paths), row.has_lines) if row else None
-        wanted = item if lines_count else _without_lines(item)
-        scores.append(score_case(wanted, prediction, tier))
-    return scores
+def _any_lines(found: Predictions) -> bool:
+    """Predictions that name files only are scored by files only."""
+    return not found.rows or any(row.has_lines for row in found.rows.values())
+
+
+def _answer(found: Predictions, case_id: str) -> Prediction | None:
+    row = found.rows.get(case_id)
+    return Prediction(row.case_id, row.ranges, row.paths, row.has_lines) if row else None
 
 
 def _without_lines(gold: Gold) -> Gold:
-    """Predictions that name files only are scored by files only."""
     return Gold(gold.case_id, gold.edited, gold.core, gold.optional, has_lines=False, repository=gold.repository)
