@@ -1,22 +1,16 @@
 """Fit the offline judge's weights and measure it against people.
 
-    python scripts/fit_offline_judge.py DATA            fit, write weights.json, measure, write figures.json
-    python scripts/fit_offline_judge.py DATA --measure  measure the shipped weights only
+    python -m scripts.fit_offline_judge DATA            fit, write weights.json, measure, write figures.json
+    python -m scripts.fit_offline_judge DATA --measure  measure the shipped weights only
 
-DATA is a folder with copies of public data, none of which is part of this repository:
-
-    wice/{dev,test}.jsonl            github.com/ryokamoi/wice, data/entailment_retrieval/claim
-    summedits/*.json                 github.com/salesforce/factualNLG, data/summedits
-    qags/mturk_{cnndm,xsum}.jsonl    github.com/W4ngatang/qags, data
-    ragchecker/human_labeled_data.json   github.com/amazon-science/RAGChecker, data/meta_evaluation
-
-Fitted on WiCE dev and a tenth of weight on SummEdits; measured on WiCE test, QAGS and RAGChecker, which are not fitted on.
+DATA is a folder with copies of public data, none of which is part of this repository: `judge_data.py` lists it. Fitted on
+WiCE dev, EntFA train and, with a tenth of their weight, SummEdits; measured on data that is not fitted on.
 """
 
 import argparse
 import json
-import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,17 +21,18 @@ from evergold.bench.judges.offline import OfflineJudge
 from evergold.bench.offline import model
 from evergold.bench.offline.answers import compare_answers
 from evergold.bench.offline.evidence import Evidence, Floats, Match
-from evergold.bench.offline.features import EMBEDDED, LEXICAL, claim_features
+from evergold.bench.offline.features import EMBEDDED, LEXICAL, RISING, claim_features
 from evergold.stats.correlation import pearson, spearman
 from evergold.stats.intervals import Interval, bootstrap, proportion_interval
 from evergold.text.embed import Embedder, embedder
-from evergold.text.words import Text, sentences
+from evergold.text.words import Text
+from scripts.judge_data import Document, lines, rated_summaries, training_data, unseen_edits
 
 PACKAGE = Path(model.__file__).parent
-RIDGE = 600.0
-SAMPLE_WEIGHT = 600.0
-SUMMEDITS_SHARE = 0.1
-SUMMEDITS_PER_DOMAIN = 40
+RIDGE = 1000.0
+SAMPLE_WEIGHT = 1000.0
+SHARES = {"wice": 1.0, "entfa": 1.0, "summedits": 0.1}
+"""What a dataset weighs; inside each, supported and unsupported weigh the same."""
 
 
 def main() -> None:
@@ -61,14 +56,15 @@ def main() -> None:
 
 
 def fit(data: Path, vectors: Embedder | None) -> dict[str, Any]:
-    """A ridge logistic regression, classes balanced inside each dataset."""
+    """A ridge logistic regression in which no feature may speak against its own direction."""
     names = LEXICAL if vectors is None else LEXICAL + EMBEDDED
-    wice, wice_labels = _wice_rows(data, vectors, names)
-    edits, edit_labels = _summedits_rows(data, vectors, names)
-    rows, labels = np.concatenate([wice, edits]), np.concatenate([wice_labels, edit_labels])
-    weight = np.concatenate([_balanced(wice_labels), SUMMEDITS_SHARE * _balanced(edit_labels)])
-    means, scales = wice.mean(axis=0), wice.std(axis=0) + 1e-9
-    found = _logistic((rows - means) / scales, labels, weight * SAMPLE_WEIGHT / weight.sum())
+    parts = {name: _rows(_both_cases(found), vectors, names) for name, found in training_data(data).items()}
+    rows = np.concatenate([found for found, _ in parts.values()])
+    labels = np.concatenate([found for _, found in parts.values()])
+    weight = np.concatenate([SHARES[name] * _balanced(found) for name, (_, found) in parts.items()])
+    means, scales = rows.mean(axis=0), rows.std(axis=0) + 1e-9
+    directions = np.array([1.0 if name in RISING else -1.0 for name in names])
+    found = _directed((rows - means) / scales, labels, weight * SAMPLE_WEIGHT / weight.sum(), directions)
     return {
         "means": _named(names, means),
         "scales": _named(names, scales),
@@ -79,67 +75,50 @@ def fit(data: Path, vectors: Embedder | None) -> dict[str, Any]:
 
 def measure(data: Path, judge: OfflineJudge) -> dict[str, dict[str, Any]]:
     found: dict[str, Interval | None] = {}
-    rows = list(_lines(data / "wice" / "test.jsonl"))
+    rows = list(lines(data / "wice" / "test.jsonl"))
     supported = np.array([row["label"] == "supported" for row in rows])
     evidence = [Evidence(row["evidence"], judge.embedder) for row in rows]
     p = np.array([judge.support(row["claim"], seen)[0] for row, seen in zip(rows, evidence, strict=True)])
     found["WiCE test: balanced accuracy"] = _balanced_accuracy(p >= 0.5, supported)
     found["WiCE test: evidence hit@1"] = _hit_at_one(rows, evidence)
-    for name, title in (("cnndm", "QAGS CNN/DailyMail: Spearman"), ("xsum", "QAGS XSum: Spearman")):
-        ours, people = _qags(data / "qags" / f"mturk_{name}.jsonl", judge)
-        found[title] = spearman(ours, people)
+    for title, documents in rated_summaries(data).items():
+        found[f"{title}: Spearman"] = spearman(_supports(documents, judge), [document.label for document in documents])
     found |= _preference(data / "ragchecker" / "human_labeled_data.json", judge.embedder)
-    found["SummEdits: balanced accuracy"] = _summedits_accuracy(data, judge)
+    edits = unseen_edits(data)
+    said = np.array(_supports(edits, judge)) >= 0.5
+    found["SummEdits: balanced accuracy"] = _balanced_accuracy(said, np.array([edit.label == 1 for edit in edits]))
     return {name: interval.as_dict() for name, interval in found.items() if interval is not None}
 
 
-def _wice_rows(data: Path, vectors: Embedder | None, names: Sequence[str]) -> tuple[Floats, Floats]:
+def _both_cases(documents: Sequence[Document]) -> list[Document]:
+    """Each document as it is, and without its capitals: much text has none, and names are then only words."""
+    plain = [
+        replace(
+            document, evidence=[*map(str.capitalize, document.evidence)], claims=[*map(str.capitalize, document.claims)]
+        )
+        for document in documents
+    ]
+    return [*documents, *plain]
+
+
+def _rows(documents: Sequence[Document], vectors: Embedder | None, names: Sequence[str]) -> tuple[Floats, Floats]:
+    """One row per document: the mean over its claims."""
     rows, labels = [], []
-    for record in _lines(data / "wice" / "dev.jsonl"):
-        row = claim_features(Text(record["claim"]), Evidence(record["evidence"], vectors))
-        rows.append([row[name] for name in names])
-        labels.append(float(record["label"] == "supported"))
-    return np.array(rows), np.array(labels)
-
-
-def _summedits(data: Path, skip: int, count: int) -> Iterable[dict[str, Any]]:
-    for path in sorted((data / "summedits").glob("*.json")):
-        records = json.loads(path.read_text())
-        random.Random(0).shuffle(records)
-        yield from records[skip : skip + count]
-
-
-def _summedits_rows(data: Path, vectors: Embedder | None, names: Sequence[str]) -> tuple[Floats, Floats]:
-    """One row per summary: the mean over its sentences."""
-    rows, labels = [], []
-    for record in _summedits(data, 0, SUMMEDITS_PER_DOMAIN):
-        evidence = Evidence.of_passages([record["doc"]], vectors)
-        claims = [claim_features(Text(claim), evidence) for claim in sentences(record["summary"])]
+    for document in documents:
+        evidence = Evidence(document.evidence, vectors)
+        claims = [claim_features(Text(claim), evidence) for claim in document.claims]
         rows.append([float(np.mean([claim[name] for claim in claims])) for name in names])
-        labels.append(float(record["label"]))
+        labels.append(document.label)
     return np.array(rows), np.array(labels)
 
 
-def _summedits_accuracy(data: Path, judge: OfflineJudge) -> Interval | None:
-    """On summaries that were not fitted on. Chance is 0.5, and a judge that counts words is near it."""
-    said, true = [], []
-    for record in _summedits(data, SUMMEDITS_PER_DOMAIN, SUMMEDITS_PER_DOMAIN):
-        evidence = judge.evidence([record["doc"]])
-        said.append(np.mean([judge.support(claim, evidence)[0] for claim in sentences(record["summary"])]) >= 0.5)
-        true.append(record["label"] == 1)
-    return _balanced_accuracy(np.array(said), np.array(true))
-
-
-def _qags(path: Path, judge: OfflineJudge) -> tuple[list[float], list[float]]:
-    """Per summary: our mean support, and the share of people's answers that say yes."""
-    ours, people = [], []
-    for record in _lines(path):
-        evidence = judge.evidence([record["article"]])
-        parts = record["summary_sentences"]
-        ours.append(float(np.mean([judge.support(part["sentence"], evidence)[0] for part in parts])))
-        votes = [answer["response"] == "yes" for part in parts for answer in part["responses"]]
-        people.append(float(np.mean(votes)))
-    return ours, people
+def _supports(documents: Sequence[Document], judge: OfflineJudge) -> list[float]:
+    """Our mean support of each document's claims."""
+    found = []
+    for document in documents:
+        evidence = Evidence(document.evidence, judge.embedder)
+        found.append(float(np.mean([judge.support(claim, evidence)[0] for claim in document.claims])))
+    return found
 
 
 def _preference(path: Path, vectors: Embedder | None) -> dict[str, Interval | None]:
@@ -186,6 +165,19 @@ def _balanced_accuracy(said: NDArray[np.bool_], true: NDArray[np.bool_]) -> Inte
     return bootstrap(accuracy, len(true))
 
 
+def _directed(rows: Floats, labels: Floats, weight: Floats, directions: Floats) -> Floats:
+    """Weights of the right sign: features that want another one are left out, until none does."""
+    kept = np.ones(rows.shape[1], dtype=bool)
+    while True:
+        fitted = _logistic(rows[:, kept], labels, weight)
+        found = np.zeros(rows.shape[1] + 1)
+        found[np.append(kept, True)] = fitted
+        wrong = found[:-1] * directions < 0
+        if not wrong.any():
+            return found
+        kept &= ~wrong
+
+
 def _logistic(rows: Floats, labels: Floats, weight: Floats) -> Floats:
     """Newton's method with a ridge on every weight but the bias, which comes last."""
     design = np.column_stack([rows, np.ones(len(rows))])
@@ -210,11 +202,6 @@ def _balanced(labels: Floats) -> Floats:
 
 def _named(names: Sequence[str], values: Floats) -> dict[str, float]:
     return {name: round(float(value), 6) for name, value in zip(names, values, strict=True)}
-
-
-def _lines(path: Path) -> Iterable[dict[str, Any]]:
-    with path.open() as lines:
-        yield from map(json.loads, lines)
 
 
 def _write(path: Path, value: Any) -> None:

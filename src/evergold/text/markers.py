@@ -5,6 +5,7 @@ import re
 from evergold.text.words import sentences
 
 _MARKER = re.compile(r"\[\s*(\d{1,6}(?:\s*[,;]\s*\d{1,6})*)\s*\]")
+_SPACED_MARKER = re.compile(rf"[ \t]*{_MARKER.pattern}")
 _AFTER_THE_STOP = re.compile(r"([.!?])((?:\s*\[[\d,;\s]+\])+)")
 
 
@@ -20,7 +21,8 @@ def marker_spans(text: str) -> list[tuple[int, int, tuple[int, ...]]]:
 
 
 def without_markers(text: str) -> str:
-    return _MARKER.sub("", text)
+    """The text as if nothing had been cited: the space before a marker goes with it."""
+    return _SPACED_MARKER.sub("", text)
 
 
 def cited_sentences(text: str) -> list[str]:

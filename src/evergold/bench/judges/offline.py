@@ -18,7 +18,7 @@ from evergold.text.embed import embedder
 from evergold.text.markers import without_markers
 from evergold.text.words import Text, sentences
 
-VERSION = "1"
+VERSION = "2"
 SUPPORTED_FROM = 0.5
 SAME_FROM = 0.8
 USEFUL_COVERAGE = 0.6
@@ -147,7 +147,7 @@ def _why(p: float, row: dict[str, float]) -> str:
     absent = {
         "missing_words": "words",
         "missing_numbers": "a number",
-        "missing_names": "a name",
+        "new_names": "a name",
         "negation": "its negation",
     }
     lacking = [what for name, what in absent.items() if row[name] > 0]

@@ -1,9 +1,12 @@
 """A claim against evidence → a row of numbers, each of which a person can check.
 
 Text that is copied and text that is rephrased fail in different ways. For copied text what counts is how much of it
-stands together in the evidence: long n-grams, words in one order in one sentence. For rephrased text what counts is
-what is missing: words, numbers, names, pairs of words that never meet. So the second kind is weighed by the share of
-trigrams that are not copied. The last two need word vectors and are left out of the lexical model.
+stands together in the evidence: long n-grams, long runs, words in one order in one sentence. For rephrased text what
+counts is what is missing: words, numbers, names, pairs of words that never meet. So the second kind is weighed by the
+share of trigrams that are not copied. A name or a number from nowhere counts in full in either. The last four need word
+vectors and are left out of the lexical model.
+
+Each feature has a direction known beforehand; the fit may not turn it around (`RISING`).
 """
 
 import math
@@ -14,12 +17,10 @@ from rapidfuzz.distance import LCSseq
 from evergold.bench.offline.evidence import Evidence, Match
 from evergold.text.words import STOPWORDS, Text, ngrams, stem
 
+RISING = ("copied_trigrams", "copied_fourgrams", "copied_runs", "in_order", "best_sentence", "unigrams", "best_cosine")
+"""More of these speaks for a claim; more of any other feature speaks against it."""
 LEXICAL = (
-    "copied_trigrams",
-    "copied_fourgrams",
-    "in_order",
-    "best_sentence",
-    "unigrams",
+    *RISING[:-1],
     "missing_words",
     "missing_numbers",
     "far_numbers",
@@ -27,10 +28,13 @@ LEXICAL = (
     "far_names",
     "unpaired",
     "negation",
+    "new_names",
+    "new_numbers",
 )
-EMBEDDED = ("strangest_word", "far_words")
+EMBEDDED = ("strangest_word", "far_words", "unlike_words", "best_cosine")
 NEAR = 3
 FEW_TRIGRAMS, FEW_FOURGRAMS = 0.3, 0.2
+ALIKE = 0.7
 
 
 def claim_features(claim: Text, evidence: Evidence) -> dict[str, float]:
@@ -44,9 +48,13 @@ def claim_features(claim: Text, evidence: Evidence) -> dict[str, float]:
     return {
         "copied_trigrams": max(0.0, trigrams - FEW_TRIGRAMS),
         "copied_fourgrams": max(0.0, _precision(claim, evidence, 4) - FEW_FOURGRAMS),
+        "copied_runs": _runs(claim, evidence),
         "in_order": max(LCSseq.similarity(claim.stems, evidence.sentences[i].stems) for i in near) / len(claim.stems),
         "best_sentence": float(match.coverage.max()),
         "unigrams": sum(word in evidence.where for word in claim.stems) / len(claim.stems),
+        "best_cosine": float(match.cosine.max()),
+        "new_names": float(bool(claim.names - evidence.where.keys())),
+        "new_numbers": math.log1p(len(claim.numbers - evidence.numbers)),
     } | {name: rephrased * value for name, value in missing.items()}
 
 
@@ -57,6 +65,25 @@ def _precision(claim: Text, evidence: Evidence, n: int) -> float:
         if grams:
             return sum(gram in evidence.grams[size] for gram in grams) / len(grams)
     return float(claim.stems[0] in evidence.where)
+
+
+def _runs(claim: Text, evidence: Evidence) -> float:
+    """How long the pieces are that the claim can be put together from: the mean over its words, on a log scale."""
+    stems, start, squares = claim.stems, 0, 0
+    while start < len(stems):
+        end = start
+        while end < len(stems) and _joins(stems[start : end + 1], evidence):
+            end += 1
+        squares += (end - start) ** 2
+        start = max(end, start + 1)
+    return math.log1p(squares / len(stems))
+
+
+def _joins(piece: tuple[str, ...], evidence: Evidence) -> bool:
+    """Whether the last word of a piece follows in the evidence on the one or two before it."""
+    if len(piece) == 1:
+        return piece[0] in evidence.where
+    return piece[-3:] in evidence.grams[min(len(piece), 3)]
 
 
 def _missing(
@@ -93,4 +120,6 @@ def _embedded(claim: Text, evidence: Evidence, near_stems: frozenset[str]) -> di
     similar = evidence.embedder.word_vectors(words) @ evidence.word_vectors.T
     is_near = np.array([stem(word) in near_stems for word in evidence.words])
     near = float(similar[:, is_near].max(axis=1).mean()) if is_near.any() else 0.0
-    return {"strangest_word": 1 - float(similar.max(axis=1).min()), "far_words": 1 - near}
+    nearest = similar.max(axis=1)
+    unlike = float(np.maximum(0.0, ALIKE - nearest).sum())
+    return {"strangest_word": 1 - float(nearest.min()), "far_words": 1 - near, "unlike_words": unlike}
