@@ -29,6 +29,7 @@ from evergold.sources.agents.claude_code import ClaudeCodeSource
 BRANCH = "entire/checkpoints/v1"
 WANTED = ("full.jsonl", "metadata.json")
 Lines = set[tuple[str, int]]
+GOLDEN, SHOWN, WRITTEN = RangeSource.GOLDEN_DIFF, RangeSource.TOOL_CALL_RESULT, RangeSource.TOOL_CALL_ARGS
 
 
 def unpack(repo: Repo, folder: Path) -> Counter[str]:
@@ -50,9 +51,8 @@ def unpack(repo: Repo, folder: Path) -> Counter[str]:
     return found
 
 
-def lines_of(ranges: Sequence[LineRange], golden: bool) -> Lines:
-    source = RangeSource.GOLDEN_DIFF if golden else RangeSource.TOOL_CALL_RESULT
-    wanted = (found for found in ranges if source in found.sources)
+def lines_of(ranges: Sequence[LineRange], *sources: RangeSource) -> Lines:
+    wanted = (found for found in ranges if not set(sources).isdisjoint(found.sources))
     return {(found.path, number) for found in wanted for number in range(found.start, found.end + 1)}
 
 
@@ -66,20 +66,23 @@ def coverage(cases: Sequence[Case]) -> dict[str, str]:
     files, lines, own = Counter[str](), Counter[str](), Counter[str]()
     shares: list[float] = []
     for case in cases:
-        golden, read = lines_of(case.ranges, True), lines_of(case.ranges, False)
+        golden, read = lines_of(case.ranges, GOLDEN), lines_of(case.ranges, SHOWN)
         edited = {path for path, _ in golden}
         looked = {path.path for path in case.paths if set(path.sources) - {PathSource.REVIEW_MERGE_DIFF}}
         files.update(all=len(edited), looked=len(edited & looked), shown=len(edited & {path for path, _ in read}))
-        lines.update(all=len(golden), shown=len(golden & read))
+        known = read | lines_of(case.ranges, WRITTEN)
+        lines.update(all=len(golden), shown=len(golden & read), known=len(golden & known))
         deleted = {path.path for path in case.paths if path.extra.get("changeType") == "deleted"}
         mine = {line for line in golden if line[0] in case.metadata["editedInSession"] and line[0] not in deleted}
-        own.update(all=len(mine), shown=len(mine & read))
+        own.update(all=len(mine), shown=len(mine & read), known=len(mine & known))
         shares += [len(golden & read) / len(golden)] if golden else []
     return {
         "edited files looked at": share(files["looked"], files["all"]),
         "edited files with lines shown": share(files["shown"], files["all"]),
         "edited lines shown": share(lines["shown"], lines["all"]),
-        "  of files the sessions edited": share(own["shown"], own["all"]),
+        "  or written before base": share(lines["known"], lines["all"]),
+        "of files the sessions edited": share(own["shown"], own["all"]),
+        "  or written before base ": share(own["known"], own["all"]),
         "mean share of lines per case": f"{sum(shares) / max(len(shares), 1):.1%} of {len(shares)} cases",
     }
 
@@ -99,8 +102,8 @@ def measure(repo: Repo, folder: Path, mapped: bool) -> tuple[list[Case], Counter
 
 def claimed(naive: Sequence[Case], mapped: Sequence[Case]) -> str:
     """How many of the edited lines that the log's own numbers claim were really shown: the text of base was there."""
-    proved = {case.id: lines_of(case.ranges, False) for case in mapped}
-    claims = [(case.id, lines_of(case.ranges, True) & lines_of(case.ranges, False)) for case in naive]
+    proved = {case.id: lines_of(case.ranges, SHOWN) for case in mapped}
+    claims = [(case.id, lines_of(case.ranges, GOLDEN) & lines_of(case.ranges, SHOWN)) for case in naive]
     return share(sum(len(lines & proved[id]) for id, lines in claims), sum(len(lines) for _, lines in claims))
 
 

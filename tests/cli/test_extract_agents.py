@@ -68,6 +68,9 @@ def test_codex_and_atif(
         assert json.loads(capsys.readouterr().out)["known"] == 1
         (row,) = map(json.loads, (out / "dataset_b_line_ranges.unvalidated.jsonl").read_text().splitlines())
         assert (row["caseId"], row["source"]) == (commit, arguments[0]) and "digit" in row["query"]
+    (logs / "packed.jsonl.zst").write_bytes(b"(")
+    assert run(["extract", "codex", "--repo-dir", str(repo.path), "--out-dir", str(tmp_path / "codex")]) == 1
+    assert "it is compressed" in capsys.readouterr().err
     monkeypatch.setenv("CODEX_HOME", str(tmp_path / "nothing"))
     assert run(["extract", "codex"]) == 2 and "set CODEX_HOME" in capsys.readouterr().err
     assert run(["extract", "atif", str(tmp_path / "none.json")]) == 2
@@ -92,3 +95,15 @@ def test_a_session_elsewhere_needs_its_repository(
     assert run([*args, "--repo-dir", str(repo.path)]) == 0
     assert capsys.readouterr().out.startswith("1 new")
     assert run([*args, "--repo-dir", str(tmp_path)]) == 2
+
+
+def test_sessions_of_another_repository_are_left_out(
+    repo: GitRepo, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = ClaudeLog(repo, tmp_path / "logs" / "one.jsonl")
+    worked(log, 3)
+    other = GitRepo(tmp_path / "other")
+    other.commit({"f.py": numbered(20)}, "Start of another")
+    args = ["extract", "claude-code", "--project", str(log.path.parent), "--out-dir", str(tmp_path / "out")]
+    assert run([*args, "--repo-dir", str(other.path)]) == 0
+    assert "session of another repository" in capsys.readouterr().out

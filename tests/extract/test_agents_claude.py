@@ -108,6 +108,37 @@ def test_a_second_commit_is_a_case_at_the_first_and_remembers_what_it_edits(log:
     assert [path.path for path in cases[1].paths] == ["f.py"]
 
 
+def test_lines_the_agent_wrote_before_base_are_known_to_it(log: ClaudeLog) -> None:
+    log.ask("Write a heading over everything")
+    log.edit("g.py", "line 1\n", "heading\nof two lines\nline 1\n")
+    log.commit("Add a heading")
+    log.ask("Make that heading one line")
+    log.edit("g.py", "heading\nof two lines\n", "heading of one line\n")
+    log.commit("Shorten the heading")
+    _, case = extracted(log)[0]
+    known = [(r.path, r.start, r.end, r.sources) for r in case.ranges]
+    assert known == [("g.py", 1, 2, ("golden_diff",)), ("g.py", 1, 3, ("tool_call_args",))]
+
+
+def test_diffs_show_what_stands_there_now(log: ClaudeLog) -> None:
+    log.ask("Review the last change and mend it")
+    diff = "diff --git a/f.py b/f.py\n--- a/f.py\n+++ b/f.py\n@@ -4,3 +4,3 @@ def x\n line 4\n-was 5\n+line 5\n line 6"
+    log.bash("git show HEAD", f"commit 1\n\n    Change\n\n{diff}")
+    log.edit("f.py", "line 5\n", "five\n")
+    log.commit("Five")
+    (case,), _ = extracted(log)
+    assert ranges(case) == [("f.py", 4, 6)]
+
+
+def test_a_line_of_many_megabytes_is_one_line(log: ClaudeLog) -> None:
+    log.ask("Change the fifth line of it")
+    log.bash("cat big.bin", "x" * 8_000_000)
+    log.read("f.py", 4, 3)
+    log.edit("f.py", "line 5\n", "five\n")
+    log.commit("Five")
+    assert ranges(extracted(log)[0][0]) == [("f.py", 4, 6)]
+
+
 def test_requests_are_what_a_person_asked(log: ClaudeLog) -> None:
     log.ask("<command-name>/model</command-name><command-args>opus</command-args>")
     log.ask("Caveat: not for you", isMeta=True)
@@ -227,7 +258,11 @@ def test_the_log_folder_of_a_repository(
         other = ClaudeLog(repo, tmp_path / "config" / "projects" / folder / "x.jsonl", folder)
         other.cwd = str(cwd)
         other.ask("Hello to you")
+    tree = tmp_path / "elsewhere" / "wt"
+    repo.git("worktree", "add", "-q", str(tree), "-b", "side")
+    side = str(tree.resolve()).replace("/", "-").replace(".", "-").replace("_", "-")
+    ClaudeLog(repo, tmp_path / "config" / "projects" / side / "y.jsonl", side).ask("Hello from the side")
     source = ClaudeCodeSource(repo.path)
-    assert [path.parent.name for path in source.files()] == [named, f"{named}-docs"]
-    assert len(ClaudeCodeSource().files()) == 3
+    assert [path.parent.name for path in source.files()] == [named, f"{named}-docs", side]
+    assert len(ClaudeCodeSource().files()) == 4
     assert json.loads(source.files()[0].read_text())["sessionId"] == named

@@ -137,6 +137,12 @@ def _runs(lines: list[str], at: int) -> Iterator[Patch]:
             removed, added = 0, []
 
 
+def _asked(action: Action) -> Iterator[Event]:
+    """A question about a file whose answer shows none of its lines."""
+    if place := _place(action):
+        yield Looked(place, asked=True)
+
+
 def _write(action: Action) -> Iterator[Event]:
     place = _place(action)
     if place is None:
@@ -218,7 +224,8 @@ def _number(params: dict[str, Any], *keys: str) -> int | None:
 _Handler = Callable[[Action], Iterator[Event]]
 _TOOLS: dict[str, _Handler] = {
     **dict.fromkeys(("read", "read_file", "view", "view_file", "open_file", "notebookread", "cat"), _read),
-    **dict.fromkeys(("grep",), _grep),
+    "lsp": _asked,
+    "grep": _grep,
     **dict.fromkeys(
         ("grep_search", "search_file_content", "search_files", "codebase_search", "find_references"), _search_text
     ),

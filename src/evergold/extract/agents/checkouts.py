@@ -25,14 +25,19 @@ class Checkouts:
         if not self.roots:
             self.roots = set(worked_in[:1])
         self._by_length = sorted(self.roots, key=len, reverse=True)
+        first = worked_in[0] if worked_in else ""
+        self._main = next((root for root in self._by_length if first == root or _inside(first, root)), "")
 
     def locate(self, path: str, folder: str | None) -> tuple[str, str] | None:
-        """(checkout, path in the repository); None for a path that lies outside all of them."""
+        """(checkout, path in the repository); None for a path that lies outside all of them.
+
+        A path that starts nowhere, as git prints it, is one of the repository.
+        """
         if "://" in path or path.startswith(("~", "$")):
             return None
         full = joined(folder, path)
         if not full.startswith("/"):
-            return None if full.startswith("..") or full == "." else ("", full)
+            return None if full.startswith("..") or full == "." else (self._main, full)
         for root in self._by_length:
             if _inside(full, root):
                 return root, full[len(root.rstrip("/")) + 1 :]

@@ -2,13 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache
 
 from evergold.extract.agents.checkouts import Checkouts
 from evergold.extract.agents.drift import WorkFile
-from evergold.extract.agents.events import Changed, Lines, Looked, Moved, Place, text_lines
+from evergold.extract.agents.events import Changed, Event, Lines, Looked, Moved, Place, text_lines
 from evergold.extract.agents.seeing import Seen, seen_of
 from evergold.extract.agents.session import Session
 from evergold.model.flow import Action
@@ -20,12 +20,14 @@ NEW_LINES, UNPROVED, LOOSE = "lines written in the session", "lines found nowher
 
 @dataclass
 class Shown:
-    """One path, with the base lines that were shown of it; none: only the path was seen."""
+    """One path, with the base lines that were shown of it; none: only the path was seen. `written`: the agent wrote them
+    itself, before the commit that is base."""
 
     path: str
     lines: list[int]
     asked: bool
     result: bool
+    written: bool = False
 
 
 @dataclass
@@ -95,14 +97,27 @@ class PartReader:
         """What steps showed. With `only`, of those files alone, and no edit is followed: the text has to tell."""
         for at in steps:
             for event in session.steps[at].events:
-                if isinstance(event, Looked):
-                    located = self._checkouts.locate(*event.place) if only else None
-                    if only is None or (located and self._tree.renamed.get(located[1], located[1]) in only):
-                        yield from self._look(event, counts)
-                elif isinstance(event, Changed) and only is None:
+                if only is not None:
+                    yield from self._known(event, only)
+                elif isinstance(event, Looked):
+                    yield from self._look(event, counts)
+                elif isinstance(event, Changed):
                     self._change(event, counts)
-                elif isinstance(event, Moved) and only is None:
+                elif isinstance(event, Moved):
                     self._move(event)
+
+    def _known(self, event: Event, only: set[str]) -> Iterator[Shown]:
+        """What an earlier step showed of a file, or wrote into it: both are lines the agent knew when it came back."""
+        if not isinstance(event, Looked | Changed):
+            return
+        located = self._checkouts.locate(*event.place)
+        if located is None or self._tree.renamed.get(located[1], located[1]) not in only:
+            return
+        if isinstance(event, Looked):
+            yield from self._look(event, Counter())
+        elif self._mapped and (written := event.written()):
+            for shown in self._look(Looked(event.place, shown=written), Counter()):
+                yield replace(shown, asked=True, result=False, written=True)
 
     def _look(self, look: Looked, counts: Counter[str]) -> Iterator[Shown]:
         opened = self._open(look.place)

@@ -69,6 +69,14 @@ class Changed:
     before: str | None = None
     after: str | None = None
 
+    def written(self) -> Lines:
+        """The lines that came with the change."""
+        if self.after is not None:
+            return text_lines(self.after)
+        if self.patches:
+            return [line for patch in reversed(self.patches) for line in patch.added]
+        return [line for replacement in self.replacements for line in text_lines(replacement.new)]
+
 
 @dataclass(frozen=True)
 class Moved:

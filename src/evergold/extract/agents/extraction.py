@@ -176,8 +176,9 @@ class AgentExtraction:
                 paths.add(shown.path, PathSource.TOOL_CALL_ARGS)
             if shown.result:
                 paths.add(shown.path, PathSource.TOOL_CALL_RESULT)
+            source = RangeSource.TOOL_CALL_ARGS if shown.written else RangeSource.TOOL_CALL_RESULT
             for start, end in merge((number, number) for number in shown.lines):
-                ranges.add(shown.path, start, end, RangeSource.TOOL_CALL_RESULT)
+                ranges.add(shown.path, start, end, source)
         return paths, ranges
 
     def _evidence(self, draft: _Draft, requests: list[str]) -> dict[str, Any]:

@@ -14,9 +14,11 @@ from evergold.extract.history import Skipped
 from evergold.model.flow import Flow
 from evergold.model.rejected import Rejected
 from evergold.repo.git import Repo
+from evergold.repo.worktrees import common_folder
 
 NO_FOLDER = "session that names no folder it worked in; give the repository with --repo-dir"
 NOT_HERE = "session of a folder that is no git repository here; give the repository with --repo-dir"
+ELSEWHERE = "session of another repository than the one given"
 
 
 class SessionCases:
@@ -30,11 +32,15 @@ class SessionCases:
         self._stack = ExitStack()
         self._by_folder: dict[str, AgentExtraction | None] = {}
         self._by_store: dict[Path, AgentExtraction] = {}
+        self._stores: dict[str, Path | None] = {}
         self._only = self._opened(Path(repo_dir)) if repo_dir is not None else None
 
     def take(self, flow: Flow) -> Iterator[Rejected | Skipped]:
         if self._only is None and not flow.repo_dir:
             yield Skipped(NO_FOLDER)
+            return
+        if self._only is not None and self._is_elsewhere(flow.repo_dir):
+            yield Skipped(ELSEWHERE)
             return
         extraction = self._only or self._of_folder(flow.repo_dir or "")
         if extraction is None:
@@ -56,6 +62,18 @@ class SessionCases:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
+    def _is_elsewhere(self, folder: str | None) -> bool:
+        """Whether a session worked in another repository that stands on this machine."""
+        if not folder or not Path(folder).is_dir():
+            return False
+        if folder not in self._stores:
+            try:
+                with Repo.open(folder) as repo:
+                    self._stores[folder] = common_folder(repo)
+            except NotFound:
+                self._stores[folder] = None
+        return self._stores[folder] not in (None, *self._by_store)
+
     def _of_folder(self, folder: str) -> AgentExtraction | None:
         if folder not in self._by_folder:
             try:
@@ -67,8 +85,7 @@ class SessionCases:
     def _opened(self, folder: Path) -> AgentExtraction:
         """The extraction of a repository; its work trees and sub-folders share one."""
         repo = self._stack.enter_context(Repo.open(folder))
-        where = repo.run("rev-parse", "--git-common-dir").decode("utf-8", "surrogateescape").rstrip("\n")
-        store = (folder.expanduser() / where).resolve()
+        store = common_folder(repo)
         if store not in self._by_store:
             name = (store.parent if store.name == ".git" else store).name.removesuffix(".git")
             rules = replace(self._rules, repository=self._rules.repository or name)

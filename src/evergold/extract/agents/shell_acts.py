@@ -6,6 +6,7 @@ from functools import lru_cache
 from posixpath import join, normpath
 
 from evergold.extract.agents.apply_patch import envelope_in, read_envelope
+from evergold.extract.agents.diff_output import shown_in_diff
 from evergold.extract.agents.events import Changed, Committed, Event, Lines, Moved, Place, text_lines
 from evergold.extract.agents.shell import Command, pipelines
 from evergold.extract.agents.shell_reads import looked_at
@@ -39,6 +40,8 @@ def shell_events(script: str, output: str, cwd: str | None) -> Iterator[Event]:
             folder = _entered(folder, first.words[1] if len(first.words) > 1 else "~")
             continue
         yield from looked_at(commands, lines, folder)
+        if _prints_diff(first) and not commands[-1].into:
+            yield from shown_in_diff(lines)
         for command in commands:
             yield from _changes(command, folder)
         yield from _commits(first, output, lines)
@@ -56,6 +59,11 @@ def _bare(command: Command) -> Command:
     while words and (words[0] in _PREFIXES or re.match(r"[A-Za-z_]\w*=", words[0])):
         words.pop(0)
     return Command(words, command.into, command.document, command.piped)
+
+
+def _prints_diff(command: Command) -> bool:
+    words = [word for word in command.words if not word.startswith("-")] or [""]
+    return (words[0] == "git" and words[1:2] in (["diff"], ["show"], ["log"])) or words[:3] == ["gh", "pr", "diff"]
 
 
 def _entered(folder: str | None, target: str) -> str | None:

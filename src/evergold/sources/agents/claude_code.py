@@ -15,6 +15,8 @@ from typing import Any
 
 from evergold.errors import NotFound
 from evergold.model.flow import Action, Flow
+from evergold.repo.git import Repo
+from evergold.repo.worktrees import checkouts
 from evergold.sources.agents.log_lines import EPOCH, LogLines, moment, numbered_lines, parsed, text_of_blocks
 from evergold.sources.agents.requests import request_in, request_in_refusal
 
@@ -82,14 +84,15 @@ class ClaudeCodeSource:
             yield read_session(paths)
 
     def _of_repository(self, root: Path, repository: Path) -> list[Path]:
-        """Logs of the repository's own folder and of folders inside it; a longer name may also be a neighbour's."""
-        name = folder_name(repository)
+        """Logs of the repository's work trees and of folders inside them; a longer name may also be a neighbour's."""
         found: list[Path] = []
-        for folder in sorted(root.glob(f"{name}*")) if root.is_dir() else []:
-            files = sorted(folder.rglob("*.jsonl"))
-            if folder.name == name or any(_worked_in(path, repository) for path in files[:1]):
-                found += files
-        return found
+        for checkout in _checkouts(repository):
+            name = folder_name(checkout)
+            for folder in sorted(root.glob(f"{name}*")) if root.is_dir() else []:
+                files = sorted(folder.rglob("*.jsonl"))
+                if folder.name == name or any(_worked_in(path, checkout) for path in files[:1]):
+                    found += files
+        return list(dict.fromkeys(found))
 
 
 def read_session(paths: list[Path]) -> Flow:
@@ -224,6 +227,15 @@ def _identities(path: Path) -> list[str]:
         if (session and first) or number >= _HEAD_LINES:
             break
     return [key for key in (session, first) if key]
+
+
+def _checkouts(repository: Path) -> list[Path]:
+    """The folder itself, and the other work trees of the repository it is a checkout of."""
+    try:
+        with Repo.open(repository) as repo:
+            return list(dict.fromkeys([repository, *checkouts(repo)]))
+    except NotFound:
+        return [repository]
 
 
 def _worked_in(path: Path, repository: Path) -> bool:

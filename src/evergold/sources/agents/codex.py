@@ -24,6 +24,8 @@ from evergold.sources.agents.requests import request_in
 AGENT = "codex"
 _CALLS = ("function_call", "custom_tool_call", "local_shell_call")
 _OUTPUTS = ("function_call_output", "custom_tool_call_output")
+_PLAIN = ".jsonl"
+_KNOWN = (_PLAIN, ".zst")
 _COPY = "copy of a message"
 _HEADING = re.compile(
     r"(?:(?:Chunk ID|Exit code|Wall time|Process|Original token count|Total output lines)[^\n]*\n)+Output:\n"
@@ -31,9 +33,10 @@ _HEADING = re.compile(
 _EXIT = re.compile(r"(?:Exit code: |Process exited with code )(-?\d+)")
 
 
-def default_sessions() -> Path:
-    """Where Codex keeps its logs: `$CODEX_HOME/sessions`, else `~/.codex/sessions`."""
-    return Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex") / "sessions"
+def default_folders() -> list[Path]:
+    """Where Codex keeps its logs: `sessions` and `archived_sessions` of `$CODEX_HOME`, else of `~/.codex`."""
+    home = Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex")
+    return [home / "sessions", home / "archived_sessions"]
 
 
 @dataclass(frozen=True)
@@ -43,17 +46,20 @@ class CodexSource:
     sessions: Path | None = None
 
     def files(self) -> list[Path]:
-        root = self.sessions or default_sessions()
-        found = sorted(root.rglob("*.jsonl")) if root.is_dir() else []
+        folders = [self.sessions] if self.sessions else default_folders()
+        found = [path for folder in folders for path in sorted(folder.rglob("*.jsonl*")) if path.suffix in _KNOWN]
         if not found:
-            raise NotFound(f"no Codex sessions at {str(root)!r}; set CODEX_HOME, or give a folder with --sessions DIR")
+            raise NotFound(
+                f"no Codex sessions at {str(folders[0])!r}; set CODEX_HOME, or give a folder with --sessions DIR"
+            )
         return found
 
     def threads(self) -> list[list[Path]]:
         """The files of each session: its own, and those of its sub-agents."""
         groups: dict[str, list[Path]] = {}
         for path in self.files():
-            groups.setdefault(_session_of(path) or str(path), []).append(path)
+            plain = path.suffix == _PLAIN
+            groups.setdefault((_session_of(path) if plain else None) or str(path), []).append(path)
         return list(groups.values())
 
     def count(self) -> int:
@@ -69,6 +75,10 @@ def read_rollouts(paths: list[Path]) -> Flow:
     readers: list[_Reader] = []
     problems: list[str] = []
     for path in paths:
+        if path.suffix != _PLAIN:
+            problems.append(f"{path}: it is compressed; unpack it beside this file with: zstd -d FILE")
+            readers.append(_Reader())
+            continue
         lines, reader = LogLines([path]), _Reader()
         for line in lines:
             reader.take(line)
