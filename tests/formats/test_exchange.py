@@ -135,6 +135,17 @@ def test_files_of_other_tools_are_read(name: str, tmp_path: Path) -> None:
     assert case.id
 
 
+def test_goldens_are_read_in_either_spelling(tmp_path: Path) -> None:
+    path = tmp_path / "goldens.json"
+    for golden in (
+        b'[{"input": "Q", "expected_output": "A", "expected_tools": [{"name": "t", "input_parameters": {"x": 1}}]}]',
+        b'[{"input": "Q", "expectedOutput": "A", "expectedTools": [{"name": "t", "inputParameters": {"x": 1}}]}]',
+    ):
+        path.write_bytes(golden)
+        (case,) = plugins.load("formats", "deepeval").read(path)
+        assert (case.expected, case.expected_tools) == ("A", (ToolCall(name="t", args={"x": 1}),))
+
+
 @pytest.mark.parametrize("name", ["inspect", "ragas", "mlflow", "openai-ft", "qa", "case-jsonl"])
 def test_a_bad_line_is_named_and_the_rest_is_read(name: str, tmp_path: Path) -> None:
     good = FOREIGN.get(name, b'{"id": "1", "dataset": "d", "kind": "chat", "input": "Q"}\n')

@@ -1,12 +1,13 @@
 """Cases as columns, for a Parquet file or a Hugging Face folder.
 
-Tables want one type per column, and loaders guess types: a text that looks like a date comes back as a date. So every
-column's type is declared, texts stay texts, and what has no column travels as the JSON text of one.
+Tables want one type per column, and loaders guess types: `datasets` takes a column of JSON texts that all look like dates for
+dates, even where the card says text, and writes them differently. So every column's type is declared in the file itself,
+texts stay texts, and what has no column travels as the JSON text of one.
 """
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, BinaryIO, ClassVar
 
 import orjson
 import yaml
@@ -39,8 +40,38 @@ def case_of(row: Record) -> Case:
     return rebuilt(held, {KEY: rest} if rest is not None else None, guessed=guessed)
 
 
+class _Table:
+    """One Parquet file with declared types as it grows, a thousand rows at a time."""
+
+    def __init__(self, handle: BinaryIO) -> None:
+        self._arrow, parquet = _arrow()
+        kinds = {"tags": self._arrow.list_(self._arrow.string()), "contexts": self._arrow.list_(self._arrow.string())}
+        self._schema = self._arrow.schema([(name, kinds.get(name, self._arrow.string())) for name in COLUMNS])
+        self._writer = parquet.ParquetWriter(handle, self._schema)
+        self._rows: list[Record] = []
+        self.count = 0
+
+    def add(self, case: Case) -> None:
+        self._rows.append(row_of(case))
+        self.count += 1
+        if len(self._rows) == BATCH:
+            self._flush()
+
+    def close(self) -> None:
+        if self._rows:
+            self._flush()
+        self._writer.close()
+
+    def _flush(self) -> None:
+        self._writer.write_table(self._arrow.Table.from_pylist(self._rows, self._schema))
+        self._rows = []
+
+
 class HuggingFace:
-    """A folder that `datasets.load_dataset(FOLDER)` loads: a card that declares the types, and JSON lines per split."""
+    """A folder that `datasets.load_dataset(FOLDER)` loads: a card that names the splits, and a Parquet file for each.
+
+    Folders whose splits are JSON lines are read too.
+    """
 
     suffix: ClassVar[str] = ""
 
@@ -49,27 +80,26 @@ class HuggingFace:
 
     def write(self, cases: Iterable[Case], path: Path, **options: Any) -> int:
         """The split of a case is its metadata's `split`, where that is a plain name; else `test`."""
-        counts: dict[str, int] = {}
+        _arrow()
         with FileSet() as files:
-            outs: dict[str, Any] = {}
+            tables: dict[str, _Table] = {}
             for case in cases:
                 split = _split_of(case)
-                if split not in outs:
-                    outs[split] = files.open(path / "data" / f"{split}-00000-of-00001.jsonl")
-                outs[split].write(orjson.dumps(row_of(case), option=orjson.OPT_APPEND_NEWLINE))
-                counts[split] = counts.get(split, 0) + 1
-            files.open(path / "README.md").write(_card(sorted(counts)).encode())
-        return sum(counts.values())
+                if split not in tables:
+                    tables[split] = _Table(files.open(path / "data" / f"{split}-00000-of-00001.parquet"))
+                tables[split].add(case)
+            for table in tables.values():
+                table.close()
+            files.open(path / "README.md").write(_card(sorted(tables)).encode())
+        return sum(table.count for table in tables.values())
 
     def read(self, path: Path) -> Iterator[Case | Rejected]:
         folder = path if path.is_dir() else path.parent
-        found = sorted((folder / "data").glob("*.jsonl"))
+        found = sorted(file for file in (folder / "data").glob("*") if file.suffix in (".jsonl", ".parquet"))
         if not found:
-            raise BadInput(
-                f"{folder}: no data/*.jsonl; a folder with Parquet files is read file by file (--format parquet)"
-            )
+            raise BadInput(f"{folder}: nothing to read; expected data/*.parquet or data/*.jsonl")
         for file in found:
-            yield from read_lines(file, case_of)
+            yield from Parquet().read(file) if file.suffix == ".parquet" else read_lines(file, case_of)
 
 
 def _split_of(case: Case) -> str:
@@ -86,7 +116,7 @@ def _card(splits: list[str]) -> str:
         "configs": [
             {
                 "config_name": "default",
-                "data_files": [{"split": split, "path": f"data/{split}-*.jsonl"} for split in splits],
+                "data_files": [{"split": split, "path": f"data/{split}-*.parquet"} for split in splits],
             }
         ],
         "dataset_info": {"config_name": "default", "features": features},
@@ -103,21 +133,13 @@ class Parquet:
         return head.startswith(b"PAR1")
 
     def write(self, cases: Iterable[Case], path: Path, **options: Any) -> int:
-        arrow, parquet = _arrow()
-        kinds = {"tags": arrow.list_(arrow.string()), "contexts": arrow.list_(arrow.string())}
-        schema = arrow.schema([(name, kinds.get(name, arrow.string())) for name in COLUMNS])
-        count = 0
-        with FileSet() as files, parquet.ParquetWriter(files.open(path), schema) as writer:
-            rows: list[Record] = []
+        _arrow()
+        with FileSet() as files:
+            table = _Table(files.open(path))
             for case in cases:
-                rows.append(row_of(case))
-                count += 1
-                if len(rows) == BATCH:
-                    writer.write_table(arrow.Table.from_pylist(rows, schema))
-                    rows = []
-            if rows:
-                writer.write_table(arrow.Table.from_pylist(rows, schema))
-        return count
+                table.add(case)
+            table.close()
+        return table.count
 
     def read(self, path: Path) -> Iterator[Case | Rejected]:
         _, parquet = _arrow()

@@ -1,4 +1,8 @@
-"""DeepEval goldens: one JSON array of camelCase objects."""
+"""DeepEval goldens: one JSON array of objects, with the keys its own loader looks for.
+
+`EvaluationDataset.add_goldens_from_json_file` reads `expected_output` and its kin; files that spell them `expectedOutput`, as
+DeepEval's web service does, are read here too.
+"""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -14,6 +18,7 @@ from evergold.model.case import Case
 from evergold.model.rejected import Rejected
 
 HELD = {"input", "output", "expected", "name"}
+_TELLING = (b'"expected_output"', b'"actual_output"', b'"expectedOutput"', b'"actualOutput"')
 
 
 class DeepEval:
@@ -21,7 +26,7 @@ class DeepEval:
 
     def accepts(self, head: bytes) -> bool:
         start = head.lstrip()[:4096]
-        return start[:1] == b"[" and (b'"expectedOutput"' in start or b'"actualOutput"' in start)
+        return start[:1] == b"[" and any(key in start for key in _TELLING)
 
     def write(self, cases: Iterable[Case], path: Path, **options: Any) -> int:
         count = 0
@@ -48,13 +53,13 @@ def record_of(case: Case) -> Record:
     texts = [context.text for context in case.contexts if context.text is not None]
     record: Record = {
         "input": case.input,
-        "expectedOutput": case.expected,
-        "actualOutput": case.output,
+        "expected_output": case.expected,
+        "actual_output": case.output,
         "name": case.name,
-        "retrievalContext": texts or None,
-        "toolsCalled": [{"name": call.name, "inputParameters": call.args} for call in case.tool_calls] or None,
-        "expectedTools": [{"name": call.name, "inputParameters": call.args} for call in case.expected_tools] or None,
-        "additionalMetadata": metadata_of(case, HELD),
+        "retrieval_context": texts or None,
+        "tools_called": [{"name": call.name, "input_parameters": call.args} for call in case.tool_calls] or None,
+        "expected_tools": [{"name": call.name, "input_parameters": call.args} for call in case.expected_tools] or None,
+        "additional_metadata": metadata_of(case, HELD),
     }
     return {name: value for name, value in record.items() if value is not None}
 
@@ -62,18 +67,24 @@ def record_of(case: Case) -> Record:
 def case_of(record: Record) -> Case:
     held = {
         "input": record["input"],
-        "expected": record.get("expectedOutput"),
-        "output": record.get("actualOutput"),
+        "expected": _either(record, "expected_output"),
+        "output": _either(record, "actual_output"),
         "name": record.get("name"),
     }
-    texts = record.get("retrievalContext") or record.get("context") or []
+    texts = _either(record, "retrieval_context") or record.get("context") or []
     guessed = {
         "contexts": [{"text": text} for text in texts],
-        "tool_calls": [_call(call) for call in record.get("toolsCalled") or []],
-        "expected_tools": [_call(call) for call in record.get("expectedTools") or []],
+        "tool_calls": [_call(call) for call in _either(record, "tools_called") or []],
+        "expected_tools": [_call(call) for call in _either(record, "expected_tools") or []],
     }
-    return rebuilt(held, record.get("additionalMetadata"), guessed=guessed)
+    return rebuilt(held, _either(record, "additional_metadata"), guessed=guessed)
 
 
 def _call(call: Record) -> Record:
-    return {"name": call["name"], "args": call.get("inputParameters") or {}}
+    return {"name": call["name"], "args": _either(call, "input_parameters") or {}}
+
+
+def _either(record: Record, key: str) -> Any:
+    """A value by its key, or by the same key in camel case."""
+    first, *rest = key.split("_")
+    return record.get(key, record.get(first + "".join(map(str.capitalize, rest))))

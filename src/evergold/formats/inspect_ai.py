@@ -1,6 +1,6 @@
 """Inspect samples: `{"id", "input", "target", "metadata"}` as JSON lines."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -11,6 +11,7 @@ from evergold.model.case import Case
 from evergold.model.rejected import Rejected
 
 HELD = {"id", "input", "expected"}
+ROLES = ("system", "user", "assistant")
 
 
 class Inspect:
@@ -27,7 +28,17 @@ class Inspect:
 
 
 def record_of(case: Case) -> Record:
-    return {"id": case.id, "input": case.input, "target": case.expected or "", "metadata": metadata_of(case, HELD)}
+    """A conversation of plain messages is the input itself, as a solver wants it."""
+    given, held = (list(case.messages), HELD - {"input"}) if _is_plain(case.messages) else (case.input, HELD)
+    return {"id": case.id, "input": given, "target": case.expected or "", "metadata": metadata_of(case, held)}
+
+
+def _is_plain(messages: Sequence[Record]) -> bool:
+    """Whether these are messages that Inspect takes without asking for more: a known role and a text."""
+    return bool(messages) and all(
+        message.keys() == {"role", "content"} and message["role"] in ROLES and isinstance(message["content"], str)
+        for message in messages
+    )
 
 
 def case_of(record: Record) -> Case:

@@ -87,7 +87,7 @@ class Promptfoo(_ListInYaml):
 
 
 class PydanticEvals(_ListInYaml):
-    """`cases: [{name, inputs, expected_output, metadata}]`."""
+    """`cases: [{name, inputs, expected_output, metadata}]`; a name may be there once only, so it is the case's id."""
 
     suffix: ClassVar[str] = ".pydantic-evals.yaml"
     key: ClassVar[str] = "cases"
@@ -96,10 +96,10 @@ class PydanticEvals(_ListInYaml):
         return b"cases:" in head and b"inputs:" in head
 
     def record(self, case: Case) -> Record:
-        record: Record = {"name": case.name or case.id, "inputs": case.input}
+        record: Record = {"name": case.id, "inputs": case.input}
         if case.expected is not None:
             record["expected_output"] = case.expected
-        return record | {"metadata": metadata_of(case, {"input", "expected"})}
+        return record | {"metadata": metadata_of(case, {"id", "input", "expected"})}
 
     def case(self, record: Record) -> Case:
         held = {

@@ -93,9 +93,11 @@ def _first(cases: Iterator[Case], limit: int | None) -> Iterator[Case]:
 
 
 def _recognise(path: Path) -> str:
+    """By the beginning of a file; of a folder, by its card."""
+    told = path / "README.md" if path.is_dir() else path
     head = b""
-    if path.is_file():
-        with path.open("rb") as handle:
+    if told.is_file():
+        with told.open("rb") as handle:
             head = handle.read(SNIFF)
     for name in plugins.names("formats"):
         candidate: Format = plugins.load("formats", name)
