@@ -148,8 +148,13 @@ def test_a_saved_view_brings_its_filters_back(browser: Browser, server: str) -> 
     page.get_by_label("Name of the view").fill("Only questions")
     page.keyboard.press("Enter")
     page.goto(f"{server}/review")
-    page.get_by_role("button", name="Only questions").click()
+    page.get_by_role("button", name="Only questions", exact=True).click()
     expect(page.get_by_text("in view")).to_contain_text("1 in view")
+    page.get_by_role("button", name="Delete the view Only questions").click()
+    expect(page.get_by_role("button", name="Only questions", exact=True)).to_have_count(0)
+    page.reload()
+    expect(page.get_by_role("button", name="Save this view")).to_be_visible()
+    expect(page.get_by_role("button", name="Only questions", exact=True)).to_have_count(0)
     page.context.close()
 
 

@@ -23,7 +23,6 @@ def test_search_and_filters(opened: Open, address: str) -> None:
 
 def test_spans_are_a_tree_with_timings_and_open(opened: Open, address: str) -> None:
     page = opened(f"{address}/traces/tr-00010")
-    page.wait_for_load_state("networkidle")
     page.get_by_role("tab", name="Spans (5)").click()
     expect(page.get_by_role("button", name="agent agent")).to_be_visible()
     step = page.get_by_role("button", name="write_answer")
@@ -34,9 +33,19 @@ def test_spans_are_a_tree_with_timings_and_open(opened: Open, address: str) -> N
 
 def test_scores_show_whose_they_are(opened: Open, address: str) -> None:
     page = opened(f"{address}/traces/tr-00010")
-    page.wait_for_load_state("networkidle")
     page.get_by_role("tab", name="Scores (5)").click()
     expect(page.get_by_role("row", name="helpfulness")).to_contain_text("model judge")
+
+
+def test_the_chosen_tab_outlives_a_reload_and_goes_along_to_the_next_trace(opened: Open, address: str) -> None:
+    page = opened(f"{address}/traces/tr-00010")
+    page.get_by_role("tab", name="Scores").click()
+    expect(page).to_have_url(f"{address}/traces/tr-00010#scores")
+    page.reload()
+    expect(page.get_by_role("tab", name="Scores (5)")).to_have_attribute("aria-selected", "true")
+    page.get_by_role("list", name="Traces").get_by_role("link").first.click()
+    expect(page).not_to_have_url(f"{address}/traces/tr-00010#scores")
+    expect(page.get_by_role("tab", name="Scores")).to_have_attribute("aria-selected", "true")
 
 
 def test_why_a_trace_is_golden_or_not(opened: Open, address: str) -> None:

@@ -7,9 +7,9 @@ import { useShortcuts } from "./shortcuts";
 
 const PAUSE_MS = 250;
 
-type SearchBoxProps = { label: string; value: string; onChange: (value: string) => void };
+type SearchBoxProps = { label: string; hint?: string; value: string; onChange: (value: string) => void };
 
-export function SearchBox({ label, value, onChange }: SearchBoxProps) {
+export function SearchBox({ label, hint, value, onChange }: SearchBoxProps) {
   const [typed, setTyped] = useState(value);
   const field = useRef<HTMLInputElement>(null);
   const report = useDebouncedCallback(onChange, PAUSE_MS);
@@ -21,6 +21,7 @@ export function SearchBox({ label, value, onChange }: SearchBoxProps) {
       type="search"
       aria-label={label}
       placeholder={label}
+      title={hint}
       leftSection={<SearchIcon size={16} />}
       value={typed}
       onChange={(event) => {

@@ -1,5 +1,47 @@
-/** The filters a list has: one of a few known values, one of many, or a word. */
+/** The filters above a list: a search, and fields that are one of a few known values, one of many, or a word. */
 import { Button, Select, type SelectProps, TextInput } from "@mantine/core";
+import { changed } from "./address";
+import { SearchBox } from "./SearchBox";
+
+/** A part of the view that can be set: with `words` for its known values, with the values alone, or as a free word. */
+export type FilterField<View> = {
+  key: keyof View & string;
+  label: string;
+  known?: readonly string[];
+  words?: Record<string, string>;
+};
+
+type FilterRowProps<View> = {
+  what: string;
+  hint?: string;
+  view: View;
+  fields: readonly FilterField<View>[];
+  onChange: (next: View) => void;
+};
+
+/** Each change is a new view; an empty value takes its part away. */
+export function FilterRow<View extends { q?: string }>({ what, hint, view, fields, onChange }: FilterRowProps<View>) {
+  const set = (key: keyof View, value: string | null) => onChange(changed(view, key, value as View[keyof View] | null));
+  return (
+    <>
+      <SearchBox label={`Search ${what}`} hint={hint} value={view.q ?? ""} onChange={(value) => set("q", value)} />
+      {fields.map(({ key, label, known, words }) => {
+        const shared = {
+          label,
+          value: view[key] as string | undefined,
+          onChange: (value: string | null) => set(key, value),
+        };
+        if (known === undefined) return <Word key={key} {...shared} />;
+        return words ? (
+          <Choice key={key} known={known} words={words} {...shared} />
+        ) : (
+          <Pick key={key} known={known} {...shared} />
+        );
+      })}
+      <ClearFilters active={Object.keys(view).length > 0} onClear={() => onChange({} as View)} />
+    </>
+  );
+}
 
 type ChoiceProps<Value extends string> = {
   label: string;

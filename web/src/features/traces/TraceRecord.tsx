@@ -1,6 +1,8 @@
-/** One trace: the verdict first, then what was said, how the time was spent, and what was thought of it. */
+/** One trace: the verdict first, then what was said, how the time was spent, and what was thought of it. The chosen tab
+ *  stands in the address, so it outlives a reload and goes with the reader to the next trace. */
 import { Tabs } from "@mantine/core";
-import { getRouteApi, Link } from "@tanstack/react-router";
+import { getRouteApi, Link, useLocation } from "@tanstack/react-router";
+import { oneOf } from "@/ui/address";
 import { Facts, factsOf } from "@/ui/Facts";
 import { duration, milliseconds, moment } from "@/ui/format";
 import { RecordFrame } from "@/ui/Record";
@@ -14,11 +16,15 @@ import { Waterfall } from "./Waterfall";
 import { Why } from "./Why";
 
 const route = getRouteApi("/traces/$traceId");
+const TABS = ["conversation", "spans", "scores", "details"] as const;
 
 export function TraceRecord() {
   const { traceId } = route.useParams();
   const navigate = route.useNavigate();
   const found = useTrace(traceId);
+  const tab = useLocation({ select: (location) => oneOf(TABS, location.hash) ?? "conversation" });
+  const choose = (next: string | null) =>
+    void navigate({ to: ".", hash: next ?? undefined, search: true, replace: true, resetScroll: false });
   const close = () => void navigate({ to: "/traces", search: (before) => before });
 
   if (found.isPending) return <Loading what="trace" />;
@@ -49,7 +55,7 @@ export function TraceRecord() {
       }
     >
       <Why traceId={trace.id} />
-      <Tabs defaultValue="conversation" mt="md" keepMounted={false}>
+      <Tabs value={tab} onChange={choose} mt="md" keepMounted={false}>
         <Tabs.List mb="md">
           <Tabs.Tab value="conversation">Conversation</Tabs.Tab>
           <Tabs.Tab value="spans">Spans ({trace.spans.length})</Tabs.Tab>

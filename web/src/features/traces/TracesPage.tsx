@@ -46,6 +46,7 @@ export function TracesPage() {
                 to: "/traces/$traceId",
                 params: { traceId: row.id },
                 search: view,
+                hash: true,
                 replace: Boolean(traceId),
               })
             }

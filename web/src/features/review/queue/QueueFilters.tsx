@@ -1,7 +1,7 @@
 /** Narrowing the queue, and views worth keeping. */
-import { Button, NativeSelect, TextInput } from "@mantine/core";
+import { Button, CloseButton, NativeSelect, TextInput } from "@mantine/core";
 import { type RefObject, useState } from "react";
-import { useSaveView, useViews } from "./data";
+import { useDeleteView, useSaveView, useViews } from "./data";
 import classes from "./queue.module.css";
 import { filtersOf, KINDS, type QueueView, REVIEWS, STANDINGS, STATUSES, viewOf } from "./view";
 
@@ -18,6 +18,7 @@ export function QueueFilters({ view, searchRef, onView }: QueueFiltersProps) {
   const [name, setName] = useState("");
   const views = useViews();
   const save = useSaveView();
+  const drop = useDeleteView();
   return (
     <div className={classes.filters}>
       <TextInput
@@ -45,14 +46,16 @@ export function QueueFilters({ view, searchRef, onView }: QueueFiltersProps) {
       </div>
       <div className={classes.views}>
         {(views.data ?? []).map((saved) => (
-          <Button
-            key={saved.name}
-            size="compact-xs"
-            variant="default"
-            onClick={() => onView(viewOf(saved.query ?? {}))}
-          >
-            {saved.name}
-          </Button>
+          <span key={saved.name} className={classes.view}>
+            <Button size="compact-xs" variant="default" onClick={() => onView(viewOf(saved.query ?? {}))}>
+              {saved.name}
+            </Button>
+            <CloseButton
+              size="xs"
+              aria-label={`Delete the view ${saved.name}`}
+              onClick={() => drop.mutate(saved.name)}
+            />
+          </span>
         ))}
         {naming ? (
           <form

@@ -131,6 +131,14 @@ export function useSaveView() {
   });
 }
 
+export function useDeleteView() {
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: (name: string) => unwrap(api.DELETE("/api/v1/review/views", { params: { query: { name } } })),
+    onSuccess: () => queries.invalidateQueries({ queryKey: ["review", "views"] }),
+  });
+}
+
 export const useProgress = () =>
   useQuery({ queryKey: ["review", "progress"], queryFn: () => unwrap(api.GET("/api/v1/review/progress")) });
 
