@@ -3,8 +3,9 @@
     python -m perf.runner_peers      # installs what is missing (network), then measures
 
 Every harness gets an async target that answers at once, an exact-match score and concurrency 20, and runs once on ten
-samples first so that imports do not count. inspect-ai writes its log (its only way to keep results); pydantic-evals
-keeps nothing; ours is durable after every attempt.
+samples first so that imports do not count. inspect-ai writes its log (its only way to keep results); deepeval is
+measured with its cache file, which is its default, and without; pydantic-evals keeps nothing; ours is durable after
+every attempt. deepeval is given the answers, because it calls no target.
 """
 
 import json
@@ -68,7 +69,30 @@ report(work, int(sys.argv[1]))
 """
 )
 
-HARNESSES = {"inspect-ai": INSPECT, "pydantic-evals": PYDANTIC_EVALS}
+DEEPEVAL = (
+    MEASURE
+    + """
+from deepeval import evaluate
+from deepeval.evaluate.configs import AsyncConfig, CacheConfig, DisplayConfig
+from deepeval.metrics import ExactMatchMetric
+from deepeval.test_case import LLMTestCase
+def work(count):
+    cases = [LLMTestCase(input=f"question {i}", actual_output=f"answer {i}", expected_output=f"answer {i}")
+             for i in range(count)]
+    evaluate(cases, [ExactMatchMetric()], async_config=AsyncConfig(max_concurrent=20),
+             display_config=DisplayConfig(show_indicator=False, print_results=False, inspect_after_run=False),
+             cache_config=CacheConfig(write_cache=sys.argv[2:] == ["cache"], use_cache=False))
+report(work, int(sys.argv[1]))
+"""
+)
+
+HARNESSES = {
+    "inspect-ai": ("inspect-ai", INSPECT, []),
+    "deepeval": ("deepeval", DEEPEVAL, []),
+    "deepeval, cache": ("deepeval", DEEPEVAL, ["cache"]),
+    "pydantic-evals": ("pydantic-evals", PYDANTIC_EVALS, []),
+}
+QUIET = {"DO_NOT_TRACK": "1", "LOGFIRE_SEND_TO_LOGFIRE": "false", "DEEPEVAL_TELEMETRY_OPT_OUT": "YES"}
 
 
 def python_of(package: str) -> Path:
@@ -81,10 +105,11 @@ def python_of(package: str) -> Path:
     return python
 
 
-def measured(package: str) -> dict[str, float]:
-    env = {**os.environ, "DO_NOT_TRACK": "1", "LOGFIRE_SEND_TO_LOGFIRE": "false"}
+def measured(name: str) -> dict[str, float]:
+    package, program, options = HARNESSES[name]
     with tempfile.TemporaryDirectory() as folder:
-        command = [str(python_of(package)), "-c", HARNESSES[package], str(SAMPLES)]
+        command = [str(python_of(package)), "-c", program, str(SAMPLES), *options]
+        env = {**os.environ, **QUIET}
         done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=True)
     line = next(line for line in done.stdout.splitlines() if line.startswith("RESULT "))
     found: dict[str, float] = json.loads(line.removeprefix("RESULT "))
@@ -92,9 +117,9 @@ def measured(package: str) -> dict[str, float]:
 
 
 def main() -> None:
-    for package in HARNESSES:
-        found = measured(package)
-        print(f"{package:>15}: {found['ms']:.2f} ms CPU per sample at {SAMPLES:,}, {found['mb']:.0f} MB")
+    for name in HARNESSES:
+        found = measured(name)
+        print(f"{name:>15}: {found['ms']:.2f} ms CPU per sample at {SAMPLES:,}, {found['mb']:.0f} MB")
 
 
 if __name__ == "__main__":
