@@ -6,10 +6,11 @@ from pydantic import BaseModel
 
 from evergold.bench.datasets import DatasetFile, dataset_hash, discover, read_file
 from evergold.errors import BadInput, unknown
+from evergold.model.build import Build
 from evergold.model.case import Case
 from evergold.settings import Settings
 from evergold.store import Store
-from evergold.store.builds import get_build
+from evergold.store.builds import get_build, list_builds
 from evergold.store.cases import CaseFilter, dataset_names, iterate_cases
 from evergold.workspace.bench_splits import Frozen, read_split, read_version
 
@@ -33,14 +34,15 @@ class BenchDatasets:
         self._store = store
 
     def list(self) -> "list[BenchmarkDataset]":
-        """Every dataset, the broken ones with their problems."""
+        """Every dataset, the broken ones with their problems, and every frozen version."""
         files = [_described(entry) for entry in self._files().values()]
         with self._store.db.read() as connection:
             stored = [
                 BenchmarkDataset(name=name, title=name, origin="store", tasks=count)
                 for name, count in dataset_names(connection).items()
             ]
-        return sorted([*files, *stored], key=lambda dataset: dataset.name)
+            frozen = [_described_build(build) for build in list_builds(connection)]
+        return sorted([*files, *stored, *frozen], key=lambda dataset: dataset.name)
 
     def freeze(
         self, name: str, *, limit: int | None = None, local: bool = False, dataset_type: str | None = None
@@ -82,6 +84,17 @@ def _frozen(name: str, cases: list[Case], limit: int | None) -> Frozen:
     content = dataset_hash(chosen)
     version = content.removeprefix("sha256:")[:12]
     return Frozen(name, version, content, chosen)
+
+
+def _described_build(build: Build) -> BenchmarkDataset:
+    counts = [split["count"] for split in build.manifest.get("splits", {}).values()]
+    return BenchmarkDataset(
+        name=f"{build.dataset}@{build.version}",
+        title=f"{build.dataset}, frozen as {build.version}",
+        origin="build",
+        tasks=sum(counts),
+        content_hash=build.content_hash,
+    )
 
 
 def _described(entry: DatasetFile) -> BenchmarkDataset:

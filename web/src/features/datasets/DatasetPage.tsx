@@ -1,11 +1,13 @@
 /** One dataset: its versions, two of them compared, or a sample of one to read. */
 import { Button, SegmentedControl } from "@mantine/core";
 import { getRouteApi, Link } from "@tanstack/react-router";
+import { useState } from "react";
 import { plural } from "@/ui/format";
 import { Page, Panel } from "@/ui/Page";
 import { Command, Empty, Failed, Loading } from "@/ui/states";
 import { Compare } from "./Compare";
 import { type Build, useBuilds, useDatasets } from "./data";
+import { Freeze } from "./Freeze";
 import { SpotCheck } from "./SpotCheck";
 import { Versions } from "./Versions";
 import type { Look } from "./view";
@@ -22,7 +24,14 @@ export function DatasetPage() {
   const { look = "versions" } = route.useSearch();
   const navigate = route.useNavigate();
   const builds = useBuilds(dataset);
+  const datasets = useDatasets();
+  const [freezing, setFreezing] = useState(false);
   const found = builds.data ?? [];
+  const stored = datasets.data?.some((one) => one.dataset === dataset && one.cases > 0) ?? false;
+  const show = (version: string) => {
+    setFreezing(false);
+    void navigate({ search: { version } });
+  };
   return (
     <Page
       title={dataset}
@@ -35,14 +44,17 @@ export function DatasetPage() {
         </>
       }
       actions={
-        found.length > 0 && (
-          <SegmentedControl
-            aria-label="What to look at"
-            data={LABELS}
-            value={look}
-            onChange={(value) => void navigate({ search: (old) => ({ ...old, look: value as Look }), replace: true })}
-          />
-        )
+        <>
+          {found.length > 0 && (
+            <SegmentedControl
+              aria-label="What to look at"
+              data={LABELS}
+              value={look}
+              onChange={(value) => void navigate({ search: (old) => ({ ...old, look: value as Look }), replace: true })}
+            />
+          )}
+          {stored && <Button onClick={() => setFreezing(true)}>Freeze</Button>}
+        </>
       }
     >
       {builds.isPending ? (
@@ -54,6 +66,7 @@ export function DatasetPage() {
       ) : (
         <Chosen dataset={dataset} builds={found} look={look} />
       )}
+      <Freeze dataset={dataset} opened={freezing} close={() => setFreezing(false)} done={show} />
     </Page>
   );
 }
@@ -118,7 +131,7 @@ function NeverFrozen({ dataset }: { dataset: string }) {
   return (
     <Panel>
       <Empty title="Never frozen">
-        <p>A version holds the cases as they are now, for ever. Make the first one:</p>
+        <p>A version holds the cases as they are now, for ever. Make the first one with Freeze, or in a terminal:</p>
         <Command>{`evergold build --dataset ${dataset} --version v1 --out builds/${dataset}-v1`}</Command>
       </Empty>
     </Panel>

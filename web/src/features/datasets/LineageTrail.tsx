@@ -6,6 +6,9 @@ import { Failed, Loading } from "@/ui/states";
 import { brief, type Lineage, useLineage } from "./data";
 import classes from "./datasets.module.css";
 
+/** The server's word for a case of a RAG build, which is a line of its files and no row of the store. */
+const FROZEN_ONLY = "in builds only";
+
 export function LineageTrail({ dataset, caseId }: { dataset: string; caseId: string }) {
   const lineage = useLineage(dataset, caseId);
   if (lineage.isPending) return <Loading what="lineage" rows={3} />;
@@ -30,9 +33,13 @@ function Trail({ lineage }: { lineage: Lineage }) {
         {provenance.policy ? `${provenance.policy}, revision ${brief(provenance.policy_rev)}` : "none: not curated"}
       </Step>
       <Step name="Case">
-        <Link to="/cases/$dataset/$caseId" params={{ dataset, caseId }} search={{ dataset }}>
-          {caseId}
-        </Link>{" "}
+        {lineage.status === FROZEN_ONLY ? (
+          caseId
+        ) : (
+          <Link to="/cases/$dataset/$caseId" params={{ dataset, caseId }} search={{ dataset }}>
+            {caseId}
+          </Link>
+        )}{" "}
         <span className="eg-dim">
           now {lineage.status}, {brief(rev)}
         </span>
@@ -52,7 +59,8 @@ function Trail({ lineage }: { lineage: Lineage }) {
             <Link to="/benchmarks/runs/$runId" params={{ runId: run.id }}>
               {run.model}
             </Link>
-            , {moment(run.created_at)}, {run.status}, {plural(run.attempts, "attempt")}
+            {run.build ? ` on ${run.build}` : " on the cases as they were"}, {moment(run.created_at)}, {run.status},{" "}
+            {plural(run.attempts, "attempt")}
             {run.rev !== rev && <em> with an earlier wording</em>}
           </span>
         ))}

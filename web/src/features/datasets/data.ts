@@ -1,5 +1,5 @@
 /** What the Datasets pages ask the server for. A build never changes, so what was read of one is kept. */
-import { useQuery } from "@tanstack/react-query";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { api, type Schemas, unwrap } from "@/api/client";
 import { WATCH_MS } from "@/api/query";
 
@@ -30,6 +30,7 @@ export type Manifest = {
 };
 
 export type Build = Omit<Schemas["Build"], "manifest"> & { manifest: Manifest };
+export type NewBuild = Schemas["NewBuild"];
 export type Portrait = Schemas["Portrait"];
 export type Lineage = Schemas["Lineage"];
 export type Sampled = Schemas["Sampled"];
@@ -57,6 +58,19 @@ export function useBuilds(dataset: string) {
     queryKey: ["builds", dataset],
     queryFn: async () => (await unwrap(api.GET("/api/v1/builds", { params: { query: { dataset } } }))) as Build[],
     refetchInterval: WATCH_MS,
+  });
+}
+
+/** Freeze a dataset, then show it: the lists know of the new version before `then` is called. */
+export function useFreeze(then: (build: Build) => void) {
+  const cache = useQueryClient();
+  return useMutation({
+    mutationFn: async (wanted: NewBuild) => (await unwrap(api.POST("/api/v1/builds", { body: wanted }))) as Build,
+    onSuccess: async (build) => {
+      await cache.invalidateQueries({ queryKey: ["builds", build.dataset] });
+      void cache.invalidateQueries({ queryKey: ["datasets"] });
+      then(build);
+    },
   });
 }
 

@@ -1,0 +1,118 @@
+/** The form that freezes a dataset as it is now: which cases, in which splits. Where the files go is the server's choice. */
+import { Button, Checkbox, Group, Modal, NumberInput, Select, SimpleGrid, Stack, TextInput } from "@mantine/core";
+import { useState } from "react";
+import { type NewBuild, useFreeze } from "./data";
+import classes from "./datasets.module.css";
+
+const GROUPS = ["auto", "session", "document", "repository", "trace", "user", "none"];
+const TYPES = ["golden", "failure", "correction"];
+const REVIEWS = ["validated", "unvalidated"];
+const LEAKS = [
+  { value: "report", label: "Name them in the manifest" },
+  { value: "fail", label: "Freeze nothing" },
+  { value: "ignore", label: "Do not look for them" },
+];
+
+type FreezeProps = { dataset: string; opened: boolean; close: () => void; done: (version: string) => void };
+
+export function Freeze({ dataset, opened, close, done }: FreezeProps) {
+  const freeze = useFreeze((build) => done(build.version));
+  const [split, setSplit] = useState("train=0.7,test=0.3");
+  const [groupBy, setGroupBy] = useState("auto");
+  const [seed, setSeed] = useState(0);
+  const [type, setType] = useState<string | null>(null);
+  const [review, setReview] = useState<string | null>(null);
+  const [tag, setTag] = useState("");
+  const [leaks, setLeaks] = useState("report");
+  const [canary, setCanary] = useState(false);
+  const filters = Object.fromEntries(
+    Object.entries({ entry_type: type, review, tag: tag.trim() }).filter(([, value]) => value),
+  );
+  const wanted: NewBuild = {
+    dataset,
+    split: split.trim() || null,
+    group_by: groupBy,
+    seed,
+    filters,
+    on_leak: leaks,
+    canary,
+  };
+  return (
+    <Modal opened={opened} onClose={close} title={`Freeze ${dataset}`} size="lg">
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          freeze.mutate(wanted);
+        }}
+      >
+        <Stack>
+          <p className={classes.calm}>A version holds the cases as they are now, for ever. It gets the next number.</p>
+          <TextInput
+            label="Splits"
+            description="Names and shares, as in train=0.7,test=0.3; empty for a single one"
+            value={split}
+            onChange={(event) => setSplit(event.currentTarget.value)}
+          />
+          <SimpleGrid cols={{ base: 1, sm: 2 }}>
+            <Select
+              label="Keep together"
+              data={GROUPS}
+              value={groupBy}
+              allowDeselect={false}
+              onChange={(value) => setGroupBy(value ?? "auto")}
+            />
+            <NumberInput
+              label="Seed"
+              min={0}
+              allowDecimal={false}
+              value={seed}
+              onChange={(value) => setSeed(Number(value) || 0)}
+            />
+          </SimpleGrid>
+          <SimpleGrid cols={{ base: 1, sm: 3 }}>
+            <Select label="Only of type" placeholder="all" clearable data={TYPES} value={type} onChange={setType} />
+            <Select
+              label="Only reviewed as"
+              placeholder="all"
+              clearable
+              data={REVIEWS}
+              value={review}
+              onChange={setReview}
+            />
+            <TextInput
+              label="Only with tag"
+              placeholder="any"
+              value={tag}
+              onChange={(event) => setTag(event.currentTarget.value)}
+            />
+          </SimpleGrid>
+          <Select
+            label="Near-duplicates across splits"
+            data={LEAKS}
+            value={leaks}
+            allowDeselect={false}
+            onChange={(value) => setLeaks(value ?? "report")}
+          />
+          <Checkbox
+            label="Put a canary line on top of each file"
+            checked={canary}
+            onChange={(event) => setCanary(event.currentTarget.checked)}
+          />
+          {freeze.isError && (
+            <p role="alert" className={classes.problem}>
+              {freeze.error.message}
+            </p>
+          )}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={close}>
+              Close
+            </Button>
+            <Button type="submit" loading={freeze.isPending}>
+              Freeze
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  );
+}
