@@ -1,9 +1,11 @@
 """Extraction from a large Sidekick database: the rate, and whether memory stays flat.
 
     python -m perf.extract_flows --flows 10000 --actions 200 --result-kb 10     # 2 M actions, about 20 GB
+    python -m perf.extract_flows --flows 10000 --actions 200 --result-kb 0.2    # 2 M actions, about 1.5 GB
     python -m perf.extract_flows                                                # 500 flows, a few hundred megabytes
 
-Peak memory is measured in a process of its own, at the given size and at a tenth of it. The goal is under 300 MB at any size.
+Every hundredth flow has one result of 2 MB besides. Peak memory is measured in a process of its own, at the given size and at
+a tenth of it: it must not grow with the number of flows. The goal is under 300 MB at any size.
 """
 
 import argparse
@@ -26,14 +28,15 @@ CREATE TABLE flow_actions (id TEXT, flow_id TEXT, workspace_id TEXT, created DAT
     action_params TEXT, action_status TEXT, action_result TEXT, is_human_action BOOLEAN, PRIMARY KEY (workspace_id, id));
 INSERT INTO workspaces VALUES ('ws', 'Work', '');
 """
+BIG_EVERY, BIG = 100, 2_000_000
 DIFF = "diff --git a/{0} b/{0}\nindex 1111111..2222222 100644\n--- a/{0}\n+++ b/{0}\n@@ -3 +3 @@\n-old\n+new\n"
 
 
 def actions(flow: int, count: int, size: int) -> Iterator[tuple[str, str, str, str]]:
     """(id, type, params, result) of one flow: reads, one query, one approved merge at the end."""
-    code = "x = compute(value)\n" * (size // 20)
-    lines = code.count("\n")
     for number in range(count - 2):
+        code = "x = compute(value)\n" * ((BIG if flow % BIG_EVERY == number == 0 else size) // 20)
+        lines = code.count("\n")
         path = f"src/module_{(flow + number) % 40}.py"
         params = {"file_lines": [{"file_path": path, "line_number": number + 50}], "window_size": 20}
         text = f"File: {path}\nLines: {number + 1}-{number + lines}\n```python\n{code}```\n"
@@ -82,7 +85,7 @@ def main(arguments: Sequence[str] = ()) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--flows", type=int, default=500)
     parser.add_argument("--actions", type=int, default=100)
-    parser.add_argument("--result-kb", type=int, default=5)
+    parser.add_argument("--result-kb", type=float, default=5)
     parser.add_argument("--once", nargs=2, type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args(arguments)
     if given.once:
@@ -91,7 +94,7 @@ def main(arguments: Sequence[str] = ()) -> None:
     for flows in (max(1, given.flows // 10), given.flows):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "db"
-            fill(path, flows, given.actions, given.result_kb * 1024)
+            fill(path, flows, given.actions, int(given.result_kb * 1024))
             command = [sys.executable, "-m", "perf.extract_flows", "--once", str(path), f"{folder}/out"]
             cases, seconds, peak = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
             size = path.stat().st_size / 1e6

@@ -12,7 +12,7 @@ from evergold.extract.extract import Rules
 from evergold.extract.filters import HistoryRules
 from evergold.extract.spans import HunkContext, Side
 from evergold.sources.sidekick import SidekickSource
-from evergold.workspace.flows import HistoryWish, extract_history, extract_sidekick
+from evergold.workspace.flows import HistoryWish, extract_history, extract_sidekick, repository_name
 
 
 @click.group()
@@ -76,7 +76,7 @@ def git(ctx: click.Context, /, out_dir: Path, full: bool, into_store: bool, as_j
         max_files=given["max_files"],
         exclude=(*defaults, *given["exclude"]),
         keep_reverts=given["keep_reverts"],
-        repository=given["repo"].resolve().name.removesuffix(".git"),
+        repository=repository_name(given["repo"]),
     )
     wish = HistoryWish(given["repo"], given["revision"], given["since"], given["first_parent"], given["limit"])
     with destination(ctx, out_dir, full, into_store) as into, progress("commits", None) as advance:

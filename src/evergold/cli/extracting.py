@@ -10,9 +10,9 @@ import click
 
 from evergold.cli.opening import opened
 from evergold.cli.output import emit_json, json_flag, table
+from evergold.extract.extract import DATASET
 from evergold.model.case import Case
-from evergold.store.case_writes import Author
-from evergold.workspace.flows import Extraction, Summary
+from evergold.workspace.flows import EXTRACTED, Extraction, Summary
 
 BATCH = 200
 SHOWN = 10
@@ -49,11 +49,12 @@ def destination(ctx: click.Context, out_dir: Path, full: bool, into_store: bool)
         def keep(case: Case) -> None:
             batch.append(case)
             if len(batch) >= BATCH:
-                workspace.cases.put(batch, Author(action="extracted"))
+                workspace.cases.put_derived(batch, EXTRACTED)
                 batch.clear()
 
-        yield Extraction(out_dir, full, keep)
-        workspace.cases.put(batch, Author(action="extracted"))
+        stored = workspace.cases.ids(DATASET)
+        yield Extraction(out_dir, full, keep, lacks=lambda case_id: case_id not in stored)
+        workspace.cases.put_derived(batch, EXTRACTED)
 
 
 def report(summary: Summary, as_json: bool, left_out: str = "commits") -> int:

@@ -15,6 +15,11 @@ from evergold.errors import BadInput
 from evergold.model.run import Run, RunSpec, RunStatus
 from evergold.workspace import Workspace
 
+CONTEXT = "context"
+RETRIEVER = "retriever:"
+RETRIEVAL_METRICS = ("line_recall", "line_precision", "line_budget", "file_recall", "file_mrr")
+CASES_OF_HISTORY = 100
+
 
 @click.command()
 @click.argument("dataset", required=False)
@@ -26,7 +31,11 @@ from evergold.workspace import Workspace
     help="openai/gpt-4o, local/smollm2, recorded, http:URL, command:…, python:M:F, retriever:bm25.",
 )
 @click.option(
-    "--metric", "metrics", multiple=True, metavar="NAME", help="Repeat for several; NAME:param=value sets one."
+    "--metric",
+    "metrics",
+    multiple=True,
+    metavar="NAME",
+    help="Repeat for several; NAME:param=value sets one. A retriever is measured by lines and files if none is given.",
 )
 @click.option("--judge", metavar="NAME", help="Who judges: offline (default) or a model's name.")
 @click.option("--trials", type=click.IntRange(1, 1000), default=1, show_default=True, help="Attempts per case.")
@@ -52,6 +61,7 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     """
     as_json = options["as_json"]
     with opened(ctx) as workspace:
+        _find_cases(workspace, options)
         if options["plan"]:
             return _show_plan(workspace, options)
         run = _begun(workspace, options)
@@ -60,6 +70,22 @@ def command(ctx: click.Context, /, **options: Any) -> int:
         if options["log"]:
             workspace.bench.results.append_log(ended.id, options["log"])
         return _show(workspace, ended, _thresholds(options["fail_under"]), as_json)
+
+
+def _find_cases(workspace: Workspace, options: dict[str, Any]) -> None:
+    """A retriever can be tried on any repository: where no cases are at hand, the newest of its history are extracted."""
+    from evergold.workspace.flows import fill_from_history
+
+    asked = options["dataset"] == CONTEXT and options["repo"] and (options["model"] or "").startswith(RETRIEVER)
+    if not asked or workspace.cases.ids(CONTEXT):
+        return
+    with progress("commits", None) as advance:
+        found = fill_from_history(workspace.cases, Path(options["repo"]), CASES_OF_HISTORY, advance)
+    click.echo(
+        f"dataset {CONTEXT!r} was empty: {found} cases were extracted from the newest commits of {options['repo']} "
+        "(evergold extract git --into-store takes all)",
+        err=True,
+    )
 
 
 def _begun(workspace: Workspace, options: dict[str, Any]) -> Run:
@@ -76,6 +102,8 @@ def _spec(options: dict[str, Any]) -> RunSpec:
             raise BadInput(f"{name} is missing; for example: {example}")
     kept = ("dataset", "model", "metrics", "judge", "trials", "concurrency", "limit", "seed")
     names = tuple(name for given in options["metrics"] for name in _split(given))
+    if not names and options["model"].startswith(RETRIEVER):
+        names = RETRIEVAL_METRICS
     return RunSpec(
         **{name: options[name] for name in kept} | {"metrics": names},
         cache=not options["no_cache"],

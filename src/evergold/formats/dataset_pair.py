@@ -66,6 +66,9 @@ class DatasetPair:
     def wants(self, case_id: str) -> bool:
         return not self.known.get(case_id, Known()).settled
 
+    def is_edited(self, case_id: str) -> bool:
+        return self.known.get(case_id, Known()).edited
+
     def put(self, case: Case) -> Outcome:
         """Take a case in: as a new row, as the half that is missing, or in the place of a row that lacked more."""
         before = self.known.get(case.id, Known())

@@ -8,6 +8,7 @@ the database.
 import os
 import sqlite3
 import sys
+from array import array
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -176,9 +177,9 @@ class _ActionReader:
             query = _ACTIONS_OF_FLOW.format(columns=self._fields)
             yield from self._connection.execute(query, (self._workspace_id, flow_id))
             return
-        numbers = self._rows_of.get(flow_id, [])
+        numbers = self._rows_of.get(flow_id, array("q"))
         for at in range(0, len(numbers), 500):
-            part = numbers[at : at + 500]
+            part = numbers[at : at + 500].tolist()
             marks = ", ".join("?" * len(part))
             yield from self._connection.execute(
                 f"SELECT {self._fields} FROM flow_actions WHERE rowid IN ({marks})", part
@@ -189,11 +190,12 @@ class _ActionReader:
         plan = " ".join(str(row["detail"]) for row in self._connection.execute(query, ("", "")))
         return "flow_id=?" in plan
 
-    def _note_rows(self) -> dict[str, list[int]]:
-        rows: dict[str, list[int]] = {}
+    def _note_rows(self) -> dict[str, "array[int]"]:
+        """Eight bytes per action: two million of them are no trouble."""
+        rows: dict[str, array[int]] = {}
         query = "SELECT flow_id, rowid AS number FROM flow_actions WHERE workspace_id = ?"
         for row in self._connection.execute(query, (self._workspace_id,)):
-            rows.setdefault(row["flow_id"], []).append(row["number"])
+            rows.setdefault(row["flow_id"], array("q")).append(row["number"])
         return rows
 
 

@@ -4,13 +4,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pydantic import BaseModel
-from sqlalchemy import Connection, Select, and_, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Select, and_, exists, false, func, or_, select
 from sqlalchemy.engine import RowMapping
 
 from evergold.errors import NotFound
 from evergold.model.case import Case, CaseKind, CaseStatus, EntryType, ReviewState
 from evergold.store.case_rows import case_of
-from evergold.store.schema import case_revisions, eval_dataset, eval_dataset_tags
+from evergold.store.schema import case_reviews, case_revisions, eval_dataset, eval_dataset_tags
 from evergold.store.values import batches, loads
 
 
@@ -160,13 +160,34 @@ def _tags(connection: Connection, entry_ids: Sequence[int]) -> dict[int, list[st
     return found
 
 
-def held_cases(connection: Connection, keys: Sequence[tuple[str, str]]) -> dict[tuple[str, str], tuple[int, Case]]:
+def case_ids(connection: Connection, dataset: str) -> set[str]:
+    query = select(eval_dataset.c.case_id).where(eval_dataset.c.dataset == dataset)
+    return set(connection.execute(query).scalars())
+
+
+def touched_cases(
+    connection: Connection, keys: Sequence[tuple[str, str]], actions: Sequence[str]
+) -> set[tuple[str, str]]:
+    """Of these cases, those that more than these actions have made what they are: validated, reviewed, or changed."""
+    entry = eval_dataset.c
+    changed = exists().where(case_revisions.c.entry_id == entry.id, case_revisions.c.action.not_in(actions))
+    reviewed = exists().where(case_reviews.c.entry_id == entry.id)
+    validated = entry.review != ReviewState.UNVALIDATED.value
+    query = select(entry.dataset, entry.case_id).where(_keyed(keys), or_(validated, changed, reviewed))
+    return {(dataset, case_id) for dataset, case_id in connection.execute(query)}
+
+
+def _keyed(keys: Sequence[tuple[str, str]]) -> ColumnElement[bool]:
     by_dataset: dict[str, list[str]] = {}
     for dataset, case_id in keys:
         by_dataset.setdefault(dataset, []).append(case_id)
-    wanted = or_(
-        *(and_(eval_dataset.c.dataset == name, eval_dataset.c.case_id.in_(ids)) for name, ids in by_dataset.items())
+    return or_(
+        false(),
+        *(and_(eval_dataset.c.dataset == name, eval_dataset.c.case_id.in_(ids)) for name, ids in by_dataset.items()),
     )
-    rows = connection.execute(select(eval_dataset).where(wanted)).mappings().all()
+
+
+def held_cases(connection: Connection, keys: Sequence[tuple[str, str]]) -> dict[tuple[str, str], tuple[int, Case]]:
+    rows = connection.execute(select(eval_dataset).where(_keyed(keys))).mappings().all()
     cases = _as_cases(connection, rows)
     return {(case.dataset, case.id): (row["id"], case) for row, case in zip(rows, cases, strict=True)}

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evergold import plugins
 from evergold.errors import BadInput
@@ -11,7 +11,20 @@ from evergold.model.rejected import Rejected
 from evergold.seams import Format
 from evergold.store import Store
 from evergold.store.case_writes import Author, PutResult, put_cases, revise_case
-from evergold.store.cases import CaseFilter, Revision, count_cases, get_case, iterate_cases, page_of_cases, revisions_of
+from evergold.store.cases import (
+    CaseFilter,
+    Revision,
+    case_ids,
+    count_cases,
+    get_case,
+    iterate_cases,
+    page_of_cases,
+    revisions_of,
+    touched_cases,
+)
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 SNIFF = 64 * 1024
 
@@ -44,6 +57,24 @@ class Cases:
     def put(self, cases: Iterable[Case], author: Author | None = None) -> PutResult:
         batch = list(cases)
         return self._store.db.write(lambda connection: put_cases(connection, batch, author or Author()))
+
+    def ids(self, dataset: str) -> set[str]:
+        with self._store.db.read() as connection:
+            return case_ids(connection, dataset)
+
+    def put_derived(self, cases: Iterable[Case], action: str) -> PutResult:
+        """Put cases that a program works out again and again: one that somebody edited or judged stays as it is."""
+        batch = list(cases)
+
+        def put(connection: "Connection") -> PutResult:
+            keys = [(case.dataset, case.id) for case in batch]
+            touched = touched_cases(connection, keys, (action, Author().action))
+            free = [case for case, key in zip(batch, keys, strict=True) if key not in touched]
+            result = put_cases(connection, free, Author(action=action))
+            result.unchanged += len(batch) - len(free)
+            return result
+
+        return self._store.db.write(put)
 
     def revise(self, case: Case, author: Author, *, expected_version: int | None = None) -> Case:
         return self._store.db.write(lambda connection: revise_case(connection, case, author, expected_version))

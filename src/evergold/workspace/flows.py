@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from evergold.errors import NotFound
@@ -22,6 +23,9 @@ from evergold.model.flow import Flow
 from evergold.model.rejected import Rejected
 from evergold.repo.git import Repo
 from evergold.sources.sidekick import SidekickSource
+from evergold.workspace.cases import Cases
+
+EXTRACTED = "extracted"
 
 Item = Extracted | Rejected | Skipped | str
 Produce = Callable[[Wanted], Iterator[Item]]
@@ -55,11 +59,12 @@ class Summary:
 
 @dataclass(frozen=True)
 class Extraction:
-    """Where an extraction writes, and who else wants its cases."""
+    """Where an extraction writes, and who else wants its cases: `keep` takes them, `lacks` says which it does not have."""
 
     out_dir: Path
     full: bool = False
     keep: Keep = lambda case: None
+    lacks: Wanted = lambda case_id: False
 
 
 def run_extraction(produce: Produce, into: Extraction) -> Summary:
@@ -68,8 +73,8 @@ def run_extraction(produce: Produce, into: Extraction) -> Summary:
     with locked(into.out_dir):
         pair = DatasetPair(into.out_dir, into.full)
         try:
-            for item in produce(pair.wants):
-                _take(item, pair, into.keep, summary)
+            for item in produce(lambda case_id: pair.wants(case_id) or _lacks(into, pair, case_id)):
+                _take(item, pair, into, summary)
             pair.commit()
         finally:
             pair.close()
@@ -77,13 +82,21 @@ def run_extraction(produce: Produce, into: Extraction) -> Summary:
     return summary
 
 
-def _take(item: Item, pair: DatasetPair, keep: Keep, summary: Summary) -> None:
+def _lacks(into: Extraction, pair: DatasetPair, case_id: str) -> bool:
+    """Whether the other place needs a case that the files have. A row that a person edited goes there by import only."""
+    return into.lacks(case_id) and not pair.is_edited(case_id)
+
+
+def _take(item: Item, pair: DatasetPair, into: Extraction, summary: Summary) -> None:
     if isinstance(item, Rejected):
         summary.rejected.append(item)
     elif isinstance(item, Skipped):
         summary.skipped[str(item)] += 1
     elif isinstance(item, str):
         summary.counts["known"] += 1
+    elif not pair.wants(item.case.id):
+        summary.counts["known"] += 1
+        into.keep(_with_evidence(item))
     else:
         outcome = pair.put(item.case)
         summary.counts[outcome] += 1
@@ -92,8 +105,12 @@ def _take(item: Item, pair: DatasetPair, keep: Keep, summary: Summary) -> None:
         if item.why_no_base:
             summary.needs_base_commit[item.case.id] = item.why_no_base
         summary.remarks += [f"case {item.case.id}: {remark}" for remark in item.remarks]
-        if outcome is not Outcome.UNCHANGED:
-            keep(item.case.model_copy(update={"extra": {"evidence": item.evidence}}) if item.evidence else item.case)
+        if outcome is not Outcome.UNCHANGED or _lacks(into, pair, item.case.id):
+            into.keep(_with_evidence(item))
+
+
+def _with_evidence(item: Extracted) -> Case:
+    return item.case.model_copy(update={"extra": {"evidence": item.evidence}}) if item.evidence else item.case
 
 
 def extract_sidekick(
@@ -157,6 +174,30 @@ def extract_history(
                     return
 
         return run_extraction(produce, into)
+
+
+def fill_from_history(
+    cases: Cases, repo_dir: Path, limit: int, advance: Callable[[int], None] = lambda commits: None
+) -> int:
+    """Put the newest cases of a repository's history into dataset `context`, and nothing into files; returns how many.
+
+    A commit whose message says too little is a case for a reviewer, not for a first look.
+    """
+    found: list[Case] = []
+
+    def keep(case: Case) -> None:
+        if case.input:
+            found.append(case)
+
+    rules = HistoryRules(repository=repository_name(repo_dir))
+    with TemporaryDirectory(prefix="evergold-") as folder:
+        extract_history(HistoryWish(repo_dir, limit=limit), Extraction(Path(folder), keep=keep), rules, advance)
+    cases.put_derived(found, EXTRACTED)
+    return len(found)
+
+
+def repository_name(repo_dir: Path) -> str:
+    return repo_dir.resolve().name.removesuffix(".git")
 
 
 @dataclass
