@@ -11,6 +11,7 @@ inside its file at base. Whole files count only where whole files were shown.
 """
 
 import argparse
+import re
 import sys
 import tempfile
 import time
@@ -24,8 +25,10 @@ from evergold.extract.prove import prove
 from evergold.extract.ranking import PathSource, RangeSource
 from evergold.model.case import Case, LineRange
 from evergold.repo.git import Repo
+from evergold.repo.timeline import timeline
 from evergold.sources.agents.claude_code import ClaudeCodeSource
 
+TRAILER = r"Entire-Checkpoint: (\w+)"
 BRANCH = "entire/checkpoints/v1"
 WANTED = ("full.jsonl", "metadata.json")
 Lines = set[tuple[str, int]]
@@ -54,6 +57,16 @@ def unpack(repo: Repo, folder: Path) -> Counter[str]:
 def lines_of(ranges: Sequence[LineRange], *sources: RangeSource) -> Lines:
     wanted = (found for found in ranges if not set(sources).isdisjoint(found.sources))
     return {(found.path, number) for found in wanted for number in range(found.start, found.end + 1)}
+
+
+def incomplete(repo: Repo) -> set[str]:
+    """Commits of which a transcript is listed in the branch but absent from this (partial) clone."""
+    listed = repo.run("ls-tree", "-r", "-z", BRANCH).decode().split("\0")[:-1]
+    entries = [entry.partition("\t") for entry in listed if entry.endswith("full.jsonl")]
+    missing = {
+        "".join(path.split("/")[:2]) for about, _, path in entries if repo.objects.find(about.split()[2]) is None
+    }
+    return {moment.id for moment in timeline(repo) if missing & set(re.findall(TRAILER, moment.message))}
 
 
 def share(part: int, whole: int) -> str:
@@ -117,8 +130,13 @@ def report(repo: Repo, folder: Path) -> None:
         print(f"\n{'mapped to base' if mapped else 'numbers of the log'}: {len(cases)} cases in {seconds:.1f} s")
         for name, value in coverage(cases).items():
             print(f"  {name:<32} {value}")
+    lacking = incomplete(repo)
+    whole = [case for case in cases if case.id not in lacking]
+    print(f"\nmapped, only the {len(whole)} cases whose transcripts are all in this clone")
+    for name, value in coverage(whole).items():
+        print(f"  {name:<32} {value}")
     print(f"\nedited lines the log's numbers claim, of which base's text was really shown: {claimed(*runs)}")
-    for how in ("commit", "history", "trailer", "merge"):
+    for how in ("commit", "history", "trailer", "merge", "pull request"):
         of_kind = [case for case in cases if case.metadata["boundary"] == how]
         print(f"found by {how}: {len(of_kind)} cases, edited lines shown {coverage(of_kind)['edited lines shown']}")
     print("without a request:", sum(not case.input for case in cases))

@@ -7,26 +7,26 @@ from typing import Any
 
 from evergold.extract.split import Segment
 from evergold.extract.tools import TOOL_CALL, tool_name
-from evergold.model.flow import Flow
+from evergold.model.flow import Action, Flow
 
 RESULT_LIMIT = 20_000
 
 
 def evidence_of(flow: Flow, segment: Segment) -> dict[str, Any]:
-    calls = [
-        {
-            "id": action.id,
-            "name": action.type.removeprefix(TOOL_CALL),
-            "arguments": action.params,
-            "result": shortened(action.result or ""),
-            "failed": action.error,
-        }
-        for action in segment.actions
-        if tool_name(action)
-    ]
+    calls = [call_of(action) for action in segment.actions if tool_name(action)]
     shown = segment.approval.since_last_review if segment.earlier else ""
     suggested = [flow.description] if flow.description and flow.description.strip() else []
     return {"diff": shown or segment.approval.diff, "tool_calls": calls, "suggested_queries": suggested}
+
+
+def call_of(action: Action) -> dict[str, Any]:
+    return {
+        "id": action.id,
+        "name": action.type.removeprefix(TOOL_CALL),
+        "arguments": action.params,
+        "result": shortened(action.result or ""),
+        "failed": action.error,
+    }
 
 
 def shortened(text: str) -> str:

@@ -6,6 +6,7 @@ during the session, on its branch, counts when at least half of its files were e
 """
 
 import re
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -80,13 +81,6 @@ class History:
                 found.setdefault(value, []).append(moment)
         return found
 
-    @cached_property
-    def _copies(self) -> dict[tuple[datetime, str], list[Moment]]:
-        found: dict[tuple[datetime, str], list[Moment]] = {}
-        for moment in self.moments:
-            found.setdefault((moment.authored, moment.subject), []).append(moment)
-        return found
-
     def named(self, name: str) -> list[Moment]:
         """The commits whose trailers hold a name; those that were merged, if any were."""
         found = self.by_trailer.get(name, [])
@@ -98,8 +92,8 @@ class History:
             return self.by_id[full]
         if made.pull_request:
             mark = re.compile(rf"#{made.pull_request}\b")
-            near = [moment for moment in self.moments if mark.search(moment.subject)]
-            return near[-1] if near else None
+            near = [moment for moment in self._at(time, SAME_DAY) if mark.search(moment.subject)]
+            return near[0] if near else None
         if made.merge:
             return next((moment for moment in self._at(time, SAME_MOMENT) if len(moment.parents) > 1), None)
         if made.subject:
@@ -110,7 +104,7 @@ class History:
 
     def between(self, began: datetime, ended: datetime) -> list[Moment]:
         """The commits written in a time, one of each set of copies."""
-        return self._distinct([moment for moment in self.moments if began <= moment.authored <= ended])
+        return self._distinct(self._written(began, ended))
 
     def of_branches(self, names: list[str]) -> set[str] | None:
         """Commits of branches, also of those whose merge alone remembers their name; None where nothing does."""
@@ -143,8 +137,19 @@ class History:
 
     def _at(self, time: datetime, within: timedelta) -> list[Moment]:
         """Commits written about a time, the nearest first."""
-        near = [moment for moment in self.moments if abs(moment.authored - time) <= within]
-        return sorted(near, key=lambda moment: abs(moment.authored - time))
+        return sorted(self._written(time - within, time + within), key=lambda moment: abs(moment.authored - time))
+
+    def _written(self, began: datetime, ended: datetime) -> list[Moment]:
+        times = self._times
+        return self._by_time[bisect_left(times, began) : bisect_right(times, ended)]
+
+    @cached_property
+    def _by_time(self) -> list[Moment]:
+        return sorted(self.moments, key=lambda moment: moment.authored)
+
+    @cached_property
+    def _times(self) -> list[datetime]:
+        return [moment.authored for moment in self._by_time]
 
     def _distinct(self, moments: list[Moment]) -> list[Moment]:
         """One of several copies of a commit: the merged one, else the newest."""

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache
+from typing import Any
 
 from evergold.extract.agents.checkouts import Checkouts
 from evergold.extract.agents.drift import WorkFile
 from evergold.extract.agents.events import Changed, Event, Lines, Looked, Moved, Place, text_lines
 from evergold.extract.agents.seeing import Seen, seen_of
 from evergold.extract.agents.session import Session
-from evergold.model.flow import Action
 from evergold.repo.git import Repo
 
 OUTSIDE, NOT_AT_BASE = "paths outside the repository", "paths that base does not have"
@@ -40,7 +40,7 @@ class Part:
     shown: list[Shown] = field(default_factory=list)
     edited: set[str] = field(default_factory=set)
     counts: Counter[str] = field(default_factory=Counter)
-    calls: list[Action] = field(default_factory=list)
+    calls: list[dict[str, Any]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,6 @@ class PartReader:
             part.shown += [shown for shown in known if shown.lines]
         part.shown += self._walk(session, range(first, last + 1), part.counts)
         part.edited = session.edited(self._checkouts, last)
-        part.calls = [step.action for step in session.steps[first : last + 1] if step.events]
         return part
 
     def _walk(

@@ -12,7 +12,7 @@ from evergold.extract.agents.boundaries import TRAILERS, Boundary, History, find
 from evergold.extract.agents.drafts import BaseTree, Part, PartReader
 from evergold.extract.agents.session import Session
 from evergold.extract.diff import FileDiff
-from evergold.extract.evidence import shortened
+from evergold.extract.evidence import call_of
 from evergold.extract.extract import DATASET, Extracted, Wanted
 from evergold.extract.filters import HistoryRules, counted_files
 from evergold.extract.fingerprint import with_proof
@@ -48,10 +48,12 @@ class AgentRules:
 
 @dataclass
 class _Draft:
+    """What is kept of a commit until its sessions are all read; `first` is the first of them, without its steps."""
+
     boundary: Boundary
     files: list[FileDiff]
-    agent: str
-    branch: str | None
+    first: Flow
+    place: int
     parts: list[Part] = field(default_factory=list)
 
 
@@ -84,7 +86,7 @@ class AgentExtraction:
         for at, boundary in enumerate(boundaries):
             if at and boundaries[at - 1].index < boundary.index:
                 before = boundaries[at - 1].index
-            reason = self._add(session, boundary, before)
+            reason = self._add(session, boundary, before, at)
             if reason:
                 reasons[reason] += 1
         if not boundaries and not reasons:
@@ -98,7 +100,8 @@ class AgentExtraction:
         for draft in sorted(self._drafts.values(), key=lambda draft: draft.boundary.commit.authored):
             yield self._case(draft)
 
-    def _add(self, session: Session, boundary: Boundary, before: int) -> str | None:
+    def _add(self, session: Session, boundary: Boundary, before: int, place: int) -> str | None:
+        """Take a part of a session in: the steps after `before`, for the commit at its `place` among the session's."""
         moment = boundary.commit
         if not self._wanted(moment.id):
             self._known.add(moment.id)
@@ -111,7 +114,7 @@ class AgentExtraction:
             files = counted_files(self._history.files([moment])[moment.id], self._rules.files)
             if not files:
                 return UNREADABLE if moment.id in self._history.unreadable else NO_FILES
-            self._drafts[moment.id] = _Draft(boundary, files, session.flow.agent or "", session.flow.branch)
+            self._drafts[moment.id] = _Draft(boundary, files, session.flow.model_copy(update={"actions": ()}), place)
         draft = self._drafts[moment.id]
         draft.parts.append(self._part(session, boundary, before, draft.files))
         return None
@@ -122,8 +125,11 @@ class AgentExtraction:
         tree = BaseTree(self._repo, moment.parents[0], {new: old for new, old in renamed.items() if new != old})
         checkouts = session.checkouts(self._paths_at(moment.parents[0]))
         edited = {file.old_path for file in files if file.old_path}
-        reader = PartReader(checkouts, tree, self._rules.mapped)
-        return reader.read(session, before + 1, max(boundary.index, before + 1) if session.steps else 0, edited)
+        first, last = before + 1, max(boundary.index, before + 1)
+        part = PartReader(checkouts, tree, self._rules.mapped).read(session, first, last, edited)
+        if self._rules.evidence:
+            part.calls = [call_of(step.action) for step in session.steps[first : last + 1] if step.events]
+        return part
 
     def _files_near(self, session: Session) -> frozenset[str]:
         """The repository's files at about the time of a session: enough to see where its checkouts were."""
@@ -154,10 +160,10 @@ class AgentExtraction:
             base_commit=base,
             metadata=_metadata(draft, counts),
             provenance=Provenance(
-                source=draft.agent,
+                source=draft.first.agent or "",
                 repository=self._rules.repository or None,
-                flow_id=draft.parts[0].session_id,
-                case_index=0,
+                flow_id=draft.first.id,
+                case_index=draft.place,
             ),
         )
         evidence = self._evidence(draft, requests) if self._rules.evidence else None
@@ -184,17 +190,7 @@ class AgentExtraction:
     def _evidence(self, draft: _Draft, requests: list[str]) -> dict[str, Any]:
         moment = draft.boundary.commit
         diff = self._repo.run("diff", "-M", moment.parents[0], moment.id, "--").decode("utf-8", "replace")
-        calls = [
-            {
-                "id": action.id,
-                "name": action.type.removeprefix("tool_call."),
-                "arguments": action.params,
-                "result": shortened(action.result or ""),
-                "failed": action.error,
-            }
-            for part in draft.parts
-            for action in part.calls
-        ]
+        calls = [call for part in draft.parts for call in part.calls]
         return {"diff": diff, "tool_calls": calls, "suggested_queries": requests}
 
 
@@ -206,7 +202,7 @@ def _metadata(draft: _Draft, counts: Counter[str]) -> dict[str, Any]:
         "commit": moment.id,
         "authored": moment.authored.isoformat(),
         "boundary": draft.boundary.how,
-        "branch": draft.branch,
+        "branch": draft.first.branch,
         "sessions": list(dict.fromkeys(part.session_id for part in draft.parts)),
         "editedInSession": [file.path for file in draft.files if not edited.isdisjoint(paths_of(file))],
         "reads": {name: count for name, count in sorted(counts.items()) if count},
