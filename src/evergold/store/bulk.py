@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 
 from evergold.store.values import batches
 
-ROWS = 100
+ROWS = 400
 
 
 def insert_rows(

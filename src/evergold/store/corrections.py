@@ -12,6 +12,7 @@ from sqlalchemy import Connection, select, text
 
 from evergold.model.case import Case, EntryType, Provenance
 from evergold.model.ident import content_hash
+from evergold.store.bulk import rows_among
 from evergold.store.case_writes import Author, put_cases
 from evergold.store.cases import held_cases
 from evergold.store.schema import trace_corrections, traces
@@ -38,7 +39,8 @@ def correction_case_id(trace_id: str, said: str) -> str:
 def put_correction_cases(connection: Connection, trace_ids: Iterable[str], dataset: str) -> int:
     """Make a case of each correction of these traces that has none yet. A case somebody dismissed stays dismissed."""
     added = 0
-    for batch in batches(trace_ids):
+    corrected = rows_among(connection, "SELECT DISTINCT trace_id FROM trace_corrections WHERE trace_id", trace_ids)
+    for batch in batches([row[0] for row in corrected]):
         query = (
             select(traces, trace_corrections.c.text, trace_corrections.c.author)
             .join(trace_corrections, trace_corrections.c.trace_id == traces.c.id)
@@ -95,13 +97,12 @@ def exchanges(connection: Connection, trace_ids: Iterable[str]) -> Iterator[Exch
         "ORDER BY x.started_at, x.id LIMIT 1"
     )
     for batch in batches(trace_ids):
-        names = {f"id_{number}": trace_id for number, trace_id in enumerate(batch)}
-        listed = ", ".join(f":{name}" for name in names)
+        listed = ", ".join(["?" if connection.dialect.name == "sqlite" else "%s"] * len(batch))
         query = (
             f"SELECT {columns} FROM traces b JOIN traces a ON a.id = ({earlier}) "
             f"WHERE b.id IN ({listed}) AND b.session_id IS NOT NULL "
             f"UNION SELECT {columns} FROM traces a JOIN traces b ON b.id = ({later}) "
             f"WHERE a.id IN ({listed}) AND a.session_id IS NOT NULL"
         )
-        for row in connection.execute(text(query), names).all():
+        for row in connection.exec_driver_sql(query, (*batch, *batch)).all():
             yield Exchange(*row)

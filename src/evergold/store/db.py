@@ -62,6 +62,7 @@ class Database:
         if self._closed:
             raise Unavailable("the database is closed; open the workspace again")
         done: Future[T] = Future()
+        done.set_running_or_notify_cancel()  # a caller that goes away must not stop the writer
         self._jobs.put((work, done))
         if self._thread is None:
             self._start()

@@ -57,14 +57,13 @@ class Sorted:
     """A batch held against what is stored."""
 
     fresh: list[SpanRow] = field(default_factory=list)
-    duplicates: int = 0
     conflicting: list[SpanRow] = field(default_factory=list)
     closed: list[SpanRow] = field(default_factory=list)
     growing: set[str] = field(default_factory=set)
 
 
 def sort_spans(connection: Connection, rows: Iterable[SpanRow]) -> Sorted:
-    """Which rows are new, repeated, or at odds with the first content of their id.
+    """Which rows are new, and which at odds with the first content of their id; the others are repeated.
 
     `closed` are spans of a trace that was given whole, by its own content; it takes no more. `growing` are the traces
     that are stored already and get more spans.
@@ -84,9 +83,7 @@ def sort_spans(connection: Connection, rows: Iterable[SpanRow]) -> Sorted:
             result.fresh.append(row)
             if row.trace_id in known:
                 result.growing.add(row.trace_id)
-        elif first == row:
-            result.duplicates += 1
-        else:
+        elif first != row:
             result.conflicting.append(row)
     return result
 

@@ -30,9 +30,10 @@ from evergold.store.traces import get_trace
 from evergold.store.values import batches
 from evergold.store.word_index import AT_ONCE, learn_words, words_waiting
 from evergold.workspace.arrivals import arrivals_of
+from evergold.workspace.gathering import Gathering
 from evergold.workspace.ingest_report import IngestReport
 from evergold.workspace.records_in import store_records
-from evergold.workspace.spans_in import SpansWritten, write_spans
+from evergold.workspace.spans_in import SpansWritten
 
 SNIFF = 64 * 1024
 BATCH = 1000
@@ -48,6 +49,7 @@ class Intake:
     def __init__(self, store: Store, settings: Settings) -> None:
         self._store = store
         self._settings = settings
+        self._gathering = Gathering(store)
         name = settings.redact_redactor
         self._redactor: Redactor | None = plugins.load("redactors", name) if name else None
         self._cleaner()  # a wrong field name is said now and not with the first trace
@@ -90,7 +92,7 @@ class Intake:
     def _submit(self, received: Received, size: int) -> Future[SpansWritten]:
         longest = self._settings.server_max_text_kb * 1000
         arrivals = arrivals_of(received, self._cleaner(), longest, size)
-        written = self._store.db.submit(partial(write_spans, arrivals=arrivals))
+        written = self._gathering.put(arrivals)
         written.add_done_callback(lambda _: self.arrived())
         return written
 

@@ -55,7 +55,7 @@ def _store_spans(connection: Connection, lines: Sequence[SpanLine], report: Inge
     arrivals = Arrivals()
     for line in lines:
         arrivals.add(*row_of_line(line))
-    written = write_spans(connection, arrivals)
+    (written,) = write_spans(connection, [arrivals])
     report.traces += len(written.new_traces)
     report.spans += written.spans
     report.scores += written.scores

@@ -1,6 +1,7 @@
-"""One batch of spans in one transaction: sorted, stored, and every trace they touch told anew."""
+"""Batches of spans in one transaction: sorted, stored, and every trace they touch told anew."""
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,31 +29,59 @@ class SpansWritten:
     refused: list[str] = field(default_factory=list)
 
 
-def write_spans(connection: Connection, arrivals: Arrivals) -> SpansWritten:
-    """Store the new spans of a batch; the traces they belong to are recomputed, never added up."""
-    batch = sort_spans(connection, arrivals.rows)
-    refused = arrivals.refused + [_conflict(row) for row in batch.conflicting] + [_closed(row) for row in batch.closed]
+def write_spans(connection: Connection, many: Sequence[Arrivals]) -> list[SpansWritten]:
+    """Store the new spans of some batches at once; the traces they belong to are recomputed, never added up."""
+    batch = sort_spans(connection, [row for arrivals in many for row in arrivals.rows])
+    problems = {id(row): _conflict(row) for row in batch.conflicting} | {id(row): _closed(row) for row in batch.closed}
     fresh = dict.fromkeys(row.trace_id for row in batch.fresh if row.trace_id not in batch.growing)
-    put_outlines(connection, _told_new(batch, arrivals, fresh), [])
+    put_outlines(connection, _told_new(batch, _first_facts(many), fresh), [])
     insert_spans(connection, batch.fresh)
     put_outlines(connection, [], _told_again(connection, batch.growing))
-    report = IngestReport()
-    apply_waiting(connection, fresh, report)
-    put_about(connection, arrivals.scores, report)
+    apply_waiting(connection, fresh, IngestReport())
+    new = {id(row) for row in batch.fresh}
+    untold = dict(fresh)
+    written = [_written(connection, arrivals, new, problems, untold) for arrivals in many]
     enqueue(connection, [*fresh, *batch.growing])
-    count(connection, {f"redacted.{kind}": number for kind, number in arrivals.redacted.items()})
-    count(connection, {"otlp.refused": len(refused), "otlp.cut": arrivals.cut, "otlp.ignored_logs": arrivals.ignored})
+    counts = Counter(f"redacted.{kind}" for arrivals in many for kind in arrivals.redacted.elements())
+    for arrivals, one in zip(many, written, strict=True):
+        counts += Counter(
+            {"otlp.refused": len(one.refused), "otlp.cut": arrivals.cut, "otlp.ignored_logs": arrivals.ignored}
+        )
+    count(connection, counts)
+    return written
+
+
+def _first_facts(many: Sequence[Arrivals]) -> dict[tuple[str, str], SpanFacts]:
+    if len(many) == 1:
+        return many[0].facts
+    facts: dict[tuple[str, str], SpanFacts] = {}
+    for arrivals in reversed(many):
+        facts.update(arrivals.facts)
+    return facts
+
+
+def _written(
+    connection: Connection, arrivals: Arrivals, new: set[int], problems: dict[int, str], untold: dict[str, None]
+) -> SpansWritten:
+    """What became of one of the batches. A trace that several of them began is told to the first."""
+    report = IngestReport()
+    put_about(connection, arrivals.scores, report)
+    refused = [problems[id(row)] for row in arrivals.rows if id(row) in problems] if problems else []
+    spans = sum(id(row) in new for row in arrivals.rows)
+    began = [trace_id for trace_id in dict.fromkeys(row.trace_id for row in arrivals.rows) if trace_id in untold]
+    for trace_id in began:
+        del untold[trace_id]
     return SpansWritten(
-        spans=len(batch.fresh),
-        new_traces=list(fresh),
+        spans=spans,
+        new_traces=began,
         scores=report.scores,
-        duplicates=batch.duplicates,
+        duplicates=len(arrivals.rows) - spans - len(refused),
         cut=arrivals.cut,
-        refused=refused,
+        refused=arrivals.refused + refused,
     )
 
 
-def _told_new(batch: Sorted, arrivals: Arrivals, fresh: Iterable[str]) -> list[TraceRow]:
+def _told_new(batch: Sorted, facts: dict[tuple[str, str], SpanFacts], fresh: Iterable[str]) -> list[TraceRow]:
     spans: dict[str, list[SpanRow]] = {trace_id: [] for trace_id in fresh}
     for row in batch.fresh:
         if row.trace_id in spans:
@@ -60,7 +89,7 @@ def _told_new(batch: Sorted, arrivals: Arrivals, fresh: Iterable[str]) -> list[T
     told = []
     moment = now()
     for trace_id, rows in spans.items():
-        tale = outline([arrivals.facts[trace_id, row.id] for row in rows])
+        tale = outline([facts[trace_id, row.id] for row in rows])
         by_id = {row.id: row for row in rows}
         question = by_id[tale.input_from].input_text if tale.input_from else None
         answer = by_id[tale.output_from].output_text if tale.output_from else None

@@ -1,0 +1,77 @@
+"""Requests that wait for the writer are written together.
+
+While one transaction commits, the next requests arrive. Written one by one, each would cost its own dozen statements, and before
+and after each of those the writer waits for the interpreter; together they cost as many as one.
+"""
+
+import threading
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from functools import partial
+
+from sqlalchemy import Connection
+
+from evergold.errors import Unavailable
+from evergold.store import Store
+from evergold.workspace.arrivals import Arrivals
+from evergold.workspace.spans_in import SpansWritten, write_spans
+
+
+@dataclass
+class _Waiting:
+    """Requests that will be written by the next job, each with the future its sender waits for."""
+
+    arrivals: list[Arrivals] = field(default_factory=list)
+    futures: list[Future[SpansWritten]] = field(default_factory=list)
+
+
+class Gathering:
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._lock = threading.Lock()
+        self._waiting: _Waiting | None = None
+
+    def put(self, arrivals: Arrivals) -> Future[SpansWritten]:
+        """Hand a request to the writer; its future is done when it is committed."""
+        done: Future[SpansWritten] = Future()
+        done.set_running_or_notify_cancel()  # a sender that goes away takes nothing back
+        with self._lock:
+            waiting = self._waiting or _Waiting()
+            waiting.arrivals.append(arrivals)
+            waiting.futures.append(done)
+            first = self._waiting is None
+            self._waiting = waiting
+        if first:
+            self._submit(waiting)
+        return done
+
+    def _submit(self, waiting: _Waiting) -> None:
+        try:
+            job = self._store.db.submit(partial(self._write, waiting=waiting))
+        except Unavailable as problem:
+            self._begin_anew(waiting)
+            for done in waiting.futures:
+                done.set_exception(problem)
+        else:
+            job.add_done_callback(partial(self._tell, waiting))
+
+    def _begin_anew(self, waiting: _Waiting) -> None:
+        with self._lock:
+            if self._waiting is waiting:
+                self._waiting = None
+
+    def _write(self, connection: Connection, waiting: _Waiting) -> list[SpansWritten]:
+        self._begin_anew(waiting)
+        return write_spans(connection, waiting.arrivals)
+
+    def _tell(self, waiting: _Waiting, job: Future[list[SpansWritten]]) -> None:
+        """Tell each sender what became of its request. If they failed together, each is tried by itself."""
+        problem = job.exception()
+        if problem is None:
+            for done, written in zip(waiting.futures, job.result(), strict=True):
+                done.set_result(written)
+        elif len(waiting.futures) == 1:
+            waiting.futures[0].set_exception(problem)
+        else:
+            for arrivals, done in zip(waiting.arrivals, waiting.futures, strict=True):
+                self._submit(_Waiting([arrivals], [done]))

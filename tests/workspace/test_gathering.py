@@ -1,0 +1,77 @@
+"""Requests written together: each sender hears of its own spans only, and one that cannot be stored harms no other."""
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection
+
+from evergold.errors import Unavailable
+from evergold.settings import Settings
+from evergold.store.spans import SpanRow
+from evergold.store.trace_pages import TraceFilter
+from evergold.workspace import Workspace
+from evergold.workspace.arrivals import Arrivals
+from evergold.workspace.gathering import Gathering
+from evergold.workspace.spans_in import SpansWritten
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Iterator[Workspace]:
+    with Workspace.open(Settings(home=tmp_path)) as opened:
+        yield opened
+
+
+def spans(*named: tuple[str, str, str]) -> Arrivals:
+    arrivals = Arrivals()
+    for trace_id, span_id, name in named:
+        row = SpanRow(trace_id, span_id, None, name, "llm", "hi", "ho", "completed", None, None, "{}", "{}")
+        arrivals.add(row, {})
+    return arrivals
+
+
+def written_together(workspace: Workspace, *requests: Arrivals) -> list[Future[SpansWritten]]:
+    """The requests wait behind a job that ends when all are there."""
+    gathering = Gathering(workspace.store)
+    all_there = threading.Event()
+
+    def hold(_: Connection) -> None:
+        assert all_there.wait(30)
+
+    workspace.store.db.submit(hold)
+    futures = [gathering.put(request) for request in requests]
+    all_there.set()
+    return futures
+
+
+def test_each_sender_hears_of_its_own(workspace: Workspace) -> None:
+    one, two, three = written_together(
+        workspace,
+        spans(("t1", "a", "first"), ("t2", "b", "x")),
+        spans(("t1", "a", "other"), ("t1", "c", "y")),
+        spans(("t2", "b", "x")),
+    )
+    assert (one.result().spans, one.result().new_traces, one.result().refused) == (2, ["t1", "t2"], [])
+    assert (two.result().spans, two.result().new_traces) == (1, [])
+    assert two.result().refused == ["span a of trace t1 is known with other content; the first is kept"]
+    assert (three.result().spans, three.result().duplicates) == (0, 1)
+    assert [span.name for span in workspace.intake.get("t1").spans] == ["first", "y"]
+
+
+def test_one_that_cannot_be_stored_harms_no_other(workspace: Workspace) -> None:
+    bad = spans(("t3", "d", "z"))
+    bad.rows[0] = bad.rows[0]._replace(name=object())  # type: ignore[arg-type]
+    good, failed = written_together(workspace, spans(("t1", "a", "x")), bad)
+    assert good.result(30).spans == 1
+    assert failed.exception(30) is not None
+    assert workspace.intake.count(TraceFilter()) == 1
+
+
+def test_a_closed_workspace_says_so(workspace: Workspace) -> None:
+    gathering = Gathering(workspace.store)
+    workspace.close()
+    for _ in range(2):
+        with pytest.raises(Unavailable):
+            gathering.put(spans(("t1", "a", "x"))).result(5)
