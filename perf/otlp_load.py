@@ -101,9 +101,15 @@ def send(url: str, load: Sequence[bytes], connections: int) -> list[float]:
     pending: Iterator[bytes] = iter(load)
     lock = threading.Lock()
     took: list[float] = []
-    failures: list[str] = []
+    failures: list[BaseException] = []
 
     def work() -> None:
+        try:
+            send_some()
+        except OSError as problem:
+            failures.append(problem)
+
+    def send_some() -> None:
         address = urlsplit(url)
         client = http.client.HTTPConnection(address.hostname or "", address.port, timeout=PATIENCE)
         while True:
@@ -117,7 +123,7 @@ def send(url: str, load: Sequence[bytes], connections: int) -> list[float]:
             told = reply.read()
             took.append(time.perf_counter() - began)
             if reply.status != 200:
-                failures.append(f"{reply.status} {told[:200]!r}")
+                failures.append(SystemExit(f"{url}: {reply.status} {told[:200]!r}"))
         client.close()
 
     threads = [threading.Thread(target=work) for _ in range(connections)]
@@ -126,7 +132,7 @@ def send(url: str, load: Sequence[bytes], connections: int) -> list[float]:
     for thread in threads:
         thread.join()
     if failures:
-        raise SystemExit(f"{url}: {failures[0]}")
+        raise failures[0]
     return took
 
 

@@ -164,6 +164,23 @@ def test_a_long_attribute_is_cut_and_the_rest_of_the_batch_is_stored(server: htt
     assert trace["input"].endswith("… [476000 more characters were cut on arrival]")
 
 
+def test_an_attribute_of_ten_megabytes_is_cut_and_the_server_goes_on(tmp_path: Path) -> None:
+    trace_id = "98" * 16
+    spans = (
+        an_llm_span(0, trace=trace_id, question="y" * 10_000_000),
+        an_llm_span(1, trace=trace_id, parent=0, answer="short"),
+    )
+    with served(tmp_path) as url, httpx.Client(base_url=url, timeout=60) as client:
+        answer = client.post("/v1/traces", content=protobuf_body(*spans), headers=PROTOBUF)
+        partial = ExportTraceServiceResponse.FromString(answer.content).partial_success
+        assert (answer.status_code, partial.rejected_spans) == (200, 0)
+        assert partial.error_message == "1 texts were longer than server.max_text_kb and were cut"
+        trace = client.get(f"/api/v1/traces/{trace_id}").json()
+        assert [span["output"] for span in trace["spans"]] == ["because", "short"]
+        assert len(trace["input"]) < 1_100_000
+        assert client.post("/v1/traces", content=protobuf_body(an_llm_span(2)), headers=PROTOBUF).status_code == 200
+
+
 def test_logs_are_taken_and_metrics_answered(server: httpx.Client) -> None:
     record = {
         "traceId": TRACE,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from evergold.model.trace import Reaction, ScoreLine, Trace
+from evergold.model.trace import Reaction, ScoreLine, SpanLine, Trace
 from evergold.settings import Settings
 from evergold.sources.otlp import Wire
 from evergold.store import Store
@@ -233,3 +233,13 @@ def test_a_changed_trace_is_found_by_its_new_words_only(workspace: Workspace) ->
     send(workspace, a_span(0, attributes=AGENT))
     assert workspace.intake.count(TraceFilter(search="zebra")) == 0
     assert workspace.intake.count(TraceFilter(search="trip plan")) == 1
+
+
+def test_a_span_given_as_a_record_may_say_anything_about_itself(workspace: Workspace) -> None:
+    odd = {"input_tokens": "12", "model": {"name": "m"}, "tags": 5, "metadata": [], "session_id": None, "tool": 3}
+    good = {"input_tokens": 7, "model": "small-1", "tags": ["a", 1], "session_id": "s"}
+    spans = [SpanLine(trace_id=TRACE, id=f"s{n}", name="x", metadata=facts) for n, facts in enumerate((odd, good))]
+    assert workspace.intake.accept(spans[:1]).spans == workspace.intake.accept(spans[1:]).spans == 1
+    trace = workspace.intake.get(TRACE)
+    assert (trace.session_id, trace.tags) == ("s", ("a", "1"))
+    assert (trace.metadata["model"], trace.metadata["models"]) == ("small-1", ["small-1"])
