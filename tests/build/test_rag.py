@@ -8,14 +8,16 @@ import resource
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 
 from evergold.build import rag
-from evergold.build.partition import Part, Range, ranges
+from evergold.build.partition import Part, Range, is_utf8, ranges
 from evergold.build.seen import SeenIds
 from evergold.build.spec import load_spec
 from evergold.errors import BadInput, Conflict, EvergoldError, NotFound, Unavailable
@@ -184,6 +186,60 @@ def test_a_folder_that_cannot_be_written_says_so(tmp_path: Path) -> None:
     with pytest.raises(Unavailable, match="no file was changed"):
         rag.build(spec)
     assert list((tmp_path / "out").iterdir()) == []
+
+
+def _build_as_nobody(folder: Path) -> None:
+    if os.getuid() == 0:
+        os.setuid(65534)
+    try:
+        rag.build(load_spec(None, {**_flags(folder), "force": True}))
+    except Unavailable as problem:
+        os._exit(0 if "ermission denied" in problem.message and "no file was changed" in problem.message else 3)
+    os._exit(4)
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that every user of the machine may read, unlike pytest's own."""
+    with TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+def test_a_read_only_folder_says_so_and_stays_as_it_is(open_folder: Path) -> None:
+    spec = a_spec(open_folder, [an_offline_record("old")])
+    rag.build(spec)
+    out = open_folder / "out"
+    before = {path.name: path.read_bytes() for path in out.iterdir()}
+    out.chmod(0o555)
+    child = multiprocessing.get_context("fork").Process(target=_build_as_nobody, args=(open_folder,))
+    child.start()
+    child.join()
+    out.chmod(0o755)
+    assert child.exitcode == 0
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+
+
+def test_one_line_that_is_not_utf8_is_refused_alone(tmp_path: Path) -> None:
+    lines: list[dict[str, Any] | bytes] = [
+        json.dumps(
+            an_offline_record(f"r{number}", metadata={"text": "é" * 3 + "x" * number}), ensure_ascii=False
+        ).encode()
+        for number in range(400)
+    ]
+    lines[200] = b'{"task_id": "\xe9"}'
+    spec = a_spec(tmp_path, lines)
+    assert rag.build(spec).rejected == {"not UTF-8": 1}
+    assert [row["line"] for row in read_jsonl(spec.rejected)] == [201]
+    assert len(read_jsonl(spec.outputs["qa"])) == 399
+
+
+@pytest.mark.parametrize("filling", range(4))
+def test_a_character_across_two_looks_is_still_one(filling: int) -> None:
+    data = b"x" * (65_533 + filling) + "😀".encode() + b"x" * 10
+    assert is_utf8(data)
+    assert not is_utf8(data[: 65_533 + filling + 3])
+    assert not is_utf8(data.replace(b"\x98", b"x"))
 
 
 def _flags(folder: Path) -> dict[str, Any]:
