@@ -3,6 +3,7 @@
     python -m perf build_rag                     # 200 MB
     EVERGOLD_PERF_MB=1100 python -m perf build_rag
     TMPDIR=/dev/shm python -m perf build_rag     # files in memory: the work alone, without the disk
+    EVERGOLD_PERF_FILE=F python -m perf build_rag       # records of an earlier run, made if F is not there
     EVERGOLD_PERF_ONLY=build python -m perf build_rag   # the loops and commands whose name holds one of these words
 
 | beside | what it does |
@@ -110,10 +111,11 @@ def warm_up(folder: str) -> None:
 def main() -> None:
     size = int(os.environ.get("EVERGOLD_PERF_MB", "200"))
     with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder) / "offline.jsonl"
-        count = write(source, size)
+        source = Path(os.environ.get("EVERGOLD_PERF_FILE", Path(folder) / "offline.jsonl"))
+        if not source.exists():
+            write(source, size)
         megabytes = source.stat().st_size / 1e6
-        print(f"  {megabytes:.0f} MB, {count} records; medians of {REPEATS}, taking turns")
+        print(f"  {megabytes:.0f} MB; medians of {REPEATS}, taking turns", flush=True)
         commands = {
             "stdlib loop": [sys.executable, "-c", STDLIB, str(source), folder],
             "orjson loop": [sys.executable, "-c", ORJSON, str(source), folder],

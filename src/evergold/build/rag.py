@@ -42,6 +42,8 @@ Progress = Callable[[int, int], None]
 """Called with the bytes done and the bytes there are."""
 
 _ONE_JOB_RANGE = 128 << 10
+_HASHED_BYTES = 256 << 10
+_WAITING_PER_JOB = 4
 _SHOWN_PROBLEMS = 5
 log = logging.getLogger(__name__)
 
@@ -143,11 +145,13 @@ class _Assembly:
         return digest.hexdigest()
 
     def run_on(self, shop: Workshop, source: BinaryIO, progress: Progress | None) -> None:
-        """Ranges routed by the executor's workers, two for each of them under way at a time."""
+        """Ranges routed by the executor's workers, a few for each of them under way at a time."""
         size = source.seek(0, 2)
         work = partial(route_piece, self._spec.location, self._spec.splits, self._spec.max_line, shop.scratch)
         pieces = list(ranges(source, self._spec.max_line))
-        for piece, part in zip(pieces, in_order(shop.executor, work, pieces, 2 * shop.jobs), strict=True):
+        for piece, part in zip(
+            pieces, in_order(shop.executor, work, pieces, _WAITING_PER_JOB * shop.jobs), strict=True
+        ):
             part.collect()
             self._take(part, source)
             if progress:
@@ -240,9 +244,10 @@ def in_order(executor: Executor, work: Callable[[Range], Part], pieces: Iterable
 def _hash_source(location: str, given_up: Event) -> str:
     """The hash of the whole source, in a thread beside the routing; an interrupt need not wait for its end."""
     digest = hashlib.sha256()
+    block = memoryview(bytearray(_HASHED_BYTES))
     with open_source(location) as source:
-        while not given_up.is_set() and (block := source.read(1 << 20)):
-            digest.update(block)
+        while not given_up.is_set() and (size := source.readinto(block)):  # type: ignore[attr-defined]
+            digest.update(block[:size])
     return digest.hexdigest()
 
 
