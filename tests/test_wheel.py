@@ -1,7 +1,6 @@
 """A wheel built from a clean clone carries the browser app: installed on its own, it serves the page."""
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,22 +8,17 @@ from urllib.request import urlopen
 
 import pytest
 
+from tests.uv import the_uv
+
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parent.parent
-BIN = Path(sys.executable).parent
 
 
 def run(*command: str | Path, cwd: Path, **env: str) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, env={**os.environ, **env}, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done
-
-
-def the_uv() -> str:
-    found = shutil.which("uv") or shutil.which("uv", path=str(BIN))
-    assert found, "uv is needed; `make setup` brings it"
-    return found
 
 
 @pytest.fixture(scope="module")

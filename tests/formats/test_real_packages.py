@@ -17,6 +17,7 @@ import pytest
 from evergold import plugins
 from evergold.model.case import Case, CaseKind, Context, EntryType, Provenance, ToolCall
 from evergold.model.rejected import Rejected
+from tests.uv import the_uv
 
 pytestmark = pytest.mark.slow
 PEERS = Path(__file__).parents[1] / "peers"
@@ -84,7 +85,7 @@ def peers() -> Path:
     """The interpreter of the environment that has the packages, made from its lock file."""
     with (PEERS / "pyproject.toml").open("rb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # one of several test processes installs
-        command = ["uv", "sync", "--quiet", "--locked", "--project", str(PEERS)]
+        command = [the_uv(), "sync", "--quiet", "--locked", "--project", str(PEERS)]
         environment = {**os.environ, "UV_PROJECT_ENVIRONMENT": str(HOME)}
         done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     if done.returncode:
