@@ -109,3 +109,68 @@ def test_a_budget_in_money_needs_a_known_price(folder: Path) -> None:
     run, server = run_against(echo, folder, budget_money=1.0)
     assert run.status is RunStatus.FAILED and "no price is known" in (run.error or "")
     assert server.requests == []
+
+
+def test_failed_calls_are_sent_again_only_when_asked_for(folder: Path) -> None:
+    mended = threading.Event()
+
+    def picky(body: Body) -> Reply:
+        odd = str(body["messages"][-1]["content"]).endswith(("1", "3"))
+        return Reply(status=400, raw=b'{"error": {"message": "no"}}') if odd and not mended.is_set() else echo(body)
+
+    with serving(picky) as server:
+        settings = Settings(home=folder / "home", benchmark_datasets_dir=folder, model_base_url=server.url)
+        spec = RunSpec(dataset="forty", model="openai/m", metrics=("exact_match",), cache=False)
+        with Workspace.open(settings) as workspace:
+            run = workspace.bench.work_on(workspace.bench.run_here(spec).id)
+            assert (run.failed, len(server.requests)) == (8, 40)
+            mended.set()
+            workspace.bench.resume(run.id)
+            assert workspace.bench.work_on(run.id).failed == 8 and len(server.requests) == 40
+            workspace.bench.resume(run.id, retry_errors=True)
+            again = workspace.bench.work_on(run.id)
+    assert (again.status, again.done, again.failed, again.scored) == (RunStatus.COMPLETED, 40, 0, 40)
+    assert len(server.requests) == 48, "only the eight that failed"
+
+
+def test_a_model_that_says_nothing_html_or_ten_megabytes_ends_the_run_with_each_told_apart(folder: Path) -> None:
+    odd = {
+        "0": Reply(""),
+        "1": Reply(raw=b"<html>busy</html>", content_type="text/html"),
+        "2": Reply("x" * 10_000_000),
+    }
+
+    def strange(body: Body) -> Reply:
+        number = str(body["messages"][-1]["content"]).rpartition(" ")[2]
+        return odd.get(number) or echo(body)
+
+    with serving(strange) as server:
+        settings = Settings(home=folder / "home", benchmark_datasets_dir=folder, model_base_url=server.url)
+        spec = RunSpec(dataset="forty", model="openai/m", metrics=("exact_match",), limit=4)
+        with Workspace.open(settings) as workspace:
+            run = workspace.bench.work_on(workspace.bench.run_here(spec).id)
+            made = {attempt.case_id: attempt for attempt in workspace.bench.attempts(run.id)}
+    assert (run.status, run.done, run.failed) == (RunStatus.COMPLETED, 4, 2)
+    assert made["t0"].error is None and made["t0"].measurements["exact_match"].value == 0.0
+    assert made["t1"].error_class == "malformed" and not made["t1"].measurements
+    assert made["t2"].error_class == "too_large" and not made["t2"].measurements
+    assert made["t3"].measurements["exact_match"].value == 1.0
+
+
+def test_a_judge_that_answers_in_prose_leaves_every_case_unscored_and_the_run_completed(folder: Path) -> None:
+    def prose(body: Body) -> Reply:
+        return Reply("Rather good, I think.") if body["model"] == "judge" else echo(body)
+
+    with serving(prose) as server:
+        settings = Settings(home=folder / "home", benchmark_datasets_dir=folder, model_base_url=server.url)
+        spec = RunSpec(
+            dataset="forty", model="openai/m", metrics=("correctness", "exact_match"), judge="openai/judge", limit=3
+        )
+        with Workspace.open(settings) as workspace:
+            run = workspace.bench.work_on(workspace.bench.run_here(spec).id)
+            report = workspace.judging.report(run.id)
+    assert (run.status, run.scored) == (RunStatus.COMPLETED, 3)
+    correctness, exact = report.metrics
+    assert (correctness.mean.value, correctness.unscored, correctness.errors) == (None, 3, 0)
+    assert str(correctness.mean) == "– (n=0/3)" and "not one JSON object" in next(iter(correctness.reasons))
+    assert exact.mean.value == 1.0
