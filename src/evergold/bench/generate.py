@@ -7,9 +7,9 @@ here: scoring reads the stored answers, so that it can be done again without a s
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from evergold.bench.workers import together
 from evergold.calls.caller import Caller
 from evergold.calls.journal import Journal
+from evergold.calls.workers import together
 from evergold.model.case import Case
 from evergold.model.ident import content_hash
 from evergold.model.run import Attempt, Run

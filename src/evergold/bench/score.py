@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from evergold.bench.metric_names import NamedMetric
 from evergold.bench.metrics import measure
-from evergold.bench.workers import together
 from evergold.calls.budget import Budget
 from evergold.calls.journal import Journal
+from evergold.calls.workers import together
 from evergold.model.case import Case
 from evergold.model.run import Attempt, Measurement, Run, Usage
 from evergold.seams import Judge

@@ -6,7 +6,8 @@ bytes, however fast the calls came back. Near-copies are refused here, where the
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -59,6 +60,14 @@ class _Counts:
     rejected: Counter[str] = field(default_factory=Counter)
     rewritten: int = 0
 
+    def add(self, outcome: Outcome) -> None:
+        self.rewritten += outcome.rewritten
+        if outcome.record is None:
+            self.rejected[outcome.reason] += 1
+        else:
+            self.records[outcome.record["task_type"]] += 1
+            self.methods[outcome.record["metadata"]["method"]] += 1
+
 
 async def generate(
     corpus: Corpus,
@@ -89,24 +98,23 @@ async def _write(
 ) -> None:
     copies = _Copies(maker.spec.duplicates)
     work = (maker.of_document(name, passages) for name, passages in corpus.documents.items())
-    async for outcomes in _in_order(work, _AHEAD * maker.spec.concurrency):
-        for outcome in outcomes:
-            counts.rewritten += outcome.rewritten
-            outcome = copies.checked(outcome)
-            if outcome.record is None:
-                counts.rejected[outcome.reason] += 1
-                refused.write(orjson.dumps(outcome.refusal) + b"\n")
-                continue
-            kept.write(orjson.dumps(outcome.record) + b"\n")
-            counts.records[outcome.record["task_type"]] += 1
-            counts.methods[outcome.record["metadata"]["method"]] += 1
-            if counts.records.total() == maker.spec.limit:
-                return
-        if progress:
-            progress(1)
+    async with aclosing(_in_order(work, _AHEAD * maker.spec.concurrency)) as done:
+        async for outcomes in done:
+            for outcome in map(copies.checked, outcomes):
+                if outcome.record is None:
+                    refused.write(orjson.dumps(outcome.refusal) + b"\n")
+                else:
+                    kept.write(orjson.dumps(outcome.record) + b"\n")
+                counts.add(outcome)
+                if counts.records.total() == maker.spec.limit:
+                    return
+            if progress:
+                progress(1)
 
 
-async def _in_order(work: Iterable[Coroutine[Any, Any, list[Outcome]]], window: int) -> AsyncIterator[list[Outcome]]:
+async def _in_order(
+    work: Iterable[Coroutine[Any, Any, list[Outcome]]], window: int
+) -> AsyncGenerator[list[Outcome], None]:
     """Results in the order of the work, with at most `window` under way."""
     waiting: deque[asyncio.Task[list[Outcome]]] = deque()
     try:
@@ -137,7 +145,7 @@ class _Copies:
         said = shingles_of(f"{record['instruction']} {without_markers(record['expected_response'])}")
         first = self._asked.get(asked) or next((name for name, _ in self._near.similar(said)), None)
         if first is not None:
-            return Outcome(None, REPEATED, _copy_of(record, first))
+            return Outcome(None, REPEATED, _copy_of(record, first), outcome.rewritten)
         self._asked[asked] = record["task_id"]
         self._near.add(record["task_id"], said)
         return outcome

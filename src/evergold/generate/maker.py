@@ -4,11 +4,11 @@ The same steps for every writer. A writer that quotes and a model that writes me
 asked is written once more, and then refused and kept with the reason.
 """
 
-import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 
+from evergold.calls.workers import together
 from evergold.generate.citing import problems_with
 from evergold.generate.prompts import SUMMARISE, answer_prompt
 from evergold.generate.record import Record, record_of
@@ -43,11 +43,10 @@ class Maker:
     async def of_document(self, name: str, passages: Sequence[Passage]) -> list[Outcome]:
         """Everything asked for, in a fixed order; calls for one document run side by side."""
         tasks = self.spec.tasks
-        qa, citations = await asyncio.gather(
-            self._asked("qa", passages, tasks.qa), self._asked("citations", passages, tasks.citations)
-        )
-        summary = [self._summary(name, passages)] if tasks.summaries and passages else []
-        return [*qa, *await asyncio.gather(*summary), *citations]
+        work = [self._asked("qa", passages, tasks.qa), self._asked("citations", passages, tasks.citations)]
+        if tasks.summaries and passages:
+            work.insert(1, self._summary(name, passages))
+        return [outcome for outcomes in await together(work) for outcome in outcomes]
 
     async def _asked(self, kind: str, passages: Sequence[Passage], wanted: int) -> list[Outcome]:
         """Ideas from passages spread by the seed, until there are as many as wanted or no passage is left."""
@@ -58,23 +57,26 @@ class Maker:
         while made < wanted and anchors:
             batch = ceil((wanted - made) / each)
             now, anchors = anchors[:batch], anchors[batch:]
-            ideas = await asyncio.gather(*(self.writer.ideas(kind, anchor, each) for anchor in now))
+            ideas = await together(self._ideas(kind, anchor, each) for anchor in now)
             pairs = [(anchor, idea) for anchor, some in zip(now, ideas, strict=True) for idea in some]
             good = [(anchor, idea) for anchor, idea in pairs if idea.problem is None][: wanted - made]
             outcomes += [_no_idea(kind, anchor, idea) for anchor, idea in pairs if idea.problem is not None]
-            outcomes += await asyncio.gather(*(self._answered(kind, anchor, idea) for anchor, idea in good))
+            outcomes += await together(self._answered(kind, anchor, idea) for anchor, idea in good)
             made += len(good)
         return outcomes
+
+    async def _ideas(self, kind: str, anchor: Passage, count: int) -> Sequence[Idea]:
+        return await self.writer.ideas(kind, anchor, count)
 
     async def _answered(self, kind: str, anchor: Passage, idea: Idea) -> Outcome:
         contexts = await self.library.contexts(idea.instruction, anchor, self.spec.retrieval.contexts)
         return await self._written(kind, anchor.document, idea, contexts)
 
-    async def _summary(self, name: str, passages: Sequence[Passage]) -> Outcome:
+    async def _summary(self, name: str, passages: Sequence[Passage]) -> list[Outcome]:
         chosen = _spread(passages, self.spec.retrieval.summary_contexts)
         contexts = tuple(Found(passage=passage, role="of the document") for passage in chosen)
         idea = Idea(instruction=SUMMARISE.format(document=name), method="summary")
-        return await self._written("summaries", name, idea, contexts)
+        return [await self._written("summaries", name, idea, contexts)]
 
     async def _written(self, kind: str, document: str, idea: Idea, contexts: tuple[Found, ...]) -> Outcome:
         passages = [found.passage for found in contexts]

@@ -5,6 +5,7 @@ answering model never saw; where the search missed it, it takes the last place a
 few, passages drawn by the seed stand in as distractors, and say so too.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from random import Random
 from typing import Any, Protocol
@@ -36,18 +37,20 @@ class WordSearch:
 
 
 class VectorSearch:
-    """Cosine of embeddings. The passages are embedded once, at the first question."""
+    """Cosine of embeddings. The passages are embedded once, by whoever asks first; the others wait for it."""
 
     def __init__(self, passages: Sequence[Passage], embed: Embed) -> None:
         self._texts = [passage.text for passage in passages]
         self._embed = embed
+        self._first = asyncio.Lock()
         self._vectors: Any = None
 
     async def best(self, question: str, most: int) -> Sequence[tuple[int, float]]:
         import numpy as np
 
-        if self._vectors is None:
-            self._vectors = await self._embed(self._texts)
+        async with self._first:
+            if self._vectors is None:
+                self._vectors = await self._embed(self._texts)
         near = self._vectors @ (await self._embed([question]))[0]
         order = np.argsort(-near, kind="stable")[:most]
         return [(int(place), float(near[place])) for place in order]

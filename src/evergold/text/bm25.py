@@ -4,6 +4,7 @@ The formula stands here once. Whoever has counted words already passes a way to 
 questions about the same documents lets an `Index` remember where each word is.
 """
 
+import heapq
 import math
 from array import array
 from collections import Counter
@@ -15,10 +16,16 @@ Key = TypeVar("Key")
 
 
 def bm25(
-    wanted: Iterable[str], holding: Callable[[str], Sequence[tuple[Key, int]]], lengths: Mapping[Key, int]
+    wanted: Iterable[str],
+    holding: Callable[[str], Sequence[tuple[Key, int]]],
+    lengths: Mapping[Key, int],
+    words: int | None = None,
 ) -> dict[Key, float]:
-    """Scores of the documents that hold any wanted word. `holding` gives (document, how often) for one word."""
-    mean = sum(lengths.values()) / max(len(lengths), 1) or 1
+    """Scores of the documents that hold any wanted word. `holding` gives (document, how often) for one word.
+
+    `words` is the length of all documents together, where the caller knows it.
+    """
+    mean = (sum(lengths.values()) if words is None else words) / max(len(lengths), 1) or 1
     scores: dict[Key, float] = {}
     for word in dict.fromkeys(wanted):
         found = holding(word)
@@ -39,12 +46,14 @@ class Index(Generic[Key]):
 
     def __init__(self) -> None:
         self._keys: list[Key] = []
-        self._lengths: dict[Key, int] = {}
+        self._lengths: dict[int, int] = {}
+        self._words = 0
         self._places: dict[str, tuple[array[int], array[int]]] = {}
 
     def add(self, key: Key, words: Iterable[str]) -> None:
         counts = Counter(words)
-        self._lengths[key] = counts.total()
+        self._lengths[len(self._keys)] = counts.total()
+        self._words += counts.total()
         self._keys.append(key)
         for word, often in counts.items():
             places, times = self._places.setdefault(word, (array("I"), array("I")))
@@ -53,11 +62,10 @@ class Index(Generic[Key]):
 
     def best(self, wanted: Iterable[str], most: int) -> list[tuple[Key, float]]:
         """The best documents with their scores; equal scores in the order in which they were added."""
-        scores = bm25(wanted, self._holding, self._lengths)
-        order = {key: place for place, key in enumerate(self._keys)} if scores else {}
-        ranked = sorted(scores.items(), key=lambda item: (-item[1], order[item[0]]))
-        return ranked[:most]
+        scores = bm25(wanted, self._holding, self._lengths, self._words)
+        ranked = heapq.nsmallest(most, scores.items(), key=lambda item: (-item[1], item[0]))
+        return [(self._keys[place], score) for place, score in ranked]
 
-    def _holding(self, word: str) -> list[tuple[Key, int]]:
+    def _holding(self, word: str) -> list[tuple[int, int]]:
         places, times = self._places.get(word, ((), ()))
-        return [(self._keys[place], often) for place, often in zip(places, times, strict=True)]
+        return list(zip(places, times, strict=True))

@@ -2,14 +2,19 @@
 
 import asyncio
 from collections.abc import Coroutine, Iterable
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 
-async def together(workers: Iterable[Coroutine[Any, Any, None]]) -> None:
-    """Run all; the first failure (or a cancellation) stops the rest, waits for them to let go, and is raised."""
+async def together(workers: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    """Run all, and give their results in order.
+
+    The first failure (or a cancellation) stops the rest, waits for them to let go, and is raised.
+    """
     tasks = [asyncio.ensure_future(worker) for worker in workers]
     try:
-        await asyncio.gather(*tasks)
+        return await asyncio.gather(*tasks)
     finally:
         for task in tasks:
             task.cancel()
