@@ -1,5 +1,6 @@
 """The living dataset end to end, on both databases: queue, corrections, detection, undo, statistics, forgetting."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,11 @@ from sqlalchemy import text
 from evergold.errors import BadInput, NotFound
 from evergold.model.case import Case, CaseStatus
 from evergold.model.policy import Policy, Sampling, Thresholds
-from evergold.model.trace import Correction, ScoreLine, ScoreSource
+from evergold.model.trace import Correction, Reaction, ScoreLine, ScoreSource
 from evergold.settings import Settings
 from evergold.store.cases import CaseFilter
+from evergold.store.schema import metadata
+from evergold.store.trace_pages import TraceFilter
 from evergold.workspace import Workspace
 from tests.builders import a_score, a_trace
 
@@ -53,6 +56,22 @@ def test_a_late_score_changes_the_entry_in_place(ws: Workspace) -> None:
     assert ws.live.curate().by_kind == {"failed": 1}
     (entry,) = cases(ws, trace_id="t1")
     assert [told.action for told in ws.cases.history("live", entry.id)] == ["added", "confirmed", "failed"]
+
+
+def test_an_entry_follows_a_reaction_that_changes_and_goes(ws: Workspace) -> None:
+    ws.intake.accept([a_trace("t1", scores=GOOD)])
+    ws.live.curate()
+    steps: list[tuple[str | None, dict[str, int]]] = [
+        ("👍🏽", {"confirmed": 1}),
+        ("👎", {"failed": 1}),
+        (None, {"recovered": 1}),
+        ("😮", {"withdrawn": 1}),
+        ("❤️", {"restored": 1}),
+    ]
+    for emoji, change in steps:
+        ws.intake.accept([Reaction(trace_id="t1", emoji=emoji, author="ana")])
+        assert ws.live.curate().by_kind == change
+    assert len(ws.intake.get("t1").scores) == 2
 
 
 def test_a_correction_is_a_pair_and_the_golden_entry_fails(ws: Workspace) -> None:
@@ -196,6 +215,35 @@ def test_statistics_of_nothing_are_not_zero_coverage(ws: Workspace) -> None:
     assert ws.live.stats().coverage is None
 
 
+def test_an_export_is_filtered_then_limited_newest_first_and_whole(ws: Workspace, tmp_path: Path) -> None:
+    for number in range(4):
+        scores = GOOD if number % 2 else (*GOOD, a_score("thumbs", 1.0, "user"))
+        ws.intake.accept([a_trace(f"t{number}", scores=scores, metadata={"model": f"m{number % 2}"})])
+        ws.live.curate()
+    ws.intake.accept([a_trace("bad", scores=(a_score(value=0.0),))])
+    ws.live.curate()
+    out = tmp_path / "out.jsonl"
+
+    def exported(**chosen: Any) -> list[str]:
+        count = ws.dataset.export_to_jsonl(out, **chosen)
+        lines = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+        assert count == len(lines)
+        keys = ["created_at", "entry_type", "expected_output", "id", "input", "metadata", "output", "tags", "trace_id"]
+        assert all(sorted(line) == keys for line in lines)
+        return [line["trace_id"] for line in lines]
+
+    assert exported() == ["bad", "t3", "t2", "t1", "t0"]
+    assert exported(entry_type="golden", limit=3) == ["t3", "t2", "t1"]
+    assert exported(confirmed=True, limit=1) == ["t2"]
+    assert exported(tag="model:m1") == ["t3", "t1"]
+    assert exported(since="2999-01-01T00:00:00.000Z") == []
+    assert len(exported(since="2020-01-01T00:00:00.000Z")) == 5
+    before = out.read_bytes()
+    with pytest.raises(BadInput, match="unknown entry type 'nonsense'"):
+        ws.dataset.export_to_jsonl(out, entry_type="nonsense")
+    assert out.read_bytes() == before and [path for path in tmp_path.iterdir() if path.is_file()] == [out]
+
+
 def test_pruning_keeps_what_the_dataset_cites(ws: Workspace) -> None:
     ws.intake.accept(
         [
@@ -245,6 +293,50 @@ def test_erasing_a_user_reaches_cases_histories_and_build_files(ws: Workspace, t
     assert "secret" not in everything
     ws.live.curation.backfill()
     assert types(ws, "t1") == []
+
+
+def test_after_erasure_no_table_holds_a_word_of_it(ws: Workspace) -> None:
+    ws.intake.accept(
+        [
+            a_trace("t1", user_id="ana", input="my secret", output="a secret", scores=GOOD, tags=("secret",)),
+            a_trace("t2", user_id="bo", input="bo's own", scores=GOOD),
+            Correction(trace_id="t1", text="another secret", author="secret-keeper"),
+        ]
+    )
+    ws.live.curate()
+    mine = cases(ws, trace_id="t1")
+    ws.cases.tag("live", mine[0].id, add=["secret-tag"], who="app")
+    ws.store.db.write(lambda c: _record_run(c, [case.id for case in mine]))
+    assert "secret" in _every_word(ws)
+    assert ws.live.erase("ana").run_copies == 3 * len(mine)
+    assert "secret" not in _every_word(ws) and "bo's own" in _every_word(ws)
+    assert ws.intake.page(TraceFilter(search="secret"), limit=5)[0] == []
+
+
+def _record_run(connection: Any, case_ids: list[str]) -> None:
+    said = {
+        "run_cases": {"input": "secret", "contexts": ["secret"], "tool_calls": [{"arguments": "secret"}]},
+        "attempts": {"output": "secret", "metadata": {"raw": "secret"}},
+        "measurements": {"reason": "it says secret", "details": {"claims": ["secret"]}},
+    }
+    connection.execute(text("INSERT INTO runs (id, dataset, model, spec) VALUES ('r', 'live', 'm', '{}')"))
+    connection.execute(text("INSERT INTO response_cache (key, body) VALUES ('k', 'secret')"))
+    for case_id in case_ids:
+        body = {table: json.dumps(words) for table, words in said.items()}
+        for statement in (
+            "INSERT INTO run_cases (run_id, case_id, body) VALUES ('r', :case, :run_cases)",
+            "INSERT INTO attempts (run_id, case_id, trial, error, body) VALUES ('r', :case, 0, 'secret', :attempts)",
+            "INSERT INTO measurements (run_id, case_id, trial, metric, state, value, body) "
+            "VALUES ('r', :case, 0, 'judge', 'scored', 1.0, :measurements)",
+        ):
+            connection.execute(text(statement), body | {"case": case_id})
+
+
+def _every_word(ws: Workspace) -> str:
+    with ws.store.db.read() as connection:
+        return "".join(
+            str(row) for table in metadata.tables for row in connection.execute(text(f"SELECT * FROM {table}"))
+        )
 
 
 def _record_build(connection: Any, location: str, case_ids: list[str]) -> None:

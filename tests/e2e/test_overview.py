@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from evergold.settings import Settings
 from evergold.workspace import Workspace
 from tests.api.serving import served
-from tests.e2e.conftest import fill
+from tests.e2e.conftest import PHONE, fill
 from tests.e2e.sample import records
 
 pytestmark = pytest.mark.slow
@@ -22,6 +22,9 @@ def test_an_empty_workspace_tells_exactly_what_to_run(opened: Open, empty_addres
     expect(page.get_by_role("heading", name="Nothing has come in yet")).to_be_visible()
     expect(page.get_by_text(f"export OTEL_EXPORTER_OTLP_TRACES_ENDPOINT={empty_address}/v1/traces")).to_be_visible()
     expect(page.get_by_text("evergold ingest traces.jsonl")).to_be_visible()
+    phone = opened(empty_address, viewport=PHONE)
+    button = phone.get_by_role("list").get_by_role("button").first
+    expect(button).to_be_in_viewport(ratio=1)
 
 
 def test_numbers_chart_checks_and_coverage(opened: Open, address: str) -> None:

@@ -19,6 +19,11 @@ BATCH = 5000
 UNCITED = "NOT EXISTS (SELECT 1 FROM eval_dataset d WHERE d.trace_id = t.id)"
 
 
+# Parts of a case, an attempt or a measurement that may quote a person.
+LISTS = ("contexts", "messages", "tool_calls", "tools", "citations", "retrieved", "sources", "tags", "labels")
+EMPTIED: dict[str, Any] = {name: [] for name in LISTS} | {"metadata": {}, "extra": {}, "details": {}}
+
+
 @dataclass
 class Pruned:
     """What retention removed, and what it kept because the dataset cites it."""
@@ -74,6 +79,10 @@ def erase_user(connection: Connection, user: str, who: str, why: str) -> Erased:
     erased.locations = _locations(connection, erased.case_ids)
     if erased.case_ids:
         connection.execute(text("DELETE FROM response_cache"))
+        for errors in batches(erased.case_ids):
+            connection.execute(
+                *_listed("UPDATE attempts SET error = '' WHERE error IS NOT NULL AND case_id IN ({})", errors)
+            )
     for trace_batch in batches(trace_ids):
         erased.traces += connection.execute(*_listed("DELETE FROM traces WHERE id IN ({})", trace_batch)).rowcount
     connection.execute(
@@ -112,10 +121,14 @@ def _empty(connection: Connection, entries: Sequence[int]) -> None:
 
 
 def _empty_run_copies(connection: Connection, case_ids: Sequence[str]) -> int:
-    """Runs keep a case as it was; its texts go, its id and its measurements stay."""
+    """Runs keep a case as it was; its texts, and what judges said of them, go; its id and measured values stay."""
     emptied = 0
     for batch in batches(case_ids):
-        for table, texts in (("run_cases", ("input", "output", "expected", "prompt")), ("attempts", ("output",))):
+        for table, texts in (
+            ("run_cases", ("input", "output", "expected", "prompt")),
+            ("attempts", ("output", "error")),
+            ("measurements", ("reason",)),
+        ):
             rows = connection.execute(
                 *_listed(f"SELECT DISTINCT case_id, body FROM {table} WHERE case_id IN ({{}})", batch)
             )
@@ -128,8 +141,7 @@ def _empty_run_copies(connection: Connection, case_ids: Sequence[str]) -> int:
 
 
 def _without_texts(body: dict[str, Any], texts: Sequence[str]) -> dict[str, Any]:
-    emptied: dict[str, Any] = {"contexts": [], "messages": [], "metadata": {}, "extra": {}}
-    kept = {key: emptied.get(key, value) for key, value in body.items()}
+    kept = {key: EMPTIED.get(key, value) for key, value in body.items()}
     return {key: ("" if key in texts and isinstance(value, str) else value) for key, value in kept.items()}
 
 

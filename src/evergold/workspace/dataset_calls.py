@@ -13,6 +13,7 @@ from uuid import uuid4
 
 from evergold.curate.live import Curation
 from evergold.curate.policy import DEFAULT
+from evergold.errors import BadInput, unknown
 from evergold.model.case import Case, EntryType, Provenance
 from evergold.model.trace import Correction
 from evergold.store.case_writes import Author
@@ -70,7 +71,7 @@ class DatasetCalls:
         case = Case(
             id=f"manual:{uuid4().hex}",
             dataset=DEFAULT.dataset,
-            entry_type=EntryType(entry_type),
+            entry_type=_known(entry_type),
             input=input_text,
             output=output_text,
             expected=expected_output,
@@ -108,15 +109,23 @@ class DatasetCalls:
         *,
         tag: str | None = None,
         confirmed: bool | None = None,
+        since: str | None = None,
     ) -> int:
         """Write entries, newest first; the file appears whole or not at all. Returns how many."""
-        wanted = self._wanted(entry_type, tag, confirmed)
+        wanted = self._wanted(entry_type, tag, confirmed).model_copy(update={"since": since})
         return self._cases.export(wanted, "live-jsonl", Path(output_path), limit=limit)
 
     @staticmethod
     def _wanted(entry_type: str | None, tag: str | None, confirmed: bool | None) -> CaseFilter:
-        kind = EntryType(entry_type) if entry_type else None
+        kind = _known(entry_type) if entry_type else None
         return CaseFilter(dataset=DEFAULT.dataset, entry_type=kind, tag=tag, confirmed=confirmed)
+
+
+def _known(entry_type: EntryType | str) -> EntryType:
+    kinds = [kind.value for kind in EntryType]
+    if entry_type not in kinds:
+        raise BadInput(unknown("entry type", entry_type, kinds))
+    return EntryType(entry_type)
 
 
 class AsyncDatasetCalls:

@@ -1,4 +1,4 @@
-/** The checks that fail most often, with how often they were made. */
+/** The checks that fail most often, with the share of the times they were made. */
 import { count, share } from "@/ui/format";
 import type { Overview } from "./data";
 import classes from "./overview.module.css";
@@ -8,7 +8,6 @@ const WHOSE: Record<string, string> = { user: "user", human: "reviewer", llm_jud
 export function ChecksPanel({ checks }: { checks: Overview["checks"] }) {
   if (checks.length === 0)
     return <p className={classes.calm}>No score of this period is below the failure threshold.</p>;
-  const most = Math.max(...checks.map((check) => check.failing));
   return (
     <ul className={classes.bars}>
       {checks.map((check) => (
@@ -18,7 +17,11 @@ export function ChecksPanel({ checks }: { checks: Overview["checks"] }) {
             {WHOSE[check.source] && <span className="eg-dim">{WHOSE[check.source]}</span>}
           </span>
           <span className={classes.barTrack}>
-            <span className={classes.barFill} data-tone="rust" style={{ width: `${(100 * check.failing) / most}%` }} />
+            <span
+              className={classes.barFill}
+              data-tone="rust"
+              style={{ width: `${(100 * check.failing) / check.scored}%` }}
+            />
           </span>
           <span className={classes.barValue}>
             {count(check.failing)}{" "}
