@@ -111,7 +111,9 @@ def test_failed_calls_are_errors_and_the_run_still_ends(serve: Serve) -> None:
         run = ended(client, client.post("/api/v1/benchmarks/runs", json=SEED_REQUEST).json()["id"])
         assert (run["status"], run["done"], run["failed"], run["scored"]) == ("completed", 8, 8, 0)
         means = client.get(f"/api/v1/benchmarks/runs/{run['id']}/results").json()["means"]
-        assert means == [{"metric": "exact_match", "value": None, "low": None, "high": None, "n": 0, "of": 8}]
+        assert means == [
+            {"metric": "exact_match", "value": None, "low": None, "high": None, "n": 0, "of": 8, "interval": None}
+        ]
 
 
 def test_a_run_is_cancelled_while_its_calls_hang_and_can_go_on(serve: Serve) -> None:
