@@ -16,8 +16,8 @@ from typing import Any
 
 from evergold.errors import BadInput, Unavailable
 
-SMALL_BYTES = 32 << 20
-"""Below this a pool costs more to start than it saves."""
+SMALL_BYTES = 200 << 20
+"""Below this a pool of two costs more to start (half a second) than it saves."""
 
 
 @dataclass(frozen=True)
