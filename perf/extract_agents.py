@@ -122,19 +122,18 @@ def claimed(naive: Sequence[Case], mapped: Sequence[Case]) -> str:
 
 def report(repo: Repo, folder: Path) -> None:
     runs: list[list[Case]] = []
+    lacking = incomplete(repo)
     for mapped in (False, True):
         began = time.perf_counter()
         cases, dropped = measure(repo, folder, mapped)
         seconds = time.perf_counter() - began
         runs.append(cases)
         print(f"\n{'mapped to base' if mapped else 'numbers of the log'}: {len(cases)} cases in {seconds:.1f} s")
-        for name, value in coverage(cases).items():
-            print(f"  {name:<32} {value}")
-    lacking = incomplete(repo)
-    whole = [case for case in cases if case.id not in lacking]
-    print(f"\nmapped, only the {len(whole)} cases whose transcripts are all in this clone")
-    for name, value in coverage(whole).items():
-        print(f"  {name:<32} {value}")
+        whole = [case for case in cases if case.id not in lacking]
+        for told, chosen in (("all", cases), (f"the {len(whole)} whose transcripts are all in this clone", whole)):
+            print(f" {told}")
+            for name, value in coverage(chosen).items():
+                print(f"  {name:<32} {value}")
     print(f"\nedited lines the log's numbers claim, of which base's text was really shown: {claimed(*runs)}")
     for how in ("commit", "history", "trailer", "merge", "pull request"):
         of_kind = [case for case in cases if case.metadata["boundary"] == how]
@@ -154,9 +153,12 @@ def report(repo: Repo, folder: Path) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--repo", type=Path, required=True)
+    parser.add_argument("--repo", type=Path)
     parser.add_argument("--keep", type=Path, help="Folder for the transcripts, kept and reused.")
     given = parser.parse_args(arguments if arguments is not None else sys.argv[1:])
+    if given.repo is None:
+        print("give --repo DIR: a clone of a repository with archived sessions (see --help)")
+        return
     with Repo.open(given.repo) as repo, tempfile.TemporaryDirectory() as temporary:
         folder = given.keep or Path(temporary)
         if not folder.is_dir() or not any(folder.iterdir()):

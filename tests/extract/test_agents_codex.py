@@ -6,15 +6,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from evergold.extract.agents.extraction import AgentExtraction
+from evergold.extract.agents.session import Session
 from evergold.extract.extract import Extracted
 from evergold.extract.prove import prove
 from evergold.model.case import Case
 from evergold.repo.git import Repo
 from evergold.seams import FlowSource
-from evergold.sources.agents.atif import AtifSource
-from evergold.sources.agents.codex import CodexSource, output_text
+from evergold.sources.agents.atif import AtifSource, read_trajectory
+from evergold.sources.agents.claude_code import read_session
+from evergold.sources.agents.codex import CodexSource, output_text, read_rollouts
 from tests.repos import GitRepo, numbered
 
 ENVELOPE = """*** Begin Patch
@@ -212,6 +216,74 @@ def test_a_trajectory(repo: GitRepo, tmp_path: Path) -> None:
     (case,) = cases_of(AtifSource([path]), repo)
     assert (case.id, case.input, case.provenance.flow_id) == (commit, "Write four as a word", "run-7")
     assert ranges(case) == [("g.py", 6, 9), ("f.py", 3, 5), ("f.py", 9, 10)]
+
+
+NONSENSE: list[Any] = [None, 1, "x", [], {}, [1], [None], {"a": 1}, True, ["x", {"type": "text", "text": 3}]]
+ODD_KEYS = [
+    "type",
+    "message",
+    "content",
+    "cwd",
+    "sessionId",
+    "timestamp",
+    "toolUseResult",
+    "data",
+    "payload",
+    "call_id",
+    "name",
+    "arguments",
+    "input",
+    "output",
+    "action",
+    "steps",
+    "source",
+    "tool_calls",
+    "observation",
+    "results",
+    "operation",
+    "summary",
+    "git",
+    "id",
+    "session_id",
+    "agent",
+    "extra",
+]
+ODD_TYPES = [
+    "user",
+    "assistant",
+    "progress",
+    "summary",
+    "queue-operation",
+    "session_meta",
+    "response_item",
+    "event_msg",
+    "turn_context",
+    "message",
+    "function_call",
+    "function_call_output",
+    "user_message",
+    "agent_progress",
+    "tool_use",
+    "agent",
+    "system",
+]
+odd = st.recursive(
+    st.sampled_from(NONSENSE),
+    lambda inner: st.dictionaries(
+        st.sampled_from(ODD_KEYS), inner | st.sampled_from(ODD_TYPES) | st.lists(inner, max_size=2)
+    ),
+    max_leaves=12,
+)
+
+
+@given(st.lists(odd, max_size=5))
+def test_nonsense_is_read_without_a_crash(tmp_path_factory: pytest.TempPathFactory, lines: list[Any]) -> None:
+    path = tmp_path_factory.mktemp("odd") / "log.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    for flow in (read_session([path]), read_rollouts([path])):
+        Session.of(flow)
+    path.write_text(json.dumps({"schema_version": "ATIF-v1.5", "steps": lines, "subagent_trajectories": lines}))
+    Session.of(read_trajectory(path))
 
 
 @pytest.mark.parametrize(

@@ -99,13 +99,13 @@ def _steps(document: dict[str, Any], where: _Where) -> Iterator[Action]:
                 yield _action("user_request", id, time, where, human=True, params={"text": request})
         elif step.get("source") == "agent":
             yield from _calls(step, id, time, where)
-    for at, inner in enumerate(document.get("subagent_trajectories") or ()):
+    for at, inner in enumerate(_list(document.get("subagent_trajectories"))):
         if isinstance(inner, dict) and isinstance(inner.get("steps"), list):
             yield from _steps(inner, _Where(f"{where.session}/agent {at}", where.folder, where.branch, sidechain=True))
 
 
 def _calls(step: dict[str, Any], id: str, time: datetime, where: _Where) -> Iterator[Action]:
-    calls = [call for call in step.get("tool_calls") or () if isinstance(call, dict)]
+    calls = [call for call in _list(step.get("tool_calls")) if isinstance(call, dict)]
     results = _results(step, len(calls) == 1)
     cwd = _text(_object(step.get("extra")).get("cwd"))
     for at, call in enumerate(calls):
@@ -119,7 +119,7 @@ def _calls(step: dict[str, Any], id: str, time: datetime, where: _Where) -> Iter
 def _results(step: dict[str, Any], single: bool) -> dict[str, str]:
     """Texts by call; one that names no call belongs to the only one there is."""
     found: dict[str, str] = {}
-    for result in _object(step.get("observation")).get("results") or ():
+    for result in _list(_object(step.get("observation")).get("results")):
         if isinstance(result, dict):
             key = result.get("source_call_id")
             found[str(key) if key else "" if single else "?"] = text_of_blocks(result.get("content"))
@@ -138,6 +138,10 @@ def _first(extra: dict[str, Any], *keys: str) -> str | None:
         if isinstance(value, str) and value:
             return value
     return None
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _object(value: object) -> dict[str, Any]:
