@@ -89,6 +89,14 @@ def test_a_shallow_edge_is_left_out_by_name(made: GitRepo, tmp_path: Path) -> No
         assert list(history_cases(repo, HistoryRules())) == ["edge of a shallow clone: its parent is missing"]
 
 
+def test_a_bare_clone_gives_the_same_cases(made: GitRepo, tmp_path: Path) -> None:
+    made.commit({"f.py": numbered(40, l2="two"), "logo.bin": b"\0one"}, "Two is a word now")
+    made.commit({"logo.bin": b"\0two", "g.py": numbered(9) + "ten\n"}, "Another logo and a tenth line")
+    made.git("clone", "-q", "--bare", f"file://{made.path}", str(tmp_path / "bare"))
+    with Repo.open(made.path) as repo, Repo.open(tmp_path / "bare") as bare:
+        assert list(history_cases(bare, HistoryRules())) == list(history_cases(repo, HistoryRules()))
+
+
 def test_insertions_are_proved_by_the_lines_around_them(made: GitRepo) -> None:
     base = made.commit({"open.txt": "one\ntwo"}, "A file without a line end at its end")
     inside = made.commit({"open.txt": "one\nnew\ntwo"}, "Insert before the last line")

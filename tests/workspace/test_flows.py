@@ -170,6 +170,21 @@ def test_a_repository_that_was_named_must_exist(world: World, tmp_path: Path) ->
     assert not (world.out / A).exists()
 
 
+@pytest.mark.parametrize(
+    ("options", "proved"), [(("--bare",), True), (("--depth=1",), False), (("--depth=1", "--bare"), False)]
+)
+def test_a_bare_repository_proves_and_a_shallow_one_leaves_the_base_open(
+    world: World, tmp_path: Path, options: tuple[str, ...], proved: bool
+) -> None:
+    case_id = world.case()
+    world.repo.git("clone", "-q", *options, f"file://{world.repo.path}", str(tmp_path / "clone"))
+    summary = world.extract(tmp_path / "clone")
+    (row,) = world.rows(B)
+    assert (row["baseCommit"], row["needsBaseCommit"]) == ((world.base, False) if proved else ("", True))
+    assert list(summary.needs_base_commit) == ([] if proved else [case_id])
+    assert row["lineRanges"][0]["startLine"] == 10
+
+
 def test_a_failure_in_the_middle_leaves_the_old_pair(world: World) -> None:
     world.case()
     world.extract()

@@ -114,6 +114,17 @@ def test_bad_gold_is_refused(tmp_path: Path, answers: Path) -> None:
         score_retrieval(twice, answers)
     with pytest.raises(BadInput, match="neither filePaths"):
         score_retrieval(write(tmp_path / "h.jsonl", {"caseId": "1"}), answers)
+    for entry, reason in (
+        ({"path": "a.py", "startLine": 5}, "endLine None must be whole numbers"),
+        ({"path": "a.py", "startLine": 5, "endLine": 2}, "endLine 2 is before startLine 5"),
+        ({"path": "a.py", "startLine": 0, "endLine": 2}, "before the first line"),
+        ({"startLine": 1, "endLine": 2}, "path None is not a text"),
+        ("a.py:1-2", "is not an object"),
+    ):
+        with pytest.raises(BadInput, match=rf"i\.jsonl:2: .*{reason}"):
+            score_retrieval(write(tmp_path / "i.jsonl", golden("1"), {"caseId": "2", "lineRanges": [entry]}), answers)
+    with pytest.raises(BadInput, match="has no path"):
+        score_retrieval(write(tmp_path / "j.jsonl", {"caseId": "1", "filePaths": ["a.py"]}), answers)
     with pytest.raises(NotFound, match="no file"):
         score_retrieval(tmp_path / "none", answers)
 

@@ -39,10 +39,23 @@ def golden_rows(path: Path) -> Iterator[Row]:
     for number, row in read_rows(path):
         if row["caseId"] in seen:
             raise BadInput(f"{path}:{number}: case {row['caseId']!r} is listed twice; remove one of the lines")
-        if not isinstance(row.get("filePaths", row.get("lineRanges")), list):
-            raise BadInput(f"{path}:{number}: neither filePaths (dataset A) nor lineRanges (dataset B) is a list")
+        if problem := _wrong_with(row):
+            raise BadInput(f"{path}:{number}: {problem}; mend or remove the line")
         seen.add(row["caseId"])
         yield row
+
+
+def _wrong_with(row: Row) -> str | None:
+    """What keeps a row from being gold. Ranges are looked at one by one: a wrong one would make every figure wrong."""
+    entries = row.get("lineRanges", row.get("filePaths"))
+    if not isinstance(entries, list):
+        return "neither filePaths (dataset A) nor lineRanges (dataset B) is a list"
+    if "lineRanges" in row:
+        return next((found for found in map(range_of, entries) if isinstance(found, str)), None)
+    for entry in entries:
+        if not isinstance(entry, dict) or not isinstance(entry.get("path"), str):
+            return f"{entry!r} has no path"
+    return None
 
 
 def read_predictions(path: Path) -> Predictions:
