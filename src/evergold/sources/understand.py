@@ -34,6 +34,14 @@ from evergold.sources.messages import INPUT, OUTPUT, input_text, loaded, output_
 from evergold.sources.spans import Attributes, WireEvent, WireSpan
 
 STATED_INPUT = (*JSON_INPUT, *QUERY)
+SELDOM = DOCUMENT_KEYS.union(
+    USAGE_OBJECTS,
+    COST,
+    USER,
+    TAGS,
+    ("langfuse.observation.cost_details", "langfuse.trace.name", "langfuse.trace.input", "langfuse.trace.output"),
+    ("gen_ai.retrieval.documents",),
+)
 
 
 @dataclass(slots=True)
@@ -63,27 +71,38 @@ def understand(span: WireSpan) -> Understood:
     """Read a span. Nothing is taken away from it: its attributes stay as they came."""
     attributes = span.attributes
     kind = kind_of(attributes)
-    usage = _usage(attributes)
     flattened = not FLATTENED.isdisjoint(attributes)
-    return Understood(
+    said = Understood(
         kind,
         _side(span, INPUT, flattened),
         _side(span, OUTPUT, flattened),
         _text(attributes, MODEL),
         _text(attributes, PROVIDER),
-        _count(_first(attributes, TOKENS_IN), usage, ("input", "input_tokens", "prompt_tokens")),
-        _count(_first(attributes, TOKENS_OUT), usage, ("output", "output_tokens", "completion_tokens")),
-        _amount(attributes),
-        _text(attributes, SESSION),
-        _text(attributes, USER),
-        _text(attributes, TOOL) if kind == "tool" else None,
-        _text(attributes, ("langfuse.trace.name",)),
-        input_text(attributes.get("langfuse.trace.input")),
-        output_text(attributes.get("langfuse.trace.output")),
-        _tags(attributes),
-        _metadata(attributes),
-        _documents(attributes),
+        _count(_first(attributes, TOKENS_IN)),
+        _count(_first(attributes, TOKENS_OUT)),
+        session_id=_text(attributes, SESSION),
+        tool=_text(attributes, TOOL) if kind == "tool" else None,
+        metadata=_metadata(attributes),
     )
+    if not SELDOM.isdisjoint(attributes):
+        _understand_more(said, attributes)
+    return said
+
+
+def _understand_more(said: Understood, attributes: Attributes) -> None:
+    """What most spans do not say: one look tells whether any of it is there."""
+    usage = _usage(attributes)
+    if said.input_tokens is None:
+        said.input_tokens = _count(_first(usage, ("input", "input_tokens", "prompt_tokens")))
+    if said.output_tokens is None:
+        said.output_tokens = _count(_first(usage, ("output", "output_tokens", "completion_tokens")))
+    said.cost = _amount(attributes)
+    said.user_id = _text(attributes, USER)
+    said.trace_name = _text(attributes, ("langfuse.trace.name",))
+    said.trace_input = input_text(attributes.get("langfuse.trace.input"))
+    said.trace_output = output_text(attributes.get("langfuse.trace.output"))
+    said.tags = _tags(attributes)
+    said.documents = _documents(attributes)
 
 
 def kind_of(attributes: Attributes) -> str:
@@ -187,8 +206,7 @@ def _usage(attributes: Attributes) -> Attributes:
     return {}
 
 
-def _count(value: Any, usage: Attributes, names: tuple[str, ...]) -> int | None:
-    found = value if value is not None else _first(usage, names)
+def _count(found: Any) -> int | None:
     try:
         return None if found is None else max(0, int(float(found)))
     except (TypeError, ValueError, OverflowError):
