@@ -29,6 +29,7 @@ PEERS = Path(__file__).parent / ".peers"
 HERE = Path(sys.executable).parent
 FREE_PORT = "0"
 CONNECTIONS = 16
+FOLDER = "{folder}"  # stands for the empty folder a server is started in
 
 
 @dataclass(frozen=True)
@@ -51,9 +52,10 @@ PHOENIX = Contestant(
     "phoenix.db",
     6106,
     {
+        "PHOENIX_HOST": "127.0.0.1",
         "PHOENIX_PORT": "6106",
         "PHOENIX_GRPC_PORT": "6107",
-        "PHOENIX_WORKING_DIR": ".",
+        "PHOENIX_WORKING_DIR": FOLDER,
         "PHOENIX_TELEMETRY_ENABLED": "false",
     },
 )
@@ -79,14 +81,19 @@ class Result:
 @contextmanager
 def running(contestant: Contestant, folder: Path) -> Iterator[tuple[str, int]]:
     """The server's address and process, once it answers."""
-    source = str(Path(__file__).parent.parent)
-    env = {**os.environ, "PYTHONPATH": source, "PYTHONUNBUFFERED": "1", **contestant.env}
+    ours = {"PYTHONPATH": str(Path(__file__).parent.parent)} if contestant.port is None else {}
+    own = {name: value.replace(FOLDER, str(folder)) for name, value in contestant.env.items()}
     with subprocess.Popen(
-        contestant.command, cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        contestant.command,
+        cwd=folder,
+        env={**os.environ, "PYTHONUNBUFFERED": "1", **ours, **own},
+        stdout=subprocess.PIPE if contestant.port is None else subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        text=True,
     ) as process:
         try:
-            assert process.stdout is not None
             if contestant.port is None:
+                assert process.stdout is not None
                 url = process.stdout.readline().split()[1]
             else:
                 url = f"http://127.0.0.1:{contestant.port}"
@@ -166,6 +173,7 @@ def main(arguments: Sequence[str] = ()) -> None:
     parser.add_argument("--requests", type=int, default=100, help="requests a round; peers get a twentieth")
     parser.add_argument("--peers", action="store_true")
     parser.add_argument("--memory", action="store_true")
+    parser.add_argument("--spans-per-trace", type=int, nargs="*", default=[10, 1])
     chosen = parser.parse_args(arguments)
     if chosen.memory:
         memory(100_000)
@@ -174,7 +182,7 @@ def main(arguments: Sequence[str] = ()) -> None:
     if chosen.peers:
         contestants += [peer for peer in (PHOENIX, MLFLOW) if Path(peer.command[0]).exists()]
     few = max(5, chosen.requests // 20)
-    for spans_per_trace in (10, 1):
+    for spans_per_trace in chosen.spans_per_trace:
         compare(contestants, chosen.rounds, {"": chosen.requests, "arize-phoenix": few, "mlflow": few}, spans_per_trace)
 
 
