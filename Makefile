@@ -41,7 +41,7 @@ check: quick  ## fast subset for a commit: quick, and the fast tests
 	$(BIN)/pytest -m "not slow" -n 2
 
 test: setup browser quick web-check types-check  ## everything CI checks
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 3 --dist worksteal --durations=10
 
 web-check: $(MODULES)
 	cd web && npm run --silent check && npm run --silent --if-present test

@@ -43,6 +43,7 @@ def test_a_score_waits_for_its_trace(server: httpx.Client) -> None:
         ("GET", "/api/v1/nothing", None, 404, "no route"),
         ("POST", "/api/v1/scores", {"trace_id": "t", "name": "n", "value": 3}, 400, "value"),
         ("POST", "/api/v1/traces", {"id": ""}, 400, "id"),
+        ("POST", "/api/v1/traces", {"id": "t", "started_at": "0001-01-01T00:00:00+01:00"}, 400, "years 1 to 9999"),
     ],
 )
 def test_errors_are_one_line_with_the_right_status(
@@ -51,6 +52,19 @@ def test_errors_are_one_line_with_the_right_status(
     answer = server.request(method, path, json=body)
     assert answer.status_code == status
     assert said in str(answer.json())
+
+
+@pytest.mark.parametrize(("number", "kept"), [(b"9007199254740993", 9007199254740993), (b"1" + b"0" * 30, 1e30)])
+def test_numbers_of_any_size_are_kept_as_json_has_them(server: httpx.Client, number: bytes, kept: float) -> None:
+    body = b'{"id": "big", "input": "x", "metadata": {"n": ' + number + b"}}"
+    headers = {"content-type": "application/json"}
+    assert server.post("/api/v1/traces", content=body, headers=headers).json()["traces"] == 1
+    assert server.get("/api/v1/traces/big").json()["metadata"] == {"n": kept}
+
+
+def test_nan_is_no_json(server: httpx.Client) -> None:
+    body, headers = b'{"id": "t", "input": "x", "metadata": {"n": NaN}}', {"content-type": "application/json"}
+    assert server.post("/api/v1/traces", content=body, headers=headers).status_code == 400
 
 
 def test_the_first_request_finds_a_database_and_the_app(server: httpx.Client) -> None:

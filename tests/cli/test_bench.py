@@ -46,6 +46,7 @@ def test_a_run_its_means_and_its_place_in_the_list(folder: Path, capsys: pytest.
         "value": 0.5,
         "low": 0,
         "high": 0,
+        "interval": "t",
         "n": 8,
         "of": 8,
     }

@@ -2,17 +2,18 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from fastapi.responses import FileResponse
 from pydantic import BaseModel, Field
 
 from evergold.api.opened import Opened
+from evergold.api.routing import Router
 from evergold.build.groups import parse_shares
 from evergold.build.look import Comparison, Sample
 from evergold.model.build import Build
 from evergold.workspace.builds import Lineage, with_options
 
-router = APIRouter(prefix="/api/v1/builds", tags=["builds"])
+router = Router(prefix="/api/v1/builds", tags=["builds"])
 
 
 class NewBuild(BaseModel, extra="forbid"):

@@ -2,14 +2,15 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import BaseModel
 
 from evergold.api.opened import Opened
+from evergold.api.routing import Router
 from evergold.model.case import Case
 from evergold.store.cases import CaseFilter, Revision
 
-router = APIRouter(prefix="/api/v1/cases", tags=["cases"])
+router = Router(prefix="/api/v1/cases", tags=["cases"])
 
 
 class CasePage(BaseModel):

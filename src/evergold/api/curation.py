@@ -2,17 +2,18 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import BaseModel
 
 from evergold.api.opened import Opened
+from evergold.api.routing import Router
 from evergold.api.traces import Accepted
 from evergold.curate.background import CuratorState
 from evergold.curate.explain import Explanation
 from evergold.model.trace import Correction, Reaction
 from evergold.store.live_stats import DatasetStats
 
-router = APIRouter(prefix="/api/v1", tags=["curation"])
+router = Router(prefix="/api/v1", tags=["curation"])
 
 
 class Curated(BaseModel):

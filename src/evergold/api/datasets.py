@@ -2,11 +2,10 @@
 
 from typing import Any
 
-from fastapi import APIRouter
-
 from evergold.api.opened import Opened
+from evergold.api.routing import Router
 
-router = APIRouter(prefix="/api/v1/datasets", tags=["datasets"])
+router = Router(prefix="/api/v1/datasets", tags=["datasets"])
 
 
 @router.get("")

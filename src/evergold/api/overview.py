@@ -1,12 +1,11 @@
 """/stats/overview and /stats/facets: what the first page and the filters of the browser app show."""
 
-from fastapi import APIRouter
-
 from evergold.api.opened import Opened
+from evergold.api.routing import Router
 from evergold.store.overview import Facets, Overview
 from evergold.workspace.overview import Period
 
-router = APIRouter(prefix="/api/v1/stats", tags=["stats"])
+router = Router(prefix="/api/v1/stats", tags=["stats"])
 
 
 @router.get("/overview")

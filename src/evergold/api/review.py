@@ -3,10 +3,11 @@
 from dataclasses import asdict
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import Depends, Query, Request
 from pydantic import BaseModel, Field
 
 from evergold.api.opened import Opened
+from evergold.api.routing import Router
 from evergold.model.case import Case
 from evergold.model.evidence import BaseCheck, Evidence, FileAtCommit
 from evergold.model.review import (
@@ -23,7 +24,7 @@ from evergold.model.review import (
     VersionedKey,
 )
 
-router = APIRouter(prefix="/api/v1", tags=["review"])
+router = Router(prefix="/api/v1", tags=["review"])
 
 LOCAL = "local"
 MANY = 1000

@@ -5,11 +5,12 @@ from itertools import islice
 from typing import Annotated
 
 import anyio
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 
 from evergold.api.opened import Opened
+from evergold.api.routing import Router
 from evergold.bench.plan import Plan
 from evergold.model.case import Case
 from evergold.model.run import Attempt, Run, RunSpec, RunStatus
@@ -19,7 +20,7 @@ from evergold.report.scores import Mean
 from evergold.workspace.bench import MetricInfo
 from evergold.workspace.bench_datasets import BenchmarkDataset
 
-router = APIRouter(prefix="/api/v1", tags=["benchmarks"])
+router = Router(prefix="/api/v1", tags=["benchmarks"])
 LOOK_SECONDS = 0.3
 
 

@@ -2,14 +2,15 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import BaseModel
 
 from evergold.api.opened import Opened
+from evergold.api.routing import Router
 from evergold.model.trace import ScoreLine, Trace
 from evergold.store.trace_pages import TraceFilter
 
-router = APIRouter(prefix="/api/v1", tags=["traces"])
+router = Router(prefix="/api/v1", tags=["traces"])
 
 
 class TracePage(BaseModel):

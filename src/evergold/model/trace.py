@@ -9,7 +9,12 @@ from pydantic import AfterValidator, BaseModel, Field
 
 def in_utc(value: datetime) -> datetime:
     """Times are UTC; one without a zone is taken as UTC."""
-    return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+    if value.tzinfo is None:
+        return value.replace(tzinfo=UTC)
+    try:
+        return value.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("in UTC this time falls outside the years 1 to 9999") from None
 
 
 UtcTime = Annotated[datetime, AfterValidator(in_utc)]
