@@ -19,7 +19,8 @@ from evergold.store.schema import attempts, measurements, response_cache, run_ca
 from evergold.store.values import dumps, loads
 
 PAGE = 500
-CLUSTERS = ("session_id", "document", "repository")
+REPOSITORY = "repository"
+CLUSTERS = ("session_id", "document", REPOSITORY)
 Key = tuple[str, int]
 
 
@@ -169,12 +170,17 @@ class AttemptStore:
             return [Value(*row) for row in rows]
 
     def clusters(self, run_id: str) -> dict[str, str]:
-        """Case → the session, document or repository it shares with others, where it has one."""
+        """Case → the session, document or repository it shares with others, where it has one.
+
+        A run on one repository alone is about that repository: its cases are then the sample, not one cluster.
+        """
         named = or_(*(run_cases.c.body.contains(f'"{name}":"') for name in CLUSTERS))
         wanted = select(run_cases.c.case_id, run_cases.c.body).where(run_cases.c.run_id == run_id, named)
         with self._db.read() as connection:
-            found = ((row.case_id, _cluster(orjson.loads(row.body))) for row in connection.execute(wanted))
-            return {case_id: name for case_id, name in found if name}
+            found = {row.case_id: _cluster(orjson.loads(row.body)) for row in connection.execute(wanted)}
+        repositories = {name for kind, name in found.values() if kind == REPOSITORY}
+        left_out = {None, REPOSITORY} if len(repositories) == 1 else {None}
+        return {case_id: name for case_id, (kind, name) in found.items() if kind not in left_out}
 
     def unmeasured(self, run_id: str, metrics: Sequence[str]) -> Iterator[tuple[Case, Attempt]]:
         """Answered attempts that lack one of `metrics`, each with its case."""
@@ -235,9 +241,10 @@ class AttemptStore:
         return self._db.write(work)
 
 
-def _cluster(case: dict[str, Any]) -> str | None:
+def _cluster(case: dict[str, Any]) -> tuple[str | None, str]:
+    """By what a case is clustered, and the cluster's name; None and nothing where it stands alone."""
     origin = case.get("provenance") or {}
-    return next((str(origin[name]) for name in CLUSTERS if origin.get(name)), None)
+    return next(((kind, str(origin[kind])) for kind in CLUSTERS if origin.get(kind)), (None, ""))
 
 
 def total_usage(usages: Iterable[Usage]) -> Usage:
