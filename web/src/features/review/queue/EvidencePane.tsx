@@ -11,7 +11,7 @@ import { contextDispatch } from "./ContextPanel";
 import { contentOf } from "./contextCase";
 import { type Case, type Changes, useCaseEvidence } from "./data";
 import { Contexts } from "./Passages";
-import classes from "./queue.module.css";
+import sheet from "./passages.module.css";
 
 type EvidencePaneProps = { entry: Case; lit: number | null; shown: Entry | null; onEdit: (changes: Changes) => void };
 
@@ -55,7 +55,7 @@ function TraceEvidence({ evidence }: { evidence: Evidence }) {
         <Tabs.Tab value="scores">Scores ({trace.scores.length})</Tabs.Tab>
       </Tabs.List>
       <Tabs.Panel value="talk">
-        <ol className={classes.talk}>
+        <ol className={sheet.talk}>
           {turns.map((turn) => (
             <li key={turn.id} data-this={turn.id === trace.id || undefined}>
               <p>{turn.input}</p>

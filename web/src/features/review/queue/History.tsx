@@ -1,6 +1,7 @@
 /** Who did what and when, newest first; each revision opens to what it changed. */
 import { age } from "@/ui/format";
 import type { CaseFile } from "./data";
+import sheet from "./history.module.css";
 import classes from "./queue.module.css";
 
 type Entry = CaseFile["history"][number];
@@ -10,7 +11,7 @@ const said = (value: unknown) =>
 
 export function History({ history }: { history: CaseFile["history"] }) {
   return (
-    <details className={classes.history}>
+    <details className={sheet.history}>
       <summary>History ({history.length})</summary>
       <ol>
         {[...history].reverse().map((entry) => (
@@ -32,7 +33,7 @@ export function Difference({ changes }: { changes: Entry["changes"] }) {
   const fields = Object.entries(changes as Record<string, { old?: unknown; new?: unknown }>);
   if (fields.length === 0) return null;
   return (
-    <dl className={classes.difference}>
+    <dl className={sheet.difference}>
       {fields.map(([name, change]) => (
         <div key={name}>
           <dt>{name}</dt>

@@ -1,6 +1,7 @@
 /** Numbered contexts, and texts whose [n] light the context they cite. A citation of a context that is not there says so. */
 import { Fragment } from "react";
 import type { Case } from "./data";
+import sheet from "./passages.module.css";
 import classes from "./queue.module.css";
 
 const CITATION = /\[(\d{1,3})\]/g;
@@ -20,7 +21,7 @@ export function Passage({ text, count, onLight }: PassageProps) {
         // biome-ignore lint/suspicious/noArrayIndexKey: see above
         key={index}
         type="button"
-        className={classes.citation}
+        className={sheet.citation}
         data-unknown={!known || undefined}
         aria-label={known ? `Cites context ${number}` : `Cites context ${number}, which does not exist`}
         onMouseEnter={() => onLight(number)}
@@ -35,9 +36,9 @@ export function Passage({ text, count, onLight }: PassageProps) {
 }
 
 export function Contexts({ entry, lit }: { entry: Case; lit: number | null }) {
-  if (entry.contexts.length === 0) return <p className={classes.none}>This case has no contexts.</p>;
+  if (entry.contexts.length === 0) return <p className={sheet.none}>This case has no contexts.</p>;
   return (
-    <ol className={classes.contexts}>
+    <ol className={sheet.contexts}>
       {entry.contexts.map((context, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: a context is its place
         <li key={index} data-lit={lit === index + 1 || undefined}>

@@ -3,6 +3,7 @@ import { NativeSelect, Textarea, TextInput } from "@mantine/core";
 import type { RefObject } from "react";
 import type { Case, Changes } from "./data";
 import { Passage } from "./Passages";
+import sheet from "./passages.module.css";
 import classes from "./queue.module.css";
 
 type Field = { name: "name" | "input" | "output" | "expected"; label: string; hint?: string; write: boolean };
@@ -71,7 +72,7 @@ export function TextFields({ entry, onEdit, onLight, firstRef }: TextFieldsProps
               onChange={(event) => onEdit({ [field.name]: event.currentTarget.value })}
             />
             {cites && field.name === "expected" && value !== "" && (
-              <div className={classes.cited}>
+              <div className={sheet.cited}>
                 <Passage text={value} count={entry.contexts.length} onLight={onLight} />
               </div>
             )}

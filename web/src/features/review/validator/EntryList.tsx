@@ -19,6 +19,7 @@ import {
 } from "@dnd-kit/sortable";
 import { Button } from "@mantine/core";
 import { type Dispatch, type KeyboardEvent, useRef } from "react";
+import sheet from "./entries.module.css";
 import { CrossIcon, GripIcon } from "./icons";
 import type { Entry, ListName, RangeEntry } from "./rows";
 import { SourceChips } from "./SourceChips";
@@ -68,7 +69,7 @@ export function EntryList({ caseKey, list, entries, dispatch, onShow }: EntryLis
   }
 
   return (
-    <section className={classes.entries} aria-label={words.title}>
+    <section className={sheet.entries} aria-label={words.title}>
       <header>
         <h3>
           {words.title} <span className={classes.dim}>dataset {words.dataset}</span>
@@ -139,18 +140,18 @@ function EntryRow({ rank, entry, list, onEdit, onRemove, onMove, onShow }: Entry
   return (
     <li
       ref={setNodeRef}
-      className={classes.entry}
+      className={sheet.entry}
       data-dragging={isDragging || undefined}
       style={{ transform: transform ? `translate3d(0, ${Math.round(transform.y)}px, 0)` : undefined, transition }}
       onKeyDownCapture={onKeyDown}
     >
-      <button type="button" className={classes.grip} aria-label={`Move ${label}`} {...attributes} {...listeners}>
+      <button type="button" className={sheet.grip} aria-label={`Move ${label}`} {...attributes} {...listeners}>
         <GripIcon />
       </button>
-      <span className={classes.rank}>{rank}</span>
+      <span className={sheet.rank}>{rank}</span>
       <input
         data-path
-        className={classes.path}
+        className={sheet.path}
         aria-label={`Path of ${label}`}
         value={entry.path}
         spellCheck={false}
@@ -159,7 +160,7 @@ function EntryRow({ rank, entry, list, onEdit, onRemove, onMove, onShow }: Entry
       />
       {list === "lineRanges" && <Lines range={entry as RangeEntry} label={label} onEdit={onEdit} />}
       <SourceChips list={list} sources={entry.sources} label={label} onChange={(sources) => onEdit({ sources })} />
-      <button type="button" className={classes.remove} aria-label={`Remove ${label}`} onClick={onRemove}>
+      <button type="button" className={sheet.remove} aria-label={`Remove ${label}`} onClick={onRemove}>
         <CrossIcon size={14} />
       </button>
     </li>
@@ -177,7 +178,7 @@ function Lines({
 }) {
   const number = (text: string) => (text === "" ? 0 : Number.parseInt(text, 10) || 0);
   return (
-    <span className={classes.lines}>
+    <span className={sheet.lines}>
       <input
         type="number"
         min={1}

@@ -1,6 +1,7 @@
 /** The two validated files, and every case that is not in them with what it lacks. */
 import { Button, Group, Modal, Stack, Text } from "@mantine/core";
 import { useMemo } from "react";
+import dialogs from "./dialogs.module.css";
 import { EXPORT_NAMES, exportSession } from "./exportRows";
 import type { Session } from "./session";
 import classes from "./validator.module.css";
@@ -42,7 +43,7 @@ export function ExportDialog({ session, onClose, onGo }: ExportDialogProps) {
             <Text size="sm" fw={600}>
               {leftOut.length} {leftOut.length === 1 ? "case is" : "cases are"} left out
             </Text>
-            <ul className={classes.problems}>
+            <ul className={dialogs.problems}>
               {leftOut.slice(0, 200).map((left) => (
                 <li key={left.caseId}>
                   <button type="button" className={classes.linkish} onClick={() => onGo(left.caseId)}>

@@ -1,11 +1,11 @@
 /** Before an import that is not plain: what is wrong with the files, and the three-way choice for edited cases. */
 import { Button, Group, Modal, Stack, Text } from "@mantine/core";
 import { useState } from "react";
+import dialogs from "./dialogs.module.css";
 import { offered, type Proposal, summary } from "./importing";
 import type { Problem } from "./importJsonl";
 import { ReimportChoices } from "./ReimportChoices";
 import type { Choice } from "./reimport";
-import classes from "./validator.module.css";
 
 const SHOWN_PROBLEMS = 200;
 
@@ -52,11 +52,11 @@ function Problems({ problems }: { problems: Problem[] }) {
       <Text size="sm" fw={600} mb={4}>
         {problems.length} {problems.length === 1 ? "remark" : "remarks"}
       </Text>
-      <ul className={classes.problems}>
+      <ul className={dialogs.problems}>
         {problems.slice(0, SHOWN_PROBLEMS).map((problem, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: a fixed list of remarks, some of them equal
           <li key={index}>
-            <div className={classes.where}>
+            <div className={dialogs.where}>
               {problem.file}
               {problem.line !== null && ` · line ${problem.line}`}
               {problem.field !== null && ` · ${problem.field}`} · {EFFECT[problem.effect]}

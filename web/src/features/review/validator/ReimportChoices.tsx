@@ -1,8 +1,8 @@
 /** A case edited here and changed in the file: last import, mine and theirs side by side, and one choice each. */
 import { SegmentedControl, Text } from "@mantine/core";
+import classes from "./dialogs.module.css";
 import type { Choice, Clash, Field } from "./reimport";
 import type { Content } from "./rows";
-import classes from "./validator.module.css";
 
 type ReimportChoicesProps = {
   clashes: Clash[];

@@ -1,7 +1,7 @@
 /** The sources of an entry: a chip each, taken away by a click, and a list of the ones that can be added. */
 import { CrossIcon } from "@/ui/icons";
+import classes from "./entries.module.css";
 import { type ListName, SOURCES } from "./rows";
-import classes from "./validator.module.css";
 
 type SourceChipsProps = { list: ListName; sources: string[]; label: string; onChange: (sources: string[]) => void };
 
