@@ -12,6 +12,7 @@ Goals: at least 60 % of the floor, 60 times phoenix, 10 times mlflow, less than 
 
 import argparse
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -90,6 +91,7 @@ def running(contestant: Contestant, folder: Path) -> Iterator[tuple[str, int]]:
         stdout=subprocess.PIPE if contestant.port is None else subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         text=True,
+        start_new_session=True,
     ) as process:
         try:
             if contestant.port is None:
@@ -100,7 +102,7 @@ def running(contestant: Contestant, folder: Path) -> Iterator[tuple[str, int]]:
                 _wait_for_answer(contestant, url)
             yield url, process.pid
         finally:
-            process.terminate()
+            os.killpg(process.pid, signal.SIGTERM)  # a peer's workers do not end with it
 
 
 def _wait_for_answer(contestant: Contestant, url: str) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from sqlalchemy import Connection
 
 from evergold.model.case import Case, ReviewState
-from evergold.model.review import CaseKey, Decision, ReviewVerdict, VersionedKey
+from evergold.model.review import Decision, ReviewVerdict, VersionedKey
 from evergold.review.desk import decide_many
 from evergold.store.case_writes import Author, put_cases
 from evergold.store.cases import held_cases, revisions_of
@@ -43,7 +43,7 @@ class Taken:
 
 def take_cases(connection: Connection, cases: Sequence[Case], sender: Sender) -> Taken:
     """Put the cases in and record the sender's approvals, in one transaction."""
-    held = held_cases(connection, [(case.dataset, case.id) for case in cases]) if cases else {}
+    held = _held(connection, cases)
     taken = Taken()
     wanted: list[Case] = []
     for case in cases:
@@ -58,9 +58,13 @@ def take_cases(connection: Connection, cases: Sequence[Case], sender: Sender) ->
         decision = Decision(version=1, verdict=verdict)
         for result in decide_many(connection, keys, decision, sender.reviewer, sender.needed):
             if result["error"] is not None:
-                taken.problems.append(f"case {result['id']!r} is not {verdict.value}d: {result['error']}")
+                taken.problems.append(f"case {result['id']!r}: cannot {verdict.value}: {result['error']}")
     _count(connection, wanted, held, taken)
     return taken
+
+
+def _held(connection: Connection, cases: Sequence[Case]) -> Held:
+    return held_cases(connection, [(case.dataset, case.id) for case in cases]) if cases else {}
 
 
 def _moved_on(connection: Connection, case: Case, held: Held, sender: Sender) -> bool:
@@ -92,13 +96,13 @@ def _verdicts(
     connection: Connection, cases: Sequence[Case], seen: Mapping[str, int]
 ) -> dict[ReviewVerdict, list[VersionedKey]]:
     """An approval for each case marked validated that is not, a withdrawal where a mark this session saw is gone."""
-    present = held_cases(connection, [(case.dataset, case.id) for case in cases]) if cases else {}
+    present = _held(connection, cases)
     found: dict[ReviewVerdict, list[VersionedKey]] = {ReviewVerdict.APPROVE: [], ReviewVerdict.WITHDRAW: []}
     for case in cases:
         _, now = present[case.dataset, case.id]
         if now.review is case.review:
             continue
-        key = VersionedKey(**CaseKey(dataset=case.dataset, id=case.id).model_dump(), version=now.version)
+        key = VersionedKey(dataset=case.dataset, id=case.id, version=now.version)
         if case.review is ReviewState.VALIDATED:
             found[ReviewVerdict.APPROVE].append(key)
         elif case.id in seen:
@@ -107,8 +111,7 @@ def _verdicts(
 
 
 def _count(connection: Connection, cases: Sequence[Case], before: Held, taken: Taken) -> None:
-    after = held_cases(connection, [(case.dataset, case.id) for case in cases]) if cases else {}
-    for key, (_, case) in after.items():
+    for key, (_, case) in _held(connection, cases).items():
         taken.versions[case.id] = case.version
         if key not in before:
             taken.added += 1
