@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from evergold.cli import run
 from tests.api.serving import served
@@ -233,8 +233,24 @@ def test_edits_are_copied_to_the_workspace_and_a_colleague_s_work_is_kept_there(
     expect(desk.get_by_label("Query")).to_have_value("From the validator")
 
 
+def test_an_edit_made_while_a_copy_is_on_its_way_is_not_called_copied(page: Page, tmp_path: Path) -> None:
+    on_their_way: list[Route] = []
+    page.route("**/api/v1/review/rows", lambda route: on_their_way.append(route))
+    with page.expect_request("**/api/v1/review/rows"):
+        import_files(page, write_pair(tmp_path, [row_a(810)], [row_b(810)]))
+    page.keyboard.press("v")
+    expect(page.get_by_role("button", name="Mark as validated")).to_have_count(0)
+    with page.expect_request_finished():
+        on_their_way[0].continue_()
+    page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    assert "and in the workspace" not in page.get_by_role("status").first.inner_text()
+    page.unroute("**/api/v1/review/rows")
+    expect(page.get_by_text("in this browser and in the workspace")).to_be_visible()
+
+
 def test_another_browser_goes_on_from_the_workspace(page: Page, browser: Browser, server: str, tmp_path: Path) -> None:
     import_files(page, write_pair(tmp_path, [row_a(800)], [row_b(800)]))
+    page.get_by_role("button", name="Mark as validated").wait_for()
     page.keyboard.press("v")
     expect(page.get_by_text("in this browser and in the workspace")).to_be_visible()
     other = open_validator(browser, server)

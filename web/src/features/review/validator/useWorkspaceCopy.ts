@@ -33,11 +33,15 @@ export function useWorkspaceCopy(session: Session, loaded: boolean, present: boo
   const [copy, setCopy] = useState<CopyState | null>(null);
   const started = useRef(false);
   const { cases } = session;
+  const newest = useRef(cases);
+  newest.current = cases;
 
   const send = useCallback(
     async (states: Session["cases"], replace = false) => {
       setCopy({ state: "sending" });
-      setCopy(await there.send(states, replace));
+      const answer = await there.send(states, replace);
+      // Edits made while the parcel was on its way are not in the workspace: the next parcel's answer speaks for them.
+      if (answer.state !== "copied" || states === newest.current) setCopy(answer);
     },
     [there],
   );
