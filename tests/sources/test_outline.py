@@ -3,7 +3,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evergold.sources.outline import SpanFacts, outline
+from evergold.sources.outline import SpanFacts, outline, outline_of_many, outline_of_one
 
 
 def facts(number: int, parent: int | None = None, kind: str = "span", **fields: Any) -> SpanFacts:
@@ -70,3 +70,42 @@ SPANS = [
 @given(st.permutations(SPANS))
 def test_the_order_of_arrival_does_not_matter(spans: list[SpanFacts]) -> None:
     assert outline(spans) == outline(SPANS)
+
+
+SAID = st.fixed_dictionaries(
+    {},
+    optional={
+        "trace_name": st.text(max_size=3),
+        "trace_input": st.text(max_size=3),
+        "trace_output": st.text(max_size=3),
+        "session_id": st.text(max_size=3),
+        "user_id": st.text(max_size=3),
+        "model": st.text(max_size=3),
+        "tool": st.text(max_size=3),
+        "service": st.text(max_size=3),
+        "input_tokens": st.integers() | st.booleans(),
+        "cost": st.floats(0, 1),
+        "tags": st.lists(st.text(max_size=2) | st.integers()),
+        "metadata": st.dictionaries(
+            st.sampled_from(["model", "models", "input_tokens", "k"]), st.lists(st.text(), min_size=1)
+        ),
+    },
+)
+ONE = st.builds(
+    SpanFacts,
+    st.just("a"),
+    st.none() | st.just("p"),
+    st.text(max_size=3),
+    st.sampled_from(["span", "llm", "event", "tool", "embedding"]),
+    st.booleans(),
+    st.text(max_size=3),
+    st.text(max_size=3),
+    st.booleans(),
+    st.booleans(),
+    SAID,
+)
+
+
+@given(ONE)
+def test_a_trace_of_one_span_is_told_as_one_of_many(span: SpanFacts) -> None:
+    assert outline_of_one(span) == outline_of_many([span])

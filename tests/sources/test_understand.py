@@ -4,8 +4,13 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from evergold.sources import reading
 from evergold.sources.otlp import Wire, read_traces
+from evergold.sources.reading import MOST, reading_of
+from evergold.sources.span_lines import raw_of
 from evergold.sources.spans import WireEvent, WireSpan
 from evergold.sources.understand import Understood, understand
 from tests.otlp import a_span, protobuf_body
@@ -306,3 +311,30 @@ ODD: list[Any] = [
 def test_odd_values_never_break_the_reading(value: Any) -> None:
     names = [name for call in CALLS.values() for name in call]
     understand(read_traces(protobuf_body(a_span(attributes=dict.fromkeys(names, value))), Wire.PROTOBUF).spans[0])
+
+
+NAMES = sorted({name for call in CALLS.values() for name in call})
+VALUES = st.sampled_from([*ODD, "chat", "text", 7, 0.5, json.dumps(OPENAI_IN), json.dumps(PARTS_OUT), OPENAI_OUT])
+
+
+@given(st.dictionaries(st.sampled_from(NAMES), VALUES, max_size=20), st.randoms())
+def test_neither_order_nor_foreign_names_change_what_is_understood(attributes: dict[str, Any], chance: Any) -> None:
+    names = [*attributes, "server.address", "thread.id"]
+    chance.shuffle(names)
+    assert read({name: attributes.get(name, "x") for name in names}) == read(attributes)
+
+
+def test_a_way_of_reading_is_remembered_for_some_sets_of_names_only() -> None:
+    known = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m"}
+    assert reading_of(known) is reading_of(dict(known))
+    reading_of({"x" * 10_000: 1})
+    for number in range(2 * MOST):
+        reading_of({f"name {number}": 1})
+    assert len(reading._known) <= MOST
+    assert not any("x" * 10_000 in names for names in reading._known)
+
+
+def test_only_the_text_that_became_input_or_output_is_left_out_of_what_is_kept() -> None:
+    attributes = {"input.value": "7", "output.value": "why " * 9, "seats": "7", "nothing": None}
+    span = WireSpan("t", "s", None, "call", 0, 1, attributes=attributes)
+    assert raw_of(span, understand(span), reading_of(attributes))["attributes"] == {"seats": "7", "nothing": None}

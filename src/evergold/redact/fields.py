@@ -48,9 +48,16 @@ class FieldRedactor:
         look = getattr(self._redactor, "suspicious", None)
         if look is None or not self._fields:
             return {number for number, record in enumerate(records) if self.suspects([record])}
-        texts = [_together(record) for record in records]
+        texts: list[str] = []
+        ends = []
+        for record in records:
+            _gather(record, texts)
+            ends.append(len(texts))
+        places = list(look(BETWEEN.join(texts)))
+        if not places:
+            return set()
         starts = [0, *accumulate(len(text) + len(BETWEEN) for text in texts)]
-        return {bisect(starts, place) - 1 for place in look(BETWEEN.join(texts))}
+        return {bisect(ends, bisect(starts, place) - 1) for place in places}
 
     def _redacted(self, value: Any) -> Any:
         if isinstance(value, str):
@@ -72,13 +79,15 @@ def _together(value: Any) -> str:
 
 
 def _gather(value: Any, texts: list[str]) -> None:
+    """Every text in `value` that is long enough to hold anything."""
     if isinstance(value, str):
         if len(value) >= SHORTEST:
             texts.append(value)
     elif isinstance(value, (dict, list, tuple)):
         for item in value.values() if isinstance(value, dict) else value:
-            if type(item) is str:
+            kind = type(item)
+            if kind is str:
                 if len(item) >= SHORTEST:
                     texts.append(item)
-            elif item:
+            elif item and kind is not int and kind is not float:
                 _gather(item, texts)

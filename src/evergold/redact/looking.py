@@ -5,6 +5,7 @@ private thing has (an @, many digits close together, a long run without a break,
 word), over the whole text at once as arrays, and asks the exact patterns only there.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 
 import numpy as np
@@ -17,7 +18,10 @@ Codes = NDArray[np.uint8]
 Places = NDArray[np.intp]
 
 TOKEN_RUN = 16  # the shortest secret is a run of this many characters
+BLOCK = 4  # a run of so many fills three aligned blocks of this size
 LOWEST = ord("+")  # no secret has a character below it, nor a comma or a question mark, which also stands for non-ASCII
+UNBROKEN = re.compile(rb"[^\x00-*,?]*")
+RUN_BYTES = frozenset(range(LOWEST, 128)) - frozenset(b",?")
 BEARER_BEFORE, KEY_BEFORE, LOGIN_BEFORE, EMAIL_BEFORE = 24, 40, 220, 70
 KEY_AFTER, EMAIL_AFTER, VALUE_AFTER = 20_000, 300, 200
 KEY = b"PRIVATE KEY-----"
@@ -44,29 +48,48 @@ def suspicious(text: str) -> Iterator[int]:
     """Places at which something private stands, or may."""
     data = text.encode("ascii", "replace")  # every pattern is ASCII, and so each character keeps its place
     codes: Codes = np.frombuffer(data, np.uint8)
-    yield from _tokens(text, codes)
+    yield from _tokens(text, data, codes)
     yield from _assigned(text, codes)
     yield from _keys(text, data)
     yield from _addresses(text, data)
     yield from _numbers(text, codes)
 
 
-def _tokens(text: str, codes: Codes) -> Iterator[int]:
+def _tokens(text: str, data: bytes, codes: Codes) -> Iterator[int]:
     """Secrets that are a run of many characters without a break."""
-    breaks = (codes < LOWEST) | (codes == ord(",")) | (codes == ord("?"))
-    edges = np.concatenate(([-1], np.flatnonzero(breaks), [len(codes)]))
-    starts = np.flatnonzero(np.diff(edges) > TOKEN_RUN)
-    for start, end in zip(edges[starts].tolist(), edges[starts + 1].tolist(), strict=True):
-        if _is_secret(text, start + 1, end):
-            yield start + 1
+    runs = list(_runs(data, codes))
+    told = "\n".join([text[start:end] for start, end in runs])
+    headed = any(map(told.__contains__, TOKEN_HEADS))
+    for start, end in runs:
+        if (headed and TOKENS.regex.search(text, start, end)) or _is_borne(text, start, end):
+            yield start
 
 
-def _is_secret(text: str, start: int, end: int) -> bool:
-    run = text[start:end]
-    if any(map(run.__contains__, TOKEN_HEADS)) and TOKENS.regex.search(text, start, end):
-        return True
+def _runs(data: bytes, codes: Codes) -> Iterator[tuple[int, int]]:
+    """Where there are so many characters without a break: such a run fills three blocks of four, one after the other."""
+    breaks = codes < LOWEST
+    breaks |= codes == ord(",")
+    breaks |= codes == ord("?")
+    filled = breaks[: len(breaks) // BLOCK * BLOCK].view(np.uint32) == 0
+    end = 0
+    for block in np.flatnonzero(filled[:-2] & filled[1:-1] & filled[2:]).tolist():
+        start = block * BLOCK
+        if start >= end:
+            end = UNBROKEN.match(data, start).end()  # type: ignore[union-attr]  # it also matches nothing
+            while start and data[start - 1] in RUN_BYTES:
+                start -= 1
+            if end - start >= TOKEN_RUN:
+                yield start, end
+
+
+def _is_borne(text: str, start: int, end: int) -> bool:
+    """Whether the run stands behind `bearer`."""
     before = max(0, start - BEARER_BEFORE)
-    return "bearer" in text[before:start].lower() and BEARER.regex.search(text, before, end) is not None
+    return (
+        text[start - 1 : start].isspace()
+        and "bearer" in text[before:start].lower()
+        and BEARER.regex.search(text, before, end) is not None
+    )
 
 
 def _assigned(text: str, codes: Codes) -> Iterator[int]:

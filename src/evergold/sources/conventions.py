@@ -108,7 +108,6 @@ KIND = (
 )
 TAGS = ("tag.tags", "langfuse.trace.tags", "ai.telemetry.metadata.tags")
 METADATA = ("metadata", "langfuse.trace.metadata", "langfuse.observation.metadata")
-TOLD = frozenset((*TAGS, *METADATA))
 METADATA_PREFIXES = ("langfuse.trace.metadata.", "ai.telemetry.metadata.", "traceloop.association.properties.")
 LISTED_LEAVES = (
     ".message.role",
@@ -125,6 +124,3 @@ LISTED = (
     {name: frozenset(f"{name}.0{leaf}" for leaf in LISTED_LEAVES) for name in LISTED_OUTPUT},
 )
 DOCUMENT_KEYS = frozenset(f"retrieval.documents.0.document.{leaf}" for leaf in ("content", "id", "score"))
-FLATTENED = DOCUMENT_KEYS.union(
-    *LISTED[0].values(), *LISTED[1].values()
-)  # a span with none of these has no flattened list

@@ -18,7 +18,6 @@ WRAPPERS = (
 )
 CONTENTS = ("content", "parts", "contents", "text")
 SPEAKERS = ("human", "ai", "system", "tool")
-WRAPPED = ("message", "kwargs")
 INPUT, OUTPUT = 0, 1
 
 
@@ -56,7 +55,7 @@ def _unwrapped(document: Any, side: int) -> str | None:
     if isinstance(document, str):
         return document
     if isinstance(document, list):
-        if document and all(isinstance(item, dict) for item in document):
+        if document and len(_dicts(document)) == len(document):
             return _said(document, side)
         only = document[0] if len(document) == 1 else None
         return _unwrapped(only, side) if isinstance(only, (str, list)) else None
@@ -161,10 +160,11 @@ def _call(call: dict[str, Any]) -> dict[str, Any]:
 
 
 def _inner(message: dict[str, Any]) -> dict[str, Any]:
-    for key in WRAPPED:
-        inner = message.get(key)
-        if isinstance(inner, dict):
-            return inner
+    if "message" in message or "kwargs" in message:
+        for key in ("message", "kwargs"):
+            inner = message.get(key)
+            if isinstance(inner, dict):
+                return inner
     return message
 
 

@@ -67,7 +67,44 @@ def sayable(facts: dict[str, Any]) -> dict[str, Any]:
 
 def outline(spans: Sequence[SpanFacts]) -> Outline:
     """The outline of a trace from all its spans, in whatever order they come."""
-    ordered = sorted(spans, key=lambda span: (span.started, span.id)) if len(spans) > 1 else spans
+    return outline_of_one(spans[0]) if len(spans) == 1 else outline_of_many(spans)
+
+
+def outline_of_one(span: SpanFacts) -> Outline:
+    """The same for a trace of one span, which is how many are: nothing is to be sorted, summed up or chosen from."""
+    said = span.said
+    is_root, is_call = span.parent_id is None, span.kind == "llm"
+    speaks = is_root or is_call or span.kind == "event"
+    metadata: dict[str, Any] = dict(said["metadata"]) if "metadata" in said else {}
+    for key in AMOUNTS:
+        if key in said:
+            metadata[key] = 0 + said[key]
+    for key, name in NAMED:
+        if key in said:
+            metadata[name] = [said[key]]
+    if "models" in metadata:
+        metadata.setdefault("model", metadata["models"][-1])
+    if span.failed:
+        metadata["failed_spans"] = [span.name]
+    return Outline(
+        said.get("trace_name") or span.name,
+        ("failed" if span.failed else "completed") if is_root or is_call else "started",
+        span.started,
+        span.ended,
+        said.get("session_id"),
+        said.get("user_id"),
+        span.id if speaks and span.has_input else None,
+        span.id if speaks and span.has_output else None,
+        said.get("trace_input"),
+        said.get("trace_output"),
+        _each((span,), "tags") if "tags" in said else [],
+        metadata,
+    )
+
+
+def outline_of_many(spans: Sequence[SpanFacts]) -> Outline:
+    """The same for any number of spans."""
+    ordered = sorted(spans, key=lambda span: (span.started, span.id))
     root = next((span for span in ordered if span.parent_id is None), None)
     calls = [span for span in ordered if span.kind == "llm"]
     heard = [span for span in ordered if span.kind == "event"]

@@ -5,41 +5,44 @@ from functools import lru_cache
 from typing import Any
 
 from evergold.model.trace import ScoreLine, ScoreSource, SpanLine, TraceStatus
+from evergold.sources.reading import Reading, reading_of
 from evergold.sources.scores import RESULT_EVENT, WireScore
 from evergold.sources.spans import WireSpan
 from evergold.sources.understand import Understood, understand
 
 EPOCH = datetime(1970, 1, 1)
+FACTS = (
+    *("model", "provider", "input_tokens", "output_tokens", "cost", "session_id", "user_id", "tool"),
+    *("trace_name", "trace_input", "trace_output", "tags", "metadata", "documents"),
+)
 
 
 def facts_of(span: WireSpan, said: Understood) -> dict[str, Any]:
     """What was understood of a span, by name; what it does not say is left out."""
-    facts = {
-        "model": said.model,
-        "provider": said.provider,
-        "input_tokens": said.input_tokens,
-        "output_tokens": said.output_tokens,
-        "cost": said.cost,
-        "session_id": said.session_id,
-        "user_id": said.user_id,
-        "tool": said.tool,
-        "trace_name": said.trace_name,
-        "trace_input": said.trace_input,
-        "trace_output": said.trace_output,
-        "tags": said.tags,
-        "metadata": said.metadata,
-        "documents": said.documents,
-        "service": span.resource.get("service.name"),
-        "error": span.status_message if span.failed else None,
-    }
-    return {name: value for name, value in facts.items() if value or value == 0}
+    facts: dict[str, Any] = {}
+    for name in FACTS:
+        value = getattr(said, name)
+        if value or value == 0:
+            facts[name] = value
+    service = span.resource.get("service.name")
+    if service or service == 0:
+        facts["service"] = service
+    if span.failed and span.status_message:
+        facts["error"] = span.status_message
+    return facts
 
 
-def raw_of(span: WireSpan, said: Understood) -> dict[str, Any]:
+def raw_of(span: WireSpan, said: Understood, names: Reading) -> dict[str, Any]:
     """What the span carried; a text that became the input or output to the letter is not kept twice."""
-    attributes = {
-        key: value for key, value in span.attributes.items() if value is not said.input and value is not said.output
-    }
+    attributes = span.attributes
+    twice = [
+        name
+        for sources, text in zip(names.sources, (said.input, said.output), strict=True)
+        for name in sources
+        if text is not None and attributes[name] is text
+    ]
+    if twice:
+        attributes = {name: value for name, value in attributes.items() if name not in twice}
     raw: dict[str, Any] = {"attributes": attributes, "resource": span.resource}
     events = [
         {"name": event.name, "time": stamp_of(event.time_ns), "attributes": event.attributes}
@@ -68,7 +71,8 @@ def _second(seconds: int) -> str:
 
 def line_of(span: WireSpan) -> SpanLine:
     """The span as a record of its own, for sources that read files."""
-    said = understand(span)
+    names = reading_of(span.attributes)
+    said = understand(span, names)
     return SpanLine(
         trace_id=span.trace_id,
         id=span.span_id,
@@ -80,7 +84,7 @@ def line_of(span: WireSpan) -> SpanLine:
         status=TraceStatus.FAILED if span.failed else TraceStatus.COMPLETED,
         started_at=_moment(span.start_ns),
         ended_at=_moment(span.end_ns),
-        metadata=facts_of(span, said) | {key: value for key, value in raw_of(span, said).items() if value},
+        metadata=facts_of(span, said) | {key: value for key, value in raw_of(span, said, names).items() if value},
     )
 
 

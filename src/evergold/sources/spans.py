@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 Attributes = dict[str, Any]
+NO_TRACE, NO_SPAN = "0" * 32, "0" * 16  # what the protocol says for "none"
 
 
 @dataclass(slots=True)
@@ -61,13 +62,20 @@ class Received:
 
     def check(self, span: WireSpan) -> None:
         """Keep a span whose ids have the shape the protocol demands; refuse the others by name."""
-        problem = _id_problem("trace id", span.trace_id, 32) or _id_problem("span id", span.span_id, 16)
-        if problem is None and span.parent_id is not None:
-            problem = _id_problem("parent span id", span.parent_id, 16)
+        problem = _problem(span)
         if problem is None:
             self.spans.append(span)
         else:
             self.refused.append(f"span {span.name!r}: {problem}")
+
+
+def _problem(span: WireSpan) -> str | None:
+    trace_id, span_id, parent_id = span.trace_id, span.span_id, span.parent_id
+    named = len(trace_id) == 32 and len(span_id) == 16 and trace_id != NO_TRACE and span_id != NO_SPAN
+    if named and (parent_id is None or (len(parent_id) == 16 and parent_id != NO_SPAN)):
+        return None
+    problem = _id_problem("trace id", trace_id, 32) or _id_problem("span id", span_id, 16)
+    return problem or _id_problem("parent span id", parent_id or "", 16)
 
 
 def _id_problem(what: str, value: str, digits: int) -> str | None:

@@ -1,47 +1,25 @@
 """Read what a span says, in whichever convention it says it: the first name of a table that is there answers."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from evergold.sources.conventions import (
     COST,
     DOCUMENT_KEYS,
-    FLATTENED,
-    JSON_INPUT,
-    JSON_OUTPUT,
-    KIND,
     KINDS,
-    LATE_OUTPUT,
-    LISTED,
     MESSAGE_EVENTS,
-    METADATA,
     METADATA_PREFIXES,
-    MODEL,
-    PROVIDER,
-    QUERY,
-    SESSION,
     TAGS,
-    TEXT_OUTPUT,
-    TOKENS_IN,
-    TOKENS_OUT,
-    TOLD,
-    TOOL,
     USAGE_OBJECTS,
     USER,
 )
 from evergold.sources.messages import INPUT, OUTPUT, input_text, loaded, output_text, unflattened
+from evergold.sources.reading import Names, Reading, reading_of
 from evergold.sources.spans import Attributes, WireEvent, WireSpan
 
-STATED_INPUT = (*JSON_INPUT, *QUERY)
-SELDOM = DOCUMENT_KEYS.union(
-    USAGE_OBJECTS,
-    COST,
-    USER,
-    TAGS,
-    ("langfuse.observation.cost_details", "langfuse.trace.name", "langfuse.trace.input", "langfuse.trace.output"),
-    ("gen_ai.retrieval.documents",),
-)
+MIME = (("input.value", "input.mime_type"), ("output.value", "output.mime_type"))
+READ = (input_text, output_text)
 
 
 @dataclass(slots=True)
@@ -67,24 +45,27 @@ class Understood:
     documents: list[Attributes] = field(default_factory=list)
 
 
-def understand(span: WireSpan) -> Understood:
-    """Read a span. Nothing is taken away from it: its attributes stay as they came."""
+def understand(span: WireSpan, names: Reading | None = None) -> Understood:
+    """Read a span, as `names` say where its caller knows. Nothing is taken away: its attributes stay as they came."""
     attributes = span.attributes
-    kind = kind_of(attributes)
-    flattened = not FLATTENED.isdisjoint(attributes)
+    names = names or reading_of(attributes)
+    kind = _kind(attributes, names)
     said = Understood(
         kind,
-        _side(span, INPUT, flattened),
-        _side(span, OUTPUT, flattened),
-        _text(attributes, MODEL),
-        _text(attributes, PROVIDER),
-        _count(_first(attributes, TOKENS_IN)),
-        _count(_first(attributes, TOKENS_OUT)),
-        session_id=_text(attributes, SESSION),
-        tool=_text(attributes, TOOL) if kind == "tool" else None,
-        metadata=_metadata(attributes),
+        _input(attributes, span.events, names),
+        _output(attributes, span.events, names),
+        _text(attributes, names.model),
+        _text(attributes, names.provider),
+        _count(_first(attributes, names.tokens_in)),
+        _count(_first(attributes, names.tokens_out)),
+        None,
+        _text(attributes, names.session),
+        None,
+        _text(attributes, names.tool) if kind == "tool" else None,
     )
-    if not SELDOM.isdisjoint(attributes):
+    if names.metadata or names.prefixed:
+        said.metadata = _metadata(attributes, names)
+    if names.seldom:
         _understand_more(said, attributes)
     return said
 
@@ -105,10 +86,10 @@ def _understand_more(said: Understood, attributes: Attributes) -> None:
     said.documents = _documents(attributes)
 
 
-def kind_of(attributes: Attributes) -> str:
+def _kind(attributes: Attributes, names: Reading) -> str:
     """llm, tool, agent, retriever, embedding, chain, reranker, guardrail, evaluator; or plain span."""
-    for key in KIND:
-        value = attributes.get(key)
+    for key in names.kind:
+        value = attributes[key]
         if isinstance(value, str):
             kind = KINDS.get(value.strip('"').lower())
             if kind:
@@ -118,52 +99,49 @@ def kind_of(attributes: Attributes) -> str:
     return "span"
 
 
-def _side(span: WireSpan, side: int, flattened: bool) -> str | None:
-    attributes = span.attributes
-    for name, keys in LISTED[side].items() if flattened else ():
-        if not keys.isdisjoint(attributes):
-            return (input_text, output_text)[side](unflattened(attributes, name))
-    return (_input if side == INPUT else _output)(attributes, span.events)
-
-
-def _input(attributes: Attributes, events: list[WireEvent]) -> str | None:
-    for key in STATED_INPUT:
-        if key in attributes:
-            return input_text(attributes[key])
+def _input(attributes: Attributes, events: list[WireEvent], names: Reading) -> str | None:
+    listed = names.listed[INPUT]
+    if listed is not None:
+        return input_text(unflattened(attributes, listed))
+    if names.stated_input is not None:
+        return input_text(attributes[names.stated_input])
     if events:
         said = _event_messages(events, MESSAGE_EVENTS) or _event_value(events, "gen_ai.input.messages", "gen_ai.prompt")
         if said:
             return input_text(said)
-    return _mime_value(attributes, "input", input_text)
+    return _mime_value(attributes, INPUT)
 
 
-def _output(attributes: Attributes, events: list[WireEvent]) -> str | None:
-    for key in TEXT_OUTPUT:
-        if attributes.get(key):
+def _output(attributes: Attributes, events: list[WireEvent], names: Reading) -> str | None:
+    listed = names.listed[OUTPUT]
+    if listed is not None:
+        return output_text(unflattened(attributes, listed))
+    for key in names.text_output:
+        if attributes[key]:
             return str(attributes[key])
-    for key in JSON_OUTPUT:
-        if key in attributes:
-            return output_text(attributes[key])
+    if names.json_output is not None:
+        return output_text(attributes[names.json_output])
     if events:
         said = _event_messages(events, ("gen_ai.choice",)) or _event_value(
             events, "gen_ai.output.messages", "gen_ai.completion"
         )
         if said:
             return output_text(said)
-    found = _mime_value(attributes, "output", output_text)
-    if found is None:
-        found = next((output_text(attributes[key]) for key in LATE_OUTPUT if key in attributes), None)
+    found = _mime_value(attributes, OUTPUT)
+    if found is None and names.late_output is not None:
+        found = output_text(attributes[names.late_output])
     return found
 
 
-def _mime_value(attributes: Attributes, side: str, read: Callable[[Any], str | None]) -> str | None:
+def _mime_value(attributes: Attributes, side: int) -> str | None:
     """OpenInference's `input.value`: looked into only where it is declared JSON; an answer that happens to be JSON is text."""
-    value = attributes.get(f"{side}.value")
+    value_name, type_name = MIME[side]
+    value = attributes.get(value_name)
     if value is None:
         return None
-    declared = str(attributes.get(f"{side}.mime_type", ""))
+    declared = str(attributes.get(type_name, ""))
     if "json" in declared or not isinstance(value, str):
-        return read(value)
+        return READ[side](value)
     return value
 
 
@@ -185,7 +163,7 @@ def _event_value(events: list[WireEvent], *keys: str) -> Any:
     return next((event.attributes[key] for event in events for key in keys if key in event.attributes), None)
 
 
-def _first(attributes: Attributes, keys: tuple[str, ...]) -> Any:
+def _first(attributes: Attributes, keys: Names) -> Any:
     for key in keys:
         value = attributes.get(key)
         if value is not None and value != "":
@@ -193,7 +171,7 @@ def _first(attributes: Attributes, keys: tuple[str, ...]) -> Any:
     return None
 
 
-def _text(attributes: Attributes, keys: tuple[str, ...]) -> str | None:
+def _text(attributes: Attributes, keys: Names) -> str | None:
     value = _first(attributes, keys)
     return None if value is None else str(value)
 
@@ -221,8 +199,6 @@ def _amount(attributes: Attributes) -> float | None:
 
 def _tags(attributes: Attributes) -> list[str]:
     tags: list[str] = []
-    if TOLD.isdisjoint(attributes):
-        return tags
     for key in TAGS:
         value = loaded(attributes.get(key))
         values = value if isinstance(value, list) else str(value).split(",") if value else []
@@ -230,16 +206,15 @@ def _tags(attributes: Attributes) -> list[str]:
     return tags
 
 
-def _metadata(attributes: Attributes) -> Attributes:
+def _metadata(attributes: Attributes, names: Reading) -> Attributes:
     found: Attributes = {}
-    for key in () if TOLD.isdisjoint(attributes) else METADATA:
-        value = loaded(attributes.get(key))
+    for key in names.metadata:
+        value = loaded(attributes[key])
         if isinstance(value, dict):
             found.update(value)
-    for key in attributes:
-        if key.startswith(METADATA_PREFIXES):
-            prefix = next(prefix for prefix in METADATA_PREFIXES if key.startswith(prefix))
-            found[key.removeprefix(prefix)] = loaded(attributes[key])
+    for key in names.prefixed:
+        prefix = next(prefix for prefix in METADATA_PREFIXES if key.startswith(prefix))
+        found[key.removeprefix(prefix)] = loaded(attributes[key])
     return found
 
 

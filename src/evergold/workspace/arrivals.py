@@ -7,6 +7,7 @@ from typing import Any
 from evergold.model.trace import ScoreLine, SpanLine
 from evergold.redact.fields import FieldRedactor
 from evergold.sources.outline import SpanFacts, sayable
+from evergold.sources.reading import reading_of
 from evergold.sources.scores import WireScore, result_score, scores_in
 from evergold.sources.span_lines import facts_of, raw_of, score_line, stamp_of
 from evergold.sources.spans import Received, WireSpan, shortened
@@ -71,32 +72,28 @@ def arrivals_of(received: Received, cleaner: FieldRedactor, longest: int, size: 
 
 
 def _add_span(arrivals: Arrivals, span: WireSpan, cleaner: FieldRedactor, private: bool) -> None:
-    said = understand(span)
-    kept: dict[str, Any] = {
-        "input": said.input,
-        "output": said.output,
-        "metadata": facts_of(span, said),
-        "attributes": raw_of(span, said),
-    }
+    names = reading_of(span.attributes)
+    said = understand(span, names)
+    question, answer, facts, raw = said.input, said.output, facts_of(span, said), raw_of(span, said, names)
     if private:
-        kept = cleaner.clean(kept)
-    facts = kept["metadata"]
+        kept = cleaner.clean({"input": question, "output": answer, "metadata": facts, "attributes": raw})
+        question, answer, facts, raw = kept["input"], kept["output"], kept["metadata"], kept["attributes"]
     row = SpanRow(
         span.trace_id,
         span.span_id,
         span.parent_id,
         storable(said.tool or span.name) or "",
         said.kind,
-        storable(kept["input"]),
-        storable(kept["output"]),
+        storable(question),
+        storable(answer),
         "failed" if span.failed else "completed",
         stamp_of(span.start_ns),
         stamp_of(span.end_ns),
         dumps(facts),
-        dumps(kept["attributes"]),
+        dumps(raw),
     )
     arrivals.add(row, facts)
-    if span.events or span.attributes:
+    if span.events or names.annotated:
         for score in scores_in(span, arrivals.refused):
             arrivals.scores.append(_score(score, cleaner))
 

@@ -90,9 +90,8 @@ def _told_new(batch: Sorted, facts: dict[tuple[str, str], SpanFacts], fresh: Ite
     moment = now()
     for trace_id, rows in spans.items():
         tale = outline([facts[trace_id, row.id] for row in rows])
-        by_id = {row.id: row for row in rows}
-        question = by_id[tale.input_from].input_text if tale.input_from else None
-        answer = by_id[tale.output_from].output_text if tale.output_from else None
+        question = next((row.input_text for row in rows if row.id == tale.input_from), None)
+        answer = next((row.output_text for row in rows if row.id == tale.output_from), None)
         told.append(_trace(trace_id, tale, (question, answer), moment))
     return told
 
