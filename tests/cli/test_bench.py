@@ -107,6 +107,14 @@ def test_a_plan_calls_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) 
     assert answered(capsys, "runs", "list")["total"] == 0
 
 
+def test_several_metrics_are_named_at_once_or_one_by_one(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["run", "reasoning", "--model", "python:bench_app:good"]
+    at_once = answered(capsys, *words, "--metrics", "exact_match,token_f1")
+    one_by_one = answered(capsys, *words, "--metric", "exact_match", "--metric", "token_f1")
+    named = [[mean["metric"] for mean in found["means"]] for found in (at_once, one_by_one)]
+    assert named == [["exact_match", "token_f1"]] * 2
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [

@@ -32,10 +32,11 @@ CASES_OF_HISTORY = 100
 )
 @click.option(
     "--metric",
+    "--metrics",
     "metrics",
     multiple=True,
     metavar="NAME",
-    help="Repeat for several; NAME:param=value sets one. A retriever is measured by lines and files if none is given.",
+    help="Repeat for several, or a,b; NAME:param=value sets one. A retriever is measured by lines and files if none is given.",
 )
 @click.option("--judge", metavar="NAME", help="Who judges: offline (default) or a model's name.")
 @click.option("--trials", type=click.IntRange(1, 1000), default=1, show_default=True, help="Attempts per case.")
