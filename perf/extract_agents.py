@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from evergold.extract.agents.extraction import AgentExtraction, AgentRules
-from evergold.extract.extract import Extracted
+from evergold.extract.extracted import Extracted
 from evergold.extract.prove import prove
 from evergold.extract.ranking import PathSource, RangeSource
 from evergold.model.case import Case, LineRange

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
-from evergold.extract.extract import Extracted
+from evergold.extract.extracted import Extracted
 from evergold.extract.filters import HistoryRules
 from evergold.extract.history import history_cases
 from evergold.repo.git import Repo

@@ -8,7 +8,7 @@ import pytest
 
 import evergold
 from evergold.extract.agents.extraction import AgentExtraction, AgentRules
-from evergold.extract.extract import Extracted
+from evergold.extract.extracted import Extracted
 from evergold.extract.prove import prove
 from evergold.model.case import Case
 from evergold.model.rejected import Rejected

@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from evergold.extract.extract import Extracted, Rules, extract, inside
+from evergold.extract.extract import extract
+from evergold.extract.extracted import Extracted
+from evergold.extract.flow_cases import Rules, inside
 from evergold.extract.spans import HunkContext, Side
 from evergold.model.rejected import Rejected
 from evergold.sources.sidekick import SidekickSource

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from evergold.extract.extract import Extracted
+from evergold.extract.extracted import Extracted, Skipped
 from evergold.extract.filters import HistoryRules, is_revert
-from evergold.extract.history import Skipped, history_cases
+from evergold.extract.history import history_cases
 from evergold.extract.message import read_message
 from evergold.model.ident import hash_bytes
 from evergold.repo.git import Repo

@@ -8,8 +8,8 @@ import click
 from evergold.cli.extract_agents import VERBS
 from evergold.cli.extracting import destination, report, shared_options
 from evergold.cli.output import progress
-from evergold.extract.extract import Rules
 from evergold.extract.filters import HistoryRules
+from evergold.extract.flow_cases import Rules
 from evergold.extract.spans import HunkContext, Side
 from evergold.sources.sidekick import SidekickSource
 from evergold.workspace.flows import HistoryWish, extract_history, extract_sidekick, repository_name

@@ -10,7 +10,7 @@ import click
 
 from evergold.cli.opening import opened
 from evergold.cli.output import emit_json, json_flag, table
-from evergold.extract.extract import DATASET
+from evergold.extract.extracted import DATASET
 from evergold.model.case import Case
 from evergold.workspace.flows import EXTRACTED, Extraction, Summary
 

@@ -1,85 +1,25 @@
-"""The door of this stage: flows → context cases.
+"""The door of this stage: flows → context cases, streamed.
 
-One flow at a time: it is cut into segments at its merges, and each segment becomes a case with a query, a proved base commit,
-the files and lines its diff touched (golden) and those the agent looked at (secondary). What cannot be derived is left
-open and said, what cannot be read at all is rejected and said.
+Completed tasks are cut into cases one flow at a time; sessions of coding agents give theirs at the end, because several may
+share a case.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path, PurePosixPath
-from typing import Any
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 
-from evergold.errors import BadInput
-from evergold.extract.approval import is_merge_approval, read_approval
-from evergold.extract.base_commit import Base, derive_base
-from evergold.extract.diff import FileDiff, parse_diff
-from evergold.extract.evidence import evidence_of
-from evergold.extract.fingerprint import with_proof
-from evergold.extract.golden import Golden, golden_of
-from evergold.extract.ranking import PathRanking, PathSource, RangeRanking, RangeSource, paths_of
-from evergold.extract.spans import HunkContext, Side, spans_of
-from evergold.extract.split import Segment, split
-from evergold.extract.tools import seen_in_arguments, seen_in_result
-from evergold.model.case import Case, CaseKind, Provenance
-from evergold.model.flow import Action, Flow
+from evergold.extract.agents.repositories import SessionCases
+from evergold.extract.extracted import Extracted
+from evergold.extract.flow_cases import Rules, extract_flow
+from evergold.model.flow import Flow
 from evergold.model.rejected import Rejected
 from evergold.repo.git import Repo
 from evergold.seams import FlowSource
-
-DATASET = "context"
-RANK_QUERY = "ranked_repo_summary"
-
-
-@dataclass(frozen=True)
-class Rules:
-    """The choices of an extraction; the defaults are those a benchmark wants, the others read the approvals literally."""
-
-    all_approvals: bool = False
-    side: Side = Side.BASE
-    context: HunkContext = HunkContext.TRIM
-    source: str = "sidekick"
-    evidence: bool = False
-
-
-@dataclass(frozen=True)
-class Extracted:
-    """A case, why it lacks what it lacks, what was odd about its rows, and what a reviewer wants to see beside it."""
-
-    case: Case
-    why_no_query: str = ""
-    why_no_base: str = ""
-    remarks: tuple[str, ...] = ()
-    evidence: dict[str, Any] | None = None
-
-
-Wanted = Callable[[str], bool]
-
-
-def extract_flow(
-    flow: Flow, repo: Repo | None = None, rules: Rules | None = None, wanted: Wanted = lambda case_id: True
-) -> Iterator[Extracted | Rejected | str]:
-    """The cases of one flow. A case that is not `wanted` (already known) costs nothing and gives its id alone."""
-    rules = rules or Rules()
-    for problem in flow.metadata.get("problems", ()):
-        yield Rejected(where=f"flow {flow.id}", reason=problem)
-    for segment in split(flow, rules.all_approvals):
-        if not wanted(segment.case_id):
-            yield segment.case_id
-            continue
-        try:
-            yield _extract(flow, segment, repo, rules)
-        except BadInput as problem:
-            yield Rejected(where=f"flow {flow.id}, case {segment.case_id}", field="diff", reason=problem.message)
 
 
 def extract(
     flows: Iterable[Flow], repo: Repo | None = None, rules: Rules | None = None
 ) -> Iterator[Extracted | Rejected]:
-    """The cases of many flows, streamed. Sessions of coding agents give theirs at the end: several may share a case."""
-    from evergold.extract.agents.repositories import SessionCases
-
+    """The cases of many flows."""
     with SessionCases(repo.path if repo else None) as sessions:
         for flow in flows:
             for item in sessions.take(flow) if flow.agent else extract_flow(flow, repo, rules):
@@ -99,111 +39,3 @@ def extract_from(
         return
     with Repo.open(repo_dir) as repo:
         yield from extract(source.flows(), repo, rules)
-
-
-def _extract(flow: Flow, segment: Segment, repo: Repo | None, rules: Rules) -> Extracted:
-    golden = golden_of(segment)
-    query = _query(segment.actions)
-    base = derive_base(repo, segment.approval, golden) if repo else Base(None, "no repository was given")
-    paths, ranges, remarks = _ranked(flow, segment, golden, rules)
-    found = ranges.ranked()
-    if repo and base.commit and rules.side is Side.BASE:
-        found = with_proof(found, repo, base.commit, RangeSource.GOLDEN_DIFF)
-    case = Case(
-        id=segment.case_id,
-        dataset=DATASET,
-        kind=CaseKind.CONTEXT,
-        input=query or "",
-        paths=paths.ranked(),
-        ranges=found,
-        base_commit=base.commit,
-        metadata=_metadata(flow, base, query),
-        provenance=Provenance(
-            source=rules.source,
-            workspace_id=flow.workspace_id,
-            task_id=flow.task_id,
-            flow_id=flow.id,
-            case_index=segment.index,
-        ),
-    )
-    why_no_query = "" if query else "no ranked_repo_summary of this case has a rankQuery"
-    evidence = evidence_of(flow, segment) if rules.evidence else None
-    return Extracted(case, why_no_query, base.reason, tuple(remarks), evidence)
-
-
-def _query(actions: Iterable[Action]) -> str | None:
-    for action in actions:
-        text = action.params.get("rankQuery") if action.type == RANK_QUERY else None
-        if isinstance(text, str) and text.strip():
-            return text
-    return None
-
-
-def _metadata(flow: Flow, base: Base, query: str | None) -> dict[str, Any]:
-    metadata: dict[str, Any] = {}
-    if base.commit:
-        metadata["baseVerified"] = True
-    if not query and flow.description and flow.description.strip():
-        metadata["suggestedQuery"] = flow.description
-    return metadata
-
-
-def _ranked(flow: Flow, segment: Segment, golden: Golden, rules: Rules) -> tuple[PathRanking, RangeRanking, list[str]]:
-    paths, ranges, remarks = PathRanking(), RangeRanking(), list[str]()
-    paths.add_golden(golden.files)
-    for file in golden.files:
-        place = file.old_path if rules.side is Side.BASE else file.new_path
-        for start, end in spans_of(file, rules.side, rules.context):
-            ranges.add(place or file.path, start, end, RangeSource.GOLDEN_DIFF)
-    folder = flow.metadata.get("working_directory")
-    for action in segment.actions[:-1]:
-        for source, seen_list in (
-            ("tool_call_args", seen_in_arguments(action)),
-            ("tool_call_result", seen_in_result(action)),
-        ):
-            for seen in seen_list:
-                path = inside(seen.path, folder)
-                if path is None:
-                    remarks.append(f"{seen.path} lies outside the repository")
-                    continue
-                paths.add(path, PathSource(source))
-                if seen.start is not None and seen.end is not None:
-                    ranges.add(path, seen.start, seen.end, RangeSource(source))
-        for shown in _other_diffs(action, remarks):
-            for shown_path in paths_of(shown):
-                paths.add(shown_path, PathSource.DIFF)
-    return paths, ranges, list(dict.fromkeys(remarks))
-
-
-def _other_diffs(action: Action, remarks: list[str]) -> list[FileDiff]:
-    """Files of diffs that an action shows: a review that was turned down, a tool that printed one."""
-    if is_merge_approval(action):
-        texts = [read_approval(action).diff]
-    else:
-        texts = [value for value in (action.params.get("diff"), action.result) if isinstance(value, str)]
-    files: list[FileDiff] = []
-    for text in texts:
-        start = 0 if text.startswith("diff --git ") else text.find("\ndiff --git ") + 1
-        if not text.startswith("diff --git ", start):
-            continue
-        try:
-            files += parse_diff(text[start:])
-        except BadInput as problem:
-            remarks.append(f"a diff in action {action.id} cannot be read: {problem.message}")
-    return files
-
-
-@lru_cache(maxsize=4096)
-def inside(path: str, folder: str | None) -> str | None:
-    """A path relative to the repository; None for one that leads out of it."""
-    pure = PurePosixPath(path)
-    if pure.is_absolute():
-        if not folder or not pure.is_relative_to(folder):
-            return None
-        pure = pure.relative_to(folder)
-    parts: list[str] = []
-    for part in pure.parts:
-        if part == ".." and not parts:
-            return None
-        parts = parts[:-1] if part == ".." else [*parts, part]
-    return "/".join(parts) or None

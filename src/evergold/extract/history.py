@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from evergold.errors import BadInput
 from evergold.extract.diff import FileDiff, parse_diff
-from evergold.extract.extract import DATASET, Extracted, Wanted
+from evergold.extract.extracted import DATASET, Extracted, Skipped, Wanted
 from evergold.extract.filters import HistoryRules, counted_files, is_revert
 from evergold.extract.fingerprint import Head
 from evergold.extract.message import Message, read_message
@@ -44,10 +44,6 @@ class Parsed(NamedTuple):
     commit: Commit
     files: list[FileDiff]
     left_out: int
-
-
-class Skipped(str):
-    """The reason a commit made no case."""
 
 
 def history_cases(

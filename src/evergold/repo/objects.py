@@ -4,13 +4,11 @@ Starting git costs milliseconds; a question to a running one costs microseconds.
 """
 
 import subprocess
-from typing import IO, TYPE_CHECKING, NamedTuple
+from typing import IO, NamedTuple
 
 from evergold.errors import BadInput, NotFound
 from evergold.repo.quoting import path_bytes
-
-if TYPE_CHECKING:
-    from evergold.repo.git import Repo
+from evergold.repo.running import Git
 
 _ASKED_AT_ONCE = 100  # few enough that the questions fit a pipe while nobody reads the answers
 
@@ -24,8 +22,8 @@ class Found(NamedTuple):
 class Objects:
     """Looks objects up by any name git knows: an id, a ref, `COMMIT:PATH`."""
 
-    def __init__(self, repo: "Repo") -> None:
-        self._repo = repo
+    def __init__(self, git: Git) -> None:
+        self._git = git
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
 
     def find(self, name: str | bytes) -> Found | None:
@@ -42,8 +40,8 @@ class Objects:
     def require_commit(self, name: str) -> str:
         commit = self.commit(name)
         if commit is None:
-            shallow = "; the clone is shallow: git fetch --unshallow" if self._repo.shallow_commits else ""
-            raise NotFound(f"commit {name!r} is not in {str(self._repo.path)!r}{shallow}")
+            shallow = "; the clone is shallow: git fetch --unshallow" if self._git.shallow_commits else ""
+            raise NotFound(f"commit {name!r} is not in {str(self._git.path)!r}{shallow}")
         return commit
 
     def at(self, commit: str, path: str) -> Found | None:
@@ -54,7 +52,7 @@ class Objects:
         """The bytes of a blob that exists."""
         found, content = self._question("--batch", blob.encode())
         if found is None or found.kind != "blob":
-            raise NotFound(f"blob {blob!r} is not in {str(self._repo.path)!r}")
+            raise NotFound(f"blob {blob!r} is not in {str(self._git.path)!r}")
         return content
 
     def read_many(self, blobs: list[str]) -> list[bytes]:
@@ -70,9 +68,9 @@ class Objects:
         return contents
 
     def _answer(self, stdout: IO[bytes], blob: str) -> bytes:
-        found = _parse(stdout.readline(), self._repo)
+        found = _parse(stdout.readline(), self._git)
         if found is None:
-            raise NotFound(f"blob {blob!r} is not in {str(self._repo.path)!r}")
+            raise NotFound(f"blob {blob!r} is not in {str(self._git.path)!r}")
         content = stdout.read(found.size)
         stdout.read(1)
         return content
@@ -84,7 +82,7 @@ class Objects:
         assert process.stdin is not None and process.stdout is not None
         process.stdin.write(name + b"\n")
         process.stdin.flush()
-        found = _parse(process.stdout.readline(), self._repo)
+        found = _parse(process.stdout.readline(), self._git)
         if found is None or mode == "--batch-check":
             return found, b""
         content = process.stdout.read(found.size)
@@ -93,7 +91,7 @@ class Objects:
 
     def _ask_once(self, mode: str, name: bytes) -> tuple[Found | None, bytes]:
         """A path with a line end in it does not fit the line protocol; its object id does."""
-        answer = self._repo.ask(
+        answer = self._git.ask(
             "rev-parse", "--verify", "--quiet", "--end-of-options", name.decode("utf-8", "surrogateescape")
         )
         return self._question(mode, answer.stdout.strip()) if answer.returncode == 0 else (None, b"")
@@ -101,11 +99,11 @@ class Objects:
     def _process(self, mode: str) -> subprocess.Popen[bytes]:
         if mode not in self._processes:
             self._processes[mode] = subprocess.Popen(
-                self._repo.command(["cat-file", mode]),
+                self._git.command(["cat-file", mode]),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
-                env=self._repo.environment(None),
+                env=self._git.environment(None),
             )
         return self._processes[mode]
 
@@ -122,10 +120,10 @@ def _spelled(name: str | bytes) -> bytes:
     return name if isinstance(name, bytes) else name.encode("utf-8", "surrogateescape")
 
 
-def _parse(line: bytes, repo: "Repo") -> Found | None:
+def _parse(line: bytes, git: Git) -> Found | None:
     """`ID KIND SIZE`, or `NAME missing`, or `NAME ambiguous`; NAME may hold anything, so the end is what counts."""
     if not line:
-        raise BadInput(f"git cat-file ended while reading {str(repo.path)!r}; is the repository damaged? (git fsck)")
+        raise BadInput(f"git cat-file ended while reading {str(git.path)!r}; is the repository damaged? (git fsck)")
     if line.endswith((b" missing\n", b" ambiguous\n")):
         return None
     id, kind, size = line.split()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from evergold.extract.agents.extraction import AgentRules
 from evergold.extract.agents.repositories import SessionCases
-from evergold.extract.extract import Extracted, Wanted
+from evergold.extract.extracted import Extracted, Wanted
 from evergold.seams import FlowSource
 from evergold.workspace.flows import Extraction, Item, Summary, run_extraction
 

@@ -12,9 +12,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from evergold.errors import NotFound
-from evergold.extract.extract import Extracted, Rules, Wanted, extract_flow
+from evergold.extract.extracted import Extracted, Skipped, Wanted
 from evergold.extract.filters import HistoryRules
-from evergold.extract.history import Skipped, history_cases
+from evergold.extract.flow_cases import Rules, extract_flow
+from evergold.extract.history import history_cases
 from evergold.extract.prove import prove
 from evergold.formats.dataset_ab import read_cases
 from evergold.formats.dataset_pair import DatasetPair, Outcome, locked

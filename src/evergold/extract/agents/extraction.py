@@ -13,10 +13,9 @@ from evergold.extract.agents.drafts import BaseTree, Part, PartReader
 from evergold.extract.agents.session import Session
 from evergold.extract.diff import FileDiff
 from evergold.extract.evidence import call_of
-from evergold.extract.extract import DATASET, Extracted, Wanted
+from evergold.extract.extracted import DATASET, Extracted, Skipped, Wanted
 from evergold.extract.filters import HistoryRules, counted_files
 from evergold.extract.fingerprint import with_proof
-from evergold.extract.history import Skipped
 from evergold.extract.ranking import PathRanking, PathSource, RangeRanking, RangeSource, paths_of
 from evergold.extract.spans import merge, spans_of
 from evergold.model.case import Case, CaseKind, Provenance

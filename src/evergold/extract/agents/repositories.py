@@ -9,8 +9,7 @@ from typing import Self
 
 from evergold.errors import NotFound
 from evergold.extract.agents.extraction import AgentExtraction, AgentRules
-from evergold.extract.extract import Extracted, Wanted
-from evergold.extract.history import Skipped
+from evergold.extract.extracted import Extracted, Skipped, Wanted
 from evergold.model.flow import Flow
 from evergold.model.rejected import Rejected
 from evergold.repo.git import Repo

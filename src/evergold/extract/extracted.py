@@ -1,0 +1,27 @@
+"""What an extraction gives, wherever the work was found: cases, and the reasons why something made none."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from evergold.model.case import Case
+
+DATASET = "context"
+
+Wanted = Callable[[str], bool]
+"""Whether a case of that id is to be made."""
+
+
+@dataclass(frozen=True)
+class Extracted:
+    """A case, why it lacks what it lacks, what was odd about its rows, and what a reviewer wants to see beside it."""
+
+    case: Case
+    why_no_query: str = ""
+    why_no_base: str = ""
+    remarks: tuple[str, ...] = ()
+    evidence: dict[str, Any] | None = None
+
+
+class Skipped(str):
+    """The reason a commit or a session made no case."""
