@@ -104,6 +104,7 @@ def test_a_plan_calls_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) 
     plan = answered(capsys, *words)
     assert (plan["cases"], plan["calls"], plan["judge_calls"]) == (8, 24, 0)
     assert 0 < plan["cost"] < 0.1 and 0.3 < plan["smallest_visible_effect"] < 0.5
+    assert plan["judge"] is None
     assert answered(capsys, "runs", "list")["total"] == 0
 
 
@@ -113,6 +114,16 @@ def test_several_metrics_are_named_at_once_or_one_by_one(folder: Path, capsys: p
     one_by_one = answered(capsys, *words, "--metric", "exact_match", "--metric", "token_f1")
     named = [[mean["metric"] for mean in found["means"]] for found in (at_once, one_by_one)]
     assert named == [["exact_match", "token_f1"]] * 2
+
+
+def test_a_plan_knows_no_price_of_a_server_of_ones_own_and_none_is_paid_for_stored_answers(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = ["run", "reasoning", "--metric", "correctness", "--plan"]
+    assert answered(capsys, *asked, "--model", "recorded")["cost"] == 0
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    plan = answered(capsys, *asked, "--model", "openai/gpt-4o")
+    assert (plan["cost"], plan["judge"], plan["judge_calls"]) == (None, "offline", 8)
 
 
 @pytest.mark.parametrize(

@@ -25,12 +25,27 @@ def test_from_dry_run_to_undo(folder: Path) -> None:
     dry = evergold("curate", "--dry-run", cwd=folder)
     assert "of 3 traces 1 golden (candidate), 1 failure" in dry.out and "would be added" in dry.out
     assert evergold("curate", "--json", cwd=folder).json["changes"] == {"added": 2}
-    assert evergold("curate", cwd=folder).out == "curated 0 traces: nothing changed\n"
+    again = evergold("curate", cwd=folder).out
+    assert again == "curated 0 traces: nothing changed (nothing new has come; --backfill judges all of history again)\n"
     assert evergold("curate", "--backfill", "--json", cwd=folder).json["changes"] == {}
     (policy,) = evergold("curate", "--policies", "--json", cwd=folder).json
     assert policy["in_force"] and policy["first_used"]
-    assert "2 entries" in evergold("curate", "--undo", policy["label"], cwd=folder).out
+    undone = evergold("curate", "--undo", policy["label"], cwd=folder).out
+    assert "2 entries" in undone and "--backfill makes all of them" in undone
     assert evergold("stats", "--json", cwd=folder).json["withdrawn"] == 2
+
+
+def test_what_was_undone_comes_back_with_a_new_score_or_a_backfill(folder: Path) -> None:
+    evergold("curate", cwd=folder)
+    (policy,) = evergold("curate", "--policies", "--json", cwd=folder).json
+    evergold("curate", "--undo", policy["label"], cwd=folder)
+    assert evergold("curate", "--json", cwd=folder).json["examined"] == 0
+    score = {"type": "score", "trace_id": "good", "name": "late", "value": 1.0}
+    evergold("ingest", "-", cwd=folder, stdin=json.dumps(score))
+    evergold("curate", cwd=folder)
+    assert evergold("stats", "--json", cwd=folder).json["withdrawn"] == 1
+    evergold("curate", "--backfill", cwd=folder)
+    assert evergold("stats", "--json", cwd=folder).json["withdrawn"] == 0
 
 
 def test_explaining_a_trace(folder: Path) -> None:

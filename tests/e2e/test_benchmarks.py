@@ -1,6 +1,9 @@
 """The Benchmarks page: start a run, follow it, look behind a number, send a failure to review, compare, rank."""
 
+import json
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -8,6 +11,7 @@ from playwright.sync_api import Page, expect
 from tests.api.serving import served
 from tests.e2e.conftest import PHONE, fill
 from tests.e2e.pictures import PICTURES
+from tests.openai_server import Body, Reply, serving
 
 pytestmark = pytest.mark.slow
 
@@ -70,6 +74,41 @@ def test_from_a_new_run_to_a_case_a_comparison_and_a_ranking(opened: Open, bench
     page.goto(f"{bench}/benchmarks")
     page.get_by_role("tab", name="Leaderboard").click()
     expect(page.get_by_role("link", name="recorded")).to_be_visible()
+
+
+def weather(body: Body) -> Reply:
+    """A model that calls the right tools where it is asked about two cities, and one that only talks."""
+    if body["model"] != "caller" or "Oslo and Cairo" not in str(body["messages"]):
+        return Reply("I would look out of the window.")
+    return Reply("", tool_calls=(("get_weather", {"city": "Oslo"}), ("get_weather", {"city": "Cairo"})))
+
+
+def test_tools_behind_a_number_and_the_tasks_that_flipped(opened: Open, built_app: None, tmp_path: Path) -> None:
+    with serving(weather) as model, served(tmp_path, OPENAI_BASE_URL=model.url, OPENAI_API_KEY="x") as url:
+        page = opened(f"{url}/benchmarks")
+        runs = []
+        for name in ("openai/caller", "openai/talker"):
+            spec = {"dataset": "tool-use", "model": name, "metrics": ["tool_correctness"]}
+            runs.append(page.request.post(f"{url}/api/v1/benchmarks/runs", data=spec).json()["id"])
+            page.goto(f"{url}/benchmarks/runs/{runs[-1]}")
+            expect(page.get_by_text("completed")).to_be_visible(timeout=60_000)
+
+        page.goto(f"{url}/benchmarks/runs/{runs[0]}?case=same-tool-twice")
+        task = page.get_by_role("dialog")
+        expect(task.get_by_role("region", name="Expected call of get_weather")).to_have_count(2)
+        expect(task.get_by_role("region", name="Called get_weather")).to_have_count(2)
+        page.keyboard.press("Escape")
+        expect(task).to_have_count(0)
+        assert "case=" not in page.url
+
+        page.goto(f"{url}/benchmarks/compare?runs={quote(json.dumps(runs))}")
+        expect(page.get_by_text("openai/talker against openai/caller")).to_be_visible()
+        page.get_by_role("link", name="same-tool-twice").click()
+        expect(page.get_by_role("dialog").get_by_text("I would look out of the window.")).to_be_visible()
+
+        page.goto(f"{url}/benchmarks?tab=leaderboard")
+        expect(page.get_by_role("row").nth(1)).to_contain_text("openai/caller")
+        expect(page.get_by_text("Ranked by tool_correctness")).to_be_visible()
 
 
 def test_a_phone_shows_runs_without_scrolling_sideways(opened: Open, bench: str) -> None:

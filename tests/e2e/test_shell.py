@@ -30,6 +30,13 @@ def test_every_place_is_one_click_away(opened: Open, address: str, viewport: dic
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), f"{place} scrolls sideways"
 
 
+@pytest.mark.parametrize("path", ["/", "/traces", "/cases", "/review", "/dev/evaldata", "/datasets", "/benchmarks"])
+def test_an_empty_place_fits_a_phone_and_says_what_to_do(opened: Open, empty_address: str, path: str) -> None:
+    page = opened(empty_address + path, viewport=PHONE)
+    expect(page.locator("pre").first).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
 def test_a_link_opened_directly_shows_its_page(opened: Open, address: str) -> None:
     for path, title in (("/cases", "Cases"), ("/traces", "Traces"), ("/datasets", "Datasets")):
         expect(opened(address + path).get_by_role("heading", name=title, level=1)).to_be_visible()
@@ -103,7 +110,10 @@ def test_a_page_that_breaks_leaves_the_rest_usable(opened: Open, address: str) -
 
 
 @pytest.mark.parametrize("colours", ["light", "dark"])
-@pytest.mark.parametrize("path", ["/", "/cases", "/cases/handbook/qa-17", "/traces", "/traces/tr-00004"])
+@pytest.mark.parametrize(
+    "path",
+    ["/", "/cases", "/cases/handbook/qa-17", "/traces", "/traces/tr-00004", "/review", "/datasets", "/benchmarks"],
+)
 def test_axe_finds_no_serious_fault(opened: Open, address: str, path: str, colours: str) -> None:
     page = opened(address + path, color_scheme=colours, reduced_motion="reduce", bypass_csp=True)
     expect(page.get_by_role("heading", level=1)).to_be_visible()

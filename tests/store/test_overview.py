@@ -70,6 +70,20 @@ def test_a_check_is_failing_below_the_threshold_and_not_at_it(store: Store) -> N
     ]
 
 
+def test_a_trace_with_several_entries_is_covered_once_in_each_dataset(store: Store) -> None:
+    fill(store)
+    more = [
+        a_case("correction", entry_type="correction", provenance=Provenance(trace_id="a")),
+        a_case("elsewhere", dataset="kept", provenance=Provenance(trace_id="a")),
+        a_case("twice", dataset="kept", provenance=Provenance(trace_id="old")),
+    ]
+    store.db.write(lambda connection: put_cases(connection, more, Author()))
+    assert look(store).coverage == [
+        Coverage(dataset="live", cases=4, traces=3),
+        Coverage(dataset="kept", cases=3, traces=1),
+    ]
+
+
 def test_coverage_counts_active_cases_and_traces_of_the_period(store: Store) -> None:
     fill(store)
     assert look(store).coverage == [

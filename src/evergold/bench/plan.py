@@ -1,9 +1,11 @@
 """Before a run: how many calls, about how many tokens and how much money, and the smallest difference it could show."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from pydantic import BaseModel
 
+from evergold.bench.judge_names import DEFAULT_JUDGE
 from evergold.bench.metric_names import NamedMetric
 from evergold.bench.targets import parse_name
 from evergold.bench.targets.prompts import messages
@@ -26,6 +28,7 @@ class Plan(BaseModel, frozen=True):
     model: str
     cases: int
     calls: int
+    judge: str | None
     judge_calls: int
     input_tokens: int
     output_tokens: int
@@ -34,10 +37,19 @@ class Plan(BaseModel, frozen=True):
     assumes: str
 
 
-def plan_run(
-    spec: RunSpec, version: str, dataset_hash: str, cases: Sequence[Case], metrics: Sequence[NamedMetric]
-) -> Plan:
-    """What a run of these cases would take."""
+@dataclass(frozen=True)
+class Questions:
+    """What is asked: the cases of one version of a dataset."""
+
+    version: str
+    content_hash: str
+    cases: Sequence[Case]
+
+
+def plan_run(spec: RunSpec, asked: Questions, metrics: Sequence[NamedMetric], provider: str) -> Plan:
+    """What a run of these cases would take. `provider` is whose prices hold for the model; empty: nobody's known."""
+    cases = asked.cases
+    judged = [metric for metric in metrics if metric.judged]
     characters = sum(len(str(message.get("content", ""))) for c in cases for message in messages(c, spec.params))
     expected = [len(case.expected) // _CHARACTERS_PER_TOKEN for case in cases if case.expected]
     answer = max(1, sum(expected) // len(expected)) if expected else _UNKNOWN_OUTPUT
@@ -46,15 +58,16 @@ def plan_run(
     name = parse_name(spec.model)
     return Plan(
         dataset=spec.dataset,
-        version=version,
-        content_hash=dataset_hash,
+        version=asked.version,
+        content_hash=asked.content_hash,
         model=spec.model,
         cases=len(cases),
         calls=0 if name.plugin == "recorded" else calls,
-        judge_calls=calls * sum(_JUDGE_CALLS.get(metric.name, 1) for metric in metrics if metric.judged),
+        judge=(spec.judge or DEFAULT_JUDGE) if judged else None,
+        judge_calls=calls * sum(_JUDGE_CALLS.get(metric.name, 1) for metric in judged),
         input_tokens=sent,
         output_tokens=answer * calls,
-        cost=cost(name.plugin, name.address, sent, answer * calls),
+        cost=0.0 if name.plugin == "recorded" else cost(provider, name.address, sent, answer * calls),
         smallest_visible_effect=planned_effect(len(cases), spec.trials),
         assumes="four characters per token, answers as long as the expected ones, two runs that differ on a quarter "
         "of pass/fail cases, 80 % power at 5 %",

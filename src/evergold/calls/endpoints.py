@@ -37,12 +37,24 @@ def openai_endpoint(model: str, settings: Settings, environ: Mapping[str, str] |
     environ = os.environ if environ is None else environ
     if not model:
         raise BadInput("a model name is missing after openai/; write for example openai/gpt-4o")
-    base_url = (settings.model_base_url or environ.get("OPENAI_BASE_URL") or PUBLIC_URL).rstrip("/")
+    base_url = _base_url(settings, environ)
     api_key = settings.model_api_key or environ.get("OPENAI_API_KEY") or ""
     if not api_key and base_url == PUBLIC_URL:
         raise Unavailable(
             f"no key for openai/{model}: set OPENAI_API_KEY (or the setting model.api_key), "
             "or OPENAI_BASE_URL to a server of your own"
         )
-    provider = "openai" if base_url == PUBLIC_URL else ""
-    return Endpoint(model, base_url, api_key or "none", provider)
+    return Endpoint(model, base_url, api_key or "none", _provider(base_url))
+
+
+def openai_provider(settings: Settings, environ: Mapping[str, str] | None = None) -> str:
+    """The name `openai/…` is priced under here: empty when a server of one's own answers, whose prices nobody knows."""
+    return _provider(_base_url(settings, os.environ if environ is None else environ))
+
+
+def _base_url(settings: Settings, environ: Mapping[str, str]) -> str:
+    return (settings.model_base_url or environ.get("OPENAI_BASE_URL") or PUBLIC_URL).rstrip("/")
+
+
+def _provider(base_url: str) -> str:
+    return "openai" if base_url == PUBLIC_URL else ""

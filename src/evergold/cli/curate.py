@@ -11,6 +11,11 @@ from evergold.errors import BadInput
 from evergold.store.curation import Changes
 from evergold.workspace import Workspace
 
+NOTHING_NEW = "nothing new has come; --backfill judges all of history again"
+MADE_AGAIN = (
+    "while that policy is in force, a new score makes the entry of its trace again, and --backfill makes all of them"
+)
+
 
 @click.command()
 @click.option("--policy", "policy_files", multiple=True, type=click.Path(path_type=Path), help="Policy file (TOML).")
@@ -62,7 +67,8 @@ def _curate(workspace: Workspace, policy_files: tuple[Path, ...], backfill: bool
     if as_json:
         emit_json(_counts(changes))
     else:
-        click.echo(f"curated {changes.traces} traces: {_told(changes)}")
+        hint = "" if changes.traces else f" ({NOTHING_NEW})"
+        click.echo(f"curated {changes.traces} traces: {_told(changes)}{hint}")
 
 
 def _dry_run(workspace: Workspace, policy_files: tuple[Path, ...], as_json: bool) -> None:
@@ -97,6 +103,7 @@ def _undo(workspace: Workspace, label: str, as_json: bool) -> None:
     else:
         left = f"; {done.left} were changed by somebody since and stand" if done.left else ""
         click.echo(f"took back what {done.policy} did to {done.undone} entries{left}")
+        click.echo(MADE_AGAIN)
 
 
 def _policies(workspace: Workspace, as_json: bool) -> None:

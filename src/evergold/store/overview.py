@@ -3,11 +3,13 @@
 Times are sortable text, so a bucket of time is a prefix of it: the day of `2026-01-02T03:04:05Z` is its first ten letters.
 """
 
+from collections import Counter
+from collections.abc import Sequence
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel
-from sqlalchemy import ColumnElement, Connection, Row, case, distinct, func, select
+from sqlalchemy import ColumnElement, Connection, Row, case, func, select
 
 from evergold.model.case import CaseStatus
 from evergold.store.schema import eval_dataset, eval_dataset_tags, trace_scores, traces
@@ -92,7 +94,8 @@ def overview_of(connection: Connection, *, since: str, bucket: Bucket, failing_b
     total, oldest, newest = connection.execute(
         select(func.count(), func.min(traces.c.started_at), func.max(traces.c.started_at)).select_from(traces)
     ).one()
-    intake = intake_of(connection, since, bucket)
+    entries = _entries_of(connection, since, bucket)
+    intake = intake_of(connection, since, bucket, entries)
     tiers = Tiers(**{name: sum(getattr(part, name) for part in intake) for name in Tiers.model_fields})
     return Overview(
         as_of=now(),
@@ -105,11 +108,33 @@ def overview_of(connection: Connection, *, since: str, bucket: Bucket, failing_b
         intake=intake,
         tiers=tiers,
         checks=checks_of(connection, since, failing_below),
-        coverage=coverage_of(connection, since),
+        coverage=coverage_of(connection, since, entries),
     )
 
 
-def intake_of(connection: Connection, since: str, bucket: Bucket) -> list[Intake]:
+class _Entries(NamedTuple):
+    """How many active entries of one worth and dataset rest on traces that began in one bucket."""
+
+    start: str
+    worth: str
+    dataset: str
+    number: int
+
+
+def _entries_of(connection: Connection, since: str, bucket: Bucket) -> list[_Entries]:
+    """The one look at entries beside their traces; all numbers of the page that need both are sums of it."""
+    start = func.substr(traces.c.started_at, 1, bucket.letters).label("start")
+    worth = _worth().label("worth")
+    query = (
+        select(start, worth, eval_dataset.c.dataset, func.count())
+        .select_from(eval_dataset.join(traces, traces.c.id == eval_dataset.c.trace_id))
+        .where(traces.c.started_at >= since, eval_dataset.c.status == CaseStatus.ACTIVE)
+        .group_by(start, worth, eval_dataset.c.dataset)
+    )
+    return [_Entries(*row) for row in connection.execute(query)]
+
+
+def intake_of(connection: Connection, since: str, bucket: Bucket, entries: Sequence[_Entries]) -> list[Intake]:
     """Buckets that hold something, oldest first."""
     start = func.substr(traces.c.started_at, 1, bucket.letters).label("start")
     recent = traces.c.started_at >= since
@@ -117,15 +142,11 @@ def intake_of(connection: Connection, since: str, bucket: Bucket) -> list[Intake
         row.start: Intake(start=row.start, traces=row.number)
         for row in connection.execute(select(start, func.count().label("number")).where(recent).group_by(start))
     }
-    worth = _worth().label("worth")
-    query = (
-        select(start, worth, func.count().label("number"))
-        .select_from(eval_dataset.join(traces, traces.c.id == eval_dataset.c.trace_id))
-        .where(recent, eval_dataset.c.status == CaseStatus.ACTIVE)
-        .group_by(start, worth)
-    )
-    for row in connection.execute(query):
-        found[row.start] = found[row.start].model_copy(update={row.worth: row.number})
+    worths = Counter[tuple[str, str]]()
+    for part in entries:
+        worths[part.start, part.worth] += part.number
+    for (begin, worth), number in worths.items():
+        found[begin] = found[begin].model_copy(update={worth: number})
     return [found[name] for name in sorted(found)]
 
 
@@ -143,19 +164,29 @@ def checks_of(connection: Connection, since: str, failing_below: float) -> list[
     return [Check.model_validate(_plain(row)) for row in connection.execute(query)]
 
 
-def coverage_of(connection: Connection, since: str) -> list[Coverage]:
+def coverage_of(connection: Connection, since: str, entries: Sequence[_Entries]) -> list[Coverage]:
+    """The traces a dataset has entries of: its entries, less those of a trace that has one in it already."""
     active = eval_dataset.c.status == CaseStatus.ACTIVE
     sizes = connection.execute(
         select(eval_dataset.c.dataset, func.count()).where(active).group_by(eval_dataset.c.dataset)
     )
-    covered = connection.execute(
-        select(eval_dataset.c.dataset, func.count(distinct(eval_dataset.c.trace_id)).label("traces"))
-        .select_from(eval_dataset.join(traces, traces.c.id == eval_dataset.c.trace_id))
-        .where(active, traces.c.started_at >= since)
-        .group_by(eval_dataset.c.dataset)
+    several = (
+        select(eval_dataset.c.dataset, eval_dataset.c.trace_id, (func.count() - 1).label("more"))
+        .where(active, eval_dataset.c.trace_id.is_not(None))
+        .group_by(eval_dataset.c.trace_id, eval_dataset.c.dataset)
+        .having(func.count() > 1)
+        .subquery()
     )
-    traces_in = {row.dataset: int(row.traces) for row in covered}
-    found = [Coverage(dataset=name, cases=number, traces=traces_in.get(name, 0)) for name, number in sizes]
+    again = connection.execute(
+        select(several.c.dataset, func.sum(several.c.more))
+        .select_from(several.join(traces, traces.c.id == several.c.trace_id))
+        .where(traces.c.started_at >= since)
+        .group_by(several.c.dataset)
+    )
+    covered = Counter({name: -int(more) for name, more in again})
+    for part in entries:
+        covered[part.dataset] += part.number
+    found = [Coverage(dataset=name, cases=number, traces=covered[name]) for name, number in sizes]
     return sorted(found, key=lambda part: (-part.cases, part.dataset))
 
 

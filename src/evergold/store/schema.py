@@ -220,7 +220,7 @@ eval_dataset = Table(
     one_of("review", "unvalidated", "validated"),
     one_of("kind", "chat", "context", "qa", "summary", "task"),
     UniqueConstraint("dataset", "case_id", name="one_case_per_id"),
-    Index("entries_by_trace", "trace_id", "policy"),
+    Index("entries_by_trace", "trace_id", "policy", "dataset", "status", "entry_type", "confirmed"),
     Index("entries_by_type", "dataset", "status", "entry_type", "id"),
     Index("entries_by_time", "dataset", "created_at", "id"),
     sqlite_autoincrement=True,

@@ -3,6 +3,7 @@
 Without the extra there is no embedder, the offline judge works on words alone and says so.
 """
 
+import logging
 from collections.abc import Sequence
 from functools import cache
 from importlib.util import find_spec
@@ -46,6 +47,15 @@ def embedder() -> Embedder | None:
     spec = find_spec("wordllama")
     if spec is None or spec.origin is None:
         return None
+    return Embedder(_word_llama().load(cache_dir=Path(spec.origin).parent, disable_download=True))
+
+
+def _word_llama() -> Any:
+    """The library's class. Importing it turns on the log of every library in the process, which is not its to decide."""
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
     from wordllama import WordLlama
 
-    return Embedder(WordLlama.load(cache_dir=Path(spec.origin).parent, disable_download=True))
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    return WordLlama

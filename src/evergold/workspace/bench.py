@@ -23,6 +23,7 @@ from evergold.bench.metric_names import NamedMetric, make_metrics
 from evergold.bench.runner import Parts, Runner
 from evergold.bench.targets import make_target, parse_name, refuse_remote
 from evergold.bench.worker import RunWorker
+from evergold.calls.endpoints import openai_provider
 from evergold.calls.retry import RetryPolicy
 from evergold.errors import BadInput, Conflict, EvergoldError, NotFound
 from evergold.model.case import Case
@@ -73,10 +74,12 @@ class Bench:
 
     def plan(self, spec: RunSpec, *, local: bool = False, dataset_type: str | None = None) -> "Plan":
         """What a run would take and could show; nothing is stored or called."""
-        from evergold.bench.plan import plan_run
+        from evergold.bench.plan import Questions, plan_run
 
         frozen, metrics = self._checked(spec, local=local, dataset_type=dataset_type)
-        return plan_run(spec, frozen.version, frozen.content_hash, frozen.cases, metrics)
+        plugin = parse_name(spec.model).plugin
+        provider = openai_provider(self._settings) if plugin == "openai" else plugin
+        return plan_run(spec, Questions(frozen.version, frozen.content_hash, frozen.cases), metrics, provider)
 
     def metrics(self) -> list[MetricInfo]:
         """Every metric installed here, with what it measures."""

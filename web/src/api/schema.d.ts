@@ -2295,6 +2295,8 @@ export interface components {
             cases: number;
             /** Calls */
             calls: number;
+            /** Judge */
+            judge: string | null;
             /** Judge Calls */
             judge_calls: number;
             /** Input Tokens */

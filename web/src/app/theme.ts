@@ -83,7 +83,7 @@ const leaf: MantineColorsTuple = [
 export const theme = createTheme({
   colors: { gold, gray: stone, dark: ink, rust, sea, leaf },
   primaryColor: "gold",
-  primaryShade: { light: 6, dark: 5 },
+  primaryShade: { light: 7, dark: 5 },
   autoContrast: true,
   luminanceThreshold: 0.36,
   black: "#1f1d19",

@@ -3,7 +3,10 @@ import { Skeleton, useComputedColorScheme } from "@mantine/core";
 import type { EChartsCoreOption, EChartsType } from "echarts/core";
 import { useEffect, useRef, useState } from "react";
 
-export type Palette = Record<"ink" | "dim" | "line" | "surface" | "gold" | "soft" | "rust" | "sea" | "mute", string>;
+export type Palette = Record<
+  "ink" | "dim" | "line" | "faint" | "surface" | "gold" | "soft" | "rust" | "sea" | "mute",
+  string
+>;
 
 type ChartProps = {
   /** What it shows, in words, for those who cannot see it. */
@@ -65,6 +68,7 @@ function palette(): Palette {
     ink: read("ink"),
     dim: read("ink-3"),
     line: read("line"),
+    faint: read("line-strong"),
     surface: read("surface"),
     gold: read("gold"),
     soft: read("gold-soft"),

@@ -2,6 +2,7 @@
 import { BarChart, LineChart, ScatterChart } from "echarts/charts";
 import { GridComponent, LegendComponent, MarkLineComponent, TooltipComponent } from "echarts/components";
 import { use } from "echarts/core";
+import { LabelLayout } from "echarts/features";
 import { SVGRenderer } from "echarts/renderers";
 
 use([
@@ -12,6 +13,7 @@ use([
   LegendComponent,
   MarkLineComponent,
   TooltipComponent,
+  LabelLayout,
   SVGRenderer,
 ]);
 

@@ -8,23 +8,32 @@ import { type Attempt, useRunCase, useToReview } from "./data";
 import { decimals } from "./words";
 
 type DrawerProps = { runId: string; caseId: string | null; close: () => void };
+type Call = { name: string; args?: Record<string, unknown> };
 
 export function AttemptDrawer({ runId, caseId, close }: DrawerProps) {
   const detail = useRunCase(runId, caseId);
   return (
-    <Drawer opened={caseId !== null} onClose={close} position="right" size="xl" title={caseId}>
+    <Drawer
+      opened={caseId !== null}
+      onClose={close}
+      position="right"
+      size="xl"
+      title={caseId}
+      classNames={{ title: classes.drawerTitle }}
+    >
       {detail.isPending && <Loading what="task" />}
       {detail.isError && <Failed error={detail.error} />}
       {detail.data && (
         <div className={classes.detail}>
           <TextBlock label="Input" text={detail.data.case.input} />
-          <TextBlock label="Expected" text={detail.data.case.expected ?? ""} />
+          <TextBlock label="Expected" text={detail.data.case.expected ?? ""} tone="gold" />
+          <Calls label="Expected call of" calls={detail.data.case.expected_tools ?? []} />
           {(detail.data.case.contexts ?? []).map((context, index) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: a context's place is its name
             <TextBlock key={index} label={`Context ${index + 1}`} text={context.text ?? "(lost)"} />
           ))}
           {detail.data.attempts.map((attempt) => (
-            <OneAttempt key={attempt.trial} runId={runId} attempt={attempt} />
+            <OneAttempt key={attempt.trial} runId={runId} attempt={attempt} alone={detail.data.attempts.length === 1} />
           ))}
         </div>
       )}
@@ -32,45 +41,74 @@ export function AttemptDrawer({ runId, caseId, close }: DrawerProps) {
   );
 }
 
-function OneAttempt({ runId, attempt }: { runId: string; attempt: Attempt }) {
-  const toReview = useToReview(runId);
-  const { case_id, trial = 0 } = attempt;
+/** The same tool may be called twice, so a call's place is its name. */
+function Calls({ label, calls }: { label: string; calls: readonly Call[] }) {
+  return calls.map((call, index) => (
+    // biome-ignore lint/suspicious/noArrayIndexKey: calls are shown in their order and never move
+    <TextBlock key={index} label={`${label} ${call.name}`} text={JSON.stringify(call.args ?? {}, null, 2)} />
+  ));
+}
+
+function OneAttempt({ runId, attempt, alone }: { runId: string; attempt: Attempt; alone: boolean }) {
+  const { trial = 0 } = attempt;
   return (
     <section className={classes.attempt}>
-      <h3>Attempt {trial + 1}</h3>
+      <h3>{alone ? "Attempt" : `Attempt ${trial + 1}`}</h3>
       {attempt.error ? (
         <p className={classes.problem}>{attempt.error}</p>
       ) : (
-        <TextBlock label="Answer" text={attempt.output ?? ""} />
+        <TextBlock label="Answer" text={attempt.output ?? ""} absent="no text" />
       )}
-      {(attempt.tool_calls ?? []).map((call) => (
-        <TextBlock key={call.name} label={`Called ${call.name}`} text={JSON.stringify(call.args, null, 2)} />
-      ))}
-      <ul className={classes.reasons}>
-        {Object.entries(attempt.measurements ?? {}).map(([metric, found]) => (
-          <li key={metric}>
-            <strong>{metric}</strong> {found.value === null ? found.state : decimals(found.value)}
-            {found.reason ? `: ${found.reason}` : ""}
-          </li>
-        ))}
-      </ul>
-      {toReview.data ? (
-        <p className={classes.note}>
-          It is{" "}
-          <Link
-            to="/cases/$dataset/$caseId"
-            params={{ dataset: toReview.data.dataset ?? "", caseId: toReview.data.id }}
-          >
-            a case to review
-          </Link>
-          .
-        </p>
-      ) : (
-        <Button variant="default" loading={toReview.isPending} onClick={() => toReview.mutate({ case_id, trial })}>
-          Make it a case to review
-        </Button>
-      )}
-      {toReview.isError && <p className={classes.problem}>{toReview.error.message}</p>}
+      <Calls label="Called" calls={attempt.tool_calls ?? []} />
+      <Reasons attempt={attempt} />
+      {!attempt.error && <ToReview runId={runId} attempt={attempt} />}
     </section>
+  );
+}
+
+function Reasons({ attempt }: { attempt: Attempt }) {
+  const measured = Object.entries(attempt.measurements ?? {});
+  if (measured.length === 0) return null;
+  return (
+    <dl className={classes.reasons}>
+      {measured.map(([metric, found]) => (
+        <div key={metric}>
+          <dt>{metric}</dt>
+          <dd>
+            <strong>{found.value === null ? found.state : decimals(found.value)}</strong>
+            {found.reason && <span className={classes.under}>{found.reason}</span>}
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function ToReview({ runId, attempt }: { runId: string; attempt: Attempt }) {
+  const toReview = useToReview(runId);
+  const { case_id, trial = 0 } = attempt;
+  if (toReview.data)
+    return (
+      <p className={classes.note}>
+        It is{" "}
+        <Link to="/cases/$dataset/$caseId" params={{ dataset: toReview.data.dataset ?? "", caseId: toReview.data.id }}>
+          a case to review
+        </Link>
+        .
+      </p>
+    );
+  return (
+    <>
+      <Button
+        className={classes.start}
+        variant="default"
+        size="compact-sm"
+        loading={toReview.isPending}
+        onClick={() => toReview.mutate({ case_id, trial })}
+      >
+        Make it a case to review
+      </Button>
+      {toReview.isError && <p className={classes.problem}>{toReview.error.message}</p>}
+    </>
   );
 }

@@ -13,7 +13,8 @@ type AttemptTableProps = {
 
 export function AttemptTable({ attempts, metrics, open }: AttemptTableProps) {
   const rows = useMemo(() => [...attempts].sort((a, b) => worth(a) - worth(b)), [attempts]);
-  if (rows.length === 0) return <p className={classes.note}>Nothing was attempted yet.</p>;
+  const repeated = attempts.some((attempt) => (attempt.trial ?? 0) > 0);
+  if (rows.length === 0) return <p className={classes.foot}>Nothing was attempted yet.</p>;
   return (
     <div className={classes.scroll}>
       <table className={classes.table}>
@@ -32,17 +33,18 @@ export function AttemptTable({ attempts, metrics, open }: AttemptTableProps) {
         <tbody>
           {rows.map((attempt) => (
             <tr key={`${attempt.case_id}/${attempt.trial}`}>
-              <td>
+              <td className={classes.task}>
                 <button type="button" className={classes.link} onClick={() => open(attempt.case_id)}>
                   {attempt.case_id}
                 </button>
+                {repeated && <span className={classes.under}>trial {(attempt.trial ?? 0) + 1}</span>}
               </td>
               {metrics.map((metric) => (
                 <td key={metric} className={classes.number} title={attempt.measurements?.[metric]?.reason ?? undefined}>
                   {decimals(attempt.measurements?.[metric]?.value)}
                 </td>
               ))}
-              <td className={attempt.error ? classes.problem : classes.clip}>{attempt.error ?? attempt.output}</td>
+              <td className={attempt.error ? classes.broken : classes.clip}>{inShort(attempt)}</td>
               <td className={classes.number}>{attempt.cached ? "cached" : duration(attempt.latency_ms)}</td>
             </tr>
           ))}
@@ -50,6 +52,12 @@ export function AttemptTable({ attempts, metrics, open }: AttemptTableProps) {
       </table>
     </div>
   );
+}
+
+/** The error, or the answer; an answer of calls alone is told by their names. */
+function inShort(attempt: Attempt): string {
+  const called = (attempt.tool_calls ?? []).map((call) => call.name);
+  return attempt.error ?? (attempt.output || (called.length ? `called ${called.join(", ")}` : ""));
 }
 
 /** An error is worth less than any value; an attempt nobody could score stands between. */

@@ -1,18 +1,21 @@
 /** Runs, newest first; start one, tick several to compare, and see who leads. */
 import { Button, Tabs } from "@mantine/core";
-import { Link, useNavigate } from "@tanstack/react-router";
+import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
-import { age, count } from "@/ui/format";
 import { Page, Panel } from "@/ui/Page";
 import { Command, Empty, ListState } from "@/ui/states";
-import classes from "./benchmarks.module.css";
-import { type Run, useRuns } from "./data";
+import { useRuns } from "./data";
 import { Leaderboard } from "./Leaderboard";
+import { RunTable } from "./RunTable";
 import { StartRun } from "./StartRun";
+import { benchmarksViewOf } from "./view";
+
+const route = getRouteApi("/benchmarks");
 
 export function BenchmarksPage() {
   const runs = useRuns();
-  const navigate = useNavigate();
+  const { tab = "runs" } = route.useSearch();
+  const navigate = route.useNavigate();
   const [starting, setStarting] = useState(false);
   const [ticked, setTicked] = useState<string[]>([]);
   const rows = runs.data?.runs ?? [];
@@ -21,7 +24,7 @@ export function BenchmarksPage() {
   return (
     <Page
       title="Benchmarks"
-      lead="Runs one can believe."
+      lead="A model measured on a dataset. Tick two runs or more to compare them."
       actions={
         <>
           <Button
@@ -35,7 +38,7 @@ export function BenchmarksPage() {
         </>
       }
     >
-      <Tabs defaultValue="runs">
+      <Tabs value={tab} onChange={(value) => void navigate({ search: benchmarksViewOf({ tab: value }) })}>
         <Tabs.List mb="md">
           <Tabs.Tab value="runs">Runs</Tabs.Tab>
           <Tabs.Tab value="leaderboard">Leaderboard</Tabs.Tab>
@@ -47,60 +50,10 @@ export function BenchmarksPage() {
             </ListState>
           </Panel>
         </Tabs.Panel>
-        <Tabs.Panel value="leaderboard">
-          <Leaderboard />
-        </Tabs.Panel>
+        <Tabs.Panel value="leaderboard">{tab === "leaderboard" && <Leaderboard />}</Tabs.Panel>
       </Tabs>
       <StartRun opened={starting} close={() => setStarting(false)} />
     </Page>
-  );
-}
-
-type RunTableProps = { rows: readonly Run[]; ticked: readonly string[]; toggle: (id: string) => void };
-
-function RunTable({ rows, ticked, toggle }: RunTableProps) {
-  return (
-    <div className={classes.scroll}>
-      <table className={classes.table}>
-        <thead>
-          <tr>
-            <th aria-label="Compare" />
-            <th>Dataset</th>
-            <th>Model</th>
-            <th>Status</th>
-            <th className={classes.number}>Done</th>
-            <th className={classes.number}>Errors</th>
-            <th>Started</th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((run) => (
-            <tr key={run.id}>
-              <td>
-                <input
-                  type="checkbox"
-                  aria-label={`Compare ${run.spec.model} on ${run.spec.dataset}`}
-                  checked={ticked.includes(run.id)}
-                  onChange={() => toggle(run.id)}
-                />
-              </td>
-              <td>
-                <Link to="/benchmarks/runs/$runId" params={{ runId: run.id }}>
-                  {run.spec.dataset}
-                </Link>
-              </td>
-              <td className={classes.wrap}>{run.spec.model}</td>
-              <td>{run.status}</td>
-              <td className={classes.number}>
-                {count(run.done ?? 0)} / {count(run.total ?? 0)}
-              </td>
-              <td className={classes.number}>{count(run.failed ?? 0)}</td>
-              <td>{age(run.created_at)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
   );
 }
 

@@ -1,68 +1,94 @@
 /** Two or more runs over the same cases: differences with their intervals, and the tasks that flipped. */
+import { Button, Select } from "@mantine/core";
 import { getRouteApi, Link } from "@tanstack/react-router";
+import { moment } from "@/ui/format";
 import { Page, Panel } from "@/ui/Page";
 import { Empty, Failed, Loading } from "@/ui/states";
 import classes from "./benchmarks.module.css";
-import { useComparisons } from "./data";
-import { decimals } from "./words";
+import { ComparisonTable } from "./ComparisonTable";
+import { type Run, useComparisons, useRunsById } from "./data";
 
 const route = getRouteApi("/benchmarks/compare");
 
 export function ComparePage() {
   const { runs } = route.useSearch();
+  const navigate = route.useNavigate();
+  const known = useRunsById(runs);
   const [first, ...others] = runs;
   const found = useComparisons(first, others);
+  if (others.length === 0) return <NothingToCompare />;
+  const names = namesOf(runs, known);
   return (
-    <Page title="Compare" lead={<Link to="/benchmarks">Benchmarks</Link>}>
-      {others.length === 0 && <Empty title="Tick two runs or more to compare them" />}
-      {found.map((each, index) => (
-        <Panel key={others[index]} title={`${others[index]} against ${first}`} flush>
-          {each.isPending && <Loading what="comparison" rows={3} />}
-          {each.isError && <Failed error={each.error} />}
-          {each.data && (
-            <>
-              {each.data.warnings.map((warning) => (
-                <p key={warning} className={classes.problem}>
-                  {warning}
-                </p>
-              ))}
-              <div className={classes.scroll}>
-                <table className={classes.table}>
-                  <thead>
-                    <tr>
-                      <th>Metric</th>
-                      <th className={classes.number}>First</th>
-                      <th className={classes.number}>Second</th>
-                      <th className={classes.number}>Difference (95 %)</th>
-                      <th className={classes.number}>p</th>
-                      <th>Verdict</th>
-                      <th>Won</th>
-                      <th>Lost</th>
-                    </tr>
-                  </thead>
-                  <tbody>
-                    {each.data.metrics.map((metric) => (
-                      <tr key={metric.metric}>
-                        <td>{metric.metric}</td>
-                        <td className={classes.number}>{decimals(metric.first)}</td>
-                        <td className={classes.number}>{decimals(metric.second)}</td>
-                        <td className={classes.number}>
-                          {metric.difference > 0 ? "+" : ""}
-                          {decimals(metric.difference)} [{decimals(metric.low)}, {decimals(metric.high)}]
-                        </td>
-                        <td className={classes.number}>{decimals(metric.p)}</td>
-                        <td>{metric.verdict}</td>
-                        <td className={classes.wrap}>{metric.gained.join(", ") || "none"}</td>
-                        <td className={classes.wrap}>{metric.lost.join(", ") || "none"}</td>
-                      </tr>
-                    ))}
-                  </tbody>
-                </table>
-              </div>
-            </>
-          )}
-        </Panel>
-      ))}
+    <Page
+      title="Compare"
+      lead={<Link to="/benchmarks">Benchmarks</Link>}
+      actions={
+        <Select
+          label="Baseline"
+          w={320}
+          maw="100%"
+          allowDeselect={false}
+          data={runs.map((id) => ({ value: id, label: names.get(id) ?? id }))}
+          value={first ?? null}
+          onChange={(chosen) =>
+            chosen && void navigate({ search: { runs: [chosen, ...runs.filter((id) => id !== chosen)] } })
+          }
+        />
+      }
+    >
+      {found.map((each, index) => {
+        const other = others[index] ?? "";
+        return (
+          <Panel
+            key={other}
+            title={`${names.get(other)} against ${names.get(first ?? "")}`}
+            aside={known.get(other) && `begun ${moment(known.get(other)?.created_at)}`}
+            flush
+          >
+            {each.isPending && <Loading what="comparison" rows={3} />}
+            {each.isError && <Failed error={each.error} />}
+            {each.data && (
+              <>
+                {each.data.warnings.map((warning) => (
+                  <p key={warning} className={classes.warning}>
+                    {warning}
+                  </p>
+                ))}
+                {each.data.metrics.length > 0 && <ComparisonTable runId={other} metrics={each.data.metrics} />}
+              </>
+            )}
+          </Panel>
+        );
+      })}
     </Page>
   );
+}
+
+function NothingToCompare() {
+  return (
+    <Page title="Compare" lead={<Link to="/benchmarks">Benchmarks</Link>}>
+      <Panel>
+        <Empty
+          title="Tick two runs or more to compare them"
+          action={
+            <Button component={Link} to="/benchmarks" variant="default">
+              Choose runs
+            </Button>
+          }
+        />
+      </Panel>
+    </Page>
+  );
+}
+
+/** A run is called by its model; by its dataset and the end of its id too where that would not tell two apart. */
+function namesOf(ids: readonly string[], known: ReadonlyMap<string, Run | undefined>): Map<string, string> {
+  const spellings = [
+    (run: Run) => run.spec.model,
+    (run: Run) => `${run.spec.model} on ${run.spec.dataset}`,
+    (run: Run) => `${run.spec.model} on ${run.spec.dataset} (${run.id.slice(-6)})`,
+  ];
+  const spelled = spellings.map((spell) => ids.map((id) => (known.get(id) ? spell(known.get(id) as Run) : id)));
+  const clear = spelled.find((names) => new Set(names).size === ids.length) ?? ids;
+  return new Map(ids.map((id, index) => [id, clear[index] ?? id]));
 }

@@ -1,98 +1,103 @@
 /** Models ranked on one version of a dataset at a time, and what each answer's quality costs. */
 import { Link } from "@tanstack/react-router";
-import { useCallback } from "react";
-import { Chart, type Palette } from "@/ui/Chart";
+import { count } from "@/ui/format";
 import { Panel } from "@/ui/Page";
 import { Empty, ListState } from "@/ui/states";
 import classes from "./benchmarks.module.css";
-import { type Board, useBoards } from "./data";
-import { meanInWords, money } from "./words";
+import { CostAgainstQuality } from "./CostAgainstQuality";
+import { type Board, type Mean, useBoards } from "./data";
+import { basis, contentInWords, decimals, money } from "./words";
 
 export function Leaderboard() {
   const boards = useBoards();
   const rows = boards.data ?? [];
   return (
-    <ListState what="leaderboard" query={boards} rows={rows} empty={<Empty title="No completed run yet" />}>
-      {rows.map((board) => (
-        <Panel
-          key={board.content_hash}
-          title={`${board.dataset} ${board.version}`}
-          aside={board.content_hash.slice(0, 19)}
-          flush
-        >
-          <Ranking board={board} />
-          {board.entries.filter((entry) => entry.usage.cost !== null).length > 1 && (
+    <ListState what="leaderboard" query={boards} rows={rows} empty={<Nobody />}>
+      <div className={classes.boards}>
+        {rows.map((board) => (
+          <Panel
+            key={`${board.dataset} ${board.content_hash}`}
+            title={board.dataset}
+            aside={contentInWords(board)}
+            flush
+          >
+            <Ranking board={board} />
             <CostAgainstQuality board={board} />
-          )}
-        </Panel>
-      ))}
+          </Panel>
+        ))}
+      </div>
     </ListState>
   );
 }
 
-function Ranking({ board }: { board: Board }) {
+function Nobody() {
   return (
-    <div className={classes.scroll}>
-      <table className={classes.table}>
-        <thead>
-          <tr>
-            <th>Model</th>
-            {board.metrics.map((metric) => (
-              <th key={metric}>{metric}</th>
-            ))}
-            <th>Judge</th>
-            <th className={classes.number}>Cost</th>
-          </tr>
-        </thead>
-        <tbody>
-          {board.entries.map((entry) => (
-            <tr key={entry.run_id}>
-              <td className={classes.wrap}>
-                <Link to="/benchmarks/runs/$runId" params={{ runId: entry.run_id }}>
-                  {entry.model}
-                </Link>
-              </td>
-              {board.metrics.map((metric) => {
-                const mean = entry.means.find((each) => each.metric === metric);
-                return <td key={metric}>{mean ? meanInWords(mean) : "–"}</td>;
-              })}
-              <td>{entry.self_judged ? `${entry.judge} (itself)` : (entry.judge ?? "none")}</td>
-              <td className={classes.number}>{money(entry.usage.cost)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Panel>
+      <Empty title="No completed run yet">
+        Each dataset version gets a table of its own here: the newest completed run of every model, best first.
+      </Empty>
+    </Panel>
   );
 }
 
-function CostAgainstQuality({ board }: { board: Board }) {
-  const [metric] = board.metrics;
-  const option = useCallback(
-    (colours: Palette) => ({
-      grid: { left: 8, right: 24, top: 16, bottom: 28, containLabel: true },
-      xAxis: {
-        type: "value",
-        name: "cost in dollars",
-        nameLocation: "middle",
-        nameGap: 28,
-        axisLabel: { color: colours.dim },
-      },
-      yAxis: { type: "value", name: metric, min: 0, max: 1, axisLabel: { color: colours.dim } },
-      tooltip: { formatter: (point: { name: string }) => point.name },
-      series: [
-        {
-          type: "scatter",
-          symbolSize: 13,
-          itemStyle: { color: colours.gold },
-          data: board.entries.map((entry) => ({
-            name: entry.model,
-            value: [entry.usage.cost ?? 0, entry.means.find((each) => each.metric === metric)?.value ?? 0],
-          })),
-        },
-      ],
-    }),
-    [board, metric],
+function Ranking({ board }: { board: Board }) {
+  const judges = new Set(board.entries.map((entry) => entry.judge ?? ""));
+  const [judge] = judges.size === 1 ? [...judges] : [""];
+  const someFailed = board.entries.some((entry) => entry.failed > 0);
+  return (
+    <>
+      <div className={classes.scroll}>
+        <table className={classes.table}>
+          <thead>
+            <tr>
+              <th>Model</th>
+              {board.metrics.map((metric) => (
+                <th key={metric}>{metric}</th>
+              ))}
+              {someFailed && <th className={classes.number}>Errors</th>}
+              {judges.size > 1 && <th>Judge</th>}
+              <th className={classes.number}>Cost</th>
+            </tr>
+          </thead>
+          <tbody>
+            {board.entries.map((entry, index) => (
+              <tr key={entry.run_id}>
+                <td>
+                  <div className={classes.ranked}>
+                    <span className={classes.dim}>{typeof entry.means[0]?.value === "number" ? index + 1 : "–"}</span>
+                    <span>
+                      <Link to="/benchmarks/runs/$runId" params={{ runId: entry.run_id }}>
+                        {entry.model}
+                      </Link>
+                      {entry.self_judged && <span className={classes.under}>judged by itself</span>}
+                    </span>
+                  </div>
+                </td>
+                {board.metrics.map((metric) => (
+                  <td key={metric}>
+                    <MeanCell mean={entry.means.find((each) => each.metric === metric)} />
+                  </td>
+                ))}
+                {someFailed && <td className={classes.number}>{count(entry.failed)}</td>}
+                {judges.size > 1 && <td className={classes.judge}>{entry.judge ?? "none"}</td>}
+                <td className={classes.number}>{money(entry.usage.cost)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      <p className={classes.foot}>
+        Ranked by {board.metrics[0]}. {judge && `Judged by ${judge}.`}
+      </p>
+    </>
   );
-  return <Chart label={`Cost against ${metric} on ${board.dataset}`} height={220} option={option} />;
+}
+
+function MeanCell({ mean }: { mean: Mean | undefined }) {
+  if (!mean) return <>–</>;
+  return (
+    <>
+      <strong>{decimals(mean.value)}</strong> <span className={classes.basis}>{basis(mean)}</span>
+    </>
+  );
 }

@@ -1,21 +1,26 @@
 /** One run: how far it is, what it measured, and every task behind the numbers. */
 import { Button, Progress } from "@mantine/core";
-import { Link, useParams } from "@tanstack/react-router";
+import { getRouteApi, Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { Facts } from "@/ui/Facts";
-import { count, duration, moment } from "@/ui/format";
+import { count, duration, moment, plural } from "@/ui/format";
 import { Page, Panel } from "@/ui/Page";
 import { Failed, Loading } from "@/ui/states";
 import { AttemptDrawer } from "./AttemptDrawer";
 import { AttemptTable } from "./AttemptTable";
 import classes from "./benchmarks.module.css";
-import { goesOn, type Mean, PAGE, type Run, useCancel, useResults } from "./data";
-import { meanInWords, money, remaining, tokens } from "./words";
+import { canResume, goesOn, type Mean, PAGE, type Run, useCancel, useResults, useResume } from "./data";
+import { meanInWords, remaining, spent, tokens } from "./words";
+
+const route = getRouteApi("/benchmarks/runs/$runId");
 
 export function RunPage() {
-  const { runId } = useParams({ strict: false }) as { runId: string };
+  const { runId } = route.useParams();
+  const { case: opened = null } = route.useSearch();
+  const navigate = route.useNavigate();
   const [offset, setOffset] = useState(0);
-  const [opened, setOpened] = useState<string | null>(null);
+  const open = (caseId: string | null) =>
+    void navigate({ search: caseId ? { case: caseId } : {}, replace: true, resetScroll: false });
   const results = useResults(runId, offset);
   if (results.isPending) return <Loading what="run" />;
   if (results.isError && !results.data) return <Failed error={results.error} retry={() => void results.refetch()} />;
@@ -25,18 +30,19 @@ export function RunPage() {
       title={`${run.spec.model} on ${run.spec.dataset}`}
       lead={
         <>
-          <Link to="/benchmarks">Benchmarks</Link> · {run.status}
-          {run.error ? ` · ${run.error}` : ""}
+          <Link to="/benchmarks">Benchmarks</Link> · <span data-status={run.status}>{run.status}</span>
+          {run.error && ` · ${run.error}`}
+          {run.failed && !goesOn(run) ? <Broken run={run} /> : null}
         </>
       }
-      actions={goesOn(run) ? <CancelButton runId={runId} /> : null}
+      actions={goesOn(run) ? <CancelButton runId={runId} /> : canResume(run) ? <ResumeButton runId={runId} /> : null}
     >
       {goesOn(run) && <Going run={run} />}
       <Panel title="Measurements">
         <Means means={means} />
       </Panel>
-      <Panel title="Tasks" aside={`${count(total)} attempts`} flush>
-        <AttemptTable attempts={attempts} metrics={run.spec.metrics} open={setOpened} />
+      <Panel title="Tasks" aside={plural(total, "attempt")} flush>
+        <AttemptTable attempts={attempts} metrics={run.spec.metrics} open={open} />
         {total > PAGE && (
           <div className={classes.pager}>
             <Button variant="default" disabled={offset === 0} onClick={() => setOffset(Math.max(0, offset - PAGE))}>
@@ -51,7 +57,7 @@ export function RunPage() {
       <Panel title="Where this comes from">
         <Provenance run={run} />
       </Panel>
-      <AttemptDrawer runId={runId} caseId={opened} close={() => setOpened(null)} />
+      <AttemptDrawer runId={runId} caseId={opened} close={() => open(null)} />
     </Page>
   );
 }
@@ -62,6 +68,24 @@ function CancelButton({ runId }: { runId: string }) {
     <Button variant="default" loading={cancel.isPending} onClick={() => cancel.mutate()}>
       Cancel
     </Button>
+  );
+}
+
+function ResumeButton({ runId }: { runId: string }) {
+  const resume = useResume(runId);
+  return (
+    <Button variant="default" loading={resume.isPending} onClick={() => resume.mutate()}>
+      Go on with it
+    </Button>
+  );
+}
+
+function Broken({ run }: { run: Run }) {
+  return (
+    <span className={classes.broken}>
+      {" "}
+      · {count(run.failed ?? 0)} of {plural(run.done ?? 0, "attempt")} failed
+    </span>
   );
 }
 
@@ -104,12 +128,13 @@ function Provenance({ run }: { run: Run }) {
         ["Run", run.id],
         ["Dataset", `${run.spec.dataset} ${String(dataset.version ?? "")}`],
         ["Content", String(dataset.content_hash ?? "")],
-        ["Judge", run.metrics?.find((metric) => metric.judge)?.judge ?? ""],
+        ["Model", run.spec.model],
+        ["Judge", [...new Set((run.metrics ?? []).flatMap((metric) => metric.judge ?? []))].join(", ")],
         ["Metrics", (run.metrics ?? []).map((metric) => `${metric.name} v${metric.version}`).join(", ")],
         ["Started", moment(run.started_at)],
         ["Ended", moment(run.ended_at)],
-        ["Model", `${count(tokens(run.usage ?? {}))} tokens, ${money(run.usage?.cost)}`],
-        ["Judging", `${count(tokens(run.judge_usage ?? {}))} tokens, ${money(run.judge_usage?.cost)}`],
+        ["Answering", spent(run.usage ?? {})],
+        ["Judging", run.metrics?.some((metric) => metric.judge) ? spent(run.judge_usage ?? {}) : ""],
       ]}
     />
   );

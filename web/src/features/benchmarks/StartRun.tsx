@@ -1,17 +1,18 @@
 /** The form that starts a run, with what it would take and could show before anything is spent. */
-import { Button, Group, Modal, MultiSelect, NumberInput, Select, Stack, TextInput } from "@mantine/core";
-import { useDebouncedValue } from "@mantine/hooks";
+import { Button, Group, Modal, MultiSelect, NumberInput, Select, SimpleGrid, Stack, TextInput } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { count } from "@/ui/format";
 import classes from "./benchmarks.module.css";
-import { type Spec, useDatasets, useMetrics, usePlan, useStart } from "./data";
-import { decimals, money } from "./words";
+import { type Spec, useDatasets, useMetrics, useRuns, useStart } from "./data";
+import { Estimate } from "./Estimate";
+
+const MODELS = ["recorded", "local/smollm2", "openai/gpt-4o"];
+/** Kinds of model that only the command line takes are not offered. */
+const takenHere = (model: string) => !/^(python|command|https?|retriever):/.test(model);
 
 export function StartRun({ opened, close }: { opened: boolean; close: () => void }) {
   const navigate = useNavigate();
-  const datasets = useDatasets();
-  const metrics = useMetrics();
   const start = useStart((run) => void navigate({ to: "/benchmarks/runs/$runId", params: { runId: run.id } }));
   const [dataset, setDataset] = useState<string | null>(null);
   const [model, setModel] = useState("");
@@ -30,75 +31,111 @@ export function StartRun({ opened, close }: { opened: boolean; close: () => void
       : null;
   return (
     <Modal opened={opened} onClose={close} title="New run" size="lg">
-      <Stack>
-        <Select
-          label="Dataset"
-          searchable
-          data={(datasets.data ?? []).map((each) => ({
-            value: each.name,
-            label: `${each.name} (${count(each.tasks)})`,
-            disabled: Boolean(each.problems?.length),
-          }))}
-          value={dataset}
-          onChange={setDataset}
-        />
-        <TextInput
-          label="Model"
-          description="openai/gpt-4o, local/smollm2, or recorded for the answers stored in the cases"
-          value={model}
-          onChange={(event) => setModel(event.currentTarget.value)}
-        />
-        <MultiSelect
-          label="Metrics"
-          searchable
-          data={(metrics.data ?? []).map((each) => ({
-            value: each.name,
-            label: each.judged ? `${each.name} · judged` : each.name,
-          }))}
-          value={chosen}
-          onChange={setChosen}
-        />
-        <Group grow>
-          <NumberInput
-            label="Trials"
-            min={1}
-            max={100}
-            value={trials}
-            onChange={(value) => setTrials(Number(value) || 1)}
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (spec) start.mutate(spec);
+        }}
+      >
+        <Stack>
+          <DatasetField value={dataset} onChange={setDataset} />
+          <TextInput
+            label="Model"
+            description="openai/gpt-4o, local/smollm2, or recorded for the answers stored in the cases"
+            placeholder="recorded"
+            list="benchmark-models"
+            value={model}
+            onChange={(event) => setModel(event.currentTarget.value)}
           />
-          <NumberInput label="Budget in dollars" min={0.01} decimalScale={2} value={budget} onChange={setBudget} />
-        </Group>
-        <Estimate spec={spec} />
-        {start.isError && (
-          <p role="alert" className={classes.problem}>
-            {start.error.message}
-          </p>
-        )}
-        <Group justify="flex-end">
-          <Button variant="default" onClick={close}>
-            Close
-          </Button>
-          <Button disabled={!spec} loading={start.isPending} onClick={() => spec && start.mutate(spec)}>
-            Start
-          </Button>
-        </Group>
-      </Stack>
+          <KnownModels />
+          <MetricsField value={chosen} onChange={setChosen} />
+          <SimpleGrid cols={2}>
+            <NumberInput
+              label="Trials"
+              min={1}
+              max={100}
+              value={trials}
+              onChange={(value) => setTrials(Number(value) || 1)}
+            />
+            <NumberInput
+              label="Budget"
+              placeholder="no limit"
+              prefix="$"
+              min={0.01}
+              decimalScale={2}
+              value={budget}
+              onChange={setBudget}
+            />
+          </SimpleGrid>
+          <Estimate spec={spec} />
+          {start.isError && (
+            <p role="alert" className={classes.problem}>
+              {start.error.message}
+            </p>
+          )}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={close}>
+              Close
+            </Button>
+            <Button type="submit" disabled={!spec} loading={start.isPending}>
+              Start
+            </Button>
+          </Group>
+        </Stack>
+      </form>
     </Modal>
   );
 }
 
-function Estimate({ spec }: { spec: Spec | null }) {
-  const [settled] = useDebouncedValue(spec, 400);
-  const plan = usePlan(settled);
-  if (!settled)
-    return <p className={classes.note}>Choose a dataset, a model and a metric to see what it would take.</p>;
-  if (plan.isError) return <p className={classes.problem}>{plan.error.message}</p>;
-  if (!plan.data) return <p className={classes.note}>Estimating…</p>;
-  const { calls, judge_calls: judged, cost, smallest_visible_effect: smallest } = plan.data;
+function DatasetField({ value, onChange }: { value: string | null; onChange: (name: string | null) => void }) {
+  const datasets = useDatasets();
   return (
-    <p className={classes.note}>
-      {count(calls)} calls, {count(judged)} of a judge; cost {money(cost)}. The smallest difference this many cases can
-      show is about {decimals(smallest)}.
-    </p>
+    <Select
+      label="Dataset"
+      placeholder="Choose one"
+      searchable
+      nothingFoundMessage="No such dataset"
+      data={(datasets.data ?? []).map((each) => ({
+        value: each.name,
+        label: each.problems?.length ? `${each.name} (cannot be used)` : `${each.name} (${count(each.tasks)})`,
+        disabled: Boolean(each.problems?.length),
+      }))}
+      value={value}
+      onChange={onChange}
+    />
+  );
+}
+
+/** What can be measured without a judge comes first: it costs nothing and says the same every time. */
+function MetricsField({ value, onChange }: { value: string[]; onChange: (names: string[]) => void }) {
+  const metrics = useMetrics();
+  const named = (judged: boolean) =>
+    (metrics.data ?? []).filter((each) => each.judged === judged).map(({ name }) => ({ value: name, label: name }));
+  return (
+    <MultiSelect
+      label="Metrics"
+      placeholder={value.length ? "" : "Choose one or more"}
+      searchable
+      nothingFoundMessage="No such metric"
+      data={[
+        { group: "A judge decides", items: named(true) },
+        { group: "Computed", items: named(false) },
+      ]}
+      value={value}
+      onChange={onChange}
+    />
+  );
+}
+
+/** Models that were run before, and a few to begin with, offered while one types. */
+function KnownModels() {
+  const runs = useRuns();
+  const models = new Set([...(runs.data?.runs ?? []).map((run) => run.spec.model), ...MODELS]);
+  return (
+    <datalist id="benchmark-models">
+      {[...models].filter(takenHere).map((name) => (
+        <option key={name} value={name} />
+      ))}
+    </datalist>
   );
 }

@@ -62,6 +62,16 @@ export const usePlan = (spec: Spec | null) =>
     queryFn: () => unwrap(api.POST("/api/v1/benchmarks/plan", { body: spec as Spec })),
   });
 
+/** What is known of each run by its id: undefined until it is read. */
+export const useRunsById = (ids: readonly string[]) =>
+  useQueries({
+    queries: ids.map((id) => ({
+      queryKey: ["runs", id, "run"],
+      queryFn: () => unwrap(api.GET("/api/v1/benchmarks/runs/{run_id}", { params: { path: { run_id: id } } })),
+    })),
+    combine: (found) => new Map(ids.map((id, index) => [id, found[index]?.data])),
+  });
+
 /** Each of the others against the first. */
 export const useComparisons = (first: string | undefined, others: readonly string[]) =>
   useQueries({
@@ -89,6 +99,21 @@ export function useCancel(runId: string) {
   return useMutation({
     mutationFn: () =>
       unwrap(api.POST("/api/v1/benchmarks/runs/{run_id}/cancel", { params: { path: { run_id: runId } } })),
+    onSuccess: () => void cache.invalidateQueries({ queryKey: ["runs"] }),
+  });
+}
+
+/** Only a run the server began is the server's to go on with. */
+export const canResume = (run: Run) =>
+  (run.status === "cancelled" || run.status === "failed") && run.provenance?.origin === "server";
+
+export function useResume(runId: string) {
+  const cache = useQueryClient();
+  return useMutation({
+    mutationFn: () =>
+      unwrap(
+        api.POST("/api/v1/benchmarks/runs/{run_id}/resume", { params: { path: { run_id: runId } }, body: {} as never }),
+      ),
     onSuccess: () => void cache.invalidateQueries({ queryKey: ["runs"] }),
   });
 }

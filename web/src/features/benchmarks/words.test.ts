@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { Run } from "./data";
+import type { Board, Run } from "./data";
+import { pointsOf } from "./points";
 import { compareViewOf } from "./view";
-import { meanInWords, money, remaining } from "./words";
+import { contentInWords, meanInWords, money, remaining, spent } from "./words";
 
 const mean = { metric: "m", value: 0.5, low: 0.4, high: 0.6, n: 9, of: 10 };
 
@@ -15,6 +16,28 @@ describe("numbers of a run", () => {
   it("does not call an unknown price free", () => {
     expect(money(null)).toBe("unknown");
     expect(money(0)).toBe("$0.0000");
+  });
+  it("says what was spent, and what nobody knows the price of", () => {
+    expect(spent({ input_tokens: 1200, output_tokens: 34, cost: 0.5 })).toBe("1,234 tokens, $0.5000");
+    expect(spent({ input_tokens: 7, cost: null })).toBe("7 tokens, price unknown");
+    expect(spent({ cost: null })).toBe("no tokens");
+  });
+  it("names the content of a board once", () => {
+    const content_hash = "sha256:0123456789abcdef";
+    expect(contentInWords({ version: "0123456789ab", content_hash })).toBe("content 0123456789ab");
+    expect(contentInWords({ version: "v2", content_hash })).toBe("v2 · content 0123456789ab");
+  });
+  it("draws no model whose price or value is unknown, neither as free nor as worthless", () => {
+    const entry = (model: string, cost: number | null, value: number | null) => ({
+      model,
+      usage: { cost },
+      means: [{ ...mean, value }],
+    });
+    const entries = [entry("a", 0.2, 0.9), entry("b", null, 0.9), entry("c", 0.1, null), entry("d", 0, 0)];
+    expect(pointsOf({ metrics: ["m"], entries } as unknown as Board)).toEqual([
+      { name: "a", value: [0.2, 0.9] },
+      { name: "d", value: [0, 0] },
+    ]);
   });
   it("tells what remains only once something is done", () => {
     const run = { started_at: "2026-01-01T00:00:00Z", done: 10, total: 30 } as Run;

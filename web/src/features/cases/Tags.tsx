@@ -1,13 +1,35 @@
+/** Tags as pills. A record shows a dozen and offers the rest; a line of a list shows the first and counts the others. */
+import { useState } from "react";
 import classes from "./cases.module.css";
 
-export function Tags({ tags, oneLine = false }: { tags: readonly string[]; oneLine?: boolean }) {
+const MOST = 12;
+
+export function Tags({ tags }: { tags: readonly string[] }) {
+  const [all, setAll] = useState(false);
+  const shown = all ? tags : tags.slice(0, MOST);
   return (
-    <span className={classes.tags} data-one-line={oneLine || undefined}>
-      {tags.map((tag) => (
+    <span className={classes.tags}>
+      {shown.map((tag) => (
         <span key={tag} className={classes.tag}>
           {tag}
         </span>
       ))}
+      {shown.length < tags.length && (
+        <button type="button" className={classes.moreTags} onClick={() => setAll(true)}>
+          and {tags.length - shown.length} more
+        </button>
+      )}
+    </span>
+  );
+}
+
+export function FirstTag({ tags }: { tags: readonly string[] }) {
+  const [first, ...others] = tags;
+  if (!first) return null;
+  return (
+    <span className={classes.firstTag} title={tags.join(", ")}>
+      <span className={classes.tag}>{first}</span>
+      {others.length > 0 && <span>+{others.length}</span>}
     </span>
   );
 }

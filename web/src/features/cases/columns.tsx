@@ -2,7 +2,7 @@ import { age } from "@/ui/format";
 import type { ListColumn } from "@/ui/RecordList";
 import { CaseTier } from "@/ui/Tier";
 import type { Case } from "./data";
-import { Tags } from "./Tags";
+import { FirstTag } from "./Tags";
 
 export const CASE_TEMPLATE = "112px minmax(0, 5fr) minmax(0, 4fr) 112px minmax(0, 150px) 76px";
 
@@ -19,7 +19,7 @@ export const CASE_COLUMNS: ListColumn<Case>[] = [
     cell: ({ row }) => <span className="eg-dim">{firstLine(row.original.expected ?? row.original.output)}</span>,
   },
   { id: "dataset", header: "Dataset", cell: ({ row }) => row.original.dataset },
-  { id: "tags", header: "Tags", cell: ({ row }) => <Tags tags={row.original.tags} oneLine /> },
+  { id: "tags", header: "Tags", cell: ({ row }) => <FirstTag tags={row.original.tags} /> },
   {
     id: "age",
     header: "Changed",

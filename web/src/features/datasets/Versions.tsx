@@ -40,7 +40,7 @@ export function Versions({ builds, chosen, choose }: VersionsProps) {
         <Files build={chosen} />
       </Panel>
       <Panel title="Left out, and why">
-        <LeftOut excluded={chosen.manifest.excluded} />
+        <LeftOut manifest={chosen.manifest} />
       </Panel>
       <Panel title="Leaks">
         <Leaks manifest={chosen.manifest} />
@@ -88,6 +88,7 @@ function Holds({ build }: { build: Build }) {
       facts={[
         ["Frozen", moment(build.created_at)],
         ["Cases", count(casesIn(build))],
+        ["Filter", filterInWords(manifest.filters)],
         ["Content hash", <code key="hash">{build.content_hash}</code>],
         ["Parent", build.parent ?? "none, the first"],
         ["Seed", manifest.seed === undefined ? null : String(manifest.seed)],
@@ -99,9 +100,23 @@ function Holds({ build }: { build: Build }) {
   );
 }
 
-function LeftOut({ excluded = {} }: { excluded?: Record<string, number> }) {
-  const reasons = Object.entries(excluded);
-  if (reasons.length === 0) return <p className={classes.calm}>Every case of the dataset is in this version.</p>;
+/** `entry_type=golden, tag=text`, as one would type it; empty where every case was asked for. */
+function filterInWords(filters: Record<string, unknown> = {}): string {
+  return Object.entries(filters)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(", ");
+}
+
+function LeftOut({ manifest }: { manifest: Build["manifest"] }) {
+  const untaken = Object.entries(manifest.excluded_task_types ?? {});
+  const reasons = [
+    ...Object.entries({ ...manifest.excluded, ...manifest.rejected }),
+    ...untaken.map(([type, records]) => [`no split takes ${type}`, records] as const),
+  ];
+  if (reasons.length === 0) {
+    const which = filterInWords(manifest.filters) ? "that passes the filter" : "of the dataset";
+    return <p className={classes.calm}>Every case {which} is in this version.</p>;
+  }
   return (
     <Facts
       facts={reasons

@@ -20,7 +20,10 @@ export type Pair = { a: string; b: string; splits: string[]; similarity?: number
 /** The parts of a manifest that the page shows; a build of another origin may lack any of them. */
 export type Manifest = {
   splits?: Record<string, { path: string; count: number; bytes?: number; groups?: number; sha256?: string | null }>;
+  filters?: Record<string, unknown>;
   excluded?: Counts;
+  excluded_task_types?: Counts;
+  rejected?: Counts;
   near_duplicates?: { count: number; pairs: Pair[] } | null;
   overlap?: Record<string, { count: number; cases: string[] }> | null;
   policies?: { policy: string; rev: string | null; cases: number }[];

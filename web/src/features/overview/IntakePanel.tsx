@@ -13,7 +13,7 @@ const SERIES = [
   { name: "Golden, confirmed", colour: "gold", swatch: "gold" },
   { name: "Golden candidate", colour: "soft", swatch: "gold-soft" },
   { name: "Failure", colour: "rust", swatch: "rust" },
-  { name: "Not in the dataset", colour: "line", swatch: "line" },
+  { name: "Not in the dataset", colour: "faint", swatch: "line-strong" },
 ] as const;
 
 export function IntakePanel({ seen }: { seen: Overview }) {

@@ -30,6 +30,7 @@ export function ReviewPage() {
   const counts = queue.data?.pages[0]?.counts ?? {};
   const current: Key | null = view.dataset && view.id ? { dataset: view.dataset, id: view.id } : null;
   const file = useCaseFile(current);
+  const empty = queue.data !== undefined && total === 0;
 
   useEffect(() => {
     document.title = "Review · Evergold";
@@ -119,7 +120,7 @@ export function ReviewPage() {
       {view.show === "progress" ? (
         <ProgressView />
       ) : (
-        <div className={classes.columns} data-open={current !== null || undefined}>
+        <div className={classes.columns} data-open={current !== null || undefined} data-empty={empty || undefined}>
           <nav className={classes.sidebar} aria-label="Queue">
             <QueueFilters view={view} searchRef={search} onView={setView} />
             <BulkBar items={items.filter((item) => chosen.has(nameOf(item)))} onDone={() => setChosen(new Set())} />
@@ -138,10 +139,7 @@ export function ReviewPage() {
             )}
           </nav>
           {current === null ? (
-            <Start
-              empty={queue.data !== undefined && total === 0}
-              onStart={() => select(items.find(waiting) ?? items[0])}
-            />
+            <Start empty={empty} onStart={() => select(items.find(waiting) ?? items[0])} />
           ) : file.isPending ? (
             <Loading what="the case" />
           ) : file.isError ? (
@@ -209,14 +207,7 @@ function WhoAmI({ name, fixed, onChange }: { name: string | undefined; fixed: bo
 function Start({ empty, onStart }: { empty: boolean; onStart: () => void }) {
   if (!empty) {
     return (
-      <Empty
-        title="Pick a case"
-        action={
-          <Button color="gold.7" onClick={onStart}>
-            Start with the first
-          </Button>
-        }
-      >
+      <Empty title="Pick a case" action={<Button onClick={onStart}>Start with the first</Button>}>
         Choose one from the list, or press <kbd>n</kbd> for the first that waits and <kbd>?</kbd> for all keys.
       </Empty>
     );

@@ -85,7 +85,6 @@ export function CaseDesk({ file, me, onDecided }: CaseDeskProps) {
         </div>
         <footer className={classes.verdicts}>
           <Button
-            color="gold.7"
             disabled={missing.length > 0}
             aria-describedby="lacking"
             onClick={() => void say({ verdict: "approve" })}

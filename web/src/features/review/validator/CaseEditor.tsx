@@ -101,7 +101,7 @@ function VerdictBar({ caseKey, state, dispatch, onValidate }: CaseEditorProps) {
           Reopen
         </Button>
       ) : (
-        <Button color="gold.7" disabled={missing.length > 0} aria-describedby="why-not" onClick={onValidate}>
+        <Button disabled={missing.length > 0} aria-describedby="why-not" onClick={onValidate}>
           Mark as validated
         </Button>
       )}

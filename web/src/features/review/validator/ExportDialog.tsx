@@ -29,10 +29,10 @@ export function ExportDialog({ session, onClose, onGo }: ExportDialogProps) {
     >
       <Stack gap="md">
         <Group>
-          <Button color="gold.7" disabled={counts.a === 0} onClick={() => download(EXPORT_NAMES.a, a)} data-autofocus>
+          <Button disabled={counts.a === 0} onClick={() => download(EXPORT_NAMES.a, a)} data-autofocus>
             Download A ({counts.a} rows)
           </Button>
-          <Button color="gold.7" disabled={counts.b === 0} onClick={() => download(EXPORT_NAMES.b, b)}>
+          <Button disabled={counts.b === 0} onClick={() => download(EXPORT_NAMES.b, b)}>
             Download B ({counts.b} rows)
           </Button>
         </Group>

@@ -34,7 +34,7 @@ export function ImportDialog({ proposal, onCancel, onImport }: ImportDialogProps
             {count === 0 ? "Close" : "Cancel"}
           </Button>
           {count > 0 && (
-            <Button color="gold.7" onClick={() => onImport(chosen)} data-autofocus>
+            <Button onClick={() => onImport(chosen)} data-autofocus>
               Import {count} {count === 1 ? "case" : "cases"}
             </Button>
           )}

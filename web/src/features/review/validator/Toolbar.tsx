@@ -71,14 +71,14 @@ export function Toolbar(props: ToolbarProps) {
         accept=".jsonl,.ndjson,.json,.txt"
       >
         {(button) => (
-          <Button size="xs" color="gold.7" variant={empty ? "filled" : "default"} {...button}>
+          <Button size="xs" variant={empty ? "filled" : "default"} {...button}>
             Import
           </Button>
         )}
       </FileButton>
       {!empty && (
         <>
-          <Button size="xs" color="gold.7" onClick={props.onExport}>
+          <Button size="xs" onClick={props.onExport}>
             Export
           </Button>
           <Button size="xs" variant="subtle" color="red" onClick={props.onClear}>

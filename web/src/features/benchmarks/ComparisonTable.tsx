@@ -1,0 +1,89 @@
+/** One run against another, metric by metric. A number never stands without its interval and how many cases it rests on. */
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+import type { Schemas } from "@/api/client";
+import { count } from "@/ui/format";
+import classes from "./benchmarks.module.css";
+import { decimals } from "./words";
+
+type MetricComparison = Schemas["MetricComparison"];
+const SHOWN = 4;
+
+export function ComparisonTable({ runId, metrics }: { runId: string; metrics: readonly MetricComparison[] }) {
+  return (
+    <div className={classes.scroll}>
+      <table className={classes.table}>
+        <thead>
+          <tr>
+            <th>Metric</th>
+            <th>Verdict</th>
+            <th className={classes.number}>Baseline</th>
+            <th className={classes.number}>Run</th>
+            <th className={classes.number}>Difference (95 %)</th>
+            <th className={classes.number}>p</th>
+            <th className={classes.number}>Cases</th>
+            <th>Now pass</th>
+            <th>Now fail</th>
+          </tr>
+        </thead>
+        <tbody>
+          {metrics.map((metric) => (
+            <tr key={metric.metric}>
+              <td>{metric.metric}</td>
+              <td data-verdict={metric.verdict} title={metric.test}>
+                {metric.verdict}
+              </td>
+              <td className={classes.number}>{decimals(metric.first)}</td>
+              <td className={classes.number}>{decimals(metric.second)}</td>
+              <td className={classes.number}>
+                <strong>
+                  {metric.difference > 0 ? "+" : ""}
+                  {decimals(metric.difference)}
+                </strong>{" "}
+                <span className={classes.dim}>
+                  [{decimals(metric.low)}, {decimals(metric.high)}]
+                </span>
+              </td>
+              <td className={classes.number}>{decimals(metric.p)}</td>
+              <td className={classes.number}>
+                {count(metric.n)}
+                {metric.unpaired > 0 && <span className={classes.under}>{count(metric.unpaired)} not in both</span>}
+              </td>
+              <td>
+                <Flips runId={runId} cases={metric.gained} />
+              </td>
+              <td>
+                <Flips runId={runId} cases={metric.lost} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** The tasks that changed sides, each a way to its answer in the run; many are folded. */
+function Flips({ runId, cases }: { runId: string; cases: readonly string[] }) {
+  const [all, setAll] = useState(false);
+  if (cases.length === 0) return <span className={classes.dim}>none</span>;
+  const shown = all ? cases : cases.slice(0, SHOWN);
+  return (
+    <ul className={classes.flips}>
+      {shown.map((id) => (
+        <li key={id}>
+          <Link to="/benchmarks/runs/$runId" params={{ runId }} search={{ case: id }}>
+            {id}
+          </Link>
+        </li>
+      ))}
+      {shown.length < cases.length && (
+        <li>
+          <button type="button" className={classes.link} onClick={() => setAll(true)}>
+            and {count(cases.length - shown.length)} more
+          </button>
+        </li>
+      )}
+    </ul>
+  );
+}
