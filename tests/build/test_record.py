@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evergold.build.reader import Refusal, read_carefully
+from evergold.build.partition import Part, route_range
+from evergold.build.reader import Refusal
 from evergold.build.record import Excluded, Routed, Router
 from evergold.build.splits import SPLITS
 from tests.build.rag_builders import an_offline_record
@@ -218,20 +219,95 @@ def offline_records(draw: st.DrawFn) -> dict[str, Any]:
     return record
 
 
-@given(offline_records(), st.booleans(), st.sampled_from([(",", ":"), (", ", ": "), (" , ", " :")]))
-def test_the_straight_way_and_the_careful_way_agree(
-    record: dict[str, Any], ensure_ascii: bool, separators: tuple[str, str]
-) -> None:
-    line = json.dumps(record, ensure_ascii=ensure_ascii, separators=separators).encode()
+@st.composite
+def good_records(draw: st.DrawFn) -> dict[str, Any]:
+    """Records that the straight way takes, if no text has an odd end."""
+    size = draw(st.integers(0, 12))
+    long_texts = st.builds(lambda first, middle, last: first + middle + last, texts, st.just("x" * 9), texts)
+    contexts = draw(st.lists(long_texts, min_size=size, max_size=size))
+    if draw(st.booleans()):
+        contexts = [f"[{place}] {text}" for place, text in enumerate(contexts, draw(st.integers(1, 2)))]
+    rag = {
+        "prompt": draw(texts),
+        "contexts": contexts,
+        "sources": draw(st.lists(texts, min_size=size, max_size=size)),
+        "retrieved": draw(st.lists(objects, min_size=size, max_size=size)),
+        "citations": draw(st.lists(objects, max_size=3)),
+    }
+    return an_offline_record(
+        draw(st.sampled_from(["a", "b", "é", "c\n"])),
+        task_type=draw(st.sampled_from(["qa", "summaries", "citations", "QA "])),
+        rag=rag,
+        instruction=draw(texts),
+        metadata=draw(objects),
+    )
 
-    def outcome(straight: bool) -> object:
-        try:
-            return ROUTER.route(line) if straight else ROUTER.route_carefully(read_carefully(line))
-        except Refusal as refusal:
-            return refusal.reason, refusal.detail, refusal.task_id
 
-    first = outcome(True)
-    assert outcome(True) == outcome(False) == first
+_SPACINGS = [(",", ":"), (", ", ": "), (" , ", " :"), (", ", ":")]
+
+
+@st.composite
+def lines_of_a_file(draw: st.DrawFn) -> bytes:
+    """Lines as one program wrote them, and among them some that were tampered with."""
+    separators, ensure_ascii = draw(st.sampled_from(_SPACINGS)), draw(st.booleans())
+    lines = []
+    for record in draw(st.lists(good_records() | offline_records(), min_size=1, max_size=5)):
+        line = json.dumps(record, ensure_ascii=ensure_ascii, separators=separators).encode()
+        lines.append(draw(st.just(line) | tampered_lines(line)))
+    breaks = draw(st.sampled_from([b"\n", b"\n", b"\r\n"]))
+    return breaks.join([*lines, b""])
+
+
+@st.composite
+def tampered_lines(draw: st.DrawFn, line: bytes) -> bytes:
+    """Separators that lose or gain a space, a key given again, a byte changed, a blank line before."""
+    for _ in range(draw(st.integers(0, 12))):
+        before, after = draw(
+            st.sampled_from([(b", ", b","), (b": ", b":"), (b",", b", "), (b'":', b'" :'), (b"]", b"] ")])
+        )
+        line = line.replace(before, after, draw(st.integers(1, 3)))
+    again = draw(
+        st.sampled_from([b"", b"", b'"task_id":"t",', b'"rag": {}, ', b'"instruction": "", ', b'"metadata":{},'])
+    )
+    line = line.replace(b"{", b"{" + again, 1)
+    if draw(st.booleans()):
+        place = draw(st.integers(0, len(line)))
+        line = line[:place] + draw(st.sampled_from([b"", b"\xff", b"5", b'"', b"\\", b"\t"])) + line[place + 1 :]
+    return draw(st.sampled_from([b"", b"", b"\n", b" "])) + line
+
+
+@given(lines_of_a_file())
+def test_the_straight_way_and_the_careful_way_agree(block: bytes) -> None:
+    def routed_range(limit: int | None) -> Part:
+        return route_range(block, 0, ROUTER, 1 << 20, limit)
+
+    carefully = routed_range(block.count(b"\n"))
+    assert routed_range(None) == carefully
+    assert routed_range(None) == carefully, "when the layouts of these lines are known"
+
+
+def test_lines_without_surprises_go_straight() -> None:
+    records = [
+        an_offline_record(f"r{number}", task_type=("qa", "summaries", "citations")[number % 3]) for number in range(9)
+    ]
+    for separators in ((", ", ": "), (",", ":")):
+        block = b"".join(json.dumps(record, separators=separators).encode() + b"\n" for record in records)
+        route_range(block, 0, ROUTER, 1 << 20)
+        count, straight = ROUTER.route_block(block)
+        assert count == 9
+        assert sorted(line for one in straight for line in one.lines) == list(range(9))
+
+
+def test_a_repeated_key_cannot_hide_behind_missing_spaces() -> None:
+    """The line weighs exactly what it would without the pair, each separator written with its space."""
+    record = an_offline_record(rag={**an_offline_record()["rag"], "contexts": ["The sea is flat."] * 2})
+    honest = json.dumps(record).encode()
+    again = b'"rag":{},'
+    forged = b"{" + again + honest[1:].replace(b", ", b",", len(again))
+    assert len(forged) == len(honest)
+    part = route_range(honest + b"\n" + forged + b"\n", 0, ROUTER, 1 << 20)
+    assert [(one.line, one.reason) for one in part.rejected] == [(2, "repeated key")]
+    assert refused(forged).reason == "repeated key"
 
 
 @given(offline_records())

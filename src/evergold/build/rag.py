@@ -19,12 +19,13 @@ from typing import Any, BinaryIO, NamedTuple
 import msgspec
 
 from evergold.build import manifest as manifests
+from evergold.build.layout import lines_of
 from evergold.build.partition import (
     Part,
     Range,
     Rejection,
     bare_line,
-    lines_of,
+    memory_kept,
     ranges,
     route_piece,
     route_range,
@@ -41,7 +42,7 @@ from evergold.model.build import Manifest
 Progress = Callable[[int, int], None]
 """Called with the bytes done and the bytes there are."""
 
-_ONE_JOB_RANGE = 128 << 10
+_ONE_JOB_RANGE = 512 << 10
 _HASHED_BYTES = 256 << 10
 _WAITING_PER_JOB = 4
 _SHOWN_PROBLEMS = 5
@@ -65,7 +66,8 @@ def build(
         assembly = _Assembly(spec, files)
         with open_source(spec.location) as source, ThreadPoolExecutor(1) as hasher:
             if executor is None or spec.limit is not None:
-                digest = assembly.run_here(source, progress)
+                with memory_kept():
+                    digest = assembly.run_here(source, progress)
             else:
                 given_up = Event()
                 hashing = hasher.submit(_hash_source, spec.location, given_up)

@@ -1,32 +1,25 @@
 """One line of offline generations → one line of a split. A hundred thousand records of 11 KB go through here.
 
-There are two ways, with one result. The straight one (`plan.py`) is for lines without surprises; the careful one below
-knows every rule: which source fills a column, what may be null or blank, what must line up, and what is kept under `extra`.
+There are two ways, with one result. The straight one (`layout.py`, `plan.py`) takes many lines without surprises at once;
+the careful one below knows every rule: which source fills a column, what may be null or blank, what must line up, and what is
+kept under `extra`.
 """
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from itertools import compress
+from typing import Any, NamedTuple
 
 import msgspec
-from msgspec import UNSET
 
-from evergold.build.contexts import is_blank, numbered
+from evergold.build.contexts import is_blank, renumbered
+from evergold.build.layout import Alike, BlockReader, Layout, Pieces
 from evergold.build.plan import Plan, plan_for
-from evergold.build.reader import (
-    FastReader,
-    Parts,
-    Refusal,
-    Shape,
-    Values,
-    absent_fields,
-    read_carefully,
-    require_utf8,
-    shown,
-)
+from evergold.build.reader import Parts, Refusal, read_carefully, require_utf8, shown
 from evergold.build.splits import ALIGNED, EMPTY, LIST_KINDS, Column, Kind, Split
 
 _decode_text = msgspec.json.Decoder(str).decode
 _decode_list = msgspec.json.Decoder(list[msgspec.Raw]).decode
+_MOST_PLANS = 1000
 _encode = msgspec.json.Encoder().encode
 _OPENS: dict[Kind, tuple[bytes, str]] = {
     "text": (b'"', "text"),
@@ -51,14 +44,14 @@ class Excluded(NamedTuple):
     task_type: str
 
 
-class _Way(NamedTuple):
-    split: int
-    plan: Plan
+class Straight(NamedTuple):
+    """Lines of a block that became records of one split (or of none), by their places in the block."""
 
-
-class _Outside(NamedTuple):
+    split: int | None
     task_type: str
-    shape: Shape
+    lines: Sequence[int]
+    ids: Sequence[bytes]
+    records: Sequence[Pieces]
 
 
 class Router:
@@ -68,51 +61,49 @@ class Router:
         self.splits = tuple(splits)
         self._by_type = {kind: place for place, split in enumerate(splits) for kind in split.task_types}
         self._type_names: dict[bytes, str] = {}
-        self._ways: dict[tuple[bytes, bytes], _Way | _Outside | None] = {}
+        self._plans: dict[tuple[Layout, str], Plan | None] = {}
         paths = dict.fromkeys(("task_id", "task_type"), False)
         for column in (column for split in splits for column in split.columns):
             for source in column.sources:
                 paths[source] = paths.get(source, True) and column.kind == "contexts"
-        self._reader = FastReader(paths)
+        self._reader = BlockReader(paths)
 
-    def route(self, line: bytes, *, is_text: bool = False) -> Routed | Excluded:
-        """Raises `Refusal` for a line that cannot be used. `line` comes without its line break.
+    def route(self, line: bytes) -> Routed | Excluded:
+        """Raises `Refusal` for a line that cannot be used. `line` comes without its line break."""
+        require_utf8(line)
+        return self.route_carefully(read_carefully(line))
 
-        `is_text` says that somebody has made sure already that it is UTF-8.
+    def route_block(self, block: bytes) -> tuple[int, list[Straight]]:
+        """How many lines there are, and what became of those without surprises; the others are left to `route`.
+
+        `block` is UTF-8 and ends with a line break.
         """
-        if not (is_text or line.isascii()):
-            require_utf8(line)
-        values = self._reader.read(line)
-        found = self._straight(line, values) if values is not None else None
-        return found or self.route_carefully(read_carefully(line))
+        count, found = self._reader.read(block)
+        return count, [straight for alike in found for straight in self._by_types(alike)]
 
-    def _straight(self, line: bytes, values: Values) -> Routed | Excluded | None:
-        """The record of a line without surprises; None leaves it to the careful way."""
-        if values[0] is UNSET or values[1] is UNSET:
-            return None
-        key = (bytes(values[1]), absent_fields(values))
-        way = self._ways[key] if key in self._ways else self._learn(*key)
-        if way is None:
-            return None
-        if isinstance(way, _Outside):
-            return Excluded(way.task_type) if way.shape.accounts_for(line, values) else None
-        record = way.plan.write(line, values)
-        return Routed(way.split, bytes(values[0]), record) if record else None
+    def _by_types(self, alike: Alike) -> Iterator[Straight]:
+        """Lines of each type that the careful way has met before."""
+        if not {0, 1} <= set(alike.layout.places):
+            return
+        types = list(map(bytes, alike.columns[1]))
+        for raw_type in dict.fromkeys(types):
+            task_type = self._type_names.get(raw_type)
+            if task_type is None:
+                continue
+            wanted = [one == raw_type for one in types]
+            split = self._by_type.get(task_type)
+            if split is None:
+                yield Straight(None, task_type, list(compress(alike.lines, wanted)), (), ())
+            elif plan := self._plan(alike.layout, task_type, split):
+                yield _written_straight(plan, split, task_type, alike if all(wanted) else alike.only(wanted))
 
-    def _learn(self, raw_type: bytes, absent: bytes) -> "_Way | _Outside | None":
-        """What is to be done with lines of this type that have these fields."""
-        task_type = self._type_names.get(raw_type)
-        if task_type is None:
-            return None
-        shape = self._reader.shape(absent)
-        split = self._by_type.get(task_type)
-        way: _Way | _Outside | None = _Outside(task_type, shape)
-        if split is not None:
-            plan = plan_for(shape, task_type, self.splits[split].columns)
-            way = _Way(split, plan) if plan else None
-        if len(self._ways) < 1000:
-            self._ways[raw_type, absent] = way
-        return way
+    def _plan(self, layout: Layout, task_type: str, split: int) -> Plan | None:
+        key = (layout, task_type)
+        if key not in self._plans:
+            if len(self._plans) >= _MOST_PLANS:
+                self._plans.clear()
+            self._plans[key] = plan_for(layout, task_type, self.splits[split].columns)
+        return self._plans[key]
 
     def route_carefully(self, parts: Parts) -> Routed | Excluded:
         """The same decision by every rule, for the fields of any record."""
@@ -137,6 +128,15 @@ class Router:
         if len(self._type_names) < 1000:
             self._type_names[raw] = name
         return name
+
+
+def _written_straight(plan: Plan, split: int, task_type: str, alike: Alike) -> Straight:
+    records, doubtful = plan.write(alike)
+    columns: list[Sequence[Any]] = [alike.lines, list(map(bytes, alike.columns[0])), records]
+    if doubtful:
+        wanted = [place not in doubtful for place in range(len(records))]
+        columns = [list(compress(column, wanted)) for column in columns]
+    return Straight(split, task_type, *columns)
 
 
 def _written(columns: Sequence[Column], task_type: str, parts: Parts) -> bytes:
@@ -193,12 +193,11 @@ def _list(column: Column, source: str, value: bytes) -> tuple[bytes, int]:
         if element[:1] != opening and element != b"null":
             raise Refusal("wrong type", f"{source} must be {wanted}, but its item {place + 1} is {shown(element)}")
     if column.kind == "contexts":
-        elements = numbered(elements)
-    elif b"null" not in elements:
+        return b"[%b]" % renumbered(elements, value[1:-1]), len(elements)
+    if b"null" not in elements:
         return value, len(elements)
-    else:
-        empty = b'""' if column.kind == "texts" else b"{}"
-        elements = [empty if element == b"null" else element for element in elements]
+    empty = b'""' if column.kind == "texts" else b"{}"
+    elements = [empty if element == b"null" else element for element in elements]
     return b"[%b]" % b",".join(elements), len(elements)
 
 

@@ -29,17 +29,21 @@ class SeenIds:
     def add_all(self, fingerprints: bytes | bytearray) -> list[int]:
         """Remembers fingerprints that stand one behind the other; the places of those that were there already."""
         repeated = []
+        table, slots = self._table, self._slots
         for place, (high, low) in enumerate(_PAIRS.iter_unpack(fingerprints)):
             high = high or 1  # 0 marks a free slot
-            target = self._find(self._table, self._slots, high, low)
-            if self._table[target]:
-                repeated.append(place)
-                continue
-            self._table[target] = high
-            self._table[target + 1] = low
+            target = 2 * (low & (slots - 1))
+            if table[target]:
+                target = self._find(table, slots, high, low)
+                if table[target]:
+                    repeated.append(place)
+                    continue
+            table[target] = high
+            table[target + 1] = low
             self._count += 1
-            if 5 * self._count > 3 * self._slots:
+            if 5 * self._count > 3 * slots:
                 self._grow()
+                table, slots = self._table, self._slots
         return repeated
 
     @staticmethod
