@@ -233,6 +233,7 @@ def good_records(draw: st.DrawFn) -> dict[str, Any]:
         "sources": draw(st.lists(texts, min_size=size, max_size=size)),
         "retrieved": draw(st.lists(objects, min_size=size, max_size=size)),
         "citations": draw(st.lists(objects, max_size=3)),
+        "scores": draw(json_values),
     }
     return an_offline_record(
         draw(st.sampled_from(["a", "b", "é", "c\n"])),

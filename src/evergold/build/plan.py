@@ -19,7 +19,8 @@ from evergold.build.contexts import PLAIN_START, is_blank, numbered_texts
 from evergold.build.layout import Alike, Layout, Pieces
 from evergold.build.splits import ALIGNED, EMPTY, Column, Kind
 
-_OPENING: dict[Kind, bytes] = {"text": b'"', "object": b"{"}
+_OPENING: dict[Kind, bytes] = {"text": b'"', "object": b"{", "any": b'"{[-0123456789tf'}
+"""What a value that is given begins with; null is none."""
 _first, _second = itemgetter(0), itemgetter(1)
 
 
@@ -42,7 +43,7 @@ class Plan:
     pieces: tuple[int | bytes, ...]
     """Places of values, and what stands between them in a record."""
     singles: tuple[tuple[int, bytes, bool], ...]
-    """Place, the byte the value must begin with, and whether it must not be blank."""
+    """Place, the bytes the value may begin with, and whether it must not be blank."""
     lists: tuple[tuple[int, Kind, bool], ...]
     """Place, kind, and whether its length must be that of the contexts."""
     contexts: int | None
@@ -51,8 +52,8 @@ class Plan:
         """A record in pieces for each line, and the places of those that are not to be used."""
         columns = alike.columns
         doubtful: set[int] = set()
-        for place, opening, required in self.singles:
-            doubtful.update(_not_plain(columns[place], opening, required))
+        for place, openings, required in self.singles:
+            doubtful.update(_not_plain(columns[place], openings, required))
         lengths: list[int | None] | None = None
         texts: Sequence[bytes | None] = ()
         if self.contexts is not None:
@@ -79,12 +80,16 @@ class Plan:
         return list(zip(*sources, strict=False)), doubtful
 
 
-def _not_plain(column: Sequence[Raw], opening: bytes, required: bool) -> Iterable[int]:
+def _not_plain(column: Sequence[Raw], openings: bytes, required: bool) -> Iterable[int]:
     """The values that do not begin as they must, or that must not be blank and are."""
     views: list[memoryview] = list(map(memoryview, column))  # type: ignore[arg-type]
     firsts = bytes(map(_first, views))
-    if firsts.count(opening) != len(firsts):
-        return [place for place, value in enumerate(column) if bytes(value[:1]) != opening or required]
+    if firsts.translate(None, openings):
+        return [
+            place
+            for place, byte in enumerate(firsts)
+            if byte not in openings or (required and is_blank(bytes(column[place])))
+        ]
     if not required:
         return ()
     seconds = bytes(map(_second, views))
