@@ -305,11 +305,11 @@ def test_an_interrupted_build_leaves_the_old_files(tmp_path: Path, how: signal.S
 @pytest.mark.slow
 def test_a_worker_that_dies_is_one_clear_line(tmp_path: Path) -> None:
     with ProcessPoolExecutor(1) as pool, pytest.raises(Unavailable, match="--jobs 1"):
-        list(rag.in_order(pool, _die, [Range(0, 1)], 2))
+        list(rag.in_order(pool, _die, [(0, Range(0, 1))], 2))
 
 
-def _die(piece: Range) -> Part:
-    os._exit(piece.size)
+def _die(errand: rag.Errand) -> Part:
+    os._exit(errand[1].size)
 
 
 def test_an_object_in_a_store_is_read_like_a_file(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """A range of bytes of the offline file → the records it holds. What one worker does, here or on a cluster.
 
-The file is cut at line breaks into ranges of a megabyte. A range knows nothing of the others: its lines are
-counted from its own start, and ids given twice are found by whoever puts the parts together, in order.
+The file is cut at line breaks into ranges of some megabytes, and these into blocks. A range knows nothing of the others: its
+lines are counted from its own start, and ids given twice are found by whoever puts the parts together, in order.
 """
 
 import gc
@@ -26,7 +26,11 @@ from evergold.build.seen import FINGERPRINT_BYTES
 from evergold.build.source import open_source
 from evergold.build.splits import Split
 
-RANGE_BYTES = 1 << 20
+BLOCK_BYTES = 512 << 10
+"""Routed at once: many enough to be worth a call, few enough for the processor's cache."""
+RANGE_BYTES = 4 << 20
+"""Given to a worker at once."""
+SLOT_BYTES = 64 << 20
 MAX_LINE_BYTES = 8 << 20
 BOM = b"\xef\xbb\xbf"
 _Found: TypeAlias = tuple[int, int, bytes, Pieces]
@@ -87,30 +91,47 @@ class Part:
     outputs: list[bytes] = field(default_factory=list)
     excluded: Counter[str] = field(default_factory=Counter)
     rejected: list[Rejection] = field(default_factory=list)
-    spilled: tuple[str, list[int]] | None = None
+    spilled: tuple[str, int, list[int]] | None = None
 
-    def spill(self, path: str) -> None:
-        """Leave the outputs in a file: between processes of one machine that is cheaper than a pipe."""
-        with open(path, "xb") as out:
-            for output in self.outputs:
-                out.write(output)
-        self.spilled = path, [len(output) for output in self.outputs]
-        self.outputs = []
+    def append(self, part: "Part") -> None:
+        """Take in what became of the lines behind this part's, but for their outputs."""
+        self.kept_lines += [self.lines + line for line in part.kept_lines]
+        self.rejected += [one._replace(line=self.lines + one.line) for one in part.rejected]
+        self.fingerprints += part.fingerprints
+        self.splits += part.splits
+        self.excluded += part.excluded
+        self.lines += part.lines
+        self.records += part.records
+
+    def spill(self, path: str, slot: int) -> None:
+        """Leave the outputs in a file: between processes of one machine that is cheaper than a pipe.
+
+        The file has room for each range that is under way; a slot is used again when its range was collected.
+        """
+        sizes = [len(output) for output in self.outputs]
+        if sum(sizes) <= SLOT_BYTES:
+            with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "wb", buffering=0) as out:
+                out.seek(slot * SLOT_BYTES)
+                for output in self.outputs:
+                    out.write(output)
+            self.spilled, self.outputs = (path, slot, sizes), []
 
     def collect(self) -> None:
-        """Take the outputs back, and the file away."""
+        """Take the outputs back."""
         if self.spilled is not None:
-            path, sizes = self.spilled
-            with open(path, "rb") as source:
+            path, slot, sizes = self.spilled
+            with open(path, "rb", buffering=0) as source:
+                source.seek(slot * SLOT_BYTES)
                 self.outputs = [source.read(size) for size in sizes]
-            os.unlink(path)
             self.spilled = None
 
 
-def ranges(source: BinaryIO, max_line: int = MAX_LINE_BYTES, range_bytes: int = RANGE_BYTES) -> Iterator[Range]:
-    """Cuts a file at line breaks. A line that no range could hold gets one of its own, however long it is."""
-    size = source.seek(0, 2)
-    start = 0
+def ranges(
+    source: BinaryIO, max_line: int = MAX_LINE_BYTES, range_bytes: int = RANGE_BYTES, within: Range | None = None
+) -> Iterator[Range]:
+    """Cuts a file, or a range of it, at line breaks. A line that no range could hold gets one of its own, however long it is."""
+    start, size = within or (0, source.seek(0, 2))
+    size += start
     while start < size:
         end = _line_start(source, min(start + range_bytes, size), size)
         if end - start > range_bytes + max_line:
@@ -255,16 +276,36 @@ def _refuse(part: Part, place: Range, number: int, what: tuple[bytes, Refusal]) 
     part.rejected.append(Rejection(number, *place, why.reason, why.detail, why.task_id, line))
 
 
-def route_piece(location: str, splits: tuple[Split, ...], max_line: int, scratch: str | None, piece: Range) -> Part:
-    """One range of the source; runs in a worker, which must see it under the same path or URL."""
+def route_piece(
+    location: str, splits: tuple[Split, ...], max_line: int, scratch: str | None, errand: tuple[int, Range]
+) -> Part:
+    """One range of the source, for a slot; runs in a worker, which must see the source under the same path or URL."""
+    slot, piece = errand
+    whole = Part(piece)
     if piece.size > RANGE_BYTES + max_line:
         return too_long(piece, max_line)
+    outputs: list[list[bytes]] = [[] for _ in splits]
     with open_source(location) as source, memory_kept():
-        source.seek(piece.offset)
-        part = route_range(source.read(piece.size), piece.offset, _router(splits), max_line)
-    if scratch is not None:
-        part.spill(os.path.join(scratch, str(piece.offset)))
-    return part
+        for block in ranges(source, max_line, BLOCK_BYTES, piece):
+            part = route_block(source, block, _router(splits), max_line)[1]
+            whole.append(part)
+            for output, more in zip(outputs, part.outputs, strict=False):
+                output.append(more)
+        whole.outputs = [b"".join(output) for output in outputs]
+        if scratch is not None:
+            whole.spill(os.path.join(scratch, "outputs"), slot)
+    return whole
+
+
+def route_block(
+    source: BinaryIO, block: Range, router: Router, max_line: int, limit: int | None = None
+) -> tuple[bytes | None, Part]:
+    """The bytes of a block and what became of them; no bytes where it is one line too long to hold in memory."""
+    if block.size > BLOCK_BYTES + max_line:
+        return None, too_long(block, max_line)
+    source.seek(block.offset)
+    data = source.read(block.size)
+    return data, route_range(data, block.offset, router, max_line, limit)
 
 
 @contextmanager

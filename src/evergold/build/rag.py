@@ -11,25 +11,25 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from functools import partial
-from itertools import compress
+from itertools import compress, cycle
 from pathlib import Path
 from threading import Event
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
 import msgspec
 
 from evergold.build import manifest as manifests
 from evergold.build.layout import lines_of
 from evergold.build.partition import (
+    BLOCK_BYTES,
     Part,
     Range,
     Rejection,
     bare_line,
     memory_kept,
     ranges,
+    route_block,
     route_piece,
-    route_range,
-    too_long,
 )
 from evergold.build.record import Router
 from evergold.build.seen import SeenIds
@@ -41,8 +41,9 @@ from evergold.model.build import Manifest
 
 Progress = Callable[[int, int], None]
 """Called with the bytes done and the bytes there are."""
+Errand: TypeAlias = tuple[int, Range]
+"""A range to route, and the slot in which its outputs are left."""
 
-_ONE_JOB_RANGE = 512 << 10
 _HASHED_BYTES = 256 << 10
 _WAITING_PER_JOB = 4
 _SHOWN_PROBLEMS = 5
@@ -64,10 +65,9 @@ def build(
     before = state_of(spec.location)
     with FileSet() as files:
         assembly = _Assembly(spec, files)
-        with open_source(spec.location) as source, ThreadPoolExecutor(1) as hasher:
+        with open_source(spec.location) as source, memory_kept(), ThreadPoolExecutor(1) as hasher:
             if executor is None or spec.limit is not None:
-                with memory_kept():
-                    digest = assembly.run_here(source, progress)
+                digest = assembly.run_here(source, progress)
             else:
                 given_up = Event()
                 hashing = hasher.submit(_hash_source, spec.location, given_up)
@@ -129,35 +129,28 @@ class _Assembly:
         digest = hashlib.sha256()
         router = Router(self._spec.splits)
         size = source.seek(0, 2)
-        for piece in ranges(source, self._spec.max_line, _ONE_JOB_RANGE):
+        for block in ranges(source, self._spec.max_line, BLOCK_BYTES):
             left = None if self._spec.limit is None else self._spec.limit - self._records
-            if piece.size > _ONE_JOB_RANGE + self._spec.max_line:
-                for block in _blocks(source, piece):
-                    digest.update(block)
-                part = too_long(piece, self._spec.max_line)
-            else:
-                source.seek(piece.offset)
-                data = source.read(piece.size)
-                digest.update(data)
-                part = route_range(data, piece.offset, router, self._spec.max_line, left)
+            data, part = route_block(source, block, router, self._spec.max_line, left)
+            for piece in _pieces(source, block) if data is None else (data,):
+                digest.update(piece)
             if left != 0:
                 self._take(part, source)
             if progress:
-                progress(piece.offset + piece.size, size)
+                progress(block.offset + block.size, size)
         return digest.hexdigest()
 
     def run_on(self, shop: Workshop, source: BinaryIO, progress: Progress | None) -> None:
         """Ranges routed by the executor's workers, a few for each of them under way at a time."""
         size = source.seek(0, 2)
         work = partial(route_piece, self._spec.location, self._spec.splits, self._spec.max_line, shop.scratch)
-        pieces = list(ranges(source, self._spec.max_line))
-        for piece, part in zip(
-            pieces, in_order(shop.executor, work, pieces, _WAITING_PER_JOB * shop.jobs), strict=True
-        ):
+        window = _WAITING_PER_JOB * shop.jobs
+        errands = zip(cycle(range(window)), ranges(source, self._spec.max_line), strict=False)
+        for part in in_order(shop.executor, work, errands, window):
             part.collect()
             self._take(part, source)
             if progress:
-                progress(piece.offset + piece.size, size)
+                progress(part.piece.offset + part.piece.size, size)
 
     def _take(self, part: Part, source: BinaryIO) -> None:
         repeated = self._seen.add_all(part.fingerprints)
@@ -224,12 +217,14 @@ class _WithId(msgspec.Struct):
     task_id: str
 
 
-def in_order(executor: Executor, work: Callable[[Range], Part], pieces: Iterable[Range], window: int) -> Iterator[Part]:
-    """The results in the order of the pieces, with at most `window` of them under way or waiting to be taken."""
+def in_order(
+    executor: Executor, work: Callable[[Errand], Part], errands: Iterable[Errand], window: int
+) -> Iterator[Part]:
+    """The results in order, with at most `window` of them under way or waiting to be taken."""
     waiting: deque[Future[Part]] = deque()
     try:
-        for piece in pieces:
-            waiting.append(executor.submit(work, piece))
+        for errand in errands:
+            waiting.append(executor.submit(work, errand))
             if len(waiting) >= window:
                 yield waiting.popleft().result()
         while waiting:
@@ -253,7 +248,7 @@ def _hash_source(location: str, given_up: Event) -> str:
     return digest.hexdigest()
 
 
-def _blocks(source: BinaryIO, piece: Range) -> Iterator[bytes]:
+def _pieces(source: BinaryIO, piece: Range) -> Iterator[bytes]:
     source.seek(piece.offset)
     left = piece.size
     while left:

@@ -6,12 +6,14 @@ an executor and never ask which one it is, so the same functions run in both pla
 
 import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import get_context, parent_process
+from multiprocessing.context import BaseContext
 from typing import Any
 
 from evergold.errors import BadInput, Unavailable
@@ -51,13 +53,25 @@ def open_workers(jobs: int = 1, cluster: str | None = None, preload: str = "") -
     elif jobs == 1:
         yield Workers(None, 1)
     else:
-        context = get_context("forkserver")
-        context.set_forkserver_preload(["__main__", preload] if preload else ["__main__"])
-        pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin_worker)
+        pool = ProcessPoolExecutor(jobs, mp_context=_context(preload), initializer=_begin_worker)
         try:
+            pool.submit(_begun)  # forked before there are threads and files of the job that a copy could hold on to
             yield Workers(pool, jobs)
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _context(preload: str) -> BaseContext:
+    """How processes begin: as copies of this one, which takes no time, if no other thread could be caught halfway."""
+    if sys.platform == "linux" and threading.active_count() == 1:
+        return get_context("fork")
+    context = get_context("forkserver")
+    context.set_forkserver_preload(["__main__", preload] if preload else ["__main__"])
+    return context
+
+
+def _begun() -> None:
+    """The first errand of a pool."""
 
 
 def _begin_worker() -> None:
