@@ -119,6 +119,15 @@ def test_odd_text_gives_a_measurement_and_never_an_error(output: str) -> None:
             assert measured(metric, output, judge).state is not MeasurementState.ERROR
 
 
+@pytest.mark.parametrize("judge", JUDGES, ids=["embedded", "lexical"])
+def test_a_context_of_function_words_alone_supports_nothing(judge: OfflineJudge) -> None:
+    case = a_tower().model_copy(update={"contexts": (Context(text="It was so, and they are as we were."),)})
+    claim = "The Eiffel Tower was completed in March 1889."
+    faithful = measured("faithfulness", claim, judge, case)
+    assert faithful.value is not None and faithful.value < 0.5
+    assert measured("contextual_precision", claim, judge, case).value == 0.0
+
+
 def test_a_task_it_does_not_know_is_no_answer() -> None:
     question = Question(task="poetry", inputs={}, prompt="", answer_schema={"properties": {}})
     answer = asyncio.run(JUDGES[0].ask(question))

@@ -26,7 +26,8 @@ class Evidence:
                 self.where.setdefault(word, []).append(index)
         self.grams = {n: {gram for text in self.sentences for gram in ngrams(text.stems, n)} for n in (2, 3, 4)}
         self.numbers: frozenset[float] = frozenset().union(*(text.numbers for text in self.sentences))
-        self.words = list(dict.fromkeys(w for t in self.sentences for w in t.words if w not in STOPWORDS))
+        words = list(dict.fromkeys(word for text in self.sentences for word in text.words))
+        self.words = [word for word in words if word not in STOPWORDS] or words
         self.vectors: Vectors | None = None
         self.word_vectors: Vectors | None = None
         if embedder is not None and self.words:
