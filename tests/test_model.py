@@ -8,6 +8,7 @@ from evergold.model.case import Case, CaseKind, LineRange, RankedPath, ReviewSta
 from evergold.model.ident import content_hash, unit_interval
 from evergold.model.run import Measurement, MeasurementState, Usage
 from evergold.model.trace import Score
+from evergold.store.attempts import total_usage
 
 
 def test_a_verdict_makes_no_new_identity() -> None:
@@ -54,6 +55,13 @@ def test_could_not_judge_is_never_zero() -> None:
 def test_an_unknown_price_is_not_free() -> None:
     assert Usage(input_tokens=1).plus(Usage(output_tokens=2)).cost is None
     assert Usage(cost=1.0).plus(Usage()).cost == 1.0
+
+
+def test_part_of_a_bill_is_not_the_bill() -> None:
+    priced, unpriced = Usage(input_tokens=1, cost=1.0), Usage(output_tokens=2)
+    assert priced.plus(unpriced).cost is None and unpriced.plus(priced).plus(priced).cost is None
+    assert total_usage([priced, Usage(), priced]) == Usage(input_tokens=2, cost=2.0)
+    assert total_usage([priced, unpriced, priced]) == Usage(input_tokens=2, output_tokens=2, cost=None)
 
 
 def test_hashes_ignore_key_order_and_sampling_is_stable() -> None:

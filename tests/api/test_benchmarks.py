@@ -12,7 +12,7 @@ from fastapi.testclient import TestClient
 
 from evergold.api.app import create_app
 from evergold.settings import Settings
-from tests.openai_server import Reply, Script, broken, serving
+from tests.openai_server import Body, Reply, Script, broken, serving
 
 ANSWER = Reply("42")
 DOCUMENTED = {"dataset": "basic-coding", "model": "openai/gpt-4o", "metrics": ["correctness"]}
@@ -219,3 +219,51 @@ def test_answers_are_scored_again_with_another_metric_and_no_call(serve: Serve) 
         attempt = client.get(f"/api/v1/benchmarks/runs/{run_id}/results").json()["attempts"][0]
         assert set(attempt["measurements"]) == {"exact_match", "token_f1"}
         assert len(client.model.requests) == sent  # type: ignore[attr-defined]
+
+
+def a_judge_beside_the_model(body: Body) -> Reply:
+    """Every question to a judge wants JSON; all others are answered."""
+    return Reply('{"reason": "as expected", "score": 8}') if "response_format" in body else ANSWER
+
+
+def test_a_run_records_all_that_its_numbers_rest_on(serve: Serve) -> None:
+    with serve(a_judge_beside_the_model) as client:
+        asked = {
+            "dataset": "reasoning",
+            "model": "openai/gpt-4o",
+            "metrics": ["correctness", "length:most=50", "correctness"],
+            "judge": "openai/gpt-4o-mini",
+            "seed": 7,
+        }
+        run = ended(client, client.post("/api/v1/benchmarks/runs", json=asked).json()["id"])
+        dataset = run["provenance"]["dataset"]
+        assert dataset["name"] == "reasoning" and dataset["content_hash"].startswith(f"sha256:{dataset['version']}")
+        url = client.model.url  # type: ignore[attr-defined]
+        assert run["provenance"]["target"] == f"openai/gpt-4o at {url}"
+        assert run["provenance"]["judge"] == f"openai/gpt-4o-mini at {url}"
+        assert run["provenance"]["seed"] == 7 and run["provenance"]["code"].startswith("evergold ")
+        judged, computed = run["metrics"]
+        assert run["spec"]["metrics"] == [judged["name"], computed["name"]] == ["correctness", "length:most=50"]
+        assert judged["version"] and judged["prompt_hash"].startswith("sha256:") and "gpt-4o-mini" in judged["judge"]
+        assert computed["params"]["most"] == 50 and computed["judge"] is None
+        assert (run["usage"]["input_tokens"], run["judge_usage"]["input_tokens"]) == (80, 80)
+        assert run["usage"]["cost"] is None
+
+
+def test_who_judges_itself_is_told_apart_from_a_namesake_and_after_scoring_again(serve: Serve) -> None:
+    with serve(a_judge_beside_the_model) as client:
+        asked = {"dataset": "reasoning", "model": "openai/gpt-4o", "metrics": ["correctness"]}
+        posted = client.post("/api/v1/benchmarks/runs", json={**asked, "judge": "openai/gpt-4o-mini"})
+        run = ended(client, posted.json()["id"])
+        assert run["provenance"]["self_judged"] is False
+        client.post(f"/api/v1/benchmarks/runs/{run['id']}/rescore", json={"judge": "openai/gpt-4o"})
+        again = ended(client, run["id"])
+        assert again["provenance"]["self_judged"] is True
+        assert again["provenance"]["judge"].startswith("openai/gpt-4o at ")
+        assert again["provenance"]["dataset"] == run["provenance"]["dataset"]
+        (board,) = client.get("/api/v1/benchmarks/leaderboard").json()
+        assert board["entries"][0]["self_judged"] is True
+        panel = {**asked, "judge": "panel/offline,openai/gpt-4o"}
+        assert ended(client, client.post("/api/v1/benchmarks/runs", json=panel).json()["id"])["provenance"][
+            "self_judged"
+        ]

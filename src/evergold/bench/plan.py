@@ -7,6 +7,7 @@ from pydantic import BaseModel
 
 from evergold.bench.judge_names import DEFAULT_JUDGE
 from evergold.bench.metric_names import NamedMetric
+from evergold.bench.metrics import parse_metric
 from evergold.bench.targets import parse_name
 from evergold.bench.targets.prompts import messages
 from evergold.calls.prices import cost
@@ -64,7 +65,7 @@ def plan_run(spec: RunSpec, asked: Questions, metrics: Sequence[NamedMetric], pr
         cases=len(cases),
         calls=0 if name.plugin == "recorded" else calls,
         judge=(spec.judge or DEFAULT_JUDGE) if judged else None,
-        judge_calls=calls * sum(_JUDGE_CALLS.get(metric.name, 1) for metric in judged),
+        judge_calls=calls * sum(_JUDGE_CALLS.get(parse_metric(metric.name)[0], 1) for metric in judged),
         input_tokens=sent,
         output_tokens=answer * calls,
         cost=0.0 if name.plugin == "recorded" else cost(provider, name.address, sent, answer * calls),

@@ -47,6 +47,11 @@ def openai_endpoint(model: str, settings: Settings, environ: Mapping[str, str] |
     return Endpoint(model, base_url, api_key or "none", _provider(base_url))
 
 
+def openai_identity(model: str, settings: Settings) -> str:
+    """What a run records of `openai/MODEL`, known before a key is."""
+    return Endpoint(model, _base_url(settings, os.environ), "").identity
+
+
 def openai_provider(settings: Settings, environ: Mapping[str, str] | None = None) -> str:
     """The name `openai/…` is priced under here: empty when a server of one's own answers, whose prices nobody knows."""
     return _provider(_base_url(settings, os.environ if environ is None else environ))

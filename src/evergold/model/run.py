@@ -28,7 +28,10 @@ class MeasurementState(StrEnum):
 
 
 class Usage(BaseModel, frozen=True, extra="forbid"):
-    """Tokens and money; `cost` is null where no price is known, which is not the same as free."""
+    """Tokens and money; `cost` is null where no price is known, which is not the same as free.
+
+    So a sum is null too as soon as tokens of unknown price are in it: part of a bill is not the bill.
+    """
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -39,8 +42,13 @@ class Usage(BaseModel, frozen=True, extra="forbid"):
         return Usage(
             input_tokens=self.input_tokens + other.input_tokens,
             output_tokens=self.output_tokens + other.output_tokens,
-            cost=sum(known) if known else None,
+            cost=sum(known) if known and not (self.unpriced or other.unpriced) else None,
         )
+
+    @property
+    def unpriced(self) -> bool:
+        """Whether there are tokens whose price nobody knows."""
+        return self.cost is None and self.input_tokens + self.output_tokens > 0
 
 
 class Measurement(BaseModel, frozen=True, extra="forbid"):

@@ -11,7 +11,7 @@ def provenance_rows(report: RunReport) -> list[tuple[str, str]]:
         ("status", str(run.status)),
         ("dataset", f"{dataset.get('name', run.spec.dataset)} {dataset.get('version', '')}".strip()),
         ("dataset hash", str(dataset.get("content_hash") or "not recorded")),
-        ("target", run.spec.model),
+        ("target", run.provenance.get("target") or run.spec.model),
         ("judge", str(run.provenance.get("judge") or "none")),
         ("trials", f"{run.spec.trials} (reduced by {report.reducer})"),
         ("seed", "none" if run.spec.seed is None else str(run.spec.seed)),

@@ -248,15 +248,17 @@ def _cluster(case: dict[str, Any]) -> tuple[str | None, str]:
 
 
 def total_usage(usages: Iterable[Usage]) -> Usage:
-    """The sum; the cost is null only when no cost at all is known."""
+    """The sum, added up without making a noun per step: `Usage.plus` says when its cost is known."""
     sent = made = 0
     costs: list[float] = []
+    unpriced = False
     for usage in usages:
         sent += usage.input_tokens
         made += usage.output_tokens
+        unpriced = unpriced or usage.unpriced
         if usage.cost is not None:
             costs.append(usage.cost)
-    return Usage(input_tokens=sent, output_tokens=made, cost=sum(costs) if costs else None)
+    return Usage(input_tokens=sent, output_tokens=made, cost=sum(costs) if costs and not unpriced else None)
 
 
 def _insert_new(db: Database, table: Any) -> Any:

@@ -5,7 +5,7 @@ servers on one database never work on the same run and a dead one's run can be t
 `attempts.py`.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Row, and_, case, delete, func, insert, litera
 
 from evergold.errors import Conflict, NotFound
 from evergold.model.case import Case
-from evergold.model.run import Run, RunSpec, RunStatus, Usage
+from evergold.model.run import MetricSpec, Run, RunSpec, RunStatus, Usage
 from evergold.store.db import Database
 from evergold.store.schema import run_cases, runs, utc_now
 from evergold.store.values import batches, dumps, loads, stamp
@@ -176,14 +176,22 @@ class RunStore:
         self.db.write(work)
         return self.get(run_id)
 
-    def requeue(self, run_id: str, spec: RunSpec | None = None, metrics: str | None = None) -> Run:
-        """Let an ended (or abandoned) run go on; a new spec or metric list replaces the old."""
+    def requeue(
+        self,
+        run_id: str,
+        spec: RunSpec | None = None,
+        metrics: Sequence[MetricSpec] | None = None,
+        provenance: Mapping[str, Any] | None = None,
+    ) -> Run:
+        """Let an ended (or abandoned) run go on; what is given of spec, metrics and provenance replaces the old."""
         values: dict[str, Any] = {"status": "queued", "error": None, "ended_at": None, "cancel_requested": 0}
         values |= {"owner": None, "lease_until": None, "takes": 0}
         if spec is not None:
             values["spec"] = spec.model_dump_json()
         if metrics is not None:
-            values["metrics"] = metrics
+            values["metrics"] = _metrics(metrics)
+        if provenance is not None:
+            values["provenance"] = dumps(provenance)
 
         def work(connection: Connection) -> None:
             unheld = or_(runs.c.status != "running", _expired())
@@ -229,11 +237,15 @@ def _run_row(run: Run) -> dict[str, Any]:
         "model": run.spec.model,
         "status": run.status.value,
         "spec": run.spec.model_dump_json(),
-        "metrics": dumps([metric.model_dump(mode="json") for metric in run.metrics]),
+        "metrics": _metrics(run.metrics),
         "provenance": dumps(run.provenance),
         "build_hash": ((run.provenance.get("dataset") or {}).get("build") or {}).get("content_hash"),
         "created_at": stamp(run.created_at),
     }
+
+
+def _metrics(listed: Sequence[MetricSpec]) -> str:
+    return dumps([metric.model_dump(mode="json") for metric in listed])
 
 
 def _run(row: Row[Any]) -> Run:

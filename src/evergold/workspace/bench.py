@@ -6,12 +6,11 @@ Over the network a run is queued for the server's worker; on the command line it
 
 import asyncio
 import inspect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cached_property
-from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from pydantic import BaseModel
@@ -23,7 +22,7 @@ from evergold.bench.metric_names import NamedMetric, make_metrics
 from evergold.bench.runner import Parts, Runner
 from evergold.bench.targets import make_target, parse_name, refuse_remote
 from evergold.bench.worker import RunWorker
-from evergold.calls.endpoints import openai_provider
+from evergold.calls.endpoints import openai_identity, openai_provider
 from evergold.calls.retry import RetryPolicy
 from evergold.errors import BadInput, Conflict, EvergoldError, NotFound
 from evergold.model.case import Case
@@ -33,8 +32,8 @@ from evergold.settings import Settings
 from evergold.store import Store
 from evergold.store.attempts import AttemptStore
 from evergold.store.runs import RunStore
-from evergold.store.values import dumps
 from evergold.workspace.bench_datasets import BenchDatasets
+from evergold.workspace.bench_provenance import judged_by, provenance_of
 from evergold.workspace.bench_splits import Frozen
 
 if TYPE_CHECKING:
@@ -144,7 +143,7 @@ class Bench:
         who = self._judge(spec, made)
         kept = {metric.name: metric for metric in run.metrics if metric.name not in names}
         listed = [kept.get(metric.name) or metric.spec(who) for metric in made]
-        requeued = self._runs.requeue(run_id, spec, dumps([metric.model_dump(mode="json") for metric in listed]))
+        requeued = self._runs.requeue(run_id, spec, listed, {**run.provenance, **judged_by(spec.model, listed)})
         self._attempts.forget_scores(run_id, names)
         self._wake()
         return requeued
@@ -207,12 +206,17 @@ class Bench:
     def _create(self, spec: RunSpec, *, origin: str, local: bool, dataset_type: str | None = None) -> Run:
         frozen, metrics = self._checked(spec, local=local, dataset_type=dataset_type)
         judge = self._judge(spec, metrics)
+        listed = tuple(metric.spec(judge) for metric in metrics)
         run = Run(
             id=f"run_{datetime.now(UTC):%Y%m%d%H%M%S}_{uuid4().hex[:6]}",
-            spec=spec.model_copy(update={"dataset": frozen.name}),
+            spec=spec.model_copy(update={"dataset": frozen.name, "metrics": tuple(metric.name for metric in listed)}),
             created_at=datetime.now(UTC),
-            metrics=tuple(metric.spec(judge) for metric in metrics),
-            provenance=_provenance(spec, frozen, judge, origin),
+            metrics=listed,
+            provenance={
+                **provenance_of(spec, frozen, origin),
+                "target": self._target(spec.model),
+                **judged_by(spec.model, listed),
+            },
         )
         return self._runs.create(run, frozen.cases)
 
@@ -230,6 +234,11 @@ class Bench:
         if not any(metric.judged for metric in metrics):
             return None
         return make_judge(spec.judge or DEFAULT_JUDGE, self._settings)
+
+    def _target(self, model: str) -> str:
+        """What will answer: the model's name, and where it is asked when that is not the public address."""
+        name = parse_name(model)
+        return openai_identity(name.address, self._settings) if name.plugin == "openai" else model
 
     async def _execute(self, run: Run, owner: str, when_interrupted: RunStatus) -> None:
         runner = Runner(self._runs, self._attempts, owner, when_interrupted)
@@ -266,23 +275,3 @@ class Bench:
                 self._runs.abandon(run.id, holder, RunStatus.FAILED, ABANDONED.format(id=run.id))
             else:
                 self._runs.abandon(run.id, holder, RunStatus.QUEUED)
-
-
-def _provenance(spec: RunSpec, frozen: Frozen, judge: Judge | None, origin: str) -> Mapping[str, Any]:
-    name = judge.identity if judge else None
-    dataset: dict[str, Any] = {
-        "name": frozen.name,
-        "version": frozen.version,
-        "content_hash": frozen.content_hash,
-    }
-    if frozen.build:
-        dataset["build"] = frozen.build
-    return {
-        "dataset": dataset,
-        "judge": name,
-        "self_judged": name is not None and spec.model in name,
-        "target": spec.model,
-        "seed": spec.seed,
-        "code": f"evergold {version('evergold')}",
-        "origin": origin,
-    }

@@ -128,7 +128,7 @@ function Provenance({ run }: { run: Run }) {
         ["Run", run.id],
         ["Dataset", `${run.spec.dataset} ${String(dataset.version ?? "")}`],
         ["Content", String(dataset.content_hash ?? "")],
-        ["Model", run.spec.model],
+        ["Model", String(run.provenance?.target ?? run.spec.model)],
         ["Judge", [...new Set((run.metrics ?? []).flatMap((metric) => metric.judge ?? []))].join(", ")],
         ["Metrics", (run.metrics ?? []).map((metric) => `${metric.name} v${metric.version}`).join(", ")],
         ["Started", moment(run.started_at)],
