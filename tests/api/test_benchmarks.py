@@ -78,6 +78,11 @@ def test_a_run_ends_with_results(serve: Serve) -> None:
         ({"metrics": ["niceness"]}, "unknown metric 'niceness'"),
         ({"metrics": []}, "no metrics given; choose some of: answer_relevancy"),
         ({"model": "gpt-4o"}, "write openai/gpt-4o"),
+        ({"model": "openai/"}, "does not say which"),
+        ({"dataset": "live@v9"}, "no build 'v9' of dataset 'live'"),
+        ({"metrics": ["length:most=x"]}, "metric length: most='x'"),
+        ({"params": {"timeout": "soon"}}, "the parameter timeout is seconds above 0, not 'soon'"),
+        ({"judge": "panel/nobody", "metrics": ["correctness"]}, "a panel needs two judges"),
         ({"model": ""}, "model"),
         ({"judge": "my-aunt"}, "unknown judge"),
         ({"trials": 0}, "trials"),
@@ -267,3 +272,17 @@ def test_who_judges_itself_is_told_apart_from_a_namesake_and_after_scoring_again
         assert ended(client, client.post("/api/v1/benchmarks/runs", json=panel).json()["id"])["provenance"][
             "self_judged"
         ]
+
+
+def test_the_judge_has_an_address_and_a_key_of_its_own(serve: Serve) -> None:
+    keys = {"model_api_key": "of-the-model", "judge_api_key": "of-the-judge"}
+    with serving(Reply('{"reason": "as expected", "score": 8}')) as judge:
+        with serve(judge_base_url=judge.url, **keys) as client:
+            asked = {**DOCUMENTED, "judge": "openai/strict"}
+            run = ended(client, client.post("/api/v1/benchmarks/runs", json=asked).json()["id"])
+            model = client.model  # type: ignore[attr-defined]
+            assert {body["model"] for body in model.requests} == {"gpt-4o"}
+            assert {headers["authorization"] for headers in model.headers} == {"Bearer of-the-model"}
+        assert {body["model"] for body in judge.requests} == {"strict"}
+        assert {headers["authorization"] for headers in judge.headers} == {"Bearer of-the-judge"}
+        assert (run["scored"], run["provenance"]["judge"]) == (8, f"openai/strict at {judge.url}")

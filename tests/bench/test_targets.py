@@ -140,6 +140,12 @@ def test_an_unknown_model_lists_the_valid_ones(model: str) -> None:
         parse_name(model)
 
 
+@pytest.mark.parametrize("model", ["openai/", "openai", "local: ", "python:", "recorded/"])
+def test_a_model_without_its_name_is_refused_before_a_run(model: str) -> None:
+    with pytest.raises(BadInput, match="does not say which; write for example"):
+        parse_name(model)
+
+
 @pytest.mark.parametrize("model", ["command:rm -rf /", "python:os:getcwd", "http://169.254.169.254/", "https://x"])
 def test_a_client_over_the_network_names_no_program_or_address(model: str) -> None:
     with pytest.raises(Refused, match="only taken from the command line"):
@@ -167,7 +173,7 @@ def test_a_program_answers_with_json(tmp_path: Path) -> None:
 def test_a_program_answers_with_text_or_is_not_there() -> None:
     assert attempt_at("command:echo just text").output == "just text"
     assert attempt_at("command:/nowhere/program").error_class == "unknown_model"
-    with pytest.raises(BadInput, match="needs a program"):
+    with pytest.raises(BadInput, match="does not say which"):
         make_target("command:", {}, Settings())
 
 

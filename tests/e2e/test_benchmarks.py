@@ -8,7 +8,10 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Page, expect
 
+from evergold.settings import Settings
+from evergold.workspace import Workspace
 from tests.api.serving import served
+from tests.builders import a_case
 from tests.e2e.conftest import PHONE, fill
 from tests.e2e.pictures import PICTURES
 from tests.openai_server import Body, Reply, serving
@@ -23,6 +26,8 @@ def bench(built_app: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     """A server of its own: these tests start runs and make cases."""
     folder = tmp_path_factory.mktemp("bench")
     fill(folder / ".evergold", 60)
+    with Workspace.open(Settings(home=folder / ".evergold")) as workspace:
+        workspace.cases.put([a_case("namesake", dataset="reasoning")])  # a sample is called so too
     with served(folder) as found:
         yield found
 

@@ -225,6 +225,7 @@ class Bench:
     ) -> tuple[Frozen, list[NamedMetric]]:
         metrics = make_metrics(spec.metrics)
         parse_name(spec.model)
+        self._deadline(spec)
         if spec.judge or any(metric.judged for metric in metrics):
             check_judge(spec.judge or DEFAULT_JUDGE)
         frozen = self.datasets.freeze(spec.dataset, limit=spec.limit, local=local, dataset_type=dataset_type)
@@ -247,6 +248,10 @@ class Bench:
         except EvergoldError as problem:
             self._runs.finish(run.id, owner, RunStatus.FAILED, problem.message)
             return
+        except Exception as problem:  # a plug-in may raise anything; begun again it would raise it again
+            why = f"it could not be begun: {type(problem).__name__}: {problem}"
+            self._runs.finish(run.id, owner, RunStatus.FAILED, why)
+            return
         await runner.execute(run, parts)
 
     def _parts(self, run: Run) -> Parts:
@@ -259,8 +264,15 @@ class Bench:
             metrics=metrics,
             judge=self._judge(run.spec, metrics),
             retry=RetryPolicy(tries=self._settings.benchmark_tries),
-            deadline=float(run.spec.params.get("timeout", self._settings.benchmark_timeout)),
+            deadline=self._deadline(run.spec),
         )
+
+    def _deadline(self, spec: RunSpec) -> float:
+        """Seconds one call may take."""
+        seconds = spec.params.get("timeout", self._settings.benchmark_timeout)
+        if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds < float("inf"):
+            raise BadInput(f"the parameter timeout is seconds above 0, not {seconds!r}")
+        return float(seconds)
 
     def _wake(self) -> None:
         if self._worker is not None:

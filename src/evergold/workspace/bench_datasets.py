@@ -5,7 +5,7 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from evergold.bench.datasets import DatasetFile, dataset_hash, discover, read_file
-from evergold.errors import BadInput, unknown
+from evergold.errors import BadInput, NotFound, unknown
 from evergold.model.build import Build
 from evergold.model.case import Case
 from evergold.settings import Settings
@@ -35,14 +35,22 @@ class BenchDatasets:
 
     def list(self) -> "list[BenchmarkDataset]":
         """Every dataset, the broken ones with their problems, and every frozen version."""
-        files = [_described(entry) for entry in self._files().values()]
+        files = {entry.name: _described(entry) for entry in self._files().values()}
         with self._store.db.read() as connection:
             stored = [
-                BenchmarkDataset(name=name, title=name, origin="store", tasks=count)
+                BenchmarkDataset(
+                    name=name,
+                    title=name,
+                    origin="store",
+                    tasks=count,
+                    problems=(f"the {files[name].origin} of the same name is run in its place",)
+                    if name in files
+                    else (),
+                )
                 for name, count in dataset_names(connection).items()
             ]
             frozen = [_described_build(build) for build in list_builds(connection)]
-        return sorted([*files, *stored, *frozen], key=lambda dataset: dataset.name)
+        return sorted([*files.values(), *stored, *frozen], key=lambda dataset: dataset.name)
 
     def freeze(
         self, name: str, *, limit: int | None = None, local: bool = False, dataset_type: str | None = None
@@ -69,8 +77,11 @@ class BenchDatasets:
         """`DATASET@VERSION` or `DATASET@VERSION:SPLIT`."""
         dataset, _, rest = name.rpartition("@")
         version, _, split = rest.partition(":")
-        with self._store.db.read() as connection:
-            build = get_build(connection, dataset, version)
+        try:
+            with self._store.db.read() as connection:
+                build = get_build(connection, dataset, version)
+        except NotFound as problem:
+            raise BadInput(problem.message) from problem
         if build.location is None:
             raise BadInput(f"where the files of {dataset} {version} are is not known; build it again")
         return read_version(dataset, Path(build.location), split or None)

@@ -88,7 +88,19 @@ def test_an_expected_answer_that_cannot_be_compared_with_is_unscored(metric: str
     assert value(metric, "anything", expected) is None
 
 
-@pytest.mark.parametrize("metric", ["regex:pattern=(", "length:unit=pages", "exact_match:colour=red", "contains:x"])
+@pytest.mark.parametrize(
+    "metric",
+    [
+        "regex:pattern=(",
+        "regex:pattern=4",
+        "length:unit=pages",
+        "length:most=x",
+        "exact_match:colour=red",
+        "exact_match:ignore_case=perhaps",
+        "tool_correctness:ordered=1",
+        "contains:x",
+    ],
+)
 def test_bad_parameters_are_refused_before_a_run(metric: str) -> None:
     with pytest.raises(BadInput):
         make_metric(metric)

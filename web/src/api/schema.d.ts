@@ -3079,6 +3079,8 @@ export interface components {
         /**
          * Usage
          * @description Tokens and money; `cost` is null where no price is known, which is not the same as free.
+         *
+         *     So a sum is null too as soon as tokens of unknown price are in it: part of a bill is not the bill.
          */
         Usage: {
             /**

@@ -6,9 +6,10 @@ comma in it. Names come from the entry-point group `evergold.metrics`.
 
 import math
 from dataclasses import fields, is_dataclass
-from typing import Any
+from typing import Any, get_type_hints
 
 import orjson
+from pydantic import TypeAdapter, ValidationError
 
 from evergold import plugins
 from evergold.errors import BadInput, EvergoldError
@@ -22,8 +23,21 @@ AnyMetric = Metric | JudgedMetric
 def make_metric(text: str) -> AnyMetric:
     """The metric a text names. Raises `NotFound` (unknown name) or `BadInput` (parameters it does not take)."""
     name, params = parse_metric(text)
+    if params:
+        _check_types(name, params)
     metric: AnyMetric = plugins.load("metrics", name, **params)
     return metric
+
+
+def _check_types(name: str, params: dict[str, Any]) -> None:
+    """A limit that is a word would only show case by case, as an error of each; said here, nothing has begun."""
+    hints = get_type_hints(plugins.factory("metrics", name))
+    for key, value in params.items():
+        try:
+            TypeAdapter(hints.get(key, Any)).validate_python(value, strict=True)
+        except ValidationError as problem:
+            quoted = f'; as text it is written {key}="{value}"' if isinstance(value, int | float) else ""
+            raise BadInput(f"metric {name}: {key}={value!r}: {problem.errors()[0]['msg']}{quoted}") from problem
 
 
 def parse_metric(text: str) -> tuple[str, dict[str, Any]]:

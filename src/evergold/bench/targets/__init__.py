@@ -28,6 +28,20 @@ from evergold.settings import Settings
 RUNS_CODE = frozenset({"command", "python", "http", "https", "retriever"})
 """Targets that start a program or call an address of the caller's choice: never for a client over the network."""
 
+ADDRESSED = {
+    "openai": "openai/gpt-4o",
+    "local": "local/smollm2",
+    "anthropic": "anthropic/NAME",
+    "google": "google/NAME",
+    "mistral": "mistral/NAME",
+    "http": "http://127.0.0.1:8000/answer",
+    "https": "https://example.org/answer",
+    "command": "command:./answer.sh",
+    "python": "python:my_app:answer",
+    "retriever": "retriever:bm25",
+}
+"""Targets that are nothing without an address, each with one."""
+
 _NAME = re.compile(r"(?P<plugin>[A-Za-z0-9_-]+)(?:(?P<sign>[/:])(?P<address>.*))?\Z", re.DOTALL)
 
 
@@ -45,7 +59,12 @@ def parse_name(model: str) -> ModelName:
         word = match["plugin"] if match else model
         hint = f"; write openai/{model} for a model by that name" if match and not match["sign"] else ""
         raise BadInput(f"{unknown('model', word, known)}{hint}")
-    return ModelName(match["plugin"], match["address"] or "")
+    name = ModelName(match["plugin"], (match["address"] or "").strip())
+    if not name.address and (match["sign"] or name.plugin in ADDRESSED):
+        raise BadInput(
+            f"model {model!r} does not say which; write for example {ADDRESSED.get(name.plugin, 'recorded')}"
+        )
+    return name
 
 
 def refuse_remote(model: str) -> None:

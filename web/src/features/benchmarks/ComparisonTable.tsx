@@ -32,6 +32,9 @@ export function ComparisonTable({ runId, metrics }: { runId: string; metrics: re
               <td>{metric.metric}</td>
               <td data-verdict={metric.verdict} title={metric.test}>
                 {metric.verdict}
+                {metric.verdict === "inconclusive" && typeof metric.smallest_visible === "number" && (
+                  <span className={classes.under}>sees {decimals(metric.smallest_visible)} and more</span>
+                )}
               </td>
               <td className={classes.number}>{decimals(metric.first)}</td>
               <td className={classes.number}>{decimals(metric.second)}</td>

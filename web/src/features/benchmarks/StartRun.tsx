@@ -89,17 +89,19 @@ export function StartRun({ opened, close }: { opened: boolean; close: () => void
 
 function DatasetField({ value, onChange }: { value: string | null; onChange: (name: string | null) => void }) {
   const datasets = useDatasets();
+  const usable = (datasets.data ?? []).filter((each) => !each.problems?.length);
+  const names = new Set((datasets.data ?? []).map((each) => each.name));
+  const broken = [...names].filter((name) => !usable.some((each) => each.name === name));
   return (
     <Select
       label="Dataset"
       placeholder="Choose one"
       searchable
       nothingFoundMessage="No such dataset"
-      data={(datasets.data ?? []).map((each) => ({
-        value: each.name,
-        label: each.problems?.length ? `${each.name} (cannot be used)` : `${each.name} (${count(each.tasks)})`,
-        disabled: Boolean(each.problems?.length),
-      }))}
+      data={[
+        ...usable.map(({ name, tasks }) => ({ value: name, label: `${name} (${count(tasks)})` })),
+        ...broken.map((name) => ({ value: name, label: `${name} (cannot be used)`, disabled: true })),
+      ]}
       value={value}
       onChange={onChange}
     />
