@@ -10,6 +10,7 @@
 |---|---|
 | stdlib | `json`: decode, route, number the contexts, encode; no hashing, no checks, no atomic write |
 | orjson | the same with orjson, and without numbering: the floor for anything that decodes and encodes |
+| two stdlib loops | that loop twice at the same time: how much faster two processes can be on this machine at all |
 | datasets | Hugging Face `datasets`: load, filter, save (if `perf/.peers/datasets` is an environment that has it) |
 
 Goals: 4 times the stdlib loop and 70 % of the bare orjson loop per CPU second, 8 times `datasets` by the clock, two jobs
@@ -55,6 +56,14 @@ from datasets import load_dataset
 data = load_dataset("json", data_files=sys.argv[1], split="train", cache_dir=sys.argv[2] + "/cache")
 for kind in ("qa", "summaries"):
     data.filter(lambda row: row["task_type"] == kind).to_json(f"{sys.argv[2]}/{kind}.jsonl")
+"""
+TWO_LOOPS = """
+import os, subprocess, sys
+loop, source, folder = sys.argv[3], sys.argv[1], sys.argv[2]
+places = [os.path.join(folder, name) for name in ("first", "second")]
+for place in places: os.makedirs(place, exist_ok=True)
+loops = [subprocess.Popen([sys.executable, "-c", loop, source, place]) for place in places]
+sys.exit(max(one.wait() for one in loops))
 """
 BUILD = """
 import sys
@@ -118,6 +127,7 @@ def main() -> None:
         print(f"  {megabytes:.0f} MB; medians of {REPEATS}, taking turns", flush=True)
         commands = {
             "stdlib loop": [sys.executable, "-c", STDLIB, str(source), folder],
+            "two stdlib loops": [sys.executable, "-c", TWO_LOOPS, str(source), folder, STDLIB],
             "orjson loop": [sys.executable, "-c", ORJSON, str(source), folder],
             "evergold build": [sys.executable, "-c", BUILD, str(source), folder, "1"],
             "evergold build --jobs 2": [sys.executable, "-c", BUILD, str(source), folder, "2"],
@@ -138,13 +148,16 @@ def main() -> None:
 def _print(samples: dict[str, list[Sample]], megabytes: float) -> None:
     cpu = {name: megabytes / median(sample.cpu for sample in found) for name, found in samples.items()}
     wall = {name: megabytes / median(sample.wall for sample in found) for name, found in samples.items()}
+    if "two stdlib loops" in wall:
+        wall["two stdlib loops"] *= 2  # each of the two has read all of it
     for name, found in samples.items():
         memory = max(sample.memory for sample in found)
-        by_cpu = "" if "jobs" in name else f"{cpu[name]:6.0f} MB per CPU second"
+        by_cpu = "" if "jobs" in name or "two" in name else f"{cpu[name]:6.0f} MB per CPU second"
         print(f"  {name:<26} {by_cpu:<24}  {wall[name]:6.0f} MB/s  {memory:6.0f} MB of memory")
     ours = "evergold build"
     for other in ("stdlib loop", "orjson loop"):
         _print_ratio(f"one job to the {other}, per CPU second", cpu, ours, other)
+    _print_ratio("two stdlib loops at once to one, by the clock", wall, "two stdlib loops", "stdlib loop")
     for job in (ours, ours + " --jobs 2"):
         for other in ("stdlib loop", "datasets", ours):
             _print_ratio(f"{job} to {other}, by the clock", wall, job, other)

@@ -5,11 +5,14 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import msgspec
 import pytest
 
 from evergold.build import rag
 from evergold.build.check import Limits, check
 from evergold.build.findings import Finding, Report
+from evergold.build.records import fields_of, record_type
+from evergold.build.sound import Soundness
 from evergold.build.verify import verify
 from evergold.cli import run
 from evergold.errors import BadInput, NotFound
@@ -171,3 +174,51 @@ def test_verify_finds_a_changed_manifest(tmp_path: Path) -> None:
     content["content_hash"] = "sha256:0"
     manifest.write_text(json.dumps(content))
     assert [finding.check for finding in verify(manifest).failed] == ["content hash"]
+
+
+FIELDS = fields_of("qa", None)
+SOUND = Soundness(FIELDS, msgspec.json.Decoder(record_type(FIELDS)).decode)
+
+
+def lines_with(tmp_path: Path, change: dict[str, Any]) -> list[bytes]:
+    path = a_build(tmp_path, force=True).with_name("qa_pairs.jsonl")
+    return [json.dumps(row | (change if place == 2 else {})).encode() for place, row in enumerate(read_jsonl(path))]
+
+
+def test_sound_records_are_taken_together(tmp_path: Path) -> None:
+    records = SOUND.records(lines_with(tmp_path, {"sources": [], "retrieved": []}))
+    assert records is not None
+    assert [record.task_id for record in records] == [f"r{number}" for number in range(20)]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"question": " "},
+        {"reference_answer": ""},
+        {"rag_prompt": None},
+        {"contexts": ["[1] a", None]},
+        {"sources": ["a", 1]},
+        {"retrieved": [{}, 1]},
+        {"retrieved": [{}]},
+        {"reference_answer": "[3]"},
+        {"reference_answer": "[" + "9" * 5000 + "]"},
+        {"metadata": []},
+    ],
+)
+def test_one_flaw_sends_the_block_to_a_closer_look(tmp_path: Path, change: dict[str, Any]) -> None:
+    assert SOUND.records(lines_with(tmp_path, change)) is None
+
+
+def test_a_marker_may_be_a_label_or_a_place(tmp_path: Path) -> None:
+    swapped = {"contexts": ["[2] a", "[1] b"], "reference_answer": "[1]"}
+    bare = {"contexts": ["a", "b"], "reference_answer": "[2]"}
+    for change in (swapped, bare):
+        assert SOUND.records(lines_with(tmp_path, change)) is not None
+    assert SOUND.records(lines_with(tmp_path, bare | {"reference_answer": "[0]"})) is None
+
+
+def test_an_endless_marker_is_named_like_any_other(tmp_path: Path) -> None:
+    manifest = a_build(tmp_path)
+    damage(manifest, {"reference_answer": "see [" + "7" * 5000 + "]"})
+    assert "points at none of 2 contexts" in failure(check(manifest), "citations").message

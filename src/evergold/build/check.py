@@ -2,8 +2,7 @@
 
 import hashlib
 import random
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,8 @@ import orjson
 
 from evergold.build import manifest as manifests
 from evergold.build.findings import Finding, Report
-from evergold.build.partition import is_utf8
+from evergold.build.layout import lines_of
+from evergold.build.partition import BLOCK_BYTES, is_utf8, memory_kept, ranges
 from evergold.build.profile import Profile, drift
 from evergold.build.records import (
     INPUTS,
@@ -24,15 +24,14 @@ from evergold.build.records import (
     record_type,
     require_texts,
     tags_of,
+    tags_of_all,
+    unknown_markers,
 )
-from evergold.build.seen import SeenIds
+from evergold.build.seen import FINGERPRINT_BYTES, SeenIds
+from evergold.build.sound import Soundness
 from evergold.build.splits import ALIGNED, Kind
 from evergold.errors import BadInput
 from evergold.model.build import FileEntry, Manifest
-
-_CHUNK_BYTES = 128 << 10
-_MARKER = re.compile(r"\[(\d+)\]")
-_LABEL = re.compile(rb'"\[(\d+)\]')
 
 
 @dataclass(frozen=True)
@@ -63,7 +62,8 @@ def check(
     profiles: dict[str, Profile | None] = {}
     for name, entry in manifest.splits.items():
         checker = _SplitCheck(name, entry, limits, _schema(manifest))
-        profiles[name] = checker.run(manifests.locate(path, manifest, entry.path), advance)
+        with memory_kept():
+            profiles[name] = checker.run(manifests.locate(path, manifest, entry.path), advance)
         report.findings += checker.findings.values()
         if checker.samples:
             report.samples[name] = checker.samples
@@ -83,9 +83,11 @@ class _SplitCheck:
         self._entry = entry
         self._decode: Callable[[bytes], Any] = decode_case
         self._fields: Mapping[str, Kind] = {}
+        self._soundness: Soundness | None = None
         if schema != manifests.CASE_SCHEMA:
             self._fields = fields_of(name, (entry.model_extra or {}).get("fields"))
             self._decode = msgspec.json.Decoder(record_type(self._fields)).decode
+            self._soundness = Soundness(self._fields, self._decode)
         self._ids = SeenIds()
         wanted = min(limits.sample, entry.count)
         self._wanted = frozenset(random.Random(f"{limits.seed}:{name}").sample(range(1, entry.count + 1), wanted))
@@ -99,17 +101,36 @@ class _SplitCheck:
         profile = Profile()
         digest = hashlib.sha256()
         size = lines = 0
-        for chunk in _chunks(path):
-            data = b"".join(chunk)
+        for data in _blocks(path):
             size += len(data)
             digest.update(data)
-            is_text = is_utf8(data)
-            for line in chunk:
-                lines += self._is_record(lines + 1, line, profile, is_text)
+            block, is_text = list(lines_of(data)), is_utf8(data)
+            records = self._sound(lines + 1, block) if is_text else None
+            if records is not None:
+                self._take(lines + 1, records, profile)
+                lines += len(records)
+            else:
+                for line in block:
+                    lines += self._is_record(lines + 1, line, profile, is_text)
             if advance:
                 advance(len(data))
         self._compare_with_manifest(digest.hexdigest(), size, lines)
         return profile
+
+    def _sound(self, first: int, lines: Sequence[bytes]) -> list[Any] | None:
+        """The records of a block in which there is nothing to find fault with, nor to show; None leaves it to `_is_record`."""
+        if self._soundness is None or not self._wanted.isdisjoint(range(first, first + len(lines))):
+            return None
+        return self._soundness.records(lines)
+
+    def _take(self, first: int, records: Sequence[Any], profile: Profile) -> None:
+        ids = [record.task_id for record in records]
+        fingerprints = b"".join([_fingerprint(task_id) for task_id in ids])
+        for place in self._ids.add_all(fingerprints):
+            self.findings["ids"].fail(f"line {first + place} ({ids[place]}): the id was there before")
+        questions = [first_text(record, INPUTS) or "" for record in records]
+        references = [first_text(record, REFERENCES) or "" for record in records]
+        profile.add_all([record.task_type for record in records], tags_of_all(records), questions, references)
 
     def _compare_with_manifest(self, digest: str, size: int, lines: int) -> None:
         pinned = self._entry.sha256
@@ -136,7 +157,7 @@ class _SplitCheck:
         if number in self._wanted:
             self.samples.append(orjson.loads(line))
         where = f"line {number} ({record.task_id})"
-        if not self._ids.add(hashlib.blake2b(record.task_id.encode(), digest_size=16).digest()):
+        if not self._ids.add(_fingerprint(record.task_id)):
             self.findings["ids"].fail(f"{where}: the id was there before")
         for name in (*INPUTS, *REFERENCES):
             text = getattr(record, name, None)
@@ -149,16 +170,10 @@ class _SplitCheck:
         return True
 
     def _citations(self, where: str, reference: str, contexts: list[msgspec.Raw] | None) -> None:
-        """A marker like [3] must point at a context; a text without contexts may have brackets of its own."""
-        if not contexts or "[" not in reference:
-            return
-        markers = set(_MARKER.findall(reference))
-        if markers:
-            labels = {label[1].decode() for raw in contexts if (label := _LABEL.match(raw))}
-            unknown = sorted(markers - (labels or {str(place) for place in range(1, len(contexts) + 1)}), key=int)
-            if unknown:
-                listed = ", ".join(f"[{marker}]" for marker in unknown)
-                self.findings["citations"].fail(f"{where}: {listed} points at none of {len(contexts)} contexts")
+        unknown = unknown_markers(reference, contexts or [])
+        if unknown:
+            listed = ", ".join(f"[{marker}]" for marker in unknown)
+            self.findings["citations"].fail(f"{where}: {listed} points at none of {len(contexts or [])} contexts")
 
     def _alignment(self, where: str, record: Any) -> None:
         lengths = {name: len(value) for name in ALIGNED if (value := getattr(record, name, None))}
@@ -210,8 +225,13 @@ def _profile_of(name: str, entry: FileEntry, path: Path, schema: str | None) -> 
     return None if checker.findings["hash"].outcome == "failed" else profile
 
 
-def _chunks(path: Path) -> Iterator[list[bytes]]:
+def _blocks(path: Path) -> Iterator[bytes]:
     """Whole lines, as many at a time as the processor's cache can hold."""
     with path.open("rb") as source:
-        while lines := source.readlines(_CHUNK_BYTES):
-            yield lines
+        for block in ranges(source, range_bytes=BLOCK_BYTES):
+            source.seek(block.offset)
+            yield source.read(block.size)
+
+
+def _fingerprint(task_id: str) -> bytes:
+    return hashlib.blake2b(task_id.encode(), digest_size=FINGERPRINT_BYTES).digest()

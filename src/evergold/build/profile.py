@@ -1,12 +1,14 @@
 """What a split looks like from afar: types, tags, lengths, repetitions. Two versions are compared by it."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from hashlib import blake2b
+from itertools import chain
 from typing import Any
 
-from evergold.build.seen import SeenIds
+from evergold.build.seen import FINGERPRINT_BYTES, SeenIds
 
 
 @dataclass
@@ -22,19 +24,29 @@ class Profile:
     _seen: SeenIds = field(default_factory=SeenIds)
 
     def add(self, task_type: str, tags: list[str], question: str, reference: str) -> None:
-        self.records += 1
-        self.types[task_type] += 1
-        self.tags.update(tags)
-        self.input_lengths[_bucket(len(question))] += 1
-        self.reference_lengths[_bucket(len(reference))] += 1
-        content = f"{question.strip().casefold()}\0{reference.strip().casefold()}".encode()
-        self.repeated += not self._seen.add(blake2b(content, digest_size=16).digest())
+        self.add_all([task_type], [tags], [question], [reference])
+
+    def add_all(
+        self, types: Sequence[str], tags: Iterable[list[str]], questions: Sequence[str], references: Sequence[str]
+    ) -> None:
+        self.records += len(types)
+        self.types.update(types)
+        self.tags.update(chain.from_iterable(tags))
+        self.input_lengths.update(map(_bucket, map(len, questions)))
+        self.reference_lengths.update(map(_bucket, map(len, references)))
+        contents = (
+            f"{question.strip().casefold()}\0{reference.strip().casefold()}".encode()
+            for question, reference in zip(questions, references, strict=True)
+        )
+        fingerprints = b"".join([blake2b(content, digest_size=FINGERPRINT_BYTES).digest() for content in contents])
+        self.repeated += len(self._seen.add_all(fingerprints))
 
     @property
     def repeated_share(self) -> float:
         return self.repeated / self.records if self.records else 0.0
 
 
+@lru_cache(maxsize=1 << 14)
 def _bucket(length: int) -> int:
     """Lengths on a scale on which a fifth more or less is one step."""
     return round(4 * (length + 1).bit_length() + 4 * ((length + 1) / (1 << (length + 1).bit_length())))

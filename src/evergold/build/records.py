@@ -1,6 +1,7 @@
 """The records of a split file, decoded only as far as a check needs: the schema is enforced while decoding."""
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,15 +29,17 @@ class Metadata(msgspec.Struct):
 
 _TYPES: dict[Kind, Any] = {
     "text": msgspec.Raw,
-    "texts": list[msgspec.Raw],
+    "texts": list[str],
     "contexts": list[msgspec.Raw],
     "objects": list[AnyObject],
     "object": AnyObject,
     "any": msgspec.Raw,
 }
-_TEXTS = frozenset({"text", "texts", "contexts"})
+_MARKER = re.compile(r"\[(\d+)\]")
+_LABEL = re.compile(rb'"\[(\d+)\]')
 _QUOTE = ord('"')
 _decode_tags = msgspec.json.Decoder(list[str]).decode
+_decode_all_tags = msgspec.json.Decoder(list[list[str]]).decode
 
 
 def fields_of(split: str, entry_fields: Any) -> Mapping[str, Kind]:
@@ -63,10 +66,28 @@ def require_texts(record: Any, fields: Mapping[str, Kind]) -> None:
     """Texts that nobody reads are not decoded, only looked at: raises ValueError for one that is something else."""
     for name, kind in fields.items():
         value = getattr(record, name)
-        if isinstance(value, msgspec.Raw):
-            value = [value] if kind == "text" else []
-        if kind in _TEXTS and isinstance(value, list) and any(memoryview(raw)[0] != _QUOTE for raw in value):
+        texts = [value] if kind == "text" and isinstance(value, msgspec.Raw) else value if kind == "contexts" else []
+        if any(memoryview(raw)[0] != _QUOTE for raw in texts):
             raise ValueError(f"Expected `str` - in `{name}`")
+
+
+def unknown_markers(reference: str, contexts: Sequence[msgspec.Raw]) -> list[str]:
+    """The markers like [3] that point at no context; a text without contexts may have brackets of its own."""
+    markers = set(_MARKER.findall(reference))
+    if not contexts or all(_is_label(marker, contexts) for marker in markers):
+        return []
+    labels = {label[1].decode() for raw in contexts if (label := _LABEL.match(raw))}
+    unknown = markers - (labels or {str(place) for place in range(1, len(contexts) + 1)})
+    return sorted(unknown, key=lambda marker: (len(marker), marker))
+
+
+def _is_label(marker: str, contexts: Sequence[msgspec.Raw]) -> bool:
+    """Whether the context at the place that a marker names is labelled with it, as it should be."""
+    place = int(marker) - 1 if len(marker) < 9 else -1
+    if not 0 <= place < len(contexts):
+        return False
+    label = b'"[%b]' % marker.encode()
+    return memoryview(contexts[place])[: len(label)] == label
 
 
 @dataclass(frozen=True)
@@ -110,6 +131,14 @@ def tags_of(record: Any) -> list[str]:
         return _decode_tags(metadata.tags)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return []
+
+
+def tags_of_all(records: Sequence[Any]) -> list[list[str]]:
+    """The tags of each of these records, by one look where all of them have some."""
+    try:
+        return _decode_all_tags(b"[%b]" % b",".join([record.metadata.tags for record in records]))
+    except (AttributeError, msgspec.DecodeError, UnicodeDecodeError):
+        return [tags_of(record) for record in records]
 
 
 def first_text(record: Any, names: tuple[str, ...]) -> str | None:
