@@ -132,3 +132,13 @@ def test_a_leaderboard_never_mixes_versions_and_takes_the_newest_run() -> None:
     kept = newest_per_model(values.run for values in all_of_them.values())
     found = boards(Ranked(run, all_of_them[run.id].rows, {}) for run in kept)
     assert [[entry.run_id for entry in board.entries] for board in found] == [["r1", "r3"], ["r0"]]
+
+
+def test_a_leaderboard_ranks_by_the_metric_that_most_cases_were_scored_by() -> None:
+    thin = a_run("r2", {"c000": 1.0, "c001": None}, metric="token_f1", model="partly")
+    spec = thin.run.spec.model_copy(update={"metrics": ("token_f1", "correctness")})
+    partly = RunValues(thin.run.model_copy(update={"spec": spec}), [*thin.rows, *a_run("r2", passes(1, 10)).rows])
+    wholly = a_run("r1", passes(9, 10), model="wholly")
+    (board,) = boards(Ranked(values.run, values.rows, {}) for values in (partly, wholly))
+    assert board.metrics == ("correctness", "token_f1")
+    assert [entry.model for entry in board.entries] == ["wholly", "partly"]

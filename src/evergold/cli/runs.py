@@ -119,11 +119,12 @@ def leaderboard_command(ctx: click.Context, dataset: str | None, as_json: bool) 
         emit_json(boards)
         return
     for board in boards:
+        name = f"{board.dataset} {board.version}"
         rows = [
-            (place, entry.model, *entry.means, entry.failed, entry.judge or "none")
+            (name, place, entry.model, *entry.means, entry.failed, entry.judge or "none")
             for place, entry in enumerate(board.entries, start=1)
         ]
-        table(f"{board.dataset} {board.version}", ("", "model", *board.metrics, "failed", "judge"), rows)
+        table(name, ("dataset", "", "model", *board.metrics, "failed", "judge"), rows)
 
 
 @command.command("to-review")

@@ -1,5 +1,6 @@
 """Models ranked on one version of one dataset. Versions are never mixed: other questions are another table."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -23,7 +24,7 @@ class Entry(BaseModel, frozen=True):
 
 
 class Board(BaseModel, frozen=True):
-    """One dataset version, ranked by the first metric; an entry without it comes last."""
+    """One dataset version, ranked by the first metric, which is the one most cases were scored by; who lacks it is last."""
 
     dataset: str
     version: str
@@ -60,7 +61,9 @@ def boards(ranked: Iterable[Ranked]) -> list[Board]:
 
 
 def _board(dataset: str, version: str, content_hash: str, group: list[Ranked]) -> Board:
-    metrics = tuple(dict.fromkeys(name for item in group for name in item.run.spec.metrics))
+    seen = dict.fromkeys(name for item in group for name in item.run.spec.metrics)
+    scored = Counter(row.metric for item in group for row in item.rows if row.value is not None)
+    metrics = tuple(sorted(seen, key=lambda name: -scored[name]))
     entries = sorted((_entry(item, metrics) for item in group), key=_rank)
     return Board(dataset=dataset, version=version, content_hash=content_hash, metrics=metrics, entries=tuple(entries))
 

@@ -1,4 +1,5 @@
 /** What quality costs: each model of a board at its price and its mean. */
+import { useMediaQuery } from "@mantine/hooks";
 import { useCallback, useMemo } from "react";
 import { Chart, type Palette } from "@/ui/Chart";
 import classes from "./benchmarks.module.css";
@@ -11,7 +12,8 @@ const NAME_LENGTH = 22;
 export function CostAgainstQuality({ board }: { board: Board }) {
   const metric = board.metrics[0] ?? "";
   const points = useMemo(() => pointsOf(board), [board]);
-  const option = useCallback((colours: Palette) => chart(points, metric, colours), [points, metric]);
+  const wide = useMediaQuery("(min-width: 721px)") ?? true;
+  const option = useCallback((colours: Palette) => chart(points, metric, colours, wide), [points, metric, wide]);
   if (points.length < 2) return null;
   return (
     <div className={classes.chart}>
@@ -21,7 +23,7 @@ export function CostAgainstQuality({ board }: { board: Board }) {
   );
 }
 
-function chart(points: readonly Point[], metric: string, colours: Palette) {
+function chart(points: readonly Point[], metric: string, colours: Palette, named: boolean) {
   const middle = Math.max(...points.map(({ value }) => value[0])) / 2;
   const axis = {
     type: "value",
@@ -46,7 +48,7 @@ function chart(points: readonly Point[], metric: string, colours: Palette) {
         symbolSize: 12,
         itemStyle: { color: colours.gold },
         label: {
-          show: true,
+          show: named,
           color: colours.ink,
           formatter: ({ name }: Point) => (name.length > NAME_LENGTH ? `${name.slice(0, NAME_LENGTH)}…` : name),
         },

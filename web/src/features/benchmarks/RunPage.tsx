@@ -51,6 +51,9 @@ export function RunPage() {
             <Button variant="default" disabled={offset + PAGE >= total} onClick={() => setOffset(offset + PAGE)}>
               Later
             </Button>
+            <p className={classes.note}>
+              {count(offset + 1)} to {count(Math.min(offset + PAGE, total))} of {count(total)}, the worst of these first
+            </p>
           </div>
         )}
       </Panel>

@@ -1,4 +1,4 @@
-/** What Benchmarks asks for. A run that goes on is asked again every second; one that ended is left alone. */
+/** What Benchmarks asks for. A run that goes on is asked again and again; one that ended is left alone. */
 import { useMutation, useQueries, useQuery, useQueryClient } from "@tanstack/react-query";
 import { api, type Schemas, unwrap } from "@/api/client";
 
@@ -14,6 +14,10 @@ const LIST_MS = 4_000;
 export const PAGE = 200;
 
 export const goesOn = (run: Run | undefined) => run?.status === "queued" || run?.status === "running";
+
+/** A large run is asked after less often: its means are made anew each time. */
+export const followEvery = (run: Run | undefined): number | false =>
+  goesOn(run) && Math.min(10 * FOLLOW_MS, Math.max(FOLLOW_MS, 2 * (run?.total ?? 0)));
 
 export const useRuns = () =>
   useQuery({
@@ -31,7 +35,7 @@ export const useResults = (runId: string, offset: number) =>
           params: { path: { run_id: runId }, query: { limit: PAGE, offset } },
         }),
       ),
-    refetchInterval: (query) => (goesOn(query.state.data?.run) ? FOLLOW_MS : false),
+    refetchInterval: (query) => followEvery(query.state.data?.run),
   });
 
 export const useRunCase = (runId: string, caseId: string | null) =>

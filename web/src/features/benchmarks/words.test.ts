@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Board, Run } from "./data";
+import { type Board, followEvery, type Run } from "./data";
 import { pointsOf } from "./points";
 import { compareViewOf } from "./view";
 import { contentInWords, meanInWords, money, remaining, spent } from "./words";
@@ -43,6 +43,13 @@ describe("numbers of a run", () => {
     const run = { started_at: "2026-01-01T00:00:00Z", done: 10, total: 30 } as Run;
     expect(remaining(run, Date.parse("2026-01-01T00:00:10Z"))).toBe(20_000);
     expect(remaining({ ...run, done: 0 })).toBeNull();
+  });
+  it("asks after a run as often as its size allows, and not after one that ended", () => {
+    const run = { status: "running", total: 90 } as Run;
+    expect(followEvery(run)).toBe(1_000);
+    expect(followEvery({ ...run, total: 2_000 })).toBe(4_000);
+    expect(followEvery({ ...run, total: 1_000_000 })).toBe(10_000);
+    expect(followEvery({ ...run, status: "completed" })).toBe(false);
   });
   it("reads one run or several from the address", () => {
     expect(compareViewOf({ runs: "a" })).toEqual({ runs: ["a"] });

@@ -54,28 +54,11 @@ export function ProgressView() {
         </Table>
       </Panel>
       <Panel title="Reviewers">
-        <Table>
-          <Table.Thead>
-            <Table.Tr>
-              <Table.Th>Reviewer</Table.Th>
-              <Table.Th>Approved</Table.Th>
-              <Table.Th>Dismissed</Table.Th>
-              <Table.Th>Second opinions asked</Table.Th>
-              <Table.Th>Skipped</Table.Th>
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {(progress.data.reviewers ?? []).map((row) => (
-              <Table.Tr key={String(row.reviewer)}>
-                <Table.Td>{String(row.reviewer)}</Table.Td>
-                <Table.Td>{String(row.approve)}</Table.Td>
-                <Table.Td>{String(row.dismiss)}</Table.Td>
-                <Table.Td>{String(row.second_opinion)}</Table.Td>
-                <Table.Td>{String(row.skip)}</Table.Td>
-              </Table.Tr>
-            ))}
-          </Table.Tbody>
-        </Table>
+        {progress.data.reviewers?.length ? (
+          <Reviewers rows={progress.data.reviewers} />
+        ) : (
+          <p className={classes.source}>Nobody has decided on a case yet.</p>
+        )}
       </Panel>
       <Panel title="Agreement" aside={`${found.shared} cases with two opinions or more, ${found.disputed} disputed`}>
         <dl className={classes.figures}>
@@ -87,6 +70,35 @@ export function ProgressView() {
         </dl>
       </Panel>
     </div>
+  );
+}
+
+function Reviewers({ rows }: { rows: readonly Record<string, unknown>[] }) {
+  return (
+    <Table.ScrollContainer minWidth={420}>
+      <Table>
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>Reviewer</Table.Th>
+            <Table.Th>Approved</Table.Th>
+            <Table.Th>Dismissed</Table.Th>
+            <Table.Th>Second opinions asked</Table.Th>
+            <Table.Th>Skipped</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {rows.map((row) => (
+            <Table.Tr key={String(row.reviewer)}>
+              <Table.Td>{String(row.reviewer)}</Table.Td>
+              <Table.Td>{String(row.approve)}</Table.Td>
+              <Table.Td>{String(row.dismiss)}</Table.Td>
+              <Table.Td>{String(row.second_opinion)}</Table.Td>
+              <Table.Td>{String(row.skip)}</Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Table.ScrollContainer>
   );
 }
 
