@@ -1,7 +1,7 @@
 """Requests written together: each sender hears of its own spans only, and one that cannot be stored harms no other."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from evergold.store.spans import SpanRow
 from evergold.store.trace_pages import TraceFilter
 from evergold.workspace import Workspace
 from evergold.workspace.arrivals import Arrivals
-from evergold.workspace.gathering import Gathering
+from evergold.workspace.gathering import ENOUGH_SPANS, Gathering
 from evergold.workspace.spans_in import SpansWritten
 
 
@@ -32,8 +32,10 @@ def spans(*named: tuple[str, str, str]) -> Arrivals:
     return arrivals
 
 
-def written_together(workspace: Workspace, *requests: Arrivals) -> list[Future[SpansWritten]]:
-    """The requests wait behind a job that ends when all are there."""
+def written_together(
+    workspace: Workspace, *requests: Arrivals, seen: Callable[[Future[SpansWritten]], None] = lambda _: None
+) -> list[Future[SpansWritten]]:
+    """The requests wait behind a job that ends when all are there. `seen` is called with each that is written."""
     gathering = Gathering(workspace.store)
     all_there = threading.Event()
 
@@ -42,6 +44,8 @@ def written_together(workspace: Workspace, *requests: Arrivals) -> list[Future[S
 
     workspace.store.db.submit(hold)
     futures = [gathering.put(request) for request in requests]
+    for future in futures:
+        future.add_done_callback(seen)
     all_there.set()
     return futures
 
@@ -75,3 +79,25 @@ def test_a_closed_workspace_says_so(workspace: Workspace) -> None:
     for _ in range(2):
         with pytest.raises(Unavailable):
             gathering.put(spans(("t1", "a", "x"))).result(5)
+
+
+def test_a_transaction_takes_so_many_spans_and_no_more(workspace: Workspace) -> None:
+    committed: list[int] = []
+
+    def seen(_: Future[SpansWritten]) -> None:
+        with workspace.store.db.read() as connection:
+            committed.append(connection.exec_driver_sql("SELECT count(*) FROM spans").scalar_one())
+
+    half = ENOUGH_SPANS // 2
+    requests = [spans(*((f"t{number}", f"{span}", "x") for span in range(half))) for number in range(5)]
+    futures = written_together(workspace, *requests, seen=seen)
+    workspace.store.db.write(lambda _: None)
+    assert [future.result().spans for future in futures] == [half] * 5
+    assert committed == [2 * half, 2 * half, 4 * half, 4 * half, 5 * half]
+
+
+def test_what_is_queued_when_the_workspace_closes_is_stored(workspace: Workspace) -> None:
+    requests = [spans(*((f"t{number}", f"{span}", "x") for span in range(ENOUGH_SPANS))) for number in range(3)]
+    futures = written_together(workspace, *requests)
+    workspace.close()
+    assert [future.result(5).spans for future in futures] == [ENOUGH_SPANS] * 3

@@ -14,6 +14,7 @@ from evergold.settings import Settings
 from evergold.sources.otlp import Wire
 from evergold.store import Store
 from evergold.store.schema import curation_queue
+from evergold.store.schema import spans as spans_table
 from evergold.store.trace_pages import TraceFilter
 from evergold.workspace import Workspace
 from evergold.workspace.spans_in import SpansWritten
@@ -152,6 +153,20 @@ def test_odd_characters_survive(workspace: Workspace, text: str) -> None:
     kept = text.replace("\x00", "\ufffd")
     trace = workspace.intake.get(TRACE)
     assert (trace.input, trace.output) == (kept, kept)
+
+
+@pytest.mark.parametrize("wire", Wire)
+def test_long_texts_come_back_inside_their_attributes(workspace: Workspace, wire: Wire) -> None:
+    sent = an_llm_span(0, question='Why "then"?\nñ ' * 20, answer="because of it " * 20)
+    held = {pair.key: pair.value.string_value or pair.value.int_value for pair in sent.attributes}
+    send(workspace, sent, wire=wire)
+    (span,) = workspace.intake.get(TRACE).spans
+    assert (span.input, span.metadata["attributes"]) == ('Why "then"?\nñ ' * 20, held)
+    assert list(span.metadata["attributes"]) == list(held)
+    assert send(workspace, sent).duplicates == 1
+    with workspace.store.db.read() as connection:
+        stored = connection.execute(select(spans_table.c.raw)).scalar_one()
+    assert "then" not in stored and "because" not in stored
 
 
 def test_spans_with_impossible_clocks_are_kept(workspace: Workspace) -> None:

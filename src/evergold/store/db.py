@@ -8,9 +8,10 @@ callers share one fsync; and one caller's failure rolls back nobody else. Postgr
 import queue
 import threading
 from asyncio import wrap_future
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -28,6 +29,19 @@ GROUP = 256
 BUSY_SECONDS = 30
 
 
+@dataclass(frozen=True)
+class _Job:
+    """Something to write, and the future of whoever waits for it."""
+
+    work: Work[Any]
+    done: Future[Any]
+    alone: bool
+
+
+def _ends_group(job: _Job | None) -> bool:
+    return job is None or job.alone
+
+
 class _Rehearsed(Exception):
     """Takes a rehearsal back and carries its result out."""
 
@@ -42,7 +56,7 @@ class Database:
     def __init__(self, url: str) -> None:
         self.url = url
         self._writer_engine, self._reader_engine = _engines(url)
-        self._jobs: queue.SimpleQueue[tuple[Work[Any], Future[Any]] | None] = queue.SimpleQueue()
+        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._starting = threading.Lock()
         self._closed = False
@@ -57,13 +71,13 @@ class Database:
         with explained(self.url), self._reader_engine.connect() as connection:
             yield connection
 
-    def submit(self, work: Work[T]) -> Future[T]:
-        """Queue `work`; its future is done when the commit is."""
+    def submit(self, work: Work[T], *, alone: bool = False) -> Future[T]:
+        """Queue `work`; its future is done when the commit is. `alone`: it is large enough for a transaction of its own."""
         if self._closed:
             raise Unavailable("the database is closed; open the workspace again")
         done: Future[T] = Future()
         done.set_running_or_notify_cancel()  # a caller that goes away must not stop the writer
-        self._jobs.put((work, done))
+        self._jobs.put(_Job(work, done, alone))
         if self._thread is None:
             self._start()
         return done
@@ -110,29 +124,32 @@ class Database:
         last = False
         while not last:
             batch = [self._jobs.get()]
-            while len(batch) < GROUP and not self._jobs.empty():
+            while len(batch) < GROUP and not _ends_group(batch[-1]) and not self._jobs.empty():
                 batch.append(self._jobs.get())
             last = None in batch
             jobs = [job for job in batch if job is not None]
+            if len(jobs) > 1 and jobs[-1].alone:
+                self._commit(jobs[:-1])
+                jobs = jobs[-1:]
             if jobs:
                 self._commit(jobs)
 
-    def _commit(self, jobs: list[tuple[Work[Any], Future[Any]]]) -> None:
+    def _commit(self, jobs: Sequence[_Job]) -> None:
         outcomes: list[tuple[Future[Any], Any, BaseException | None]] = []
         try:
             with self._writer_engine.connect() as connection, connection.begin():
-                for work, done in jobs:
+                for job in jobs:
                     if len(jobs) == 1:  # alone it needs no savepoint: what it fails to do goes with the transaction
-                        outcomes.append((done, work(connection), None))
+                        outcomes.append((job.done, job.work(connection), None))
                         break
                     try:
                         with connection.begin_nested():
-                            outcomes.append((done, work(connection), None))
+                            outcomes.append((job.done, job.work(connection), None))
                     except Exception as problem:
-                        outcomes.append((done, None, problem))
+                        outcomes.append((job.done, None, problem))
         except BaseException as problem:
-            for _, done in jobs:
-                done.set_exception(problem)
+            for job in jobs:
+                job.done.set_exception(problem)
             return
         for done, result, failure in outcomes:
             if failure is None:

@@ -131,7 +131,8 @@ spans = Table(
     Column("ended_at", Text),
     word("metadata", "{}"),
     word("raw", "{}"),
-    comment="`metadata` holds what was understood of a span, `raw` what it carried: attributes, events, resource.",
+    comment="`metadata` holds what was understood of a span, `raw` what it carried: attributes, events, resource. An attribute "
+    "that holds the input or output is null there, and what stands around the text is under `around`.",
 )
 
 trace_scores = Table(

@@ -12,6 +12,7 @@ from evergold.errors import NotFound
 from evergold.model.ident import content_hash
 from evergold.model.trace import Correction, Score, ScoreSource, Span, Trace
 from evergold.store.bulk import insert_rows, rows_among
+from evergold.store.folding import unfolded
 from evergold.store.schema import pending_records, spans, trace_corrections, trace_scores, traces
 from evergold.store.values import batches, dumps, loads, now, stamp, storable
 from evergold.store.word_index import ENOUGH, learn_words
@@ -241,7 +242,7 @@ def _spans_of(connection: Connection, trace_id: str) -> tuple[Span, ...]:
             status=row["status"],
             started_at=row["started_at"],
             ended_at=row["ended_at"],
-            metadata=loads(row["metadata"]) | loads(row["raw"]),
+            metadata=loads(row["metadata"]) | unfolded(loads(row["raw"]), row["input_text"], row["output_text"]),
         )
         for row in connection.execute(query).mappings()
     )

@@ -12,6 +12,7 @@ from evergold.sources.scores import WireScore, result_score, scores_in
 from evergold.sources.span_lines import facts_of, raw_of, score_line, stamp_of
 from evergold.sources.spans import Received, WireSpan, shortened
 from evergold.sources.understand import understand
+from evergold.store.folding import fold
 from evergold.store.spans import SpanRow
 from evergold.store.traces import RAW
 from evergold.store.values import dumps, stamp, storable
@@ -78,14 +79,19 @@ def _add_span(arrivals: Arrivals, span: WireSpan, cleaner: FieldRedactor, privat
     if private:
         kept = cleaner.clean({"input": question, "output": answer, "metadata": facts, "attributes": raw})
         question, answer, facts, raw = kept["input"], kept["output"], kept["metadata"], kept["attributes"]
+    question, answer = storable(question), storable(answer)
+    if span.events or names.annotated:
+        for score in scores_in(span, arrivals.refused):
+            arrivals.scores.append(_score(score, cleaner))
+    fold(raw, question, answer)
     row = SpanRow(
         span.trace_id,
         span.span_id,
         span.parent_id,
         storable(said.tool or span.name) or "",
         said.kind,
-        storable(question),
-        storable(answer),
+        question,
+        answer,
         "failed" if span.failed else "completed",
         stamp_of(span.start_ns),
         stamp_of(span.end_ns),
@@ -93,9 +99,6 @@ def _add_span(arrivals: Arrivals, span: WireSpan, cleaner: FieldRedactor, privat
         dumps(raw),
     )
     arrivals.add(row, facts)
-    if span.events or names.annotated:
-        for score in scores_in(span, arrivals.refused):
-            arrivals.scores.append(_score(score, cleaner))
 
 
 def _carried(span: WireSpan) -> list[Any]:
@@ -110,15 +113,18 @@ def _score(score: WireScore, cleaner: FieldRedactor) -> ScoreLine:
 def row_of_line(line: SpanLine) -> tuple[SpanRow, dict[str, Any]]:
     """A span that came as a noun, as a row and its facts."""
     facts = {key: value for key, value in line.metadata.items() if key not in RAW}
-    raw = {key: value for key, value in line.metadata.items() if key in RAW}
+    carried = {key: value for key, value in line.metadata.items() if key in RAW}
+    raw = {key: dict(value) if isinstance(value, dict) else value for key, value in carried.items()}
+    question, answer = storable(line.input), storable(line.output)
+    fold(raw, question, answer)
     row = SpanRow(
         line.trace_id,
         line.id,
         line.parent_id,
         storable(line.name) or "",
         line.kind,
-        storable(line.input),
-        storable(line.output),
+        question,
+        answer,
         line.status.value,
         _six_digits(stamp(line.started_at)),
         _six_digits(stamp(line.ended_at)),

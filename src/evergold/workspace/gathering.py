@@ -1,7 +1,8 @@
-"""Requests that wait for the writer are written together.
+"""Requests that wait for the writer are written together, so many at a time.
 
 While one transaction commits, the next requests arrive. Written one by one, each would cost its own dozen statements, and before
-and after each of those the writer waits for the interpreter; together they cost as many as one.
+and after each of those the writer waits for the interpreter; together they cost as many as one. Were all that wait taken at once,
+the senders would wait for the last of them, sending nothing, and the reading of requests would stand still meanwhile.
 """
 
 import threading
@@ -16,6 +17,8 @@ from evergold.store import Store
 from evergold.workspace.arrivals import Arrivals
 from evergold.workspace.spans_in import SpansWritten, write_spans
 
+ENOUGH_SPANS = 200  # no further request joins those that have so many
+
 
 @dataclass
 class _Waiting:
@@ -23,6 +26,7 @@ class _Waiting:
 
     arrivals: list[Arrivals] = field(default_factory=list)
     futures: list[Future[SpansWritten]] = field(default_factory=list)
+    spans: int = 0
 
 
 class Gathering:
@@ -36,18 +40,20 @@ class Gathering:
         done: Future[SpansWritten] = Future()
         done.set_running_or_notify_cancel()  # a sender that goes away takes nothing back
         with self._lock:
-            waiting = self._waiting or _Waiting()
+            waiting = self._waiting
+            first = waiting is None or waiting.spans >= ENOUGH_SPANS
+            if waiting is None or first:
+                waiting = self._waiting = _Waiting()
             waiting.arrivals.append(arrivals)
             waiting.futures.append(done)
-            first = self._waiting is None
-            self._waiting = waiting
+            waiting.spans += len(arrivals.rows)
         if first:
             self._submit(waiting)
         return done
 
     def _submit(self, waiting: _Waiting) -> None:
         try:
-            job = self._store.db.submit(partial(self._write, waiting=waiting))
+            job = self._store.db.submit(partial(self._write, waiting=waiting), alone=True)
         except Unavailable as problem:
             self._begin_anew(waiting)
             for done in waiting.futures:
