@@ -1,6 +1,8 @@
 """Workers: processes here, a real Dask cluster of processes elsewhere; the same build from both."""
 
 import os
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,6 +26,15 @@ def test_small_jobs_stay_here_and_large_ones_use_every_core() -> None:
 def test_one_job_needs_no_pool() -> None:
     with open_workers(1) as workers:
         assert (workers.executor, workers.count) == (None, 1)
+
+
+def test_processes_are_copies_only_where_no_thread_could_be_caught_halfway() -> None:
+    code = (
+        "from concurrent.futures import ThreadPoolExecutor as Threads; from evergold.scale.executors import start_of; "
+        "print(start_of('').get_start_method(), Threads(1).submit(start_of, '').result().get_start_method())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["fork" if sys.platform == "linux" else "forkserver", "forkserver"]
 
 
 @pytest.mark.slow

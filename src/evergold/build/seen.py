@@ -8,7 +8,8 @@ from struct import Struct
 
 FINGERPRINT_BYTES = 16
 _PAIRS = Struct("<QQ")
-_FIRST_SLOTS = 1 << 12
+_FIRST_SLOTS, _FEW_SLOTS = 1 << 12, 1 << 18
+"""Up to a few megabytes the table grows in larger steps: moving an id costs more than its place."""
 
 
 class SeenIds:
@@ -16,7 +17,7 @@ class SeenIds:
 
     def __init__(self) -> None:
         self._slots = _FIRST_SLOTS
-        self._table = array("Q", bytes(16 * _FIRST_SLOTS))
+        self._table = _empty(_FIRST_SLOTS)
         self._count = 0
 
     def __len__(self) -> int:
@@ -54,8 +55,8 @@ class SeenIds:
         return 2 * slot
 
     def _grow(self) -> None:
-        slots = 2 * self._slots
-        table = array("Q", bytes(16 * slots))
+        slots = (4 if self._slots < _FEW_SLOTS else 2) * self._slots
+        table = _empty(slots)
         for place in range(0, 2 * self._slots, 2):
             if high := self._table[place]:
                 low = self._table[place + 1]
@@ -63,3 +64,8 @@ class SeenIds:
                 table[target] = high
                 table[target + 1] = low
         self._slots, self._table = slots, table
+
+
+def _empty(slots: int) -> "array[int]":
+    """Two numbers a slot, made without a copy: the old table is still there when a larger one is made."""
+    return array("Q", [0]) * (2 * slots)

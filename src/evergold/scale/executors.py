@@ -19,7 +19,7 @@ from typing import Any
 from evergold.errors import BadInput, Unavailable
 
 SMALL_BYTES = 200 << 20
-"""Below this a pool of two costs more to start (half a second) than it saves."""
+"""Below this a pool of two saves less than it may cost to start: half a second, where its processes are no copies."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def open_workers(jobs: int = 1, cluster: str | None = None, preload: str = "") -
     elif jobs == 1:
         yield Workers(None, 1)
     else:
-        pool = ProcessPoolExecutor(jobs, mp_context=_context(preload), initializer=_begin_worker)
+        pool = ProcessPoolExecutor(jobs, mp_context=start_of(preload), initializer=_begin_worker)
         try:
             pool.submit(_begun)  # forked before there are threads and files of the job that a copy could hold on to
             yield Workers(pool, jobs)
@@ -61,7 +61,7 @@ def open_workers(jobs: int = 1, cluster: str | None = None, preload: str = "") -
             pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _context(preload: str) -> BaseContext:
+def start_of(preload: str) -> BaseContext:
     """How processes begin: as copies of this one, which takes no time, if no other thread could be caught halfway."""
     if sys.platform == "linux" and threading.active_count() == 1:
         return get_context("fork")
