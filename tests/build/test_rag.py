@@ -17,7 +17,8 @@ from typing import Any
 import pytest
 
 from evergold.build import rag
-from evergold.build.partition import Part, Range, is_utf8, ranges
+from evergold.build.part import Part, Range
+from evergold.build.partition import is_utf8, ranges
 from evergold.build.seen import SeenIds
 from evergold.build.spec import load_spec
 from evergold.errors import BadInput, Conflict, EvergoldError, NotFound, Unavailable

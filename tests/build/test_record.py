@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evergold.build.partition import Part, route_range
+from evergold.build.part import Part
+from evergold.build.partition import route_range
 from evergold.build.reader import Refusal
 from evergold.build.record import Excluded, Routed, Router
 from evergold.build.splits import SPLITS

@@ -6,21 +6,19 @@ lines are counted from its own start, and ids given twice are found by whoever p
 
 import gc
 import os
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from hashlib import blake2b
 from itertools import chain, compress, repeat
 from typing import BinaryIO, NamedTuple, TypeAlias
 
 import msgspec
-import orjson
 from pydantic_core import SchemaValidator, ValidationError, core_schema
 
 from evergold.build.layout import Pieces, lines_of
-from evergold.build.reader import Refusal, shown
+from evergold.build.part import NOT_A_RECORD, Part, Range, Rejection
+from evergold.build.reader import Refusal
 from evergold.build.record import Excluded, Router
 from evergold.build.seen import FINGERPRINT_BYTES
 from evergold.build.source import open_source
@@ -30,100 +28,15 @@ BLOCK_BYTES = 512 << 10
 """Routed at once: many enough to be worth a call, few enough for the processor's cache."""
 RANGE_BYTES = 4 << 20
 """Given to a worker at once."""
-SLOT_BYTES = 64 << 20
 MAX_LINE_BYTES = 8 << 20
 BOM = b"\xef\xbb\xbf"
 _Found: TypeAlias = tuple[int, int, bytes, Pieces]
 """A record on its way into a part: line, split, id, text."""
-NOT_A_RECORD = frozenset({"not JSON", "not UTF-8", "too long"})
 _PROBE = 1 << 14
 _LARGEST_BLOCK = 16 << 20
 _NO_TEXT = SchemaValidator(core_schema.str_schema(max_length=0))
 _decode_text = msgspec.json.Decoder(str).decode
 _encode = msgspec.json.Encoder().encode
-
-
-class Range(NamedTuple):
-    """A piece of the file that begins and ends at line breaks."""
-
-    offset: int
-    size: int
-
-
-class Rejection(NamedTuple):
-    """A line that became no record, and all that is needed to find and mend it."""
-
-    line: int
-    offset: int
-    size: int
-    reason: str
-    detail: str
-    task_id: str | None
-    raw: bytes
-
-    def to_json(self, lines_before: int) -> bytes:
-        """One line of `rejected.jsonl`: the record itself where it is one, else its first characters."""
-        entry: dict[str, object] = {
-            "line": lines_before + self.line,
-            "reason": self.reason,
-            "detail": self.detail,
-            "task_id": self.task_id,
-            "offset": self.offset,
-            "bytes": self.size,
-        }
-        if self.reason in NOT_A_RECORD:
-            entry["text"] = shown(self.raw, 2000)
-        else:
-            entry["record"] = orjson.Fragment(self.raw)
-        return orjson.dumps(entry) + b"\n"
-
-
-@dataclass
-class Part:
-    """What became of one range. Of the records that found a split: line, fingerprint of the id, and place of the split."""
-
-    piece: Range
-    lines: int = 0
-    records: int = 0
-    kept_lines: list[int] = field(default_factory=list)
-    fingerprints: bytearray = field(default_factory=bytearray)
-    splits: bytearray = field(default_factory=bytearray)
-    outputs: list[bytes] = field(default_factory=list)
-    excluded: Counter[str] = field(default_factory=Counter)
-    rejected: list[Rejection] = field(default_factory=list)
-    spilled: tuple[str, int, list[int]] | None = None
-
-    def append(self, part: "Part") -> None:
-        """Take in what became of the lines behind this part's, but for their outputs."""
-        self.kept_lines += [self.lines + line for line in part.kept_lines]
-        self.rejected += [one._replace(line=self.lines + one.line) for one in part.rejected]
-        self.fingerprints += part.fingerprints
-        self.splits += part.splits
-        self.excluded += part.excluded
-        self.lines += part.lines
-        self.records += part.records
-
-    def spill(self, path: str, slot: int) -> None:
-        """Leave the outputs in a file: between processes of one machine that is cheaper than a pipe.
-
-        The file has room for each range that is under way; a slot is used again when its range was collected.
-        """
-        sizes = [len(output) for output in self.outputs]
-        if sum(sizes) <= SLOT_BYTES:
-            with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "wb", buffering=0) as out:
-                out.seek(slot * SLOT_BYTES)
-                for output in self.outputs:
-                    out.write(output)
-            self.spilled, self.outputs = (path, slot, sizes), []
-
-    def collect(self) -> None:
-        """Take the outputs back."""
-        if self.spilled is not None:
-            path, slot, sizes = self.spilled
-            with open(path, "rb", buffering=0) as source:
-                source.seek(slot * SLOT_BYTES)
-                self.outputs = [source.read(size) for size in sizes]
-            self.spilled = None
 
 
 def ranges(
@@ -312,17 +225,25 @@ def route_block(
 def memory_kept() -> Iterator[None]:
     """For work on large blocks that are made and dropped in turn, and of which nothing is cyclic.
 
-    Looking for cycles would cost a twentieth of the time. And the C library gives a large block back to the system as
-    soon as it is free, to ask for it again at once; it stops doing so for sizes of which it has seen one come and go.
+    Looking for cycles would cost a twentieth of the time.
     """
     collecting = gc.isenabled()
     gc.disable()
-    bytearray(_LARGEST_BLOCK)
+    _keep_large_blocks()
     try:
         yield
     finally:
         if collecting:
             gc.enable()
+
+
+@cache
+def _keep_large_blocks() -> None:
+    """The C library gives a large block back to the system as soon as it is free, to ask for it again at once.
+
+    It stops doing so, for the rest of the process, for sizes of which it has seen one come and go.
+    """
+    bytearray(_LARGEST_BLOCK)
 
 
 @lru_cache(maxsize=4)
