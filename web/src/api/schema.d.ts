@@ -1359,7 +1359,7 @@ export interface components {
         };
         /**
          * Board
-         * @description One dataset version, ranked by the first metric; an entry without it comes last.
+         * @description One dataset version, ranked by the first metric, which is the one most cases were scored by; who lacks it is last.
          */
         Board: {
             /** Dataset */
