@@ -65,7 +65,10 @@ def fill(home: Path, count: int = TRACES) -> None:
 
 @dataclass
 class Opener:
-    """Opens pages, each in a profile of its own, and keeps what they complained about."""
+    """Opens pages, each in a profile of its own, and keeps what they complained about.
+
+    A page that outlives its server would complain of that: a test that starts a server closes its pages first.
+    """
 
     browser: Browser
     complaints: list[str] = field(default_factory=list)

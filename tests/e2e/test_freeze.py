@@ -22,7 +22,10 @@ Open = Callable[..., Page]
 
 @pytest.fixture
 def project(built_app: None, tmp_path: Path) -> Iterator[tuple[str, Path]]:
-    """A server over a dataset that was never frozen, and one that only files hold, in two versions."""
+    """A server over a dataset that was never frozen, and one that only files hold, in two versions.
+
+    Asked for before `opened`, so that pages are closed before their server ends.
+    """
     with Workspace.open(Settings(home=tmp_path / ".evergold")) as workspace:
         workspace.cases.put(a_case(f"c{n}", input=f"Question {n}, asked by many", output="Yes.") for n in range(8))
         workspace.cases.put([a_case("odd", input="A question of its own", output="No.", entry_type="failure")])
@@ -33,7 +36,7 @@ def project(built_app: None, tmp_path: Path) -> Iterator[tuple[str, Path]]:
         yield found, tmp_path
 
 
-def test_a_dataset_is_frozen_with_splits_seed_and_filter(opened: Open, project: tuple[str, Path]) -> None:
+def test_a_dataset_is_frozen_with_splits_seed_and_filter(project: tuple[str, Path], opened: Open) -> None:
     address, folder = project
     page = opened(f"{address}/datasets/live", expected="400")
     expect(page.get_by_role("heading", name="Never frozen")).to_be_visible()
@@ -55,7 +58,7 @@ def test_a_dataset_is_frozen_with_splits_seed_and_filter(opened: Open, project: 
     assert {name: split["count"] for name, split in manifest["splits"].items()} == {"train": 4, "test": 4}
 
 
-def test_versions_of_files_are_listed_compared_and_followed(opened: Open, project: tuple[str, Path]) -> None:
+def test_versions_of_files_are_listed_compared_and_followed(project: tuple[str, Path], opened: Open) -> None:
     address, _ = project
     page = opened(f"{address}/datasets")
     page.get_by_role("list", name="Datasets").get_by_role("link", name="help").click()
@@ -74,7 +77,7 @@ def test_versions_of_files_are_listed_compared_and_followed(opened: Open, projec
     expect(page.get_by_text("help")).not_to_have_count(0)
 
 
-def test_the_form_fits_a_phone(opened: Open, project: tuple[str, Path]) -> None:
+def test_the_form_fits_a_phone(project: tuple[str, Path], opened: Open) -> None:
     address, _ = project
     page = opened(f"{address}/datasets/live", viewport=PHONE)
     page.get_by_role("button", name="Freeze").click()

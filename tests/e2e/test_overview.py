@@ -60,9 +60,12 @@ def test_what_comes_in_appears_by_itself(opened: Open, built_app: None, tmp_path
         with Workspace.open(Settings(home=tmp_path / ".evergold")) as workspace:
             workspace.intake.accept(records(10))
         expect(page.get_by_role("img", name="10 traces")).to_be_visible(timeout=20_000)
+        page.context.close()
 
 
 def test_ten_traces_make_a_sensible_page(opened: Open, built_app: None, tmp_path: Path) -> None:
     fill(tmp_path / ".evergold", 10)
     with served(tmp_path) as address:
-        expect(opened(address).get_by_role("img", name="10 traces")).to_be_visible()
+        page = opened(address)
+        expect(page.get_by_role("img", name="10 traces")).to_be_visible()
+        page.context.close()

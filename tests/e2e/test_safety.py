@@ -71,3 +71,4 @@ def test_nothing_that_came_in_runs(opened: Callable[..., Page], built_app: None,
             assert page.evaluate("window.hacked") is None, f"a script ran on {path}"
             assert page.locator("img[src=x]").count() == 0
             assert page.locator("a[href^='javascript:']").count() == 0
+            page.context.close()

@@ -86,6 +86,7 @@ def test_a_guarded_server_asks_for_its_token_once(opened: Open, built_app: None,
         expect(page.get_by_role("heading", name="No cases yet")).to_be_visible()
         page.reload()
         expect(page.get_by_role("heading", name="No cases yet")).to_be_visible()
+        page.context.close()
 
 
 def test_a_server_that_went_away_is_named(opened: Open, built_app: None, tmp_path: Path) -> None:

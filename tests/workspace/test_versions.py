@@ -172,7 +172,7 @@ def test_a_file_that_is_not_the_one_that_was_built_is_not_run(ws: Workspace, tmp
 
 def test_a_version_or_split_that_is_not_there_is_named(ws: Workspace, tmp_path: Path) -> None:
     registered(ws, tmp_path, "v1", "At nine.")
-    with pytest.raises(NotFound, match=r"no build 'v2' of dataset 'help' \(there are: v1\)"):
+    with pytest.raises(BadInput, match=r"no build 'v2' of dataset 'help' \(there are: v1\)"):
         run(ws, "help@v2")
     with pytest.raises(BadInput, match="unknown split of help v1 'exam'"):
         run(ws, "help@v1:exam")
