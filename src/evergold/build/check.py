@@ -27,7 +27,7 @@ from evergold.build.records import (
     tags_of_all,
     unknown_markers,
 )
-from evergold.build.seen import FINGERPRINT_BYTES, SeenIds
+from evergold.build.seen import SeenIds, fingerprint
 from evergold.build.sound import Soundness
 from evergold.build.splits import ALIGNED, Kind
 from evergold.errors import BadInput
@@ -125,7 +125,7 @@ class _SplitCheck:
 
     def _take(self, first: int, records: Sequence[Any], profile: Profile) -> None:
         ids = [record.task_id for record in records]
-        fingerprints = b"".join([_fingerprint(task_id) for task_id in ids])
+        fingerprints = b"".join([fingerprint(task_id.encode()) for task_id in ids])
         for place in self._ids.add_all(fingerprints):
             self.findings["ids"].fail(f"line {first + place} ({ids[place]}): the id was there before")
         questions = [first_text(record, INPUTS) or "" for record in records]
@@ -157,7 +157,7 @@ class _SplitCheck:
         if number in self._wanted:
             self.samples.append(orjson.loads(line))
         where = f"line {number} ({record.task_id})"
-        if not self._ids.add(_fingerprint(record.task_id)):
+        if not self._ids.add(fingerprint(record.task_id.encode())):
             self.findings["ids"].fail(f"{where}: the id was there before")
         for name in (*INPUTS, *REFERENCES):
             text = getattr(record, name, None)
@@ -231,7 +231,3 @@ def _blocks(path: Path) -> Iterator[bytes]:
         for block in ranges(source, range_bytes=BLOCK_BYTES):
             source.seek(block.offset)
             yield source.read(block.size)
-
-
-def _fingerprint(task_id: str) -> bytes:
-    return hashlib.blake2b(task_id.encode(), digest_size=FINGERPRINT_BYTES).digest()

@@ -9,7 +9,6 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, lru_cache
-from hashlib import blake2b
 from itertools import chain, compress, repeat
 from typing import BinaryIO, NamedTuple, TypeAlias
 
@@ -20,7 +19,7 @@ from evergold.build.layout import Pieces, lines_of
 from evergold.build.part import NOT_A_RECORD, Part, Range, Rejection
 from evergold.build.reader import Refusal
 from evergold.build.record import Excluded, Router
-from evergold.build.seen import FINGERPRINT_BYTES
+from evergold.build.seen import fingerprint
 from evergold.build.source import open_source
 from evergold.build.splits import Split
 
@@ -178,7 +177,7 @@ def _fingerprints(ids: Sequence[bytes]) -> bytearray:
     """128 bits for each id, given as JSON text; the same for the same id, however it is escaped."""
     if b"\\" in b"".join(ids):
         ids = [_encode(_decode_text(one)) if b"\\" in one else one for one in ids]
-    return bytearray().join([blake2b(one, digest_size=FINGERPRINT_BYTES).digest() for one in ids])
+    return bytearray().join(map(fingerprint, ids))
 
 
 def _refuse(part: Part, place: Range, number: int, what: tuple[bytes, Refusal]) -> None:

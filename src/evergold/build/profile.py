@@ -4,11 +4,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from hashlib import blake2b
 from itertools import chain
 from typing import Any
 
-from evergold.build.seen import FINGERPRINT_BYTES, SeenIds
+from evergold.build.seen import SeenIds, fingerprint
 
 
 @dataclass
@@ -38,7 +37,7 @@ class Profile:
             f"{question.strip().casefold()}\0{reference.strip().casefold()}".encode()
             for question, reference in zip(questions, references, strict=True)
         )
-        fingerprints = b"".join([blake2b(content, digest_size=FINGERPRINT_BYTES).digest() for content in contents])
+        fingerprints = b"".join(map(fingerprint, contents))
         self.repeated += len(self._seen.add_all(fingerprints))
 
     @property

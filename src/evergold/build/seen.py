@@ -4,12 +4,18 @@ A build of ten gigabytes has a million ids and must still fit beside everything 
 """
 
 from array import array
+from hashlib import blake2b
 from struct import Struct
 
 FINGERPRINT_BYTES = 16
 _PAIRS = Struct("<QQ")
 _FIRST_SLOTS, _FEW_SLOTS = 1 << 12, 1 << 18
 """Up to a few megabytes the table grows in larger steps: moving an id costs more than its place."""
+
+
+def fingerprint(content: bytes) -> bytes:
+    """128 bits that stand for an id, or for any other bytes."""
+    return blake2b(content, digest_size=FINGERPRINT_BYTES).digest()
 
 
 class SeenIds:
