@@ -7,6 +7,9 @@ MODULES := web/node_modules/.ready
 DIST := src/evergold/web_dist/index.html
 WEB_SOURCES := $(shell find web/src web/public web/index.html web/vite.config.ts web/tsconfig.json -type f 2>/dev/null)
 
+# Empty is unset: modules are compiled once, not again by each of the thousand processes that the tests start.
+export PYTHONDONTWRITEBYTECODE :=
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo quick check test types docs format web-check types-check browser perf clean
 
