@@ -1,7 +1,6 @@
 """/benchmarks: runs, their results and progress, the datasets and metrics to make them of."""
 
 from collections.abc import AsyncIterator, Sequence
-from itertools import islice
 from typing import Annotated
 
 import anyio
@@ -17,6 +16,7 @@ from evergold.model.run import Attempt, Run, RunSpec, RunStatus
 from evergold.report.compare import Comparison
 from evergold.report.leaderboard import Board
 from evergold.report.scores import Mean
+from evergold.store.attempt_pages import AttemptOrder
 from evergold.workspace.bench import MetricInfo
 from evergold.workspace.bench_datasets import BenchmarkDataset
 
@@ -40,7 +40,7 @@ class RunQuery(BaseModel):
 
 
 class Results(BaseModel):
-    """A run with the mean of every metric and a page of its attempts, by case and trial."""
+    """A run with the mean of every metric and a page of its attempts."""
 
     run: Run
     means: list[Mean]
@@ -132,13 +132,14 @@ def get_run(workspace: Opened, run_id: str) -> Run:
 def run_results(
     workspace: Opened,
     run_id: str,
+    order: Annotated[AttemptOrder, Query(description="By case and trial, or the worst of all first.")] = "case",
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
     offset: Annotated[int, Query(ge=0, le=2**31)] = 0,
 ) -> Results:
     """Means with intervals and coverage, and a page of attempts with their measurements."""
     run = workspace.bench.get(run_id)
-    page = list(islice(workspace.bench.attempts(run_id), offset, offset + limit))
     results = workspace.bench.results
+    page = results.page(run_id, order=order, limit=limit, offset=offset)
     return Results(run=run, means=results.means(run), cached=results.cached(run_id), total=run.done, attempts=page)
 
 

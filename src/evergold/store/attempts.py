@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import orjson
-from sqlalchemy import Connection, and_, delete, func, or_, select, tuple_, update
+from sqlalchemy import Connection, and_, delete, func, or_, select, update
 from sqlalchemy.dialects import sqlite
 
 from evergold.model.case import Case
 from evergold.model.run import Attempt, Measurement, Usage
+from evergold.store.attempt_pages import AttemptOrder, Key, all_attempts, attempt_page
 from evergold.store.db import Database
 from evergold.store.schema import attempts, measurements, response_cache, run_cases, runs
 from evergold.store.values import dumps, loads
@@ -21,7 +22,6 @@ from evergold.store.values import dumps, loads
 PAGE = 500
 REPOSITORY = "repository"
 CLUSTERS = ("session_id", "document", REPOSITORY)
-Key = tuple[str, int]
 
 
 @dataclass(frozen=True)
@@ -135,26 +135,12 @@ class AttemptStore:
             return {row.key: Attempt.model_validate_json(row.body) for row in connection.execute(wanted)}
 
     def attempts(self, run_id: str, *, case_id: str | None = None) -> Iterator[Attempt]:
-        """Attempts with their measurements, by case and trial, a page at a time."""
-        last: Key = ("", -1)
-        chosen = [attempts.c.run_id == run_id] + ([attempts.c.case_id == case_id] if case_id is not None else [])
-        while True:
-            page = (
-                select(attempts.c.case_id, attempts.c.trial, attempts.c.body)
-                .where(*chosen, tuple_(attempts.c.case_id, attempts.c.trial) > last)
-                .order_by(attempts.c.case_id, attempts.c.trial)
-                .limit(PAGE)
-            )
-            with self._db.read() as connection:
-                rows = connection.execute(page).all()
-                if not rows:
-                    return
-                end = (rows[-1].case_id, rows[-1].trial)
-                measured = _measured(connection, run_id, last, end)
-            for row in rows:
-                found = measured.get((row.case_id, row.trial), {})
-                yield Attempt.model_validate({**orjson.loads(row.body), "measurements": found})
-            last = end
+        """Attempts with their measurements, by case and trial."""
+        return all_attempts(self._db, run_id, case_id)
+
+    def page(self, run_id: str, order: AttemptOrder, limit: int, offset: int) -> list[Attempt]:
+        """Some of a run's attempts with their measurements, in an order."""
+        return attempt_page(self._db, run_id, order, limit, offset)
 
     def cached_count(self, run_id: str) -> int:
         """How many answers came from the response cache."""
@@ -278,13 +264,3 @@ def _add_totals(connection: Connection, run_id: str, counts: dict[str, int], col
         values[column] = dumps(before.plus(spent).model_dump(mode="json"))
     if values:
         connection.execute(update(runs).where(where).values(**values))
-
-
-def _measured(connection: Connection, run_id: str, after: Key, upto: Key) -> dict[Key, dict[str, Any]]:
-    key = tuple_(measurements.c.case_id, measurements.c.trial)
-    rows = connection.execute(select(measurements).where(measurements.c.run_id == run_id, key > after, key <= upto))
-    found: dict[Key, dict[str, Any]] = {}
-    for row in rows:
-        body = {**orjson.loads(row.body), "state": row.state, "value": row.value}
-        found.setdefault((row.case_id, row.trial), {})[row.metric] = body
-    return found

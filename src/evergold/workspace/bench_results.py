@@ -8,11 +8,12 @@ from sqlalchemy import Connection
 
 from evergold.errors import BadInput, NotFound
 from evergold.model.case import Case, CaseStatus, EntryType, Provenance, ReviewState
-from evergold.model.run import Run, RunStatus
+from evergold.model.run import Attempt, Run, RunStatus
 from evergold.report.compare import Comparison, RunValues, compare
 from evergold.report.leaderboard import Board, Ranked, boards, newest_per_model
 from evergold.report.scores import Mean, by_case, means
 from evergold.store import Store
+from evergold.store.attempt_pages import AttemptOrder
 from evergold.store.attempts import AttemptStore
 from evergold.store.case_writes import Author, put_cases
 from evergold.store.cases import get_case
@@ -35,6 +36,10 @@ class BenchResults:
     def cached(self, run_id: str) -> int:
         """How many answers of a run came from the response cache."""
         return self._attempts.cached_count(run_id)
+
+    def page(self, run_id: str, *, order: AttemptOrder = "case", limit: int = 100, offset: int = 0) -> list[Attempt]:
+        """Some of a run's attempts: by case and trial, or the worst of all first."""
+        return self._attempts.page(run_id, order, limit, offset)
 
     def compare(self, first: str, second: str, *, margin: float = 0.02) -> Comparison:
         """Second run against first, paired by case."""

@@ -2508,7 +2508,7 @@ export interface components {
         };
         /**
          * Results
-         * @description A run with the mean of every metric and a page of its attempts, by case and trial.
+         * @description A run with the mean of every metric and a page of its attempts.
          */
         Results: {
             run: components["schemas"]["Run"];
@@ -4692,6 +4692,8 @@ export interface operations {
     run_results_api_v1_benchmarks_runs__run_id__results_get: {
         parameters: {
             query?: {
+                /** @description By case and trial, or the worst of all first. */
+                order?: "case" | "worst";
                 limit?: number;
                 offset?: number;
             };

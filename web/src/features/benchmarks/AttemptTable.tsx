@@ -1,5 +1,4 @@
-/** Every attempt with its measurements; errors and the lowest values first, because those are what one looks for. */
-import { useMemo } from "react";
+/** A page of attempts with their measurements; the server gives errors and the lowest values first, which one looks for. */
 import { duration } from "@/ui/format";
 import classes from "./benchmarks.module.css";
 import type { Attempt } from "./data";
@@ -12,9 +11,8 @@ type AttemptTableProps = {
 };
 
 export function AttemptTable({ attempts, metrics, open }: AttemptTableProps) {
-  const rows = useMemo(() => [...attempts].sort((a, b) => worth(a) - worth(b)), [attempts]);
   const repeated = attempts.some((attempt) => (attempt.trial ?? 0) > 0);
-  if (rows.length === 0) return <p className={classes.foot}>Nothing was attempted yet.</p>;
+  if (attempts.length === 0) return <p className={classes.foot}>Nothing was attempted yet.</p>;
   return (
     <div className={classes.scroll}>
       <table className={classes.table}>
@@ -31,7 +29,7 @@ export function AttemptTable({ attempts, metrics, open }: AttemptTableProps) {
           </tr>
         </thead>
         <tbody>
-          {rows.map((attempt) => (
+          {attempts.map((attempt) => (
             <tr key={`${attempt.case_id}/${attempt.trial}`}>
               <td className={classes.task}>
                 <button type="button" className={classes.link} onClick={() => open(attempt.case_id)}>
@@ -58,12 +56,4 @@ export function AttemptTable({ attempts, metrics, open }: AttemptTableProps) {
 function inShort(attempt: Attempt): string {
   const called = (attempt.tool_calls ?? []).map((call) => call.name);
   return attempt.error ?? (attempt.output || (called.length ? `called ${called.join(", ")}` : ""));
-}
-
-/** An error is worth less than any value; an attempt nobody could score stands between. */
-function worth(attempt: Attempt): number {
-  if (attempt.error) return -2;
-  const values = Object.values(attempt.measurements ?? {}).map((each) => each.value);
-  const known = values.filter((value): value is number => typeof value === "number");
-  return known.length ? Math.min(...known) : -1;
 }

@@ -52,7 +52,7 @@ export function RunPage() {
               Later
             </Button>
             <p className={classes.note}>
-              {count(offset + 1)} to {count(Math.min(offset + PAGE, total))} of {count(total)}, the worst of these first
+              {count(offset + 1)} to {count(Math.min(offset + PAGE, total))} of {count(total)}, the worst first
             </p>
           </div>
         )}

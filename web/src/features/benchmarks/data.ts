@@ -32,7 +32,7 @@ export const useResults = (runId: string, offset: number) =>
     queryFn: () =>
       unwrap(
         api.GET("/api/v1/benchmarks/runs/{run_id}/results", {
-          params: { path: { run_id: runId }, query: { limit: PAGE, offset } },
+          params: { path: { run_id: runId }, query: { order: "worst", limit: PAGE, offset } },
         }),
       ),
     refetchInterval: (query) => followEvery(query.state.data?.run),
