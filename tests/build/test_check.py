@@ -10,7 +10,9 @@ import pytest
 
 from evergold.build import rag
 from evergold.build.check import Limits, check
+from evergold.build.diff import diff
 from evergold.build.findings import Finding, Report
+from evergold.build.look import sample
 from evergold.build.records import fields_of, record_type
 from evergold.build.sound import Soundness
 from evergold.build.verify import verify
@@ -173,7 +175,61 @@ def test_verify_finds_a_changed_manifest(tmp_path: Path) -> None:
     content = json.loads(manifest.read_bytes())
     content["content_hash"] = "sha256:0"
     manifest.write_text(json.dumps(content))
-    assert [finding.check for finding in verify(manifest).failed] == ["content hash"]
+    assert [finding.check for finding in verify(manifest).failed] == ["manifest", "content hash"]
+    content = json.loads(a_build(tmp_path, force=True).read_bytes())
+    for changed in ({"version": "v9"}, {"filters": {"limit": 1}}, {"excluded_task_types": {"x": 1}}, {"new": None}):
+        manifest.write_text(json.dumps(content | changed))
+        assert [finding.check for finding in verify(manifest).failed] == ["manifest"]
+    content["splits"]["qa"]["count"] = 19
+    manifest.write_text(json.dumps(content))
+    assert [finding.check for finding in verify(manifest).failed] == ["manifest"]
+
+
+def test_a_manifest_of_another_tool_has_no_hash_of_itself(tmp_path: Path) -> None:
+    manifest = a_build(tmp_path)
+    content = json.loads(manifest.read_bytes())
+    del content["manifest_hash"]
+    manifest.write_text(json.dumps(content))
+    assert [finding.check for finding in verify(manifest).findings if finding.outcome == "not measured"] == ["manifest"]
+
+
+def test_a_manifest_without_splits_proves_nothing(tmp_path: Path) -> None:
+    manifest = tmp_path / "manifest.json"
+    manifest.write_text('{"version": "v1", "generated_at_utc": "2026-01-01T00:00:00Z"}')
+    for look in (check, verify):
+        with pytest.raises(BadInput, match="lists no split"):
+            look(manifest)
+    assert run(["check", str(manifest)]) == 2
+
+
+def test_an_unknown_kind_of_field_is_named(tmp_path: Path) -> None:
+    manifest = a_build(tmp_path)
+    manifest.write_bytes(manifest.read_bytes().replace(b'"rag_prompt": "text"', b'"rag_prompt": "txt"', 1))
+    with pytest.raises(BadInput, match="did you mean 'text'"):
+        check(manifest)
+
+
+def test_junit_of_an_id_with_control_characters_can_be_read(tmp_path: Path) -> None:
+    manifest = a_build(tmp_path)
+    damage(manifest, {"task_id": "a\u0001\u001bb", "reference_answer": " "})
+    report = check(manifest)
+    suite = ElementTree.fromstring(report.to_junit())[0]
+    failure = next(case[0] for case in suite if case.get("name") == "references")
+    assert "line 3 (a\ufffd\ufffdb)" in (failure.get("message") or "")
+
+
+def test_numbers_no_computer_holds_are_sampled_and_compared(tmp_path: Path) -> None:
+    """The builder keeps the digits of any number, so whoever reads its files must stand them."""
+    digits = b"1234567890123456789012345678901234567890"
+    for name, number in (("a", b"1E400"), ("b", b"1E401"), ("c", digits), ("d", digits[:-1] + b"1")):
+        line = json.dumps(an_offline_record(metadata={"n": "?"})).encode().replace(b'"?"', number)
+        (tmp_path / name).mkdir()
+        rag.build(a_spec(tmp_path / name, [line]))
+    a, b, c, d = (tmp_path / name / "out" for name in "abcd")
+    assert [tuple(change) for change in diff(a, b).changed["r1"]] == [("metadata.n", "1E400", "1E401")]
+    assert list(diff(c, d).changed) == ["r1"]
+    assert sample(c, 1, 0).records[0].record["metadata"]["n"] == digits.decode()
+    assert check(a / "manifest.json", limits=Limits(sample=1)).samples["qa"][0]["metadata"] == {"n": "1E400"}
 
 
 FIELDS = fields_of("qa", None)

@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -137,11 +138,17 @@ def test_overlap_with_a_training_file_is_named(tmp_path: Path) -> None:
     assert overlap == {"tune.jsonl": {"count": 1, "cases": ["c003"]}}
 
 
-def test_a_build_is_never_changed(tmp_path: Path) -> None:
+def test_a_build_is_never_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     freeze(a_snapshot(tmp_path), cases())
+    before = contents(tmp_path)
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1760000000")
     freeze(a_snapshot(tmp_path), cases())
+    assert contents(tmp_path) == before
     with pytest.raises(Conflict, match="another --version"):
         freeze(a_snapshot(tmp_path), cases(41))
+    with pytest.raises(Conflict, match="another --version"):
+        freeze(a_snapshot(tmp_path, version="v2"), cases())
+    assert contents(tmp_path) == before
     with pytest.raises(Incomplete, match="it is empty"):
         freeze(a_snapshot(tmp_path / "none"), [])
 
@@ -152,7 +159,68 @@ def test_shares_that_make_no_sense_are_refused(text: str) -> None:
         parse_shares(text)
 
 
-@pytest.mark.parametrize("more", [{"version": "2"}, {"on_leak": "maybe"}, {"group_by": "colour"}])
+def test_files_that_no_manifest_knows_are_not_written_over(tmp_path: Path) -> None:
+    (tmp_path / "train.jsonl").write_text("precious")
+    with pytest.raises(Conflict, match=r"holds train\.jsonl already"):
+        freeze(a_snapshot(tmp_path), cases())
+    assert contents(tmp_path) == {"train.jsonl": b"precious"}
+    freeze(a_snapshot(tmp_path, force=True), cases())
+    assert not verify(tmp_path).failed
+
+
+def test_two_training_files_of_one_name_are_both_looked_at(tmp_path: Path) -> None:
+    for folder, text in (("a", "Question number 3?"), ("b", "Question number 4?")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "tune.jsonl").write_text(json.dumps({"text": text}))
+    avoid = (tmp_path / "a" / "tune.jsonl", tmp_path / "b" / "tune.jsonl")
+    overlap = (freeze(a_snapshot(tmp_path / "build", avoid=avoid), cases()).manifest.model_extra or {})["overlap"]
+    assert [entry["cases"] for entry in overlap.values()] == [["c003"], ["c004"]]
+
+
+def truncated(folder: Path) -> None:
+    path = folder / "train.jsonl"
+    path.write_bytes(path.read_bytes()[:1000])
+
+
+DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
+    "a line that is no case": (
+        lambda folder: (folder / "test.jsonl").write_text('[1]\nnull\n{"id": 3}\n'),
+        "case revisions",
+    ),
+    "a truncated file": (truncated, "case revisions"),
+    "a missing file": (lambda folder: (folder / "test.jsonl").unlink(), "sha256"),
+    "one more file": (lambda folder: (folder / "more.jsonl").write_text("{}\n"), "files"),
+    "another schema": (lambda folder: (folder / "schema.json").write_text("{}"), "schema hash"),
+    "no schema": (lambda folder: (folder / "schema.json").unlink(), "schema hash"),
+    "a broken schema": (lambda folder: (folder / "schema.json").write_text("{"), "schema hash"),
+    "another exclusion": (lambda folder: (folder / "excluded.jsonl").write_text("{}\n"), "sha256"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_verify_names_any_damage(tmp_path: Path, damage: str) -> None:
+    freeze(a_snapshot(tmp_path), cases())
+    cause, check_name = DAMAGE[damage]
+    cause(tmp_path)
+    assert check_name in {finding.check for finding in verify(tmp_path).failed}
+    check(tmp_path)
+
+
+def test_a_broken_line_is_named_by_check_and_diff(tmp_path: Path) -> None:
+    freeze(a_snapshot(tmp_path / "a", canary=True), cases())
+    freeze(a_snapshot(tmp_path / "b", version="v2"), cases())
+    path = tmp_path / "a" / "train.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([*lines[:2], b"[1]\n", *lines[3:]]))
+    schema = next(finding for finding in check(tmp_path / "a").failed if finding.check == "schema")
+    assert schema.message == "line 3: expected an object, got list"
+    with pytest.raises(BadInput, match=r"train\.jsonl, line 3: no record"):
+        diff(tmp_path / "a", tmp_path / "b")
+
+
+@pytest.mark.parametrize(
+    "more", [{"version": "2"}, {"on_leak": "maybe"}, {"group_by": "colour"}, {"shares": {"excluded": 0.5, "test": 0.5}}]
+)
 def test_a_spec_that_makes_no_sense_is_refused(tmp_path: Path, more: dict[str, Any]) -> None:
     with pytest.raises(EvergoldError):
         freeze(a_snapshot(tmp_path / "b", **more), cases())
@@ -171,5 +239,10 @@ def test_diff_field_by_field(tmp_path: Path) -> None:
         ("expected", None, "Lima"),
         ("metadata.deep", "...", {"x": 1}),
     ]
+    kept = before[0].model_copy(update={"metadata": {"flag": True, "n": 1}})
+    for place, metadata in (("d", {"flag": True, "n": 1}), ("e", {"flag": 1, "n": 1.0})):
+        freeze(a_snapshot(tmp_path / place), [kept.model_copy(update={"metadata": metadata})])
+    changed_kinds = diff(tmp_path / "d", tmp_path / "e").changed["c000"]
+    assert [change.field for change in changed_kinds] == ["metadata.flag", "metadata.n"]
     freeze(a_snapshot(tmp_path / "c", version="v3", shares={"other": 1.0}), after)
     assert len(diff(tmp_path / "b", tmp_path / "c").moved) == 6

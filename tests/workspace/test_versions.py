@@ -177,3 +177,43 @@ def test_a_version_or_split_that_is_not_there_is_named(ws: Workspace, tmp_path: 
     with pytest.raises(BadInput, match="unknown split of help v1 'exam'"):
         run(ws, "help@v1:exam")
     assert ws.bench.page()[1] == 0
+
+
+def test_a_version_of_other_content_leaves_files_and_store_as_they_are(ws: Workspace) -> None:
+    ws.cases.put(a_case(f"c{n}", input=f"Question {n}", output="An answer.") for n in range(6))
+    build = frozen(ws)
+    folder = Path(build.location or "")
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    ws.cases.put([a_case("new", input="One more?", output="Yes.")])
+    for spec in (
+        ws.builds.default_spec("live", "v1"),
+        with_options(ws.builds.default_spec("live", "v1"), force=True),
+        ws.builds.default_spec("live", "v1", folder.with_name("elsewhere")),
+    ):
+        with pytest.raises(Conflict):
+            ws.builds.freeze(spec)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    assert not any(folder.with_name("elsewhere").iterdir())
+    assert ws.builds.get("live", "v1") == build
+
+
+def test_a_version_whose_files_were_replaced_is_not_passed_off_as_another(ws: Workspace, tmp_path: Path) -> None:
+    source = offline(tmp_path, "One.", "Two.")
+    for version, answers in (("v1", ["One.", "Two."]), ("v2", ["One."])):
+        offline(tmp_path, *answers)
+        outputs = {name: tmp_path / "out" / f"{name}.jsonl" for name in ("qa", "summaries")}
+        flags = {"offline_dataset": source, "manifest": tmp_path / "out" / "manifest.json", "outputs": outputs}
+        spec = load_spec(None, {**flags, "version": version, "force": True})
+        ws.builds.register(spec, build_rag(spec))
+    gone = "the files of help v1 are gone"
+    for ask in (
+        lambda: ws.builds.diff("v1", "v2", "help"),
+        lambda: ws.builds.sample("help", "v1", count=1, seed=0),
+        lambda: ws.builds.compare("help", "v1", "v2"),
+        lambda: ws.builds.files("help", "v1"),
+        lambda: run(ws, "help@v1:qa"),
+    ):
+        with pytest.raises(Conflict, match=gone):
+            ask()
+    assert [step.version for step in ws.builds.lineage("help", "q0").builds] == ["v2"]
+    assert run(ws, "help@v2:qa").total == 1

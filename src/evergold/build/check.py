@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import orjson
 
 from evergold.build import manifest as manifests
+from evergold.build.diff import read_record
 from evergold.build.findings import Finding, Report
 from evergold.build.layout import lines_of
 from evergold.build.partition import BLOCK_BYTES, is_utf8, memory_kept, ranges
@@ -57,7 +57,7 @@ def check(
     """Every record of every split against its schema and the manifest; with a baseline, also what changed."""
     limits = limits or Limits()
     limits.require_sane()
-    manifest = manifests.read(path)
+    manifest = manifests.read_whole(path)
     report = Report(str(path), manifest.version, [])
     profiles: dict[str, Profile | None] = {}
     for name, entry in manifest.splits.items():
@@ -89,6 +89,7 @@ class _SplitCheck:
             self._decode = msgspec.json.Decoder(record_type(self._fields)).decode
             self._soundness = Soundness(self._fields, self._decode)
         self._ids = SeenIds()
+        self._canaries = 0
         wanted = min(limits.sample, entry.count)
         self._wanted = frozenset(random.Random(f"{limits.seed}:{name}").sample(range(1, entry.count + 1), wanted))
 
@@ -150,13 +151,14 @@ class _SplitCheck:
             record = self._decode(line)
             require_texts(record, self._fields)
         except (ValueError, RecursionError) as problem:
-            self.findings["schema"].fail(f"line {number}: {' '.join(str(problem).split())}")
+            self.findings["schema"].fail(f"line {number + self._canaries}: {' '.join(str(problem).split())}")
             return True
         if record is None:
+            self._canaries += 1
             return False
         if number in self._wanted:
-            self.samples.append(orjson.loads(line))
-        where = f"line {number} ({record.task_id})"
+            self.samples.append(read_record(line))
+        where = f"line {number + self._canaries} ({record.task_id})"
         if not self._ids.add(fingerprint(record.task_id.encode())):
             self.findings["ids"].fail(f"{where}: the id was there before")
         for name in (*INPUTS, *REFERENCES):

@@ -1,15 +1,18 @@
 """Two builds side by side: which cases came, went, changed (field by field), or moved to another split."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import orjson
+import msgspec
 
 from evergold.build import manifest as manifests
 from evergold.errors import BadInput, NotFound
 from evergold.model.build import Manifest
+from evergold.model.ident import canonical_json
 
 _DERIVED = frozenset({"rev"})
 
@@ -61,6 +64,30 @@ class Place(NamedTuple):
     size: int
 
 
+class _Name(msgspec.Struct):
+    """What tells one line from another; the rest of it is skipped."""
+
+    task_id: str = ""
+    id: str = ""
+    canary: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+
+
+_decode_name = msgspec.json.Decoder(_Name).decode
+
+
+def read_record(line: bytes) -> Any:
+    """A line of a build, decoded. A number that no computer's float or integer holds (`1E400`) stays as it was written."""
+    return json.loads(line, parse_int=_whole, parse_float=_fraction)
+
+
+def _whole(digits: str) -> int | str:
+    return int(digits) if len(digits) < 20 and abs(int(digits)) < 2**63 else digits
+
+
+def _fraction(digits: str) -> float | str:
+    return number if isfinite(number := float(digits)) else digits
+
+
 def diff(before: Path, after: Path) -> Diff:
     """Compares two builds given by folder or manifest. Only places and changed lines are held in memory."""
     old_manifest, new_manifest = manifests.read(before), manifests.read(after)
@@ -89,7 +116,7 @@ def changes_between(before: bytes, after: bytes) -> list[Change]:
         return []
     return [
         Change(name, old, new)
-        for name, old, new in _walk("", orjson.loads(before), orjson.loads(after))
+        for name, old, new in _walk("", read_record(before), read_record(after))
         if name not in _DERIVED
     ]
 
@@ -98,7 +125,7 @@ def _walk(path: str, before: Any, after: Any) -> Iterator[tuple[str, Any, Any]]:
     if isinstance(before, dict) and isinstance(after, dict):
         for key in sorted(before.keys() | after.keys()):
             yield from _walk(f"{path}.{key}" if path else key, before.get(key, "..."), after.get(key, "..."))
-    elif before != after:
+    elif canonical_json(before) != canonical_json(after):  # for Python, true is 1 and 1 is 1.0
         yield path, before, after
 
 
@@ -111,11 +138,15 @@ def build_records(path: Path, manifest: Manifest) -> Iterator[tuple[str, Place, 
         offset = 0
         with found.open("rb") as source:
             for number, line in enumerate(source, 1):
-                record = orjson.loads(line)
-                one = record.get("task_id") or record.get("id")
-                if one:
+                try:
+                    named = _decode_name(line)
+                except (ValueError, RecursionError) as problem:
+                    raise BadInput(
+                        f"{found}, line {number}: no record ({problem}); `evergold verify` tells more"
+                    ) from None
+                if one := named.task_id or named.id:
                     yield one, Place(split, found, offset, len(line)), line
-                elif "canary" not in record:
+                elif named.canary is msgspec.UNSET:
                     raise BadInput(f"{found}, line {number}: the record has neither task_id nor id")
                 offset += len(line)
 

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 from xml.etree import ElementTree
 
+from evergold.text.xml import xml_text
+
 Outcome = Literal["passed", "failed", "not measured"]
 SHOWN = 20
 
@@ -56,12 +58,13 @@ class Report:
         """One test case per check and split; a check that could not be made is skipped, with its reason."""
         suite = ElementTree.Element("testsuite", {"name": f"evergold check {self.version}", **_totals(self.findings)})
         for finding in self.findings:
-            case = ElementTree.SubElement(suite, "testcase", classname=finding.split, name=finding.check)
+            case = ElementTree.SubElement(suite, "testcase", classname=xml_text(finding.split), name=finding.check)
             if finding.outcome == "failed":
                 message = f"{finding.count} times: {finding.message}" if finding.count > 1 else finding.message
-                ElementTree.SubElement(case, "failure", message=message).text = "\n".join(finding.examples)
+                told = ElementTree.SubElement(case, "failure", message=xml_text(message))
+                told.text = xml_text("\n".join(finding.examples))
             elif finding.outcome == "not measured":
-                ElementTree.SubElement(case, "skipped", message=finding.message)
+                ElementTree.SubElement(case, "skipped", message=xml_text(finding.message))
         root = ElementTree.Element("testsuites")
         root.append(suite)
         ElementTree.indent(root)

@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import orjson
 from pydantic import BaseModel
 
 from evergold.build import manifest as manifests
-from evergold.build.diff import build_records
+from evergold.build.diff import build_records, read_record
 from evergold.build.profile import Profile, drift
 from evergold.build.records import INPUTS, REFERENCES, decoder_of, first_text, tags_of
 from evergold.errors import BadInput, unknown
@@ -71,7 +70,7 @@ def sample(path: Path, count: int, seed: int, split: str | None = None) -> Sampl
                 yield _rank(seed, one), one, place.split, line
 
     drawn = heapq.nsmallest(count, ranked())
-    records = [Sampled(id=one, split=name, record=orjson.loads(line)) for _, one, name, line in drawn]
+    records = [Sampled(id=one, split=name, record=read_record(line)) for _, one, name, line in drawn]
     return Sample(version=manifest.version, seed=seed, of=counted.total(), records=records)
 
 

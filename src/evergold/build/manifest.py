@@ -23,6 +23,7 @@ from evergold.model.ident import content_hash
 
 CASE_SCHEMA = "evergold-case"
 """The schema of a frozen dataset: each line is a case."""
+SEAL = "manifest_hash"
 _VERSION = re.compile(r"v\d+(\.\d+)*")
 _BLOCK = 1 << 20
 
@@ -45,6 +46,15 @@ def now_utc() -> datetime:
 
 def stamp(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def sealed(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """The manifest with the hash of all that it says, so that a changed field is found like a changed file."""
+    return {**manifest, SEAL: seal_of(manifest)}
+
+
+def seal_of(manifest: Mapping[str, Any]) -> str:
+    return content_hash({name: value for name, value in manifest.items() if name != SEAL})
 
 
 def encode(manifest: Mapping[str, Any]) -> bytes:
@@ -82,6 +92,14 @@ def read(path: Path) -> Manifest:
         raise BadInput(f"{path} is not a manifest: {where}: {first['msg']}") from None
     except OSError as problem:
         raise BadInput(f"cannot read {path}: {problem.strerror}") from problem
+
+
+def read_whole(path: Path) -> Manifest:
+    """A manifest that names at least one file: without one, everything could be said of it."""
+    manifest = read(path)
+    if not manifest.splits:
+        raise BadInput(f"{path} lists no split, so there is nothing to look at; build it again with `evergold build`")
+    return manifest
 
 
 def locate(manifest_path: Path, manifest: Manifest, name: str) -> Path:

@@ -9,7 +9,8 @@ import msgspec
 import orjson
 
 from evergold.build.manifest import CASE_SCHEMA
-from evergold.build.splits import SPLITS, Kind
+from evergold.build.splits import KINDS, SPLITS, Kind
+from evergold.errors import BadInput, unknown
 from evergold.model.build import Manifest
 from evergold.model.case import Case
 
@@ -45,6 +46,9 @@ _decode_all_tags = msgspec.json.Decoder(list[list[str]]).decode
 def fields_of(split: str, entry_fields: Any) -> Mapping[str, Kind]:
     """The fields a split's records must have: as the manifest declares them, or those of the shipped split."""
     if isinstance(entry_fields, dict):
+        for kind in entry_fields.values():
+            if kind not in KINDS:
+                raise BadInput(f"the manifest's fields of split {split!r}: {unknown('kind', str(kind), KINDS)}")
         return entry_fields
     if split in SPLITS:
         return {column.name: column.kind for column in SPLITS[split].columns if not column.optional}
@@ -104,7 +108,9 @@ class CaseRecord:
 def decode_case(line: bytes) -> CaseRecord | None:
     """A line of a frozen dataset; None for the canary. Raises ValueError for anything that is no case."""
     row = orjson.loads(line)
-    if isinstance(row, dict) and "canary" in row:
+    if not isinstance(row, dict):
+        raise ValueError(f"expected an object, got {type(row).__name__}")
+    if "canary" in row:
         return None
     row.pop("rev", None)
     case = Case.model_validate(row)

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
+import orjson
+
 from evergold.build import manifest as manifests
 from evergold.build.groups import deal, group_key
 from evergold.build.leaks import SHOWN, near_duplicates, overlaps
@@ -22,6 +24,9 @@ from evergold.model.case import Case, CaseStatus
 from evergold.model.ident import canonical_json, content_hash
 
 LEAKS = ("report", "fail", "ignore")
+EXCLUDED = "excluded"
+_OF_THE_MOMENT = frozenset({"generated_at_utc", "builder", manifests.SEAL})
+"""What may differ between two manifests of the same build."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,8 @@ class SnapshotSpec:
         manifests.require_version(self.version)
         if self.on_leak not in LEAKS:
             raise BadInput(unknown("--on-leak", self.on_leak, LEAKS))
+        if EXCLUDED in self.shares:
+            raise BadInput(f"--split: {EXCLUDED}.jsonl holds what is left out of a build; give the split another name")
 
     @property
     def manifest(self) -> Path:
@@ -56,12 +63,23 @@ class Frozen:
 
     manifest: Manifest
     rows: list[tuple[str, str, str]]
+    files: Mapping[Path, bytes]
 
 
 def freeze(
     spec: SnapshotSpec, cases: Iterable[Case], parent: Build | None = None, placed: Mapping[str, str] | None = None
 ) -> Frozen:
-    """Writes the build. `cases` are all cases of the dataset that pass the filter, those that take no part included."""
+    """Makes the build and puts its files in place. For a build that a store remembers, `draft` and `staged` do it in step."""
+    frozen = draft(spec, cases, parent, placed)
+    with staged(frozen):
+        pass
+    return frozen
+
+
+def draft(
+    spec: SnapshotSpec, cases: Iterable[Case], parent: Build | None = None, placed: Mapping[str, str] | None = None
+) -> Frozen:
+    """The build, not yet written. `cases` are all of the dataset that pass the filter, those that take no part included."""
     spec.require_sane()
     taken, excluded = _sort_out(cases)
     if not taken:
@@ -73,17 +91,27 @@ def freeze(
     excluded_lines = b"".join(canonical_json({"id": one, "reason": reason}) + b"\n" for one, reason in excluded)
     manifest = _manifest(spec, taken, split_of, contents) | leaks
     manifest["excluded"] = dict(sorted(Counter(reason for _, reason in excluded).items()))
-    manifest["excluded_cases"] = _entry("excluded.jsonl", excluded_lines, len(excluded))
+    manifest["excluded_cases"] = _entry(f"{EXCLUDED}.jsonl", excluded_lines, len(excluded))
     manifest["parent"] = parent and {"version": parent.version, "content_hash": parent.content_hash}
-    _require_room(spec, manifest["content_hash"])
-    with FileSet() as files:
-        for name, content in contents.items():
-            files.open(spec.out / f"{name}.jsonl").write(content)
-        files.open(spec.out / "excluded.jsonl").write(excluded_lines)
-        files.open(spec.out / "schema.json").write(canonical_json(Case.model_json_schema()) + b"\n")
-        files.open(spec.manifest).write(manifests.encode(manifest))
+    files = {spec.out / f"{name}.jsonl": content for name, content in contents.items()}
+    files[spec.out / f"{EXCLUDED}.jsonl"] = excluded_lines
+    files[spec.out / "schema.json"] = canonical_json(Case.model_json_schema()) + b"\n"
+    manifest = manifests.sealed(_made_before(spec, manifest, files) or manifest)
+    files[spec.manifest] = manifests.encode(manifest)
     rows = [(case.id, case.rev(), split_of[case.id]) for case in taken]
-    return Frozen(Manifest.model_validate(manifest), rows)
+    return Frozen(Manifest.model_validate(manifest), rows, files)
+
+
+def staged(frozen: Frozen) -> FileSet:
+    """The files of a build beside their places; they take them when the block ends, or with `commit` before that."""
+    files = FileSet()
+    try:
+        for path, content in frozen.files.items():
+            files.open(path).write(content)
+    except BaseException as problem:
+        files.__exit__(type(problem), problem, problem.__traceback__)
+        raise
+    return files
 
 
 def _sort_out(cases: Iterable[Case]) -> tuple[list[Case], list[tuple[str, str]]]:
@@ -163,7 +191,7 @@ def _look_for_leaks(spec: SnapshotSpec, cases: Sequence[Case], split_of: Mapping
     if spec.on_leak == "ignore":
         return {"near_duplicates": None, "overlap": None}
     pairs = near_duplicates(cases, split_of)
-    overlap = {path.name: overlaps(cases, path) for path in spec.avoid}
+    overlap = dict(zip(_names(spec.avoid), (overlaps(cases, path) for path in spec.avoid), strict=True))
     problems = [f"{pair['a']} ({pair['splits'][0]}) ~ {pair['b']} ({pair['splits'][1]})" for pair in pairs]
     problems += [f"{one} is in {name}" for name, ids in overlap.items() for one in ids]
     if problems and spec.on_leak == "fail":
@@ -177,12 +205,31 @@ def _look_for_leaks(spec: SnapshotSpec, cases: Sequence[Case], split_of: Mapping
     }
 
 
-def _require_room(spec: SnapshotSpec, new_hash: str) -> None:
-    """A build is never changed; making the same one again is harmless."""
-    if spec.force or not spec.manifest.exists():
-        return
-    if manifests.read(spec.manifest).content_hash != new_hash:
-        raise Conflict(f"{spec.out} holds another build; choose another --version or --out, or add --force")
+def _names(paths: Sequence[Path]) -> list[str]:
+    """Files by their names alone, which say nothing of this machine; by more of the path where two are called the same."""
+    names = Counter(path.name for path in paths)
+    return [path.name if names[path.name] == 1 else path.as_posix() for path in paths]
+
+
+def _made_before(spec: SnapshotSpec, manifest: Mapping[str, Any], files: Iterable[Path]) -> dict[str, Any] | None:
+    """The manifest of the very same build, if it stands there: a build is never changed, making it again is harmless.
+
+    Anything else in the way is a conflict, also a file that no manifest knows.
+    """
+    if not spec.manifest.exists():
+        others = sorted(path.name for path in files if path.exists())
+        if others and not spec.force:
+            raise Conflict(f"{spec.out} holds {', '.join(others)} already; choose another --out, or add --force")
+        return None
+    try:
+        there = orjson.loads(spec.manifest.read_bytes())
+    except ValueError:
+        there = {}
+    if all(there.get(name) == value for name, value in manifest.items() if name not in _OF_THE_MOMENT):
+        return {**manifest, **{name: there[name] for name in _OF_THE_MOMENT & there.keys()}}
+    if spec.force:
+        return None
+    raise Conflict(f"{spec.out} holds another build; choose another --version or --out, or add --force")
 
 
 def _counts(excluded: Sequence[tuple[str, str]]) -> str:

@@ -1,18 +1,16 @@
 """The report as JUnit XML: every CI knows how to show it. One test per case, trial and metric."""
 
-import re
 from collections.abc import Iterable
 from xml.etree import ElementTree
 
 from evergold.model.run import Attempt, Measurement, Run
 from evergold.report.summary import PASSING, shortened
-
-_NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+from evergold.text.xml import xml_text
 
 
 def to_junit(run: Run, attempts: Iterable[Attempt], passing: float = PASSING) -> str:
     """Below `passing` is a failure, a failed call or broken metric an error, an unscored one skipped."""
-    suite = ElementTree.Element("testsuite", name=_clean(f"{run.spec.dataset} · {run.spec.model}"), id=run.id)
+    suite = ElementTree.Element("testsuite", name=xml_text(f"{run.spec.dataset} · {run.spec.model}"), id=run.id)
     tally = {"tests": 0, "failures": 0, "errors": 0, "skipped": 0}
     for attempt in attempts:
         for metric in run.spec.metrics:
@@ -20,17 +18,17 @@ def to_junit(run: Run, attempts: Iterable[Attempt], passing: float = PASSING) ->
             test = ElementTree.SubElement(
                 suite,
                 "testcase",
-                classname=_clean(f"{run.spec.dataset}.{metric}"),
-                name=_clean(f"{attempt.case_id}" + (f" #{attempt.trial}" if run.spec.trials > 1 else "")),
+                classname=xml_text(f"{run.spec.dataset}.{metric}"),
+                name=xml_text(f"{attempt.case_id}" + (f" #{attempt.trial}" if run.spec.trials > 1 else "")),
                 time=f"{(attempt.latency_ms or 0) / 1000:.3f}",
             )
             outcome = _outcome(attempt, attempt.measurements.get(metric), passing)
             if outcome is not None:
                 kind, message = outcome
                 tally[{"failure": "failures", "error": "errors", "skipped": "skipped"}[kind]] += 1
-                told = ElementTree.SubElement(test, kind, message=_clean(message))
+                told = ElementTree.SubElement(test, kind, message=xml_text(message))
                 if kind == "failure":
-                    told.text = _clean(shortened(attempt.output))
+                    told.text = xml_text(shortened(attempt.output))
     for name, number in tally.items():
         suite.set(name, str(number))
     root = ElementTree.Element("testsuites")
@@ -48,8 +46,3 @@ def _outcome(attempt: Attempt, made: Measurement | None, passing: float) -> tupl
     if made.value < passing:
         return "failure", f"{made.value:.3f} is below {passing:g}" + (f": {made.reason}" if made.reason else "")
     return None
-
-
-def _clean(text: str) -> str:
-    """XML has no way to write most control characters."""
-    return _NOT_XML.sub("�", text)

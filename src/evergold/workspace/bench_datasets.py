@@ -13,6 +13,7 @@ from evergold.store import Store
 from evergold.store.builds import get_build, list_builds
 from evergold.store.cases import CaseFilter, dataset_names, iterate_cases
 from evergold.workspace.bench_splits import Frozen, read_split, read_version
+from evergold.workspace.build_files import located
 
 
 class BenchmarkDataset(BaseModel, frozen=True):
@@ -79,12 +80,10 @@ class BenchDatasets:
         version, _, split = rest.partition(":")
         try:
             with self._store.db.read() as connection:
-                build = get_build(connection, dataset, version)
+                path = located(get_build(connection, dataset, version))
         except NotFound as problem:
             raise BadInput(problem.message) from problem
-        if build.location is None:
-            raise BadInput(f"where the files of {dataset} {version} are is not known; build it again")
-        return read_version(dataset, Path(build.location), split or None)
+        return read_version(dataset, path, split or None)
 
     def _files(self) -> dict[str, DatasetFile]:
         return discover(self._settings.benchmark_datasets_dir)

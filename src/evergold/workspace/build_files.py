@@ -1,4 +1,8 @@
-"""A case that only files know: found in the versions of a RAG build, whose records are never stored one by one."""
+"""The files of stored builds: where they are, and the cases that only they know.
+
+The records of a RAG build are never stored one by one, and its files may be written over by a later version: then the earlier
+one is still known by its manifest, but nothing can be read of it any more.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +12,7 @@ import orjson
 
 from evergold.build import manifest as manifests
 from evergold.build.diff import build_records
-from evergold.errors import NotFound
+from evergold.errors import Conflict, NotFound
 from evergold.model.build import Build
 from evergold.model.case import Provenance
 from evergold.model.ident import hash_bytes
@@ -25,6 +29,20 @@ class Standing:
     provenance: Provenance
     rev: str
     status: str
+
+
+def located(build: Build) -> Path:
+    """Where the files of a build are; refused where those of another one have taken their place."""
+    if build.location is None:
+        raise NotFound(f"where the files of {build.dataset} {build.version} are is not known; build it again")
+    path = Path(build.location)
+    there = manifests.read(path)
+    if there.content_hash != build.content_hash:
+        raise Conflict(
+            f"the files of {build.dataset} {build.version} are gone: {path} holds {there.version} with other content; "
+            "write each version to a place of its own"
+        )
+    return path
 
 
 def frozen_only(builds: Sequence[Build], case_id: str) -> tuple[list[BuildStep], Standing]:
@@ -46,8 +64,9 @@ def frozen_only(builds: Sequence[Build], case_id: str) -> tuple[list[BuildStep],
 
 
 def _find(build: Build, case_id: str) -> tuple[str, bytes] | None:
-    if build.location is None or not Path(build.location).exists():
+    try:
+        path = located(build)
+    except (NotFound, Conflict):
         return None
-    path = Path(build.location)
     records = build_records(path, manifests.read(path))
     return next(((place.split, line) for one, place, line in records if one == case_id), None)

@@ -5,14 +5,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ValidationError
 
 from evergold.build import manifest as manifests
 from evergold.build.diff import Diff, diff
 from evergold.build.look import Comparison, Sample, compare, sample
-from evergold.build.snapshot import SnapshotSpec, freeze
+from evergold.build.snapshot import SnapshotSpec, draft, staged
 from evergold.build.spec import RagSpec
 from evergold.errors import BadInput, NotFound, unknown
 from evergold.model.build import Build, Manifest
@@ -30,7 +30,10 @@ from evergold.store.builds import (
 )
 from evergold.store.cases import CaseFilter, find_case, iterate_cases
 from evergold.store.lineage import BuildStep, RunStep, builds_with, runs_with
-from evergold.workspace.build_files import Standing, frozen_only
+from evergold.workspace.build_files import Standing, frozen_only, located
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 _NUMBER = re.compile(r"v(\d+)")
 
@@ -97,7 +100,7 @@ class Builds:
             known = find_build(connection, spec.dataset, spec.version)
             parent = earlier[-1] if earlier and known is None else _parent_of(known, earlier)
             placed = splits_of_build(connection, spec.dataset, parent.version) if parent else {}
-            frozen = freeze(spec, iterate_cases(connection, wanted), parent, placed)
+            frozen = draft(spec, iterate_cases(connection, wanted), parent, placed)
         build = Build(
             dataset=spec.dataset,
             version=spec.version,
@@ -107,7 +110,14 @@ class Builds:
             parent=parent.version if parent else None,
             manifest=frozen.manifest.model_dump(mode="json"),
         )
-        self._store.db.write(lambda connection: put_build(connection, build, frozen.rows))
+        with staged(frozen) as files:
+
+            def remember(connection: "Connection") -> None:
+                """Files and store agree: a version that is another one in the store leaves the files as they are."""
+                put_build(connection, build, frozen.rows)
+                files.commit()
+
+            self._store.db.write(remember)
         return self.get(spec.dataset, spec.version)
 
     def register(self, spec: RagSpec, manifest: Manifest) -> Build:
@@ -187,7 +197,7 @@ class Builds:
             raise BadInput(f"several datasets have a {name}: {names}; say which with --dataset")
         if not candidates or candidates[0].location is None:
             raise NotFound(f"no build {name!r} of {dataset or 'any dataset'}, and no folder of that name")
-        return Path(candidates[0].location)
+        return located(candidates[0])
 
 
 def case_filter(dataset: str, filters: Mapping[str, Any]) -> CaseFilter:
