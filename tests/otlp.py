@@ -57,8 +57,8 @@ def a_request(*spans: Span, service: str = "shop") -> ExportTraceServiceRequest:
     return request
 
 
-def protobuf_body(*spans: Span) -> bytes:
-    body: bytes = a_request(*spans).SerializeToString()
+def protobuf_body(*spans: Span, service: str = "shop") -> bytes:
+    body: bytes = a_request(*spans, service=service).SerializeToString()
     return body
 
 

@@ -33,6 +33,31 @@ def test_a_score_waits_for_its_trace(server: httpx.Client) -> None:
     assert [s["name"] for s in server.get("/api/v1/traces/late").json()["scores"]] == ["rating"]
 
 
+def test_a_bad_record_does_not_sink_its_list(server: httpx.Client) -> None:
+    given = [{"id": "good", "input": "x"}, {"id": "bad", "input": 5}, {"id": "twice", "spans": [{"id": "s"}] * 2}]
+    answer = server.post("/api/v1/traces", json=given)
+    told = answer.json()
+    assert (answer.status_code, told["traces"], told["rejected"]) == (201, 1, 2)
+    assert told["problems"][0] == "[1]: input: Input should be a valid string"
+    assert "span id 's' is there twice" in told["problems"][1]
+    scores = [{"trace_id": "good", "name": "n", "value": 1}, {"trace_id": "good", "name": "n", "value": 7}]
+    assert server.post("/api/v1/scores", json=scores).json()["scores"] == 1
+    assert server.post("/api/v1/scores", json=scores[1:]).status_code == 400
+
+
+def test_an_id_may_hold_slashes(server: httpx.Client) -> None:
+    server.post("/api/v1/traces", json={"id": "a/b c", "input": "x", "output": "y"})
+    assert server.get("/api/v1/traces/a%2Fb%20c").json()["id"] == "a/b c"
+    assert server.get("/api/v1/traces/a%2Fb%20c/explain").json()[0]["trace_id"] == "a/b c"
+
+
+def test_an_empty_reaction_takes_the_reaction_away(server: httpx.Client) -> None:
+    server.post("/api/v1/traces", json={"id": "r", "input": "x", "output": "y"})
+    for emoji in ("👎", ""):
+        assert server.post("/api/v1/reactions", json={"trace_id": "r", "emoji": emoji}).json()["reactions"] == 1
+    assert server.get("/api/v1/traces/r").json()["scores"] == []
+
+
 @pytest.mark.parametrize(
     ("method", "path", "body", "status", "said"),
     [
@@ -42,7 +67,16 @@ def test_a_score_waits_for_its_trace(server: httpx.Client) -> None:
         ("GET", "/api/v1/cases?colour=red", None, 400, "colour"),
         ("GET", "/api/v1/nothing", None, 404, "no route"),
         ("POST", "/api/v1/scores", {"trace_id": "t", "name": "n", "value": 3}, 400, "value"),
+        ("GET", "/api/v1/traces?since=yesterday", None, 400, "time 'yesterday' cannot be read"),
         ("POST", "/api/v1/traces", {"id": ""}, 400, "id"),
+        ("POST", "/api/v1/traces", {"id": "a\x00"}, 400, "NUL"),
+        (
+            "POST",
+            "/api/v1/corrections",
+            {"trace_id": "t", "text": "  "},
+            400,
+            "body.record.text: there is nothing in it",
+        ),
         ("POST", "/api/v1/traces", {"id": "t", "started_at": "0001-01-01T00:00:00+01:00"}, 400, "years 1 to 9999"),
     ],
 )

@@ -29,6 +29,8 @@ redact = DefaultRedactor().redact
         ("ghp_" + "a1" * 18, "[SECRET]", {"SECRET": 1}),
         ("Authorization: Bearer abcdefghij0123456789", "Authorization: Bearer [SECRET]", {"SECRET": 1}),
         ('password="hunter22"', 'password="[SECRET]"', {"SECRET": 1}),
+        ("aws_secret_access_key = wJalrXUtnFEMI/K7MDENG", "aws_secret_access_key = [SECRET]", {"SECRET": 1}),
+        ("SECRET_KEY: django-1nsecure", "SECRET_KEY: [SECRET]", {"SECRET": 1}),
         ("postgres://app:pa55@db/x", "postgres://app:[SECRET]@db/x", {"SECRET": 1}),
         (
             "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\nIBAAKCAQEA\n-----END RSA PRIVATE KEY-----",

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from evergold.model.trace import Reaction, ScoreLine, SpanLine, Trace
+from evergold.errors import BadInput
+from evergold.model.trace import Reaction, ScoreLine, Span, SpanLine, Trace
 from evergold.settings import Settings
 from evergold.sources.otlp import Wire
 from evergold.store import Store
@@ -130,6 +131,77 @@ def test_private_things_are_gone_before_storage_and_counted(workspace: Workspace
     assert "jo@example.com" not in trace.model_dump_json() and "sk-abc" not in trace.model_dump_json()
     counts = workspace.intake.counts()
     assert (counts["redacted.EMAIL"], counts["redacted.CARD"], counts["redacted.SECRET"]) == (2, 2, 1)
+
+
+def test_ids_are_kept_and_everything_around_them_is_redacted(workspace: Workspace) -> None:
+    phone, mail, key = "+34600123456", "jo@example.com", "sk-abcdefghijklmnop1234"
+    said = {"session.id": phone, "user.id": mail, "tag.tags": [mail], "input.value": "hi", "output.value": mail}
+    send(workspace, a_span(0, name=f"mail {mail}", attributes=said))
+    trace = workspace.intake.get(TRACE)
+    assert (trace.session_id, trace.user_id, trace.output) == (phone, mail, "[EMAIL]")
+    assert (trace.name, trace.tags, trace.spans[0].name) == ("mail [EMAIL]", ("[EMAIL]",), "mail [EMAIL]")
+    line = SpanLine(trace_id="line", id="1", name=mail, metadata={"session_id": phone, "attributes": {"key": key}})
+    whole = Trace(id="whole", name=mail, tags=(mail,), user_id=mail, spans=(Span(id="1", name=mail),))
+    workspace.intake.accept([line, whole])
+    assert (
+        workspace.intake.get("line").session_id == phone and key not in workspace.intake.get("line").model_dump_json()
+    )
+    kept = workspace.intake.get("whole")
+    assert (kept.user_id, kept.name, kept.tags, kept.spans[0].name) == (mail, "[EMAIL]", ("[EMAIL]",), "[EMAIL]")
+
+
+def test_the_resource_of_a_sender_is_redacted(workspace: Workspace) -> None:
+    body = protobuf_body(a_span(0), a_span(1), service="run --key sk-abcdefghijklmnop1234")
+    workspace.intake.receive_traces(body, Wire.PROTOBUF).result()
+    assert "sk-abc" not in workspace.intake.get(TRACE).model_dump_json()
+
+
+def test_what_a_span_says_for_its_trace_follows_the_switch_of_its_side(settings: Settings, store: Store) -> None:
+    workspace = Workspace(replace(settings, redact_fields=("input", "output")), store)
+    said = {"langfuse.trace.input": "jo@example.com", "langfuse.trace.output": "to jo@example.com", "x": "y"}
+    send(workspace, a_span(0, attributes=said))
+    trace = workspace.intake.get(TRACE)
+    assert (trace.input, trace.output) == ("[EMAIL]", "to [EMAIL]")
+
+
+@pytest.mark.parametrize("value", [["a"], {"a": 1}, 5, None])
+def test_a_model_that_is_no_text_has_no_column(workspace: Workspace, value: Any) -> None:
+    said = {"model": value, "message_type": value}
+    workspace.intake.accept([Trace(id="odd", metadata=said)])
+    send(workspace, a_span(0, attributes={"metadata": json.dumps(said)}))
+    assert workspace.intake.get("odd").metadata == said
+    assert workspace.intake.get(TRACE).metadata == said | {"services": ["shop"]}
+
+
+def test_nul_is_kept_out_of_every_text(workspace: Workspace) -> None:
+    odd = "a\x00b"
+    workspace.intake.accept(
+        [Trace(id="nul", name=odd, session_id=odd, user_id=odd, tags=(odd,), metadata={"k": odd, "\\u0000": "\\u0000"})]
+    )
+    kept = workspace.intake.get("nul")
+    assert (kept.name, kept.session_id, kept.tags) == ("a\ufffdb", "a\ufffdb", ("a\ufffdb",))
+    assert kept.metadata == {"k": "a\ufffdb", "\\u0000": "\\u0000"}
+
+
+def test_a_score_that_says_anything_else_under_its_key_takes_the_place(workspace: Workspace) -> None:
+    workspace.intake.accept([Trace(id="t"), ScoreLine(trace_id="t", name="a", value=1, source="user", key="k")])
+    workspace.intake.accept([ScoreLine(trace_id="t", name="b", value=1, source="system", key="k")])
+    assert [(score.name, score.source) for score in workspace.intake.get("t").scores] == [("b", "system")]
+
+
+def test_times_of_a_filter_are_read_as_moments(workspace: Workspace) -> None:
+    send(workspace, a_span(0))  # at midnight, 2026-01-01 in UTC
+    for since, found in (
+        ("2026-01-01", 1),
+        ("2026-01-01 00:00", 1),
+        ("2026-01-01T02:00:00+02:00", 1),
+        ("2026-01-01T00:00:00.001Z", 0),
+        ("2026-01-02", 0),
+    ):
+        assert workspace.intake.count(TraceFilter(since=since)) == found
+        assert workspace.intake.count(TraceFilter(until=since)) == 1 - found
+    with pytest.raises(BadInput, match="yesterday"):
+        TraceFilter(since="yesterday")
 
 
 def test_redaction_can_be_off_for_a_field(settings: Settings, store: Store) -> None:

@@ -19,8 +19,8 @@ ROUTERS = (
     "health",
     "cases",
     "otlp",
+    "curation",  # before traces, whose ids may hold slashes
     "traces",
-    "curation",
     "review",
     "overview",
     "runs",

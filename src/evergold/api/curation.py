@@ -5,6 +5,7 @@ from typing import Annotated, Any
 from fastapi import Query
 from pydantic import BaseModel
 
+from evergold.api.given import Sent, given
 from evergold.api.opened import Opened
 from evergold.api.routing import Router
 from evergold.api.traces import Accepted
@@ -43,26 +44,24 @@ class PolicyView(BaseModel):
 
 
 @router.post("/corrections", status_code=201)
-def post_corrections(workspace: Opened, corrections: list[Correction] | Correction) -> Accepted:
+def post_corrections(workspace: Opened, corrections: Sent[Correction]) -> Accepted:
     """Say what a reply should have been; a trace that has not come yet is waited for."""
-    given = corrections if isinstance(corrections, list) else [corrections]
-    return Accepted(**vars(workspace.intake.accept(given)))
+    return Accepted(**vars(workspace.intake.accept(given(corrections))))
 
 
 @router.post("/reactions", status_code=201)
-def post_reactions(workspace: Opened, reactions: list[Reaction] | Reaction) -> Accepted:
+def post_reactions(workspace: Opened, reactions: Sent[Reaction]) -> Accepted:
     """React to a reply with an emoji; null takes the reaction away again."""
-    given = reactions if isinstance(reactions, list) else [reactions]
-    return Accepted(**vars(workspace.intake.accept(given)))
+    return Accepted(**vars(workspace.intake.accept(given(reactions))))
 
 
-@router.get("/traces/{trace_id}/explain")
+@router.get("/traces/{trace_id:path}/explain")
 def explain_trace(workspace: Opened, trace_id: str) -> list[Explanation]:
     """Each policy's verdict on a trace, the scores that decided it, and what would change it."""
     return workspace.live.explain(trace_id)
 
 
-@router.post("/traces/{trace_id}/curate")
+@router.post("/traces/{trace_id:path}/curate")
 def curate_trace(workspace: Opened, trace_id: str) -> Curated:
     """Curate one trace now."""
     changes = workspace.live.curate(trace_id)

@@ -20,7 +20,8 @@ def install_errors(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, problem: RequestValidationError) -> JSONResponse:
         problems = tuple(
-            f"{'.'.join(str(part) for part in error['loc'])}: {error['msg']}" for error in problem.errors()
+            f"{'.'.join(str(part) for part in error['loc'])}: {error['msg'].removeprefix('Value error, ')}"
+            for error in problem.errors()
         )
         return refusal(400, f"the request cannot be used: {problems[0]}", problems)
 

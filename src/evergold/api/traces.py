@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import Query
 from pydantic import BaseModel
 
+from evergold.api.given import Sent, given
 from evergold.api.opened import Opened
 from evergold.api.routing import Router
 from evergold.model.trace import ScoreLine, Trace
@@ -49,19 +50,19 @@ def list_traces(workspace: Opened, query: Annotated[TraceQuery, Query()]) -> Tra
     return TracePage(traces=found, next=cursor)
 
 
-@router.get("/traces/{trace_id}")
+@router.get("/traces/{trace_id:path}")
 def get_trace(workspace: Opened, trace_id: str) -> Trace:
     """One trace with its spans and scores."""
     return workspace.intake.get(trace_id)
 
 
 @router.post("/traces", status_code=201)
-def post_traces(workspace: Opened, traces: list[Trace] | Trace) -> Accepted:
+def post_traces(workspace: Opened, traces: Sent[Trace]) -> Accepted:
     """Store a trace, or several. The same trace again changes nothing."""
-    return Accepted(**vars(workspace.intake.accept(traces if isinstance(traces, list) else [traces])))
+    return Accepted(**vars(workspace.intake.accept(given(traces))))
 
 
 @router.post("/scores", status_code=201)
-def post_scores(workspace: Opened, scores: list[ScoreLine] | ScoreLine) -> Accepted:
+def post_scores(workspace: Opened, scores: Sent[ScoreLine]) -> Accepted:
     """Score a trace; one that has not come yet is waited for."""
-    return Accepted(**vars(workspace.intake.accept(scores if isinstance(scores, list) else [scores])))
+    return Accepted(**vars(workspace.intake.accept(given(scores))))

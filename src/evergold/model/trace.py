@@ -1,10 +1,11 @@
 """A trace: one interaction of an app with a model, its spans, and what was thought of it."""
 
+from collections import Counter
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, Field
+from pydantic import AfterValidator, BaseModel, Field, field_validator
 
 
 def in_utc(value: datetime) -> datetime:
@@ -18,7 +19,23 @@ def in_utc(value: datetime) -> datetime:
 
 
 UtcTime = Annotated[datetime, AfterValidator(in_utc)]
-Ident = Annotated[str, Field(min_length=1, max_length=512)]
+
+
+def without_nul(value: str) -> str:
+    """An id is a key of the store, which holds every character but this one."""
+    if "\x00" in value:
+        raise ValueError("the character NUL cannot stand here")
+    return value
+
+
+def said(value: str) -> str:
+    """Something other than blanks."""
+    if not value.strip():
+        raise ValueError("there is nothing in it but blanks")
+    return value
+
+
+Ident = Annotated[str, Field(min_length=1, max_length=512), AfterValidator(without_nul)]
 UnitValue = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
 
 
@@ -84,6 +101,14 @@ class Trace(BaseModel, frozen=True, extra="forbid"):
     spans: tuple[Span, ...] = ()
     scores: tuple[Score, ...] = ()
 
+    @field_validator("spans", mode="after")
+    @classmethod
+    def each_once(cls, spans: tuple[Span, ...]) -> tuple[Span, ...]:
+        twice = next((name for name, number in Counter(span.id for span in spans).items() if number > 1), None)
+        if twice is not None:
+            raise ValueError(f"span id {twice!r} is there twice; a trace has each span once")
+        return spans
+
 
 class SpanLine(Span, frozen=True):
     """A span that arrives on its own and names its trace; the trace is told anew from all its spans."""
@@ -104,16 +129,16 @@ class Correction(BaseModel, frozen=True, extra="forbid"):
 
     type: Literal["correction"] = "correction"
     trace_id: Ident
-    text: Annotated[str, Field(min_length=1)]
+    text: Annotated[str, Field(min_length=1), AfterValidator(said)]
     author: str | None = None
 
 
 class Reaction(BaseModel, frozen=True, extra="forbid"):
-    """An emoji put on a reply; `emoji` null takes the reaction away again."""
+    """An emoji put on a reply; `emoji` null (or empty, as messengers say it) takes the reaction away again."""
 
     type: Literal["reaction"] = "reaction"
     trace_id: Ident
-    emoji: str | None
+    emoji: Annotated[str | None, AfterValidator(lambda emoji: emoji if emoji and emoji.strip() else None)]
     author: str | None = None
 
 

@@ -55,7 +55,7 @@ BEARER = Pattern("SECRET", re.compile(r"(?i)bearer\s+([A-Za-z0-9._~+/-]{16,}=*)"
 ASSIGNED = Pattern(
     "SECRET",
     re.compile(
-        r"(?i)(?:passw(?:or)?d|secret|api[_-]?key|(?:(?<=access)|(?<=access[_-])|(?<=auth)|(?<=auth[_-]))token)"
+        r"(?i)(?:passw(?:or)?d|secret(?:[_-]?(?:access[_-]?)?key)?|api[_-]?key|(?:(?<=access)|(?<=access[_-])|(?<=auth)|(?<=auth[_-]))token)"
         r"\\?[\"']?\s{0,3}[:=]\s{0,3}\\?[\"']?([^\s\"'\\,;{}\[\]()]{6,})"
     ),
     1,

@@ -40,16 +40,8 @@ def parse_record(value: dict[str, Any], where: str) -> Incoming | Rejected:
     try:
         return RECORD.validate_python({"type": "trace"} | value)
     except ValidationError as problem:
-        first = problem.errors(include_url=False, include_context=False)[0]
-        path = [str(part) for part in first["loc"]]
-        if path and path[0] == value.get("type", "trace"):
-            path = path[1:]
-        return Rejected(
-            where=where,
-            field=".".join(path) or "type",
-            reason=first["msg"],
-            record=_short(orjson.dumps(value, default=str)),
-        )
+        told = _short(orjson.dumps(value, default=str))
+        return Rejected.of(problem, where, skip=str(value.get("type", "trace")), record=told)
 
 
 def _short(line: bytes) -> str:

@@ -76,8 +76,7 @@ def _record(exported: Exported, where: str) -> Iterator[Incoming | Rejected]:
         else:
             yield Rejected(where=where, reason="neither a trace, an observation nor a score")
     except ValidationError as problem:
-        first = problem.errors(include_url=False, include_context=False)[0]
-        yield Rejected(where=where, field=".".join(str(part) for part in first["loc"]), reason=first["msg"])
+        yield Rejected.of(problem, where)
 
 
 def _root(trace: Exported) -> SpanLine:

@@ -11,7 +11,7 @@ from evergold.errors import NotFound
 from evergold.model.case import Case, CaseKind, CaseStatus, EntryType, ReviewState
 from evergold.store.case_rows import case_of
 from evergold.store.schema import case_reviews, case_revisions, eval_dataset, eval_dataset_tags
-from evergold.store.values import batches, loads
+from evergold.store.values import Border, batches, loads
 
 
 class CaseFilter(BaseModel, frozen=True, extra="forbid"):
@@ -27,7 +27,7 @@ class CaseFilter(BaseModel, frozen=True, extra="forbid"):
     trace_id: str | None = None
     session_id: str | None = None
     policy: str | None = None
-    since: str | None = None
+    since: Border | None = None
     search: str | None = None
 
 

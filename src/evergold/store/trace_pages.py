@@ -14,6 +14,7 @@ from evergold.model.trace import Trace, TraceStatus
 from evergold.store.schema import traces
 from evergold.store.search import asked_for, with_words, words_of
 from evergold.store.traces import trace_of
+from evergold.store.values import Border
 
 
 class TraceFilter(BaseModel, frozen=True, extra="forbid"):
@@ -24,8 +25,8 @@ class TraceFilter(BaseModel, frozen=True, extra="forbid"):
     status: TraceStatus | None = None
     name: str | None = None
     model: str | None = None
-    since: str | None = None
-    until: str | None = None
+    since: Border | None = None
+    until: Border | None = None
     search: str | None = None
 
 

@@ -14,9 +14,10 @@ from evergold.model.trace import Correction, Score, ScoreSource, Span, Trace
 from evergold.store.bulk import insert_rows, rows_among
 from evergold.store.folding import unfolded
 from evergold.store.schema import pending_records, spans, trace_corrections, trace_scores, traces
-from evergold.store.values import batches, dumps, loads, now, stamp, storable
+from evergold.store.values import batches, dumps, loads, now, stamp, storable, worded
 from evergold.store.word_index import ENOUGH, learn_words
 
+SAID = ("name", "source", "value", "comment", "span_id")  # a score under a known key that says all the same is no news
 RAW = ("attributes", "events", "resource", "scope")  # what a span carried, kept apart from what was understood of it
 
 
@@ -73,11 +74,11 @@ def put_scores(connection: Connection, trace_id: str, scores: Sequence[Score]) -
     for score in scores:
         row = _score_row(trace_id, score)
         held = connection.execute(
-            select(trace_scores.c.value, trace_scores.c.comment).where(
+            select(*(trace_scores.c[name] for name in SAID)).where(
                 trace_scores.c.trace_id == trace_id, trace_scores.c.key == row["key"]
             )
         ).first()
-        if held is not None and (held.value, held.comment) == (row["value"], row["comment"]):
+        if held is not None and tuple(held) == tuple(row[name] for name in SAID):
             continue
         if held is not None:
             connection.execute(
@@ -174,14 +175,14 @@ def _insert_traces(connection: Connection, batch: Sequence[Trace], hashes: dict[
         [
             {
                 "id": trace.id,
-                "session_id": trace.session_id,
-                "user_id": trace.user_id,
-                "name": trace.name,
+                "session_id": storable(trace.session_id),
+                "user_id": storable(trace.user_id),
+                "name": storable(trace.name),
                 "input_text": storable(trace.input),
                 "output_text": storable(trace.output),
                 "status": trace.status,
-                "message_type": trace.metadata.get("message_type"),
-                "model": trace.metadata.get("model"),
+                "message_type": worded(trace.metadata.get("message_type")),
+                "model": worded(trace.metadata.get("model")),
                 "started_at": stamp(trace.started_at) or moment,
                 "ended_at": stamp(trace.ended_at),
                 "tags": dumps(trace.tags),
@@ -203,8 +204,8 @@ def _span_row(trace_id: str, span: Span) -> dict[str, Any]:
         "trace_id": trace_id,
         "id": span.id,
         "parent_id": span.parent_id,
-        "name": span.name,
-        "kind": span.kind,
+        "name": storable(span.name),
+        "kind": storable(span.kind),
         "input_text": storable(span.input),
         "output_text": storable(span.output),
         "status": span.status,

@@ -1,13 +1,19 @@
 """How values lie in the tables: times as sortable UTC text, JSON as text."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import orjson
+from pydantic import AfterValidator
+
+from evergold.errors import BadInput
 
 T = TypeVar("T")
+NUL = "\\u0000"
+NUL_IN_JSON = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 
 
 def stamp(moment: datetime | None) -> str | None:
@@ -23,13 +29,36 @@ def now() -> str:
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+def border(moment: str) -> str:
+    """A moment a person wrote, so that it can be compared with stamps of any number of digits: UTC, without the `Z`."""
+    try:
+        read = datetime.fromisoformat(moment.strip())
+    except ValueError:
+        raise BadInput(f"time {moment!r} cannot be read; write 2026-01-02 or 2026-01-02T03:04:05Z") from None
+    try:
+        read = read.replace(tzinfo=UTC) if read.tzinfo is None else read.astimezone(UTC)
+    except OverflowError:
+        raise BadInput(f"time {moment!r} falls outside the years 1 to 9999 in UTC") from None
+    return read.replace(tzinfo=None).isoformat()
+
+
+Border = Annotated[str, AfterValidator(border)]
+
+
+def worded(value: Any) -> str | None:
+    """A value that has to be a text to stand in a column of its own; anything else has no place there."""
+    return storable(value) if isinstance(value, str) else None
+
+
 def storable(text: str | None) -> str | None:
     """PostgreSQL's texts hold every character but NUL; it becomes the sign for an unreadable one, in SQLite too."""
     return text.replace("\x00", "\ufffd") if text and "\x00" in text else text
 
 
 def dumps(value: Any) -> str:
-    return orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS).decode()
+    """JSON that both databases can read into: PostgreSQL refuses NUL in it even as an escape."""
+    text = orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS).decode()
+    return NUL_IN_JSON.sub("\\1\ufffd", text) if NUL in text else text
 
 
 def loads(text: str | None) -> Any:

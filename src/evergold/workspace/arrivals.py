@@ -16,6 +16,7 @@ from evergold.store.folding import fold
 from evergold.store.spans import SpanRow
 from evergold.store.traces import RAW
 from evergold.store.values import dumps, stamp, storable
+from evergold.workspace.cleaning import clean_parts
 
 
 @dataclass
@@ -59,7 +60,7 @@ def arrivals_of(received: Received, cleaner: FieldRedactor, longest: int, size: 
             span.attributes = shortened(span.attributes, longest, lambda: cuts.append(None))
             for event in span.events:
                 event.attributes = shortened(event.attributes, longest, lambda: cuts.append(None))
-    private = cleaner.suspected([_carried(span) for span in received.spans])
+    private = _private(received.spans, cleaner)
     for number, span in enumerate(received.spans):
         _add_span(arrivals, span, cleaner, number in private)
     for log in received.logs:
@@ -75,10 +76,10 @@ def arrivals_of(received: Received, cleaner: FieldRedactor, longest: int, size: 
 def _add_span(arrivals: Arrivals, span: WireSpan, cleaner: FieldRedactor, private: bool) -> None:
     names = reading_of(span.attributes)
     said = understand(span, names)
-    question, answer, facts, raw = said.input, said.output, facts_of(span, said), raw_of(span, said, names)
+    name, question, answer = said.tool or span.name, said.input, said.output
+    facts, raw = facts_of(span, said), raw_of(span, said, names)
     if private:
-        kept = cleaner.clean({"input": question, "output": answer, "metadata": facts, "attributes": raw})
-        question, answer, facts, raw = kept["input"], kept["output"], kept["metadata"], kept["attributes"]
+        (name, question, answer), facts, raw = clean_parts((name, question, answer), facts, raw, cleaner)
     question, answer = storable(question), storable(answer)
     if span.events or names.annotated:
         for score in scores_in(span, arrivals.refused):
@@ -88,7 +89,7 @@ def _add_span(arrivals: Arrivals, span: WireSpan, cleaner: FieldRedactor, privat
         span.trace_id,
         span.span_id,
         span.parent_id,
-        storable(said.tool or span.name) or "",
+        storable(name) or "",
         said.kind,
         question,
         answer,
@@ -101,8 +102,16 @@ def _add_span(arrivals: Arrivals, span: WireSpan, cleaner: FieldRedactor, privat
     arrivals.add(row, facts)
 
 
+def _private(spans: list[WireSpan], cleaner: FieldRedactor) -> set[int]:
+    """The numbers of the spans that hold anything private; spans of one sender share its resource, looked at once."""
+    found = cleaner.suspected([_carried(span) for span in spans])
+    resources = list({id(span.resource): span.resource for span in spans}.values())
+    telling = {id(resources[number]) for number in cleaner.suspected(resources)}
+    return found | {number for number, span in enumerate(spans) if id(span.resource) in telling} if telling else found
+
+
 def _carried(span: WireSpan) -> list[Any]:
-    """Where all comes from that is kept of a span: if there is nothing private in it, there is none in what is kept."""
+    """Where all comes from that is kept of a span beside its resource: with nothing private in it, there is none in that."""
     return [span.attributes, [event.attributes for event in span.events], span.status_message, span.name]
 
 

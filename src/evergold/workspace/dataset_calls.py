@@ -112,13 +112,15 @@ class DatasetCalls:
         since: str | None = None,
     ) -> int:
         """Write entries, newest first; the file appears whole or not at all. Returns how many."""
-        wanted = self._wanted(entry_type, tag, confirmed).model_copy(update={"since": since})
+        wanted = self._wanted(entry_type, tag, confirmed, since)
         return self._cases.export(wanted, "live-jsonl", Path(output_path), limit=limit)
 
     @staticmethod
-    def _wanted(entry_type: str | None, tag: str | None, confirmed: bool | None) -> CaseFilter:
+    def _wanted(
+        entry_type: str | None, tag: str | None, confirmed: bool | None, since: str | None = None
+    ) -> CaseFilter:
         kind = _known(entry_type) if entry_type else None
-        return CaseFilter(dataset=DEFAULT.dataset, entry_type=kind, tag=tag, confirmed=confirmed)
+        return CaseFilter(dataset=DEFAULT.dataset, entry_type=kind, tag=tag, confirmed=confirmed, since=since)
 
 
 def _known(entry_type: EntryType | str) -> EntryType:

@@ -73,7 +73,7 @@ class Intake:
             self.arrived()
         return report
 
-    def accept(self, records: Iterable[Incoming]) -> IngestReport:
+    def accept(self, records: Iterable[Incoming | Rejected]) -> IngestReport:
         """Store records that were parsed elsewhere (over HTTP, by the SDK)."""
         report = IngestReport()
         batch = list(records)

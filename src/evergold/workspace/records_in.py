@@ -1,23 +1,20 @@
 """Records of any kind into the store, in one transaction: redacted, then traces, spans, and what is said of them."""
 
 from collections.abc import Sequence
-from typing import TypeVar
 
 from sqlalchemy import Connection
 
 from evergold.model.rejected import Rejected
-from evergold.model.trace import Correction, Reaction, Score, ScoreLine, Span, SpanLine, Trace
+from evergold.model.trace import Correction, Reaction, ScoreLine, SpanLine, Trace
 from evergold.redact.fields import FieldRedactor
 from evergold.seams import Incoming
 from evergold.store.counters import count
 from evergold.store.traces import put_traces
 from evergold.workspace.about_in import apply_waiting, put_about
 from evergold.workspace.arrivals import Arrivals, row_of_line
+from evergold.workspace.cleaning import cleaned
 from evergold.workspace.ingest_report import IngestReport
 from evergold.workspace.spans_in import write_spans
-
-SpanT = TypeVar("SpanT", bound=Span)
-ScoreT = TypeVar("ScoreT", bound=Score)
 
 
 def store_records(
@@ -62,29 +59,3 @@ def _store_spans(connection: Connection, lines: Sequence[SpanLine], report: Inge
     report.duplicates += written.duplicates
     for problem in written.refused:
         report.reject(problem)
-
-
-def cleaned(record: Incoming, cleaner: FieldRedactor) -> Incoming:
-    """The record with private things taken out of the fields that are switched on."""
-    if isinstance(record, Trace):
-        parts = cleaner.clean({"input": record.input, "output": record.output, "metadata": record.metadata})
-        spans = tuple(_clean_span(span, cleaner) for span in record.spans)
-        scores = tuple(_clean_score(score, cleaner) for score in record.scores)
-        return record.model_copy(update=parts | {"spans": spans, "scores": scores})
-    if isinstance(record, SpanLine):
-        return _clean_span(record, cleaner)
-    if isinstance(record, ScoreLine):
-        return _clean_score(record, cleaner)
-    if isinstance(record, Correction):
-        return record.model_copy(update={"text": cleaner.clean({"corrections": record.text})["corrections"]})
-    return record
-
-
-def _clean_span(span: SpanT, cleaner: FieldRedactor) -> SpanT:
-    return span.model_copy(
-        update=cleaner.clean({"input": span.input, "output": span.output, "metadata": span.metadata})
-    )
-
-
-def _clean_score(score: ScoreT, cleaner: FieldRedactor) -> ScoreT:
-    return score.model_copy(update={"comment": cleaner.clean({"comments": score.comment})["comments"]})

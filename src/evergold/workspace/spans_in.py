@@ -11,7 +11,7 @@ from evergold.sources.outline import Outline, SpanFacts, outline, sayable
 from evergold.store.counters import count
 from evergold.store.spans import Sorted, SpanRow, TraceRow, facts_of, insert_spans, put_outlines, sort_spans, texts_of
 from evergold.store.traces import enqueue
-from evergold.store.values import dumps, loads, now, storable
+from evergold.store.values import dumps, loads, now, storable, worded
 from evergold.workspace.about_in import apply_waiting, put_about
 from evergold.workspace.arrivals import Arrivals
 from evergold.workspace.ingest_report import IngestReport
@@ -132,8 +132,8 @@ def _trace(trace_id: str, tale: Outline, said: tuple[str | None, str | None], mo
         storable(tale.input or question) or "",
         storable(tale.output or answer),
         tale.status,
-        tale.metadata.get("message_type"),
-        storable(tale.metadata.get("model")),
+        worded(tale.metadata.get("message_type")),
+        worded(tale.metadata.get("model")),
         tale.started or moment,
         tale.ended or None,
         dumps(tale.tags) if tale.tags else "[]",

@@ -1,0 +1,46 @@
+"""Records as a client sends them: one, or a list. One that cannot be used does not sink the others of its list.
+
+The others are stored and the answer names the bad one; only where none can be used is the request refused.
+"""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, TypeVar
+
+from pydantic import Discriminator, Tag, ValidationError, ValidatorFunctionWrapHandler, WrapValidator
+
+from evergold.errors import BadInput
+from evergold.model.rejected import Rejected
+from evergold.seams import Incoming
+
+T = TypeVar("T")
+
+
+def _or_rejected(value: Any, validate: ValidatorFunctionWrapHandler) -> Any:
+    try:
+        return validate(value)
+    except ValidationError as problem:
+        return Rejected.of(problem, "")
+
+
+def _form(value: Any) -> str:
+    return "list" if isinstance(value, list) else "record"
+
+
+Sent = Annotated[
+    Annotated[list[Annotated[T, WrapValidator(_or_rejected)]], Tag("list")] | Annotated[T, Tag("record")],
+    Discriminator(_form),
+]
+
+
+def given(sent: Sequence[Incoming | Rejected] | Incoming) -> list[Incoming | Rejected]:
+    """What was sent, as a list, each bad record with its place; a list of nothing but bad ones is refused whole."""
+    if not isinstance(sent, Sequence):
+        return [sent]
+    told: list[Incoming | Rejected] = [
+        item.model_copy(update={"where": f"[{place}]"}) if isinstance(item, Rejected) else item
+        for place, item in enumerate(sent)
+    ]
+    bad = [str(item) for item in told if isinstance(item, Rejected)]
+    if bad and len(bad) == len(told):
+        raise BadInput(f"no record of the list can be used: {bad[0]}", problems=bad)
+    return told
