@@ -12,14 +12,14 @@ import tempfile
 import time
 from collections.abc import Callable
 from io import BytesIO
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from evergold.build.layout import lines_of
-from evergold.build.partition import BLOCK_BYTES, is_utf8, memory_kept, ranges, route_range
+from evergold.build import lines
+from evergold.build.partition import BLOCK_BYTES, memory_kept, ranges, route_range
+from evergold.build.reader import lines_of
 from evergold.build.record import Router
 from evergold.build.seen import SeenIds
 from evergold.build.splits import SPLITS
@@ -51,7 +51,7 @@ class Steps:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._router = Router([SPLITS[name] for name in ("qa", "summaries")])
-        self._reader: Any = self._router._reader
+        self._fields: Any = self._router._straight.fields
         with path.open("rb") as source:
             self._ranges = list(ranges(source, range_bytes=BLOCK_BYTES))[:2]
             self.blocks = [self._read(source, block) for block in self._ranges]
@@ -69,19 +69,17 @@ class Steps:
     def all(self) -> dict[str, Callable[[], object]]:
         """Every step by name; those that begin with a dash are within the one before."""
         outputs = [output for part in self.parts for output in part.outputs]
-        decode = self._reader._decode_lines
+        survey, outer, inner = lines.survey, self._fields.outer, self._fields.inner
         return {
             "stdlib loop, in memory": lambda: [stdlib_loop(block) for block in self.blocks],
             "orjson loop, in memory": lambda: [orjson_loop(block) for block in self.blocks],
             "read": self._read_all,
             "sha256 of the source": lambda: [hashlib.sha256(block) for block in self.blocks],
             "route": self._route,
-            "- is it UTF-8": lambda: [is_utf8(block) for block in self.blocks],
-            "- is it JSON, values as bytes": lambda: [decode(block) for block in self.blocks],
-            "- the same, and proven by writing it again": lambda: [self._reader.read(block) for block in self.blocks],
-            "- the same, records checked, contexts numbered": lambda: list(
-                chain.from_iterable(self._router.route_block(block)[1] for block in self.blocks)
-            ),
+            "- is it UTF-8 and JSON, where is each value": lambda: [
+                survey(block, outer, inner) for block in self.blocks
+            ],
+            "- the same, and what becomes of each line": lambda: list(map(self._router.survey, self.blocks)),
             "ids given before": lambda: [SeenIds().add_all(part.fingerprints) for part in self.parts],
             "sha256 of the splits": lambda: [hashlib.sha256(output) for output in outputs],
             "write": lambda: self._write_all(outputs),

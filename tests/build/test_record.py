@@ -1,12 +1,14 @@
 """A line becomes a record: every value survives, the straight way and the careful way agree."""
 
 import json
+from types import ModuleType
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evergold.build import lines, lines_reference
 from evergold.build.part import Part
 from evergold.build.partition import route_range
 from evergold.build.reader import Refusal
@@ -278,26 +280,39 @@ def tampered_lines(draw: st.DrawFn, line: bytes) -> bytes:
     return draw(st.sampled_from([b"", b"", b"\n", b" "])) + line
 
 
-@given(lines_of_a_file())
-def test_the_straight_way_and_the_careful_way_agree(block: bytes) -> None:
+@pytest.mark.parametrize("implementation", [lines, lines_reference])
+@given(block=lines_of_a_file())
+def test_the_straight_way_and_the_careful_way_agree(implementation: ModuleType, block: bytes) -> None:
+    router = Router(ROUTER.splits, implementation)
+
     def routed_range(limit: int | None) -> Part:
-        return route_range(block, 0, ROUTER, 1 << 20, limit)
+        return route_range(block, 0, router, 1 << 20, limit)
 
-    carefully = routed_range(block.count(b"\n"))
-    assert routed_range(None) == carefully
-    assert routed_range(None) == carefully, "when the layouts of these lines are known"
+    straight = routed_range(None)
+    assert straight == routed_range(block.count(b"\n"))
+    assert straight == routed_range(None), "when the fields of these lines are known"
 
 
-def test_lines_without_surprises_go_straight() -> None:
+@pytest.mark.parametrize("implementation", [lines, lines_reference])
+def test_lines_without_surprises_go_straight(implementation: ModuleType) -> None:
     records = [
         an_offline_record(f"r{number}", task_type=("qa", "summaries", "citations")[number % 3]) for number in range(9)
     ]
-    for separators in ((", ", ": "), (",", ":")):
+    for separators in ((", ", ": "), (",", ":"), ("\t, ", " : ")):
         block = b"".join(json.dumps(record, separators=separators).encode() + b"\n" for record in records)
-        route_range(block, 0, ROUTER, 1 << 20)
-        count, straight = ROUTER.route_block(block)
-        assert count == 9
-        assert sorted(line for one in straight for line in one.lines) == list(range(9))
+        assert None not in Router(ROUTER.splits, implementation).survey(block).choices
+
+
+@pytest.mark.parametrize("implementation", [lines, lines_reference])
+def test_a_field_that_no_split_declares_sends_only_the_first_line_the_careful_way(implementation: ModuleType) -> None:
+    record = an_offline_record(zeal=[1], age=0.50)
+    record["rag"] |= {"took": {"ms": 5}, "k": None}
+    block = json.dumps(record).encode() + b"\n"
+    router = Router(ROUTER.splits, implementation)
+    carefully = route_range(block, 0, router, 1 << 20)
+    assert b',"extra":{"age":0.5,"zeal":[1],"rag":{"k":null,"took":{"ms": 5}}}}\n' in carefully.outputs[0]
+    assert None not in router.survey(block).choices
+    assert route_range(block, 0, router, 1 << 20) == carefully
 
 
 def test_a_repeated_key_cannot_hide_behind_missing_spaces() -> None:

@@ -12,9 +12,9 @@ import msgspec
 from evergold.build import manifest as manifests
 from evergold.build.diff import read_record
 from evergold.build.findings import Finding, Report
-from evergold.build.layout import lines_of
 from evergold.build.partition import BLOCK_BYTES, is_utf8, memory_kept, ranges
 from evergold.build.profile import Profile, drift
+from evergold.build.reader import lines_of
 from evergold.build.records import (
     INPUTS,
     REFERENCES,

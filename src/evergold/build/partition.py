@@ -9,15 +9,14 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, lru_cache
-from itertools import chain, compress, repeat
 from typing import BinaryIO, NamedTuple, TypeAlias
 
 import msgspec
 from pydantic_core import SchemaValidator, ValidationError, core_schema
 
-from evergold.build.layout import Pieces, lines_of
+from evergold.build.lines import Recipe, Table
 from evergold.build.part import NOT_A_RECORD, Part, Range, Rejection
-from evergold.build.reader import Refusal
+from evergold.build.reader import Refusal, lines_of
 from evergold.build.record import Excluded, Router
 from evergold.build.seen import fingerprint
 from evergold.build.source import open_source
@@ -29,8 +28,8 @@ RANGE_BYTES = 4 << 20
 """Given to a worker at once."""
 MAX_LINE_BYTES = 8 << 20
 BOM = b"\xef\xbb\xbf"
-_Found: TypeAlias = tuple[int, int, bytes, Pieces]
-"""A record on its way into a part: line, split, id, text."""
+_Found: TypeAlias = dict[int, tuple[int, bytes, Recipe]]
+"""Records on their way into a part, by line: split, id, and how the record is made."""
 _PROBE = 1 << 14
 _LARGEST_BLOCK = 16 << 20
 _NO_TEXT = SchemaValidator(core_schema.str_schema(max_length=0))
@@ -81,21 +80,24 @@ def _too_long(size: int, max_line: int) -> str:
 
 def route_range(data: bytes, offset: int, router: Router, max_line: int, limit: int | None = None) -> Part:
     """Routes the lines of a range that begins at `offset` of the file; at most `limit` records of them."""
-    part = Part(Range(offset, len(data)), outputs=[b""] * len(router.splits))
-    found: list[_Found] = []
-    left: set[int] | None = None
-    if len(data) <= max_line and (limit is None or limit > data.count(b"\n")) and is_utf8(data):
-        left = _route_straight(part, data, router, found)
+    part = Part(Range(offset, len(data)))
+    found: _Found = {}
+    table = left = None
+    if len(data) <= max_line and (limit is None or limit > data.count(b"\n")):
+        table, left = _route_straight(part, data, router, found)
     if left is None or left:
         _route_carefully(part, data, router, found, _Bounds(max_line, limit, left))
-    found.sort()  # by line: no two are the same
-    if found:
-        lines, splits, ids, records = zip(*found, strict=True)
-        part.kept_lines, part.splits, part.fingerprints = list(lines), bytearray(splits), _fingerprints(ids)
-        part.outputs = [
-            b"".join(chain.from_iterable(compress(records, [one == split for one in splits])))
-            for split in range(len(router.splits))
-        ]
+    part.kept_lines = sorted(found)
+    kept = [found[line] for line in part.kept_lines]
+    part.splits = bytearray(split for split, _, _ in kept)
+    part.fingerprints = _fingerprints([task_id for _, task_id, _ in kept])
+    recipes: list[list[Recipe | None]] = [[None] * part.lines for _ in router.splits]
+    for line, (split, _, recipe) in found.items():
+        recipes[split][line - 1] = recipe
+    if table is not None:
+        part.outputs = [router.weave(table, one) for one in recipes]
+    else:
+        part.outputs = [b"".join(line for line in one if isinstance(line, bytes)) for one in recipes]
     return part
 
 
@@ -107,25 +109,23 @@ class _Bounds(NamedTuple):
     lines: set[int] | None
 
 
-def _route_straight(part: Part, data: bytes, router: Router, found: list[_Found]) -> set[int]:
-    """Takes what the straight way can; returns the numbers of the lines that are left."""
-    if b"\r" in data:
-        data = data.replace(b"\r\n", b"\n")
-    if not data.endswith(b"\n"):
-        data += b"\n"
-    taken: list[int] = []
-    part.lines, straight = router.route_block(data)
-    for one in straight:
-        taken += one.lines
-        if one.split is None:
-            part.excluded[one.task_type] += len(one.lines)
+def _route_straight(part: Part, data: bytes, router: Router, found: _Found) -> tuple[Table, set[int]]:
+    """Takes what the straight way can; returns the lines' values, and the numbers of the lines that are left."""
+    left = set()
+    table, choices, ids = router.survey(data)
+    part.lines = len(choices)
+    for number, (choice, task_id) in enumerate(zip(choices, ids, strict=True)):
+        if choice is None or task_id is None:
+            left.add(number)
+        elif choice.split is None:
+            part.excluded[choice.task_type] += 1
         else:
-            found += zip([line + 1 for line in one.lines], repeat(one.split), one.ids, one.records, strict=False)
-    part.records += len(taken)
-    return set() if len(taken) == part.lines else set(range(part.lines)).difference(taken)
+            found[number + 1] = (choice.split, task_id, choice.recipe)
+    part.records += part.lines - len(left)
+    return table, left
 
 
-def _route_carefully(part: Part, data: bytes, router: Router, found: list[_Found], bounds: _Bounds) -> None:
+def _route_carefully(part: Part, data: bytes, router: Router, found: _Found, bounds: _Bounds) -> None:
     offset = part.piece.offset
     part.lines = 0
     for number, raw in enumerate(lines_of(data)):
@@ -143,7 +143,7 @@ def _route_carefully(part: Part, data: bytes, router: Router, found: list[_Found
                     if isinstance(result, Excluded):
                         part.excluded[result.task_type] += 1
                     else:
-                        found.append((number + 1, result.split, result.task_id, (result.line,)))
+                        found[number + 1] = (result.split, result.task_id, result.line)
             except Refusal as why:
                 _refuse(part, Range(offset, len(raw)), number + 1, (raw, why))
         offset += len(raw)

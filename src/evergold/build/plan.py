@@ -1,154 +1,117 @@
-"""The straight way from many lines to their records: a plan worked out once per layout, then only bytes put side by side.
+"""The straight way from many lines to their records: a recipe worked out once per make of line, then only bytes put side by side.
 
-For lines of one layout and one task type the plan knows which field feeds which column and has the constant pieces of the
-record ready. What is asked of a value is asked of a whole column at a time. A record is only written when its every value is
-plainly of the kind its column wants; for any doubt (a null, a blank text, a list of other things) there is none, and the
-careful way decides.
+A line's make tells what it has at each place: a text, a list of six objects, nothing. Lines of one make and one task type become
+records in the same way, so what is decided for the first of them holds for all. A recipe is only given where every value is
+plainly of the kind its column wants; for any doubt (a null, a blank text, lists that do not pair up) there is none,
+and the careful way decides.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import repeat
-from operator import itemgetter
-from typing import Any
+from functools import cached_property
 
 import msgspec
-from msgspec import Raw
 
-from evergold.build.contexts import PLAIN_START, is_blank, numbered_texts
-from evergold.build.layout import Alike, Layout, Pieces
-from evergold.build.splits import ALIGNED, EMPTY, Column, Kind
+from evergold.build.lines import Piece
+from evergold.build.splits import ALIGNED, EMPTY, LIST_KINDS, Column, Kind
 
-_OPENING: dict[Kind, bytes] = {"text": b'"', "object": b"{", "any": b'"{[-0123456789tf'}
-"""What a value that is given begins with; null is none."""
-_first, _second = itemgetter(0), itemgetter(1)
-
-
-class _AnyObject(msgspec.Struct, gc=False):
-    """Some JSON object; its fields are skipped."""
-
-
-_ELEMENT: dict[Kind, Any] = {"texts": str, "objects": _AnyObject}
-_DECODERS: dict[Kind, tuple[Callable[[bytes], list[list[Any]]], Callable[[Raw], list[Any]]]] = {
-    kind: (msgspec.json.Decoder(list[list[element]]).decode, msgspec.json.Decoder(list[element]).decode)  # type: ignore[valid-type]
-    for kind, element in _ELEMENT.items()
+OPENED = "rag"
+_ABSENT, _NULL, _BLANK, _BARE = b"\0nbB"
+_FITTING: Mapping[Kind, bytes] = {
+    "text": b"tb",
+    "object": b"o",
+    "any": b"tbovenNBTOM",
+    "texts": b"eNBT",
+    "contexts": b"eNB",
+    "objects": b"eO",
 }
-"""Takes many lists apart, or one, if each element is of the kind the column wants."""
+"""What may be at a place from which a column of each kind is filled."""
+_encode = msgspec.json.Encoder().encode
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """How lines of one layout become records of one split. Fields are known by their place among the line's values."""
+@dataclass(frozen=True)
+class Fields:
+    """The fields that lines are searched for. A path's place is that of its value in a surveyed line."""
 
-    pieces: tuple[int | bytes, ...]
-    """Places of values, and what stands between them in a record."""
-    singles: tuple[tuple[int, bytes, bool], ...]
-    """Place, the bytes the value may begin with, and whether it must not be blank."""
-    lists: tuple[tuple[int, Kind, bool], ...]
-    """Place, kind, and whether its length must be that of the contexts."""
-    contexts: int | None
+    outside: tuple[str, ...]
+    inside: tuple[str, ...]
 
-    def write(self, alike: Alike) -> tuple[list[Pieces], set[int]]:
-        """A record in pieces for each line, and the places of those that are not to be used."""
-        columns = alike.columns
-        doubtful: set[int] = set()
-        for place, openings, required in self.singles:
-            doubtful.update(_not_plain(columns[place], openings, required))
-        lengths: list[int | None] | None = None
-        texts: Sequence[bytes | None] = ()
-        if self.contexts is not None:
-            lengths = list(map(len, columns[self.contexts]))
-            texts = numbered_texts(columns[self.contexts], alike.joined[self.contexts])
-            if None in texts:
-                doubtful.update(place for place, text in enumerate(texts) if text is None)
-        for place, kind, is_aligned in self.lists:
-            counts = _counts(columns[place], kind)
-            if None in counts:
-                doubtful.update(one for one, count in enumerate(counts) if count is None)
-            if is_aligned:
-                lengths = lengths or counts
-                if counts != lengths:
-                    doubtful.update(
-                        one for one, pair in enumerate(zip(counts, lengths, strict=True)) if len(set(pair)) > 1
-                    )
-        sources: list[Iterable[Any]] = []
-        for piece in self.pieces:
-            if isinstance(piece, bytes):
-                sources.append(repeat(piece))
-            else:
-                sources.append(texts if piece == self.contexts else columns[piece])
-        return list(zip(*sources, strict=False)), doubtful
+    @cached_property
+    def outer(self) -> tuple[bytes, ...]:
+        return tuple(map(_text_of, (*self.outside, OPENED)))
+
+    @cached_property
+    def inner(self) -> tuple[bytes, ...]:
+        return tuple(map(_text_of, self.inside))
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        paths = (*self.outside, OPENED, *(f"{OPENED}.{name}" for name in self.inside))
+        return {path: place for place, path in enumerate(paths)}
+
+    def with_paths(self, paths: Sequence[str]) -> "Fields":
+        """The same, and these."""
+        known = self.places
+        new = [path for path in paths if path not in known]
+        inside = [path.removeprefix(f"{OPENED}.") for path in new if path.startswith(f"{OPENED}.")]
+        outside = [path for path in new if not path.startswith(f"{OPENED}.")]
+        return Fields((*self.outside, *outside), (*self.inside, *inside))
 
 
-def _not_plain(column: Sequence[Raw], openings: bytes, required: bool) -> Iterable[int]:
-    """The values that do not begin as they must, or that must not be blank and are."""
-    views: list[memoryview] = list(map(memoryview, column))  # type: ignore[arg-type]
-    firsts = bytes(map(_first, views))
-    if firsts.translate(None, openings):
-        return [
-            place
-            for place, byte in enumerate(firsts)
-            if byte not in openings or (required and is_blank(bytes(column[place])))
-        ]
-    if not required:
-        return ()
-    seconds = bytes(map(_second, views))
-    if not seconds.translate(None, PLAIN_START):
-        return ()
-    return [place for place, byte in enumerate(seconds) if byte not in PLAIN_START and is_blank(bytes(column[place]))]
-
-
-def _counts(column: Sequence[Raw], kind: Kind) -> list[int | None]:
-    """How many elements each list has; None for what is no list of this kind."""
-    decode_all, decode = _DECODERS[kind]
-    try:
-        return list(map(len, decode_all(b"[%b]" % b",".join(column))))
-    except msgspec.ValidationError:
-        return [_count(value, decode) for value in column]
-
-
-def _count(value: Raw, decode: Callable[[Raw], list[Any]]) -> int | None:
-    try:
-        return len(decode(value))
-    except msgspec.ValidationError:
-        return None
-
-
-def plan_for(layout: Layout, task_type: str, columns: Sequence[Column]) -> Plan | None:
-    """None when lines of this layout lack a required field or bring one that no column takes."""
-    present = {layout.paths[place]: place for place in layout.places}
-    left = present.keys() - {"task_id", "task_type"}
-    pieces: list[int | bytes] = [b'{"task_id":', present["task_id"], b',"task_type":' + msgspec.json.encode(task_type)]
-    singles = [(present["task_id"], b'"', True)]
-    lists: list[tuple[int, Kind, bool]] = []
-    contexts = None
+def recipe_for(make: bytes, fields: Fields, task_type: str, columns: Sequence[Column]) -> tuple[Piece, ...] | None:
+    """How lines of this make become records; None where that takes a closer look at each."""
+    given = {path: place for path, place in fields.places.items() if make[2 * place] != _ABSENT}
+    left = dict(sorted(given.items()))
+    pieces: list[Piece] = [b'{"task_id":', left.pop("task_id"), b',"task_type":' + _encode(task_type)]
+    lengths: set[int] = set()
+    del left["task_type"]
+    left.pop(OPENED, None)
     for column in columns:
-        source = next((source for source in column.sources if source in present), None)
-        key = b',"%b":' % column.name.encode()
+        source = _first_filled(column, given, make)
+        key = b",%b:" % _encode(column.name)
         if source is None:
             if column.required:
                 return None
             if not column.optional:
                 pieces.append(key + EMPTY[column.kind])
             continue
-        left.discard(source)
-        place = present[source]
-        if (column.kind == "contexts") != (place in layout.lists) or (place == contexts is not None):
+        left.pop(source, None)
+        place = given[source]
+        kind, count = make[2 * place : 2 * place + 2]
+        if kind not in _FITTING[column.kind] or (column.required and kind == _BLANK):
             return None
-        if column.kind == "contexts":
-            if contexts is not None:
-                return None
-            contexts = place
-            pieces += (key + b"[", place, b"]")
-            continue
-        pieces += (key, place)
-        if column.kind in _ELEMENT:
-            check = (place, column.kind, column.name in ALIGNED)
-            if (place, column.kind, True) not in lists and check not in lists:  # one list may fill two columns
-                lists.append(check)
-        elif column.kind in _OPENING:
-            singles.append((place, _OPENING[column.kind], column.required))
-    if left:
+        if column.name in ALIGNED and column.kind in LIST_KINDS and count:
+            lengths.add(count)
+        pieces += (key, ~place if column.kind == "contexts" and kind == _BARE else place)
+    if len(lengths) > 1:
         return None
-    pieces.append(b"}\n")
-    return Plan(tuple(pieces), tuple(singles), tuple(lists), contexts)
+    return (*pieces, *_extra(left), b"}\n")
+
+
+def _first_filled(column: Column, given: Mapping[str, int], make: bytes) -> str | None:
+    return next((path for path in column.sources if path in given and make[2 * given[path]] != _NULL), None)
+
+
+def _extra(left: Mapping[str, int]) -> list[Piece]:
+    """What no column takes, in the order of its names."""
+    if not left:
+        return []
+    inside = {path: place for path, place in left.items() if path.startswith(f"{OPENED}.")}
+    outside = {path: place for path, place in left.items() if path not in inside}
+    pieces = [b',"extra":{', *_members(outside)]
+    if inside:
+        names = {path.removeprefix(f"{OPENED}."): place for path, place in inside.items()}
+        pieces += [b',"%b":{' % OPENED.encode() if outside else b'"%b":{' % OPENED.encode(), *_members(names), b"}"]
+    return [*pieces, b"}"]
+
+
+def _members(places: Mapping[str, int]) -> list[Piece]:
+    pieces: list[Piece] = []
+    for number, (name, place) in enumerate(places.items()):
+        pieces += (b"%b%b:" % (b"," if number else b"", _encode(name)), place)
+    return pieces
+
+
+def _text_of(name: str) -> bytes:
+    """A key as it is written, without its quotation marks."""
+    return _encode(name)[1:-1]

@@ -19,9 +19,9 @@ from typing import Any, BinaryIO, NamedTuple, TypeAlias
 import msgspec
 
 from evergold.build import manifest as manifests
-from evergold.build.layout import lines_of
 from evergold.build.part import Part, Range, Rejection
 from evergold.build.partition import BLOCK_BYTES, bare_line, memory_kept, ranges, route_block, route_piece
+from evergold.build.reader import lines_of
 from evergold.build.record import Router
 from evergold.build.seen import SeenIds
 from evergold.build.source import open_source, state_of

@@ -4,11 +4,12 @@ Values are never decoded and encoded again. msgspec checks that the line is JSON
 it was written in. So a number like `1E400` or `0.10`, a date-like string, a 39-digit integer or a repeated key deep inside
 `metadata` arrives as it left, and there is less work to do.
 
-This is the careful reader: any line, one at a time. `layout.py` reads many lines at once, if they hold no surprise.
+This is the careful reader: any line, one at a time. `lines.py` looks at many lines at once, if they hold no surprise.
 """
 
+import io
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
 import msgspec
@@ -18,7 +19,7 @@ Parts: TypeAlias = dict[str, bytes]
 """Dotted path → the bytes of its value."""
 
 _decode_object = msgspec.json.Decoder(dict[str, Raw]).decode
-SPACINGS = ((b", ", b": "), (b",", b":"))
+_SPACINGS = ((b", ", b": "), (b",", b":"))
 """How programs write JSON on one line: between members, and behind a key."""
 
 
@@ -33,29 +34,31 @@ class Refusal(Exception):
 
 
 def read_carefully(line: bytes) -> Parts:
-    """Any JSON object, one level of `rag` opened; slower, and never wrong about a repeated key."""
+    """The fields of any JSON object, one level of `rag` opened."""
+    parts: Parts = {}
+    for key, value in members_of(line).items():
+        if key != "rag":
+            parts[key] = value
+        elif value[:1] == b"{":
+            parts |= {f"rag.{name}": data for name, data in members_of(value).items()}
+        elif value != b"null":
+            raise Refusal("wrong type", f"rag must be an object, not {shown(value)}")
+    return parts
+
+
+def members_of(data: bytes) -> dict[str, bytes]:
+    """The members of a JSON object, none of them given twice."""
     try:
-        members = {key: bytes(raw) for key, raw in _decode_object(line).items()}
+        members = {key: bytes(raw) for key, raw in _decode_object(data).items()}
+        if not _is_all(data.strip(), members):
+            _require_unique_keys(data)
     except msgspec.ValidationError as problem:
         raise Refusal("not an object", str(problem)) from None
     except RecursionError:
         raise Refusal("not JSON", "nested too deeply") from None
     except msgspec.DecodeError as problem:
-        raise Refusal("not JSON", _why_not(line, str(problem))) from None
-    parts: Parts = {}
-    proven = _is_all(line.strip(), members)
-    for key, value in members.items():
-        if key != "rag":
-            parts[key] = value
-        elif value[:1] == b"{":
-            inner = {name: bytes(raw) for name, raw in _decode_object(value).items()}
-            proven = proven and _is_all(value, inner)
-            parts |= {f"rag.{name}": data for name, data in inner.items()}
-        elif value != b"null":
-            raise Refusal("wrong type", f"rag must be an object, not {shown(value)}")
-    if not proven:
-        _require_unique_keys(line)
-    return parts
+        raise Refusal("not JSON", _why_not(data, str(problem))) from None
+    return members
 
 
 def _why_not(line: bytes, message: str) -> str:
@@ -74,7 +77,7 @@ def _is_all(data: bytes, members: Mapping[str, bytes]) -> bool:
     """
     return any(
         data == b"{%b}" % comma.join(b'"%b"%b%b' % (key.encode(), colon, value) for key, value in members.items())
-        for comma, colon in SPACINGS
+        for comma, colon in _SPACINGS
     )
 
 
@@ -82,13 +85,11 @@ class _Pairs(list[tuple[str, Any]]):
     """An object as the standard library saw it, repeated keys included."""
 
 
-def _require_unique_keys(line: bytes) -> None:
-    pairs = json.loads(line, object_pairs_hook=_Pairs, parse_int=str, parse_float=str)
-    for members in (pairs, *(value for key, value in pairs if key == "rag" and isinstance(value, _Pairs))):
-        names = [key for key, _ in members]
-        for name in names:
-            if names.count(name) > 1:
-                raise Refusal("repeated key", f"{name!r} is given {names.count(name)} times in one object")
+def _require_unique_keys(data: bytes) -> None:
+    names = [key for key, _ in json.loads(data, object_pairs_hook=_Pairs, parse_int=str, parse_float=str)]
+    for name in names:
+        if names.count(name) > 1:
+            raise Refusal("repeated key", f"{name!r} is given {names.count(name)} times in one object")
 
 
 def require_utf8(line: bytes) -> None:
@@ -102,3 +103,8 @@ def shown(value: bytes, most: int = 60) -> str:
     """The beginning of a value, for a message."""
     text = value[: 4 * most].decode("utf-8", "replace")
     return text if len(text) <= most else text[:most] + "…"
+
+
+def lines_of(data: bytes) -> Iterator[bytes]:
+    """The lines of a range, each with its line break."""
+    return iter(io.BytesIO(data))

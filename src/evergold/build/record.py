@@ -1,25 +1,28 @@
 """One line of offline generations → one line of a split. A hundred thousand records of 11 KB go through here.
 
-There are two ways, with one result. The straight one (`layout.py`, `plan.py`) takes many lines without surprises at once;
+There are two ways, with one result. The straight one (`lines.py`, `plan.py`) takes many lines without surprises at once;
 the careful one below knows every rule: which source fills a column, what may be null or blank, what must line up, and what is
 kept under `extra`.
 """
 
-from collections.abc import Iterator, Sequence
-from itertools import compress
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from types import ModuleType
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 
+from evergold.build import lines
 from evergold.build.contexts import is_blank, renumbered
-from evergold.build.layout import Alike, BlockReader, Layout, Pieces
-from evergold.build.plan import Plan, plan_for
+from evergold.build.lines import Recipe, Table
+from evergold.build.plan import OPENED, Fields, recipe_for
 from evergold.build.reader import Parts, Refusal, read_carefully, require_utf8, shown
 from evergold.build.splits import ALIGNED, EMPTY, LIST_KINDS, Column, Kind, Split
 
 _decode_text = msgspec.json.Decoder(str).decode
 _decode_list = msgspec.json.Decoder(list[msgspec.Raw]).decode
-_MOST_PLANS = 1000
+_MOST_CHOICES, _MOST_FIELDS = 10_000, 200
+_TASK_ID, _TASK_TYPE = 0, 1
+"""Their places in a surveyed line."""
 _encode = msgspec.json.Encoder().encode
 _OPENS: dict[Kind, tuple[bytes, str]] = {
     "text": (b'"', "text"),
@@ -44,70 +47,91 @@ class Excluded(NamedTuple):
     task_type: str
 
 
-class Straight(NamedTuple):
-    """Lines of a block that became records of one split (or of none), by their places in the block."""
+class Choice(NamedTuple):
+    """What becomes of lines of one make and task type: records of a split, by a recipe, or none if no split takes them."""
 
     split: int | None
     task_type: str
-    lines: Sequence[int]
-    ids: Sequence[bytes]
-    records: Sequence[Pieces]
+    recipe: Recipe
+
+
+class Surveyed(NamedTuple):
+    """A block of lines: of each what becomes of it, or None for one that takes a closer look; and the JSON text of its id."""
+
+    table: Table
+    choices: list[Choice | None]
+    ids: list[bytes | None]
+
+
+_Choices: TypeAlias = dict[tuple[bytes | None, bytes | None], Choice | None]
+"""By make and task type."""
+
+
+class _Straight(NamedTuple):
+    """What the straight way looks for, and what it decided; one value, so that threads see either all of a change or nothing."""
+
+    fields: Fields
+    choices: _Choices
 
 
 class Router:
-    """Knows the active splits and turns lines into their records."""
+    """Knows the active splits and turns lines into their records. Threads may share one."""
 
-    def __init__(self, splits: Sequence[Split]) -> None:
+    def __init__(self, splits: Sequence[Split], implementation: ModuleType = lines) -> None:
         self.splits = tuple(splits)
+        self._lines = implementation
         self._by_type = {kind: place for place, split in enumerate(splits) for kind in split.task_types}
-        self._type_names: dict[bytes, str] = {}
-        self._plans: dict[tuple[Layout, str], Plan | None] = {}
-        paths = dict.fromkeys(("task_id", "task_type"), False)
-        for column in (column for split in splits for column in split.columns):
-            for source in column.sources:
-                paths[source] = paths.get(source, True) and column.kind == "contexts"
-        self._reader = BlockReader(paths)
+        sources = [source for split in splits for column in split.columns for source in column.sources]
+        self._straight = _Straight(Fields(("task_id", "task_type"), ()).with_paths(list(dict.fromkeys(sources))), {})
 
     def route(self, line: bytes) -> Routed | Excluded:
         """Raises `Refusal` for a line that cannot be used. `line` comes without its line break."""
         require_utf8(line)
-        return self.route_carefully(read_carefully(line))
+        parts = read_carefully(line)
+        self._learn(parts)
+        return self.route_carefully(parts)
 
-    def route_block(self, block: bytes) -> tuple[int, list[Straight]]:
-        """How many lines there are, and what became of those without surprises; the others are left to `route`.
+    def survey(self, block: bytes) -> Surveyed:
+        """What becomes of lines without surprises; the others are left to `route`."""
+        fields, choices = self._straight
+        table, makes = self._lines.survey(block, fields.outer, fields.inner)
+        kinds = zip(makes, self._lines.pick(table, _TASK_TYPE), strict=True)
+        return Surveyed(
+            table,
+            [choices[kind] if kind in choices else self._choose(fields, choices, kind) for kind in kinds],
+            self._lines.pick(table, _TASK_ID),
+        )
 
-        `block` is UTF-8 and ends with a line break.
-        """
-        count, found = self._reader.read(block)
-        return count, [straight for alike in found for straight in self._by_types(alike)]
+    def weave(self, table: Table, recipes: Sequence[Recipe | None]) -> bytes:
+        """The records that recipes make of surveyed lines."""
+        written: bytes = self._lines.weave(table, tuple(recipes))
+        return written
 
-    def _by_types(self, alike: Alike) -> Iterator[Straight]:
-        """Lines of each type that the careful way has met before."""
-        if not {0, 1} <= set(alike.layout.places):
-            return
-        types = list(map(bytes, alike.columns[1]))
-        for raw_type in dict.fromkeys(types):
-            task_type = self._type_names.get(raw_type)
-            if task_type is None:
-                continue
-            wanted = [one == raw_type for one in types]
+    def _choose(self, fields: Fields, choices: _Choices, kind: tuple[bytes | None, bytes | None]) -> Choice | None:
+        if len(choices) >= _MOST_CHOICES:
+            choices.clear()
+        make, raw_type = kind
+        choice = None
+        if make is not None and raw_type is not None and make[2 * _TASK_ID :: 2][:2] == b"tt":
+            task_type = _type_name(raw_type)
             split = self._by_type.get(task_type)
-            if split is None:
-                yield Straight(None, task_type, list(compress(alike.lines, wanted)), (), ())
-            elif plan := self._plan(alike.layout, task_type, split):
-                yield _written_straight(plan, split, task_type, alike if all(wanted) else alike.only(wanted))
+            recipe = () if split is None else recipe_for(make, fields, task_type, self.splits[split].columns)
+            choice = None if recipe is None else Choice(split, task_type, recipe)
+        choices[kind] = choice
+        return choice
 
-    def _plan(self, layout: Layout, task_type: str, split: int) -> Plan | None:
-        key = (layout, task_type)
-        if key not in self._plans:
-            if len(self._plans) >= _MOST_PLANS:
-                self._plans.clear()
-            self._plans[key] = plan_for(layout, task_type, self.splits[split].columns)
-        return self._plans[key]
+    def _learn(self, parts: Parts) -> None:
+        """Look for the fields of this line as well, if there are not too many: the next lines may have them too."""
+        fields = self._straight.fields
+        if not parts.keys() <= fields.places.keys() and len(fields.places) + len(parts) <= _MOST_FIELDS:
+            self._straight = _Straight(fields.with_paths(list(parts)), {})
 
     def route_carefully(self, parts: Parts) -> Routed | Excluded:
         """The same decision by every rule, for the fields of any record."""
-        task_type = self._task_type(parts.get("task_type", b"null"))
+        raw_type = parts.get("task_type", b"null")
+        if raw_type[:1] != b'"' or is_blank(raw_type):
+            raise Refusal("missing task_type", "every record needs a text in task_type")
+        task_type = _type_name(raw_type)
         place = self._by_type.get(task_type)
         if place is None:
             return Excluded(task_type)
@@ -120,23 +144,9 @@ class Router:
             refusal.task_id = _decode_text(task_id)
             raise
 
-    def _task_type(self, raw: bytes) -> str:
-        """Trimmed and case-folded; remembered, because there are few of them and many records."""
-        if raw[:1] != b'"' or is_blank(raw):
-            raise Refusal("missing task_type", "every record needs a text in task_type")
-        name = _decode_text(raw).strip().casefold()
-        if len(self._type_names) < 1000:
-            self._type_names[raw] = name
-        return name
 
-
-def _written_straight(plan: Plan, split: int, task_type: str, alike: Alike) -> Straight:
-    records, doubtful = plan.write(alike)
-    columns: list[Sequence[Any]] = [alike.lines, list(map(bytes, alike.columns[0])), records]
-    if doubtful:
-        wanted = [place not in doubtful for place in range(len(records))]
-        columns = [list(compress(column, wanted)) for column in columns]
-    return Straight(split, task_type, *columns)
+def _type_name(raw: bytes) -> str:
+    return _decode_text(raw).strip().casefold()
 
 
 def _written(columns: Sequence[Column], task_type: str, parts: Parts) -> bytes:
@@ -210,13 +220,11 @@ def _require_alignment(lengths: dict[str, int]) -> None:
 
 
 def _extra(left: Parts) -> bytes:
-    """What no column took, as it was: nothing a record brought is lost."""
+    """What no column took, as it was, in the order of its names: nothing a record brought is lost."""
 
     def written(members: Parts) -> bytes:
         return b"{%b}" % b",".join(b"%b:%b" % (_encode(name), value) for name, value in members.items())
 
-    top = {path: value for path, value in left.items() if not path.startswith("rag.")}
-    inner = {path.removeprefix("rag."): value for path, value in left.items() if path.startswith("rag.")}
-    if inner:
-        top["rag"] = written(inner)
-    return written(top)
+    inside = {path.removeprefix(f"{OPENED}."): left[path] for path in sorted(left) if path.startswith(f"{OPENED}.")}
+    outside = {path: left[path] for path in sorted(left) if not path.startswith(f"{OPENED}.")}
+    return written(outside | {OPENED: written(inside)} if inside else outside)

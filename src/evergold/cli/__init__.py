@@ -83,7 +83,9 @@ def _version(ctx: click.Context, wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version
 
-        click.echo(f"evergold {version('evergold')}")
+        from evergold.build.lines import IMPLEMENTATION
+
+        click.echo(f"evergold {version('evergold')} (RAG builder: {IMPLEMENTATION})")
         ctx.exit()
 
 
