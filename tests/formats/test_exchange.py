@@ -1,6 +1,8 @@
 """Every format gives back the case it was given, whatever the case says."""
 
+import json
 import tempfile
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +11,11 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from evergold import plugins
+from evergold.errors import BadInput
 from evergold.model.case import (
     Case,
     CaseKind,
+    CaseStatus,
     Context,
     Difficulty,
     EntryType,
@@ -25,19 +29,52 @@ from evergold.model.rejected import Rejected
 
 LOSSLESS = sorted({*plugins.names("formats")} - {"dataset-a", "dataset-b", "shout"})
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30) | st.sampled_from(
-    ["", "2026-01-02", "1e5", "null", "a\nb", "[1] x", "\x85 \u2028", "---", "{}", "  x "]
+    [
+        *(
+            "",
+            "2026-01-02",
+            "1e5",
+            "null",
+            "a\nb",
+            "a\r\nb\r",
+            "[1] x",
+            "\x85 \u2028 \u2029",
+            "---",
+            "{}",
+            "  x ",
+            "\x00\x1b\x7f",
+        ),
+        *(
+            "=1+1",
+            'a,b;"c"',
+            "{{ x }}",
+            "file://x",
+            "yes",
+            "0x1F",
+            "1_000",
+            "!!str x",
+            "- a: b # c",
+            "\ufeffx",
+            "\U0001f9ff",
+        ),
+    ]
 )
 WORD = st.text(st.characters(min_codepoint=33, max_codepoint=0x24F), min_size=1, max_size=12)
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | TEXT,
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**64 - 1)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.sampled_from([-0.0, 1.0, 5e-324, 1e308, 2**63, -(2**63)])
+    | TEXT,
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(WORD, inner, max_size=2),
     max_leaves=4,
 )
-OBJECT = st.dictionaries(WORD | st.just("evergold"), JSON, max_size=3)
+OBJECT = st.dictionaries(WORD | TEXT | st.sampled_from(["evergold", "split", "document", "tags"]), JSON, max_size=3)
 CALL = st.builds(ToolCall, name=WORD, args=OBJECT)
 CASES = st.builds(
     Case,
-    id=WORD,
+    id=WORD | st.sampled_from(["a b", "a,b", "2026-01-02", "1", "null", "ñ/…\u2028"]),
     dataset=WORD,
     kind=st.sampled_from(CaseKind),
     entry_type=st.sampled_from(EntryType),
@@ -59,11 +96,26 @@ CASES = st.builds(
     base_commit=st.none() | WORD,
     citations=st.lists(OBJECT, max_size=2).map(tuple),
     answer_citations=st.none() | st.lists(OBJECT, max_size=1).map(tuple),
-    tags=st.lists(WORD, max_size=3, unique=True).map(sorted).map(tuple),
+    tags=st.lists(WORD | st.sampled_from(["a, b", "c:d", " e "]), max_size=3, unique=True).map(sorted).map(tuple),
     metadata=OBJECT,
     extra=OBJECT,
-    provenance=st.builds(Provenance, source=WORD, trace_id=st.none() | WORD, document=st.none() | TEXT),
+    provenance=st.builds(
+        Provenance,
+        source=WORD,
+        trace_id=st.none() | WORD,
+        session_id=st.none() | TEXT,
+        user_id=st.none() | TEXT,
+        policy=st.none() | WORD,
+        policy_rev=st.none() | WORD,
+        inclusion_probability=st.none() | st.floats(0, 1),
+        document=st.none() | TEXT,
+        repository=st.none() | TEXT,
+        flow_id=st.none() | WORD,
+        case_index=st.none() | st.integers(0, 9),
+    ),
     review=st.sampled_from(ReviewState),
+    status=st.sampled_from(CaseStatus),
+    created_at=st.none() | st.datetimes(timezones=st.just(UTC)),
 )
 
 
@@ -83,10 +135,13 @@ def test_a_file_read_back_gives_the_same_cases(name: str, cases: list[Case]) -> 
     assert _contents(back) == _contents(expected)
 
 
+KEPT = ("review", "status", "created_at")
+
+
 def _contents(cases: list[Any]) -> list[dict[str, Any]]:
     assert [str(case) for case in cases if isinstance(case, Rejected)] == []
     return sorted(
-        ({**case.content(), "review": case.review} for case in cases),
+        ({**case.content(), **{name: getattr(case, name) for name in KEPT}} for case in cases),
         key=lambda content: (content["id"], content["dataset"]),
     )
 
@@ -154,3 +209,216 @@ def test_a_bad_line_is_named_and_the_rest_is_read(name: str, tmp_path: Path) -> 
     items = list(plugins.load("formats", name).read(path))
     assert [type(item).__name__ for item in items] == ["Case", "Rejected", "Rejected", "Rejected", "Case"]
     assert [str(item).split(":")[1] for item in items if isinstance(item, Rejected)] == ["2", "3", "4"]
+
+
+UNREAD: dict[str, tuple[bytes, dict[str, Any]]] = {
+    "inspect": (b'{"input": "Q", "target": "A", "choices": ["A", "B"]}', {"choices": ["A", "B"]}),
+    "ragas": (
+        b'{"user_input": "Q", "reference": "A", "retrieved_contexts": ["c"], "reference_contexts": ["d"]}',
+        {"reference_contexts": ["d"]},
+    ),
+    "deepeval": (b'[{"input": "Q", "expectedOutput": "A", "sourceFile": "a.txt"}]', {"sourceFile": "a.txt"}),
+    "mlflow": (
+        b'{"inputs": {"question": "Q", "k": 3}, "expectations": {"expected_response": "A", "expected_facts": ["f"]}}',
+        {"inputs": {"k": 3}, "expectations": {"expected_facts": ["f"]}},
+    ),
+    "openai-ft": (
+        b'{"messages": [{"role": "user", "content": "Q"}, {"role": "assistant", "content": "A", "weight": 0}], "functions": [1]}',
+        {"functions": [1], "answer": {"weight": 0}},
+    ),
+    "openai-evals": (b'{"input": [{"role": "user", "content": "Q"}], "ideal": "A", "more": 1}', {"more": 1}),
+    "promptfoo": (
+        b"tests:\n- vars: {input: Q, name: Ada}\n  threshold: 0.5\n"
+        b"  assert: [{type: llm-rubric, value: polite}, {type: equals, value: A}]",
+        {"vars": {"name": "Ada"}, "threshold": 0.5, "assert": [{"type": "llm-rubric", "value": "polite"}]},
+    ),
+    "pydantic-evals": (
+        b"cases:\n- {name: n, inputs: Q, expected_output: A, evaluators: [IsInstance: str]}",
+        {"evaluators": [{"IsInstance": "str"}]},
+    ),
+    "qa": (
+        b'{"task_id": "1", "question": "Q", "reference_answer": "A", "scores": [0.5], "extra": {"run": 7}}',
+        {"scores": [0.5], "run": 7},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNREAD)
+def test_what_a_format_does_not_read_is_kept(name: str, tmp_path: Path) -> None:
+    """A file of another tool comes in, goes out and comes in again: still with all it said."""
+    content, unread = UNREAD[name]
+    chosen = plugins.load("formats", name)
+    path, again = tmp_path / "foreign", tmp_path / "again"
+    path.write_bytes(content)
+    (case,) = chosen.read(path)
+    assert (case.input, case.expected, case.extra) == ("Q", "A", unread)
+    chosen.write([case], again)
+    assert _contents(list(chosen.read(again))) == _contents([case])
+
+
+@pytest.mark.parametrize("name", [*FOREIGN, "case-jsonl", "live-jsonl"])
+def test_a_byte_order_mark_is_no_obstacle(name: str, tmp_path: Path) -> None:
+    case = Case(id="c1", dataset="d", input="Q", output="B", expected="A", entry_type=EntryType.CORRECTION)
+    chosen = plugins.load("formats", name)
+    path = tmp_path / "file"
+    chosen.write([case], path)
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert chosen.accepts(path.read_bytes())
+    assert _contents(list(chosen.read(path))) == _contents([case])
+
+
+def test_records_that_differ_in_anything_are_different_cases(tmp_path: Path) -> None:
+    path = tmp_path / "tune.jsonl"
+    talks = [["Shall I book it?", "yes"], ["Shall I cancel it?", "yes"]]
+    lines = [
+        {
+            "messages": [
+                {"role": "assistant", "content": a},
+                {"role": "user", "content": b},
+                {"role": "assistant", "content": "Done."},
+            ]
+        }
+        for a, b in talks
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    first, second = plugins.load("formats", "openai-ft").read(path)
+    assert (first.input, first.expected) == (second.input, second.expected) == ("yes", "Done.")
+    assert first.id != second.id
+
+
+def test_an_answer_in_tool_calls_is_an_expected_call(tmp_path: Path) -> None:
+    call = {"id": "1", "type": "function", "function": {"name": "route", "arguments": '{"to": "Cusco"}'}}
+    answer = {"role": "assistant", "content": None, "tool_calls": [call]}
+    path = tmp_path / "tune.jsonl"
+    path.write_text(json.dumps({"messages": [{"role": "user", "content": "To Cusco"}, answer]}))
+    (case,) = plugins.load("formats", "openai-ft").read(path)
+    assert (case.expected, case.expected_tools) == (None, (ToolCall(name="route", args={"to": "Cusco"}),))
+
+
+TRAINED = [
+    Case(id=f"c{n}", dataset="d", input="Same?" if n > 2 else f"Q{n}", output="No.", expected="Yes.", tags=(f"t{n}",))
+    for n in range(5)
+]
+
+
+@pytest.mark.parametrize("name", ["openai-ft", "dpo"])
+def test_lines_of_a_training_file_may_be_added_moved_and_taken_out(name: str, tmp_path: Path) -> None:
+    chosen = plugins.load("formats", name)
+    path = tmp_path / "tune.jsonl"
+    chosen.write(TRAINED, path)
+    lines = path.read_bytes().splitlines()
+    added = lines[0].replace(b"Q0", b"New?")
+    path.write_bytes(b"\r\n".join([lines[4], lines[2], lines[3], added, lines[1]]) + b"\r\n")
+    cases = list(chosen.read(path))
+    assert [(case.id, case.tags) for case in cases if case.input != "New?"] == [
+        (one, (f"t{one[1]}",)) for one in ("c3", "c2", "c4", "c1")
+    ]
+    assert (cases[3].input, cases[3].expected) == ("New?", "Yes.")
+    path.with_name("tune.evergold.jsonl").write_bytes(b'{"line": 5}\n[1]\nnonsense\n')
+    assert [case.input for case in chosen.read(path)] == ["Same?", "Q2", "Same?", "New?", "Q1"]
+
+
+SHOWN = Case(
+    id="c1",
+    dataset="d",
+    kind=CaseKind.QA,
+    name="Capital",
+    input="Where is Lima?",
+    expected="In Peru.",
+    contexts=(Context(text="Lima is in Peru.", source="a.txt"), Context(text="Cusco too.", source="b.txt")),
+)
+EDITS = {
+    "inspect": (("Where is Lima?", "Where is Cusco?"), {"input": "Where is Cusco?"}),
+    "ragas": (("Cusco too.", "Not Cusco."), {}),
+    "deepeval": (("Cusco too.", "Not Cusco."), {}),
+    "qa": (("Cusco too.", "Not Cusco."), {}),
+    "yaml": (("name: Capital", "name: City"), {"name": "City"}),
+}
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_what_was_edited_in_a_file_of_ours_counts(name: str, tmp_path: Path) -> None:
+    chosen = plugins.load("formats", name)
+    path = tmp_path / f"x{chosen.suffix}"
+    talk = ({"role": "system", "content": "Be brief."}, {"role": "user", "content": SHOWN.input})
+    case = SHOWN.model_copy(update={"messages": talk}) if name == "inspect" else SHOWN
+    chosen.write([case], path)
+    (old, new), changed = EDITS[name]
+    assert path.read_text().count(old) >= 1
+    path.write_text(path.read_text().replace(old, new, 1))
+    (back,) = chosen.read(path)
+    if not changed:
+        assert back.contexts[0] == SHOWN.contexts[0]
+        assert back.contexts[1].text == "Not Cusco."
+    assert {name: getattr(back, name) for name in changed} == changed
+    if name == "inspect":
+        assert back.messages[1]["content"] == "Where is Cusco?"
+
+
+def a_folder(tmp_path: Path, rows: list[dict[str, Any]], card: str) -> Path:
+    folder = tmp_path / "set"
+    folder.mkdir()
+    (folder / "README.md").write_text(card)
+    (folder / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return folder
+
+
+CARD = (
+    "---\nlicense: mit\nconfigs:\n- config_name: default\n  data_files:\n  - split: train\n    path: train.jsonl\n---\n"
+)
+
+
+def test_a_folder_of_anybody_is_read_by_its_card(tmp_path: Path) -> None:
+    rows = [{"id": n, "question": f"Q{n}", "answer": f"A{n}", "level": n} for n in range(3)]
+    folder = a_folder(tmp_path, [*rows, {"x": 1}], CARD)
+    *cases, rejected = plugins.load("formats", "hf").read(folder)
+    assert [(case.id, case.input, case.expected, case.extra, case.metadata) for case in cases] == [
+        (str(n), f"Q{n}", f"A{n}", {"level": n}, {"split": "train"}) for n in range(3)
+    ]
+    assert "no column holds the question" in rejected.reason
+    assert "there are: x" in rejected.reason
+
+
+def test_files_that_the_card_does_not_name_are_not_read(tmp_path: Path) -> None:
+    chosen = plugins.load("formats", "hf")
+    old = SHOWN.model_copy(update={"metadata": {"split": "train"}})
+    chosen.write([old], tmp_path / "set")
+    chosen.write([SHOWN], tmp_path / "set")
+    assert (tmp_path / "set" / "data" / "train-00000-of-00001.parquet").exists()
+    assert _contents(list(chosen.read(tmp_path / "set"))) == _contents([SHOWN])
+
+
+def test_a_card_cannot_name_files_outside_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "secret.jsonl").write_text('{"question": "Q"}\n')
+    for number, path in enumerate(("../../secret.jsonl", str(tmp_path / "secret.jsonl"))):
+        home = tmp_path / str(number)
+        home.mkdir()
+        with pytest.raises(BadInput, match="nothing to read"):
+            list(plugins.load("formats", "hf").read(a_folder(home, [], CARD.replace("train.jsonl", path))))
+
+
+def test_a_table_with_dates_and_bytes_is_kept_as_text(tmp_path: Path) -> None:
+    from pyarrow import Table, parquet
+
+    path = tmp_path / "t.parquet"
+    row = {"question": "Q", "when": datetime(2026, 1, 2, tzinfo=UTC), "raw": b"x", "n": 3}
+    parquet.write_table(Table.from_pylist([row]), path)
+    (case,) = plugins.load("formats", "parquet").read(path)
+    assert case.extra == {"when": "2026-01-02T00:00:00+00:00", "raw": "b'x'", "n": 3}
+    assert case.rev()
+
+
+@pytest.mark.parametrize("content", [b"", b"garbage", b"PAR1 garbage PAR1"])
+def test_a_broken_table_is_one_line(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    path.write_bytes(content)
+    with pytest.raises(BadInput, match="no Parquet file"):
+        list(plugins.load("formats", "parquet").read(path))
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"[", b"[" * 10_000, b'[{"input": "Q"}] x'])
+def test_a_broken_array_of_goldens_is_one_line(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "g.json"
+    path.write_bytes(content)
+    with pytest.raises(BadInput, match=r"g\.json"):
+        list(plugins.load("formats", "deepeval").read(path))

@@ -38,6 +38,7 @@ def command(
     """Write the cases of DATASET, newest first. The file appears whole or not at all."""
     wanted = CaseFilter.model_validate({"dataset": dataset, **filters})
     with opened(ctx) as workspace:
+        workspace.cases.require_dataset(dataset)
         path = out or Path(dataset + workspace.cases.suffix_of(format_name))
         unfit: list[Rejected] = []
         count = workspace.cases.export(wanted, format_name, path, limit=limit, rejected=unfit)

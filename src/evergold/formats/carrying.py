@@ -30,26 +30,51 @@ def metadata_of(case: Case, held: set[str]) -> dict[str, Any]:
     return {**case.metadata, KEY: rest}
 
 
+def unread_of(record: Mapping[str, Any], *known: str) -> dict[str, Any]:
+    """What a record says under keys that a format does not read; `null` says nothing."""
+    return {name: value for name, value in record.items() if name not in known and value is not None}
+
+
 def rebuilt(
     held: Mapping[str, Any],
     metadata: Mapping[str, Any] | None,
     *,
     guessed: Mapping[str, Any] | None = None,
     dataset: str = "imported",
+    unread: Mapping[str, Any] | None = None,
 ) -> Case:
     """The case of a record: what the format holds, then what was carried.
 
-    `guessed` is what a record of another tool seems to say; ours need no guessing. A record without an id gets one from
-    its content.
+    `guessed` is what a record of another tool seems to say; ours need no guessing. `unread` is kept under `extra`. A record
+    without an id gets one from all that it says, so that no two different ones become the same case.
     """
     own = dict(metadata or {})
     rest = own.pop(KEY, None)
     ours = isinstance(rest, Mapping)
     natural = {**held, **({} if ours else guessed or {})}
-    fields: dict[str, Any] = {"dataset": dataset, "metadata": own, "input": ""}
+    fields: dict[str, Any] = {"dataset": dataset, "metadata": own}
     fields |= {name: value for name, value in natural.items() if value not in (None, "")}
     if ours:
         fields |= {"dataset": held.get("dataset") or "live"} | rest
+    if unread:
+        fields["extra"] = {**fields.get("extra", {}), **unread}
+    if "input" not in fields:
+        raise ValueError("nothing to ask: the record has no text for the input")
     if not fields.get("id"):
-        fields["id"] = content_hash([fields["input"], fields.get("expected")])[7:23]
+        fields["id"] = content_hash({name: value for name, value in fields.items() if name != "dataset"})[7:23]
     return Case.model_validate(fields)
+
+
+def with_edits(case: Case, given: Mapping[str, Any], own: Mapping[str, Any]) -> Case:
+    """What somebody changed in a file of ours counts, also where the whole field is carried beside what the format shows of it.
+
+    `given` is what a record shows, `own` what it would show had nobody touched it. A context keeps its source as long as its
+    text is the same.
+    """
+    changed = {name: value for name, value in given.items() if value != own[name]}
+    if "contexts" in changed:
+        known = {context.text: context for context in case.contexts}
+        changed["contexts"] = [
+            known.get(one["text"], one) if one.keys() == {"text"} else one for one in changed["contexts"]
+        ]
+    return Case.model_validate({**dict(case), **changed}) if changed else case

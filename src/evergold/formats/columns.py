@@ -14,7 +14,7 @@ import yaml
 
 from evergold.errors import BadInput
 from evergold.formats.atomic import FileSet
-from evergold.formats.carrying import KEY, carried, rebuilt
+from evergold.formats.carrying import KEY, carried, rebuilt, unread_of, with_edits
 from evergold.formats.lines import Record, attempted, read_lines
 from evergold.model.case import Case
 from evergold.model.rejected import Rejected
@@ -23,6 +23,9 @@ TEXTS = ("id", "dataset", "kind", "entry_type", "input", "output", "expected")
 HELD = set(TEXTS)
 COLUMNS = (*TEXTS, "tags", "contexts", "evergold")
 BATCH = 1000
+ASKED = ("input", "question", "prompt", "query", "instruction", "user_input", "problem")
+ANSWERED = ("expected", "expected_output", "answer", "reference_answer", "reference", "target", "solution", "ideal")
+READABLE = (".parquet", ".jsonl", ".json")
 
 
 def row_of(case: Case) -> Record:
@@ -34,10 +37,38 @@ def row_of(case: Case) -> Record:
 
 
 def case_of(row: Record) -> Case:
-    rest = orjson.loads(row["evergold"]) if row.get("evergold") else None
-    guessed = {"tags": row.get("tags"), "contexts": [{"text": text} for text in row.get("contexts") or []]}
-    held = {name: row.get(name) for name in TEXTS}
-    return rebuilt(held, {KEY: rest} if rest is not None else None, guessed=guessed)
+    """A row of ours, or of anybody's table: the question and the answer have many names, and other columns are kept."""
+    if not row.get(KEY):
+        return _foreign(row)
+    shown = _shown(row)
+    case = rebuilt(
+        {name: row.get(name) for name in TEXTS}, {KEY: orjson.loads(row[KEY])}, unread=unread_of(row, *COLUMNS)
+    )
+    return with_edits(case, shown, _shown(row_of(case)))
+
+
+def _shown(row: Record) -> Record:
+    return {"tags": tuple(row.get("tags") or ()), "contexts": [{"text": text} for text in row.get("contexts") or []]}
+
+
+def _foreign(row: Record) -> Case:
+    plain = orjson.loads(orjson.dumps(row, default=str))
+    asked, answered = (next((name for name in names if _is_text(plain.get(name))), None) for names in (ASKED, ANSWERED))
+    if asked is None:
+        raise ValueError(
+            f"no column holds the question (one of {', '.join(ASKED)}); there are: {', '.join(map(str, row))}"
+        )
+    known = {asked, answered, *((*HELD, "tags", "contexts") if asked == "input" else ("id",))}
+    contexts = [{"text": text} for text in plain.get("contexts") or [] if isinstance(text, str)]
+    held = {name: plain.get(name) for name in TEXTS if name in known and name not in ("id", "dataset")}
+    held |= {"input": plain[asked], "expected": plain[answered] if answered else None}
+    held["id"] = str(plain["id"]) if plain.get("id") is not None else None
+    guessed = {"tags": plain.get("tags"), "contexts": contexts} if "contexts" in known else {}
+    return rebuilt(held, None, guessed=guessed, unread=unread_of(plain, *map(str, known)))
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip())
 
 
 class _Table:
@@ -94,12 +125,54 @@ class HuggingFace:
         return sum(table.count for table in tables.values())
 
     def read(self, path: Path) -> Iterator[Case | Rejected]:
+        """The files that the card names, split by split; of a folder without such a card, those under `data`."""
         folder = path if path.is_dir() else path.parent
-        found = sorted(file for file in (folder / "data").glob("*") if file.suffix in (".jsonl", ".parquet"))
-        if not found:
-            raise BadInput(f"{folder}: nothing to read; expected data/*.parquet or data/*.jsonl")
-        for file in found:
-            yield from Parquet().read(file) if file.suffix == ".parquet" else read_lines(file, case_of)
+        found = _listed(folder) or [(None, file) for file in sorted((folder / "data").glob("*"))]
+        readable = [(split, file) for split, file in found if file.suffix in READABLE]
+        if not readable:
+            raise BadInput(
+                f"{folder}: nothing to read; expected Parquet files or JSON lines, in data/ or named by the card"
+            )
+        for split, file in readable:
+            for item in Parquet().read(file) if file.suffix == ".parquet" else read_lines(file, case_of):
+                yield _of_split(item, split)
+
+
+def _listed(folder: Path) -> list[tuple[str | None, Path]]:
+    """The split and file of each entry in the card's `data_files`; patterns stay inside the folder."""
+    card = folder / "README.md"
+    head = card.read_text("utf-8", "replace").split("---\n") if card.is_file() else []
+    try:
+        content = yaml.safe_load(head[1]) if len(head) > 2 else None
+    except yaml.YAMLError as problem:
+        raise BadInput(f"{card}: its head is not YAML: {' '.join(str(problem).split())}") from problem
+    configs = content.get("configs") if isinstance(content, dict) else None
+    entries = [
+        one for config in configs or [] if isinstance(config, dict) for one in _entries(config.get("data_files"))
+    ]
+    return [
+        (split, file)
+        for split, pattern in entries
+        if not Path(pattern).is_absolute() and ".." not in Path(pattern).parts
+        for file in sorted(folder.glob(pattern))
+    ]
+
+
+def _entries(data_files: Any) -> Iterator[tuple[str | None, str]]:
+    """`data_files` is a pattern, a list of them, or a list of `{split, path}`."""
+    for one in data_files if isinstance(data_files, list) else [data_files]:
+        split = one.get("split") if isinstance(one, dict) else None
+        patterns = one.get("path") if isinstance(one, dict) else one
+        for pattern in patterns if isinstance(patterns, list) else [patterns]:
+            if isinstance(pattern, str):
+                yield split, pattern
+
+
+def _of_split(item: Case | Rejected, split: str | None) -> Case | Rejected:
+    """A case of another tool remembers the split it stood in, so that it stands there again when it is exported."""
+    if isinstance(item, Rejected) or split in (None, _split_of(item)) or "split" in item.metadata:
+        return item
+    return item.model_copy(update={"metadata": {**item.metadata, "split": split}})
 
 
 def _split_of(case: Case) -> str:
@@ -142,12 +215,16 @@ class Parquet:
         return table.count
 
     def read(self, path: Path) -> Iterator[Case | Rejected]:
-        _, parquet = _arrow()
+        arrow, parquet = _arrow()
         number = 0
-        for batch in parquet.ParquetFile(path).iter_batches(BATCH):
-            for row in batch.to_pylist():
-                number += 1
-                yield attempted(row, f"{path.name}[{number}]", case_of)
+        try:
+            for batch in parquet.ParquetFile(path).iter_batches(BATCH):
+                for row in batch.to_pylist():
+                    number += 1
+                    yield attempted(row, f"{path.name}[{number}]", case_of)
+        except arrow.ArrowException as problem:
+            reason = str(problem).splitlines()[0]
+            raise BadInput(f"{path}: no Parquet file that can be read, behind row {number}: {reason}") from problem
 
 
 def _arrow() -> tuple[Any, Any]:

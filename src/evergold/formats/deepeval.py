@@ -4,28 +4,41 @@
 DeepEval's web service does, are read here too.
 """
 
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any, ClassVar
 
+import msgspec
 import orjson
 
 from evergold.errors import BadInput
 from evergold.formats.atomic import FileSet
-from evergold.formats.carrying import metadata_of, rebuilt
-from evergold.formats.lines import Record, attempted
+from evergold.formats.carrying import metadata_of, rebuilt, unread_of, with_edits
+from evergold.formats.lines import Record, one_case
 from evergold.model.case import Case
 from evergold.model.rejected import Rejected
 
 HELD = {"input", "output", "expected", "name"}
+_KNOWN = (
+    "expected_output",
+    "actual_output",
+    "retrieval_context",
+    "tools_called",
+    "expected_tools",
+    "additional_metadata",
+)
 _TELLING = (b'"expected_output"', b'"actual_output"', b'"expectedOutput"', b'"actualOutput"')
+
+_decode_array = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
 class DeepEval:
     suffix: ClassVar[str] = ".deepeval.json"
 
     def accepts(self, head: bytes) -> bool:
-        start = head.lstrip()[:4096]
+        start = head.removeprefix(BOM_UTF8).lstrip()
         return start[:1] == b"[" and any(key in start for key in _TELLING)
 
     def write(self, cases: Iterable[Case], path: Path, **options: Any) -> int:
@@ -39,14 +52,18 @@ class DeepEval:
         return count
 
     def read(self, path: Path) -> Iterator[Case | Rejected]:
-        try:
-            records = orjson.loads(path.read_bytes())
-        except orjson.JSONDecodeError as problem:
-            raise BadInput(f"{path}: not JSON: {problem}") from problem
-        if not isinstance(records, list):
-            raise BadInput(f"{path}: expected an array of goldens, got {type(records).__name__}")
-        for number, record in enumerate(records, 1):
-            yield attempted(record, f"{path.name}[{number}]", case_of)
+        """One golden after the other; the file is mapped into memory, not copied and decoded whole."""
+        with path.open("rb") as handle:
+            try:
+                mapped = memoryview(mmap(handle.fileno(), 0, access=ACCESS_READ))
+                start = len(BOM_UTF8) if bytes(mapped[: len(BOM_UTF8)]) == BOM_UTF8 else 0
+                records = _decode_array(mapped[start:])
+            except msgspec.ValidationError:
+                raise BadInput(f"{path}: expected an array of goldens, got something else") from None
+            except (ValueError, RecursionError) as problem:
+                raise BadInput(f"{path}: not JSON: {problem}") from problem
+        for number, raw in enumerate(records, 1):
+            yield one_case(bytes(raw), f"{path.name}[{number}]", case_of)
 
 
 def record_of(case: Case) -> Record:
@@ -71,13 +88,25 @@ def case_of(record: Record) -> Case:
         "output": _either(record, "actual_output"),
         "name": record.get("name"),
     }
+    shown = _shown(record)
+    known = (
+        "input",
+        "name",
+        *map(_camel, _KNOWN),
+        *_KNOWN,
+        *(() if _either(record, "retrieval_context") else ("context",)),
+    )
+    case = rebuilt(held, _either(record, "additional_metadata"), guessed=shown, unread=unread_of(record, *known))
+    return with_edits(case, shown, _shown(record_of(case)))
+
+
+def _shown(record: Record) -> Record:
     texts = _either(record, "retrieval_context") or record.get("context") or []
-    guessed = {
+    return {
         "contexts": [{"text": text} for text in texts],
         "tool_calls": [_call(call) for call in _either(record, "tools_called") or []],
         "expected_tools": [_call(call) for call in _either(record, "expected_tools") or []],
     }
-    return rebuilt(held, _either(record, "additional_metadata"), guessed=guessed)
 
 
 def _call(call: Record) -> Record:
@@ -86,5 +115,9 @@ def _call(call: Record) -> Record:
 
 def _either(record: Record, key: str) -> Any:
     """A value by its key, or by the same key in camel case."""
+    return record.get(key, record.get(_camel(key)))
+
+
+def _camel(key: str) -> str:
     first, *rest = key.split("_")
-    return record.get(key, record.get(first + "".join(map(str.capitalize, rest))))
+    return first + "".join(map(str.capitalize, rest))

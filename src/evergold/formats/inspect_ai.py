@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from evergold.formats.carrying import metadata_of, rebuilt
+from evergold.formats.carrying import metadata_of, rebuilt, unread_of, with_edits
 from evergold.formats.lines import Record, first_record, read_lines, write_lines
 from evergold.formats.messages import last_user_text
 from evergold.model.case import Case
@@ -43,14 +43,22 @@ def _is_plain(messages: Sequence[Record]) -> bool:
 
 def case_of(record: Record) -> Case:
     """A foreign sample may hold messages as its input and several targets; the first target is the expected answer."""
-    given, target = record["input"], record.get("target")
+    target = record.get("target")
     metadata = dict(record.get("metadata") or {})
-    messages = given if isinstance(given, list) else []
     if isinstance(target, list):
         metadata.setdefault("targets", target)
+    shown = _asked(record)
     held = {
         "id": str(record["id"]) if record.get("id") is not None else None,
-        "input": last_user_text(messages) if messages else given,
+        "input": shown["input"],
         "expected": (target[0] if target else None) if isinstance(target, list) else target,
     }
-    return rebuilt(held, metadata, guessed={"messages": messages})
+    unread = unread_of(record, "id", "input", "target", "metadata")
+    case = rebuilt(held, metadata, guessed=shown, unread=unread)
+    return with_edits(case, shown, _asked(record_of(case)))
+
+
+def _asked(record: Record) -> Record:
+    given = record["input"]
+    messages = given if isinstance(given, list) else []
+    return {"input": last_user_text(messages) if messages else given, "messages": messages}

@@ -1,5 +1,6 @@
 """JSON lines in and out: one record each, streamed, the file whole or not at all."""
 
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -27,10 +28,17 @@ def write_lines(records: Iterable[Record], path: Path) -> int:
 
 def read_lines(path: Path, case_of: Callable[[Record], Case]) -> Iterator[Case | Rejected]:
     """Each line's case; a line that gives none is rejected by number, and the rest is read."""
+    for number, line in numbered_lines(path):
+        yield one_case(line, f"{path.name}:{number}", case_of)
+
+
+def numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """The lines that hold something, without the byte order mark that some editors put in front."""
     with path.open("rb") as handle:
         for number, line in enumerate(handle, 1):
-            if line.strip():
-                yield one_case(line, f"{path.name}:{number}", case_of)
+            bare = (line.removeprefix(BOM_UTF8) if number == 1 else line).strip()
+            if bare:
+                yield number, bare
 
 
 def one_case(line: bytes, where: str, case_of: Callable[[Record], Case]) -> Case | Rejected:
@@ -50,14 +58,18 @@ def attempted(record: Record, where: str, case_of: Callable[[Record], Case]) -> 
     except ValidationError as problem:
         first = problem.errors(include_url=False, include_context=False)[0]
         return Rejected(where=where, field=".".join(map(str, first["loc"])) or None, reason=first["msg"])
-    except (EvergoldError, KeyError, TypeError, ValueError, AttributeError) as problem:
-        return Rejected(where=where, reason=f"{type(problem).__name__}: {problem}")
+    except KeyError as problem:
+        return Rejected(where=where, reason=f"the record has no {problem}")
+    except (TypeError, AttributeError, IndexError) as problem:
+        return Rejected(where=where, reason=f"a value is not of the kind this format has there ({problem})")
+    except (EvergoldError, ValueError) as problem:
+        return Rejected(where=where, reason=str(problem))
 
 
 def first_record(head: bytes) -> Record:
     """The first line as an object, for recognising a format; empty when it is none."""
     try:
-        record = orjson.loads(head.lstrip().split(b"\n", 1)[0])
+        record = orjson.loads(head.removeprefix(BOM_UTF8).lstrip().split(b"\n", 1)[0])
     except orjson.JSONDecodeError:
         return {}
     return record if isinstance(record, dict) else {}

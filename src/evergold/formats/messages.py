@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+import orjson
+
 from evergold.model.case import Case
 
 Message = dict[str, Any]
@@ -25,6 +27,20 @@ def last_user_text(messages: Sequence[Message]) -> str:
         if message.get("role") == "user":
             return text_of(message.get("content"))
     return text_of(messages[-1].get("content")) if messages else ""
+
+
+def told(messages: Sequence[Message]) -> list[Message] | None:
+    """The messages, where they say more than one plain text of the user does."""
+    if len(messages) == 1 and messages[0].keys() == {"role", "content"} and isinstance(messages[0]["content"], str):
+        return None
+    return list(messages)
+
+
+def tool_call_of(call: Message) -> dict[str, Any]:
+    """A call in the words of a chat API, whose arguments are the JSON text of an object."""
+    function = call["function"]
+    arguments = orjson.loads(function.get("arguments") or "{}")
+    return {"name": function["name"], "args": arguments}
 
 
 def text_of(content: Any) -> str:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import orjson
 
-from evergold.formats.carrying import KEY, carried, rebuilt
+from evergold.formats.carrying import KEY, carried, rebuilt, unread_of
 from evergold.formats.lines import Record, first_record, read_lines, write_lines
 from evergold.model.case import Case
 from evergold.model.rejected import Rejected
@@ -42,14 +42,21 @@ def record_of(case: Case) -> Record:
 def case_of(record: Record) -> Case:
     inputs, tags = record["inputs"], dict(record.get("tags") or {})
     rest = orjson.loads(tags.pop(KEY)) if KEY in tags else None
-    question = next((inputs[key] for key in QUESTION_KEYS if isinstance(inputs.get(key), str)), None)
+    key = next((key for key in QUESTION_KEYS if isinstance(inputs.get(key), str)), None)
+    expectations = record.get("expectations") or {}
     held = {
-        "input": question if question is not None else orjson.dumps(inputs).decode(),
+        "input": inputs[key] if key is not None else orjson.dumps(inputs).decode(),
         "output": _as_text(record.get("outputs")),
-        "expected": _as_text((record.get("expectations") or {}).get("expected_response")),
+        "expected": _as_text(expectations.get("expected_response")),
         "tags": sorted(f"{name}:{value}" if value else name for name, value in tags.items()) or None,
     }
-    return rebuilt(held, {KEY: rest} if rest is not None else None)
+    unread = unread_of(record, "inputs", "outputs", "expectations", "tags", *(("source",) if rest is not None else ()))
+    more = {
+        "inputs": unread_of(inputs, key) if key else {},
+        "expectations": unread_of(expectations, "expected_response"),
+    }
+    unread |= {name: value for name, value in more.items() if value}
+    return rebuilt(held, {KEY: rest} if rest is not None else None, unread=unread)
 
 
 def _as_text(value: Any) -> str | None:

@@ -1,20 +1,20 @@
 """OpenAI's shapes: fine-tuning (`messages`), preferences (preferred and not), and evals (`input`, `ideal`).
 
 The two training shapes have no place for metadata, and their files are uploaded as they are. So what they cannot hold
-stands in a file beside them, line by line (`NAME.evergold.jsonl`), used again only for lines that are still the same.
+stands in a file beside them (`NAME.evergold.jsonl`), found again by the hash of a line: lines may be added, moved and taken out.
 """
 
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
-from itertools import repeat
 from pathlib import Path
 from typing import Any, ClassVar
 
 import orjson
 
 from evergold.formats.atomic import FileSet
-from evergold.formats.carrying import metadata_of, rebuilt
-from evergold.formats.lines import Record, first_record, one_case, read_lines, write_lines
-from evergold.formats.messages import assistant, conversation, last_user_text, text_of
+from evergold.formats.carrying import metadata_of, rebuilt, unread_of, with_edits
+from evergold.formats.lines import Record, first_record, numbered_lines, one_case, read_lines, write_lines
+from evergold.formats.messages import assistant, conversation, last_user_text, text_of, told, tool_call_of
 from evergold.model.case import Case, EntryType
 from evergold.model.ident import hash_bytes
 from evergold.model.rejected import Rejected
@@ -56,23 +56,44 @@ class _Training:
         return count
 
     def read(self, path: Path) -> Iterator[Case | Rejected]:
-        companion = beside(path)
-        with path.open("rb") as handle:
-            known = companion.open("rb") if companion.is_file() else None
-            try:
-                for number, (line, more) in enumerate(zip(handle, known or repeat(b""), strict=False), 1):
-                    if line.strip():
-                        yield self._case(line, more, f"{path.name}:{number}")
-            finally:
-                if known:
-                    known.close()
+        known = _Beside(beside(path))
+        for number, line in numbered_lines(path):
+            yield known.case_of(line) or one_case(line, f"{path.name}:{number}", self.foreign)
 
-    def _case(self, line: bytes, more: bytes, where: str) -> Case | Rejected:
-        if more.strip():
-            kept = orjson.loads(more)
-            if kept["line"] == hash_bytes(line.rstrip(b"\n")):
-                return Case.model_validate(kept["case"])
-        return one_case(line, where, self.foreign)
+
+class _Beside:
+    """The file beside a training file: where in it the case of each line is. Only places are held in memory."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._places: defaultdict[str, deque[int]] = defaultdict(deque)
+        offset = 0
+        if path.is_file():
+            with path.open("rb") as handle:
+                for line in handle:
+                    if pinned := _hash_in(line):
+                        self._places[pinned].append(offset)
+                    offset += len(line)
+
+    def case_of(self, line: bytes) -> Case | None:
+        """The case that a line was written from; of several with the same line, one after the other."""
+        places = self._places.get(hash_bytes(line))
+        if not places:
+            return None
+        with self._path.open("rb") as handle:
+            handle.seek(places.popleft())
+            try:
+                return Case.model_validate(orjson.loads(handle.readline())["case"])
+            except (ValueError, KeyError):
+                return None
+
+
+def _hash_in(line: bytes) -> str | None:
+    try:
+        kept = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return None
+    return kept.get("line") if isinstance(kept, dict) and isinstance(kept.get("line"), str) else None
 
 
 class FineTune(_Training):
@@ -96,13 +117,18 @@ class FineTune(_Training):
         messages = record["messages"]
         answered = bool(messages) and messages[-1].get("role") == "assistant"
         asked = messages[:-1] if answered else messages
+        answer = messages[-1] if answered else {}
         held = {
             "input": last_user_text(asked),
-            "messages": asked if len(asked) > 1 else None,
-            "expected": text_of(messages[-1].get("content")) if answered else None,
+            "messages": told(asked),
+            "expected": text_of(answer.get("content")),
+            "expected_tools": [tool_call_of(call) for call in answer.get("tool_calls") or []] or None,
             "tools": record.get("tools"),
         }
-        return rebuilt(held, None)
+        unread = unread_of(record, "messages", "tools")
+        if more := unread_of(answer, "role", "content", "tool_calls"):
+            unread["answer"] = more
+        return rebuilt(held, None, unread=unread)
 
 
 class Preference(_Training):
@@ -129,12 +155,15 @@ class Preference(_Training):
         held = {
             "entry_type": EntryType.CORRECTION,
             "input": last_user_text(messages),
-            "messages": messages if len(messages) > 1 else None,
+            "messages": told(messages),
             "expected": text_of(record["preferred_output"][-1].get("content")),
             "output": text_of(record["non_preferred_output"][-1].get("content")),
             "tools": record["input"].get("tools"),
         }
-        return rebuilt(held, None)
+        unread = unread_of(record, "input", "preferred_output", "non_preferred_output")
+        if more := unread_of(record["input"], "messages", "tools"):
+            unread["input"] = more
+        return rebuilt(held, None, unread=unread)
 
 
 class Evals:
@@ -160,11 +189,21 @@ class Evals:
         }
 
     def case(self, record: Record) -> Case:
-        given, ideal = record["input"], record.get("ideal")
-        messages = given if isinstance(given, list) else []
+        ideal = record.get("ideal")
+        metadata = dict(record.get("metadata") or {})
+        if isinstance(ideal, list) and len(ideal) > 1:
+            metadata.setdefault("ideals", ideal)
+        shown = self._asked(record)
         held = {
-            "input": last_user_text(messages) if messages else given,
+            "input": shown["input"],
             "expected": ideal[0] if isinstance(ideal, list) and ideal else ideal or None,
         }
-        guessed = {"messages": messages if len(messages) > 1 else None}
-        return rebuilt(held, record.get("metadata"), guessed=guessed)
+        unread = unread_of(record, "input", "ideal", "metadata")
+        case = rebuilt(held, metadata, guessed=shown, unread=unread)
+        return with_edits(case, shown, self._asked(self.record(case)))
+
+    @staticmethod
+    def _asked(record: Record) -> Record:
+        given = record["input"]
+        messages = given if isinstance(given, list) else []
+        return {"input": last_user_text(messages) if messages else given, "messages": told(messages) or []}

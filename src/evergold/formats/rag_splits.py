@@ -5,12 +5,14 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, ClassVar
 
-from evergold.formats.carrying import metadata_of, rebuilt
+from evergold.formats.carrying import metadata_of, rebuilt, unread_of, with_edits
 from evergold.formats.lines import Record, first_record, read_lines, write_lines
 from evergold.model.case import Case, CaseKind
 from evergold.model.rejected import Rejected
 
 HELD = {"id", "input", "expected", "prompt", "citations"}
+LISTS = ("contexts", "sources", "retrieved", "citations", "answer_citations")
+KNOWN = ("task_id", "task_type", "rag_prompt", "metadata", "extra", *LISTS)
 
 
 class _Split:
@@ -52,18 +54,22 @@ class _Split:
             "prompt": record.get("rag_prompt"),
             "citations": record.get("citations"),
         }
+        shown = self._shown(record)
+        guessed: Record = {"kind": self.kind, "answer_citations": record.get("answer_citations"), **shown}
+        if isinstance(metadata.get("document"), str):
+            guessed["provenance"] = {"source": "rag", "document": metadata["document"]}
+        unread = {**(record.get("extra") or {}), **unread_of(record, *KNOWN, self.question, self.reference)}
+        case = rebuilt(held, metadata, guessed=guessed, dataset=self.task_type, unread=unread)
+        return with_edits(case, shown, self._shown(self.record(case)))
+
+    def _shown(self, record: Record) -> Record:
         lists = (record.get(name) or [] for name in ("contexts", "sources", "retrieved"))
-        guessed: Record = {
-            "kind": self.kind,
-            "answer_citations": record.get("answer_citations"),
+        return {
             "contexts": [
                 {"text": text, "source": source or None, "retrieved": retrieved or None}
                 for text, source, retrieved in zip_longest(*lists)
-            ],
+            ]
         }
-        if isinstance(metadata.get("document"), str):
-            guessed["provenance"] = {"source": "rag", "document": metadata["document"]}
-        return rebuilt(held, metadata, guessed=guessed, dataset=self.task_type)
 
 
 class QaPairs(_Split):

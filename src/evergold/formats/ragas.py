@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
-from evergold.formats.carrying import metadata_of, rebuilt
+from evergold.formats.carrying import metadata_of, rebuilt, unread_of, with_edits
 from evergold.formats.lines import Record, first_record, read_lines, write_lines
 from evergold.formats.messages import last_user_text
 from evergold.model.case import Case, CaseKind
@@ -38,13 +38,30 @@ def record_of(case: Case) -> Record:
 
 
 def case_of(record: Record) -> Case:
-    given = record["user_input"]
-    messages = given if isinstance(given, list) else []
-    texts = record.get("retrieved_contexts") or record.get("reference_contexts") or []
     held = {
-        "input": last_user_text(messages) if messages else given,
+        "input": _asked(record)["input"],
         "output": record.get("response"),
         "expected": record.get("reference"),
     }
-    guessed = {"kind": CaseKind.QA, "messages": messages, "contexts": [{"text": text} for text in texts]}
-    return rebuilt(held, record.get("metadata"), guessed=guessed)
+    shown = _contexts(record)
+    known = ["user_input", "response", "reference", "retrieved_contexts", "metadata"]
+    if not record.get("retrieved_contexts"):
+        known.append("reference_contexts")
+    case = rebuilt(
+        held,
+        record.get("metadata"),
+        guessed={"kind": CaseKind.QA, **_asked(record), **shown},
+        unread=unread_of(record, *known),
+    )
+    return with_edits(case, shown, _contexts(record_of(case)))
+
+
+def _asked(record: Record) -> Record:
+    given = record["user_input"]
+    messages = given if isinstance(given, list) else []
+    return {"input": last_user_text(messages) if messages else given, "messages": messages}
+
+
+def _contexts(record: Record) -> Record:
+    texts = record.get("retrieved_contexts") or record.get("reference_contexts") or []
+    return {"contexts": [{"text": text} for text in texts]}

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from evergold.errors import BadInput
 from evergold.formats.atomic import FileSet
-from evergold.formats.carrying import KEY, metadata_of, rebuilt
+from evergold.formats.carrying import KEY, metadata_of, rebuilt, with_edits
 from evergold.formats.yaml_tasks import Task, parse, write
 from evergold.model.case import Case, Difficulty
 from evergold.model.rejected import Rejected
@@ -41,7 +41,14 @@ class TaskFiles:
                 "tools": task.tools,
                 "expected_tools": [call.model_dump() for call in task.expected_tools],
             }
-            yield rebuilt(held, task.metadata, dataset=path.stem)
+            case = rebuilt(held, task.metadata, dataset=path.stem)
+            yield with_edits(case, _shown(task), _shown(task_of(case)))
+
+
+def _shown(task: Task) -> dict[str, Any]:
+    """What a task shows of fields that are carried, because of some cases a task can only hold a stand-in."""
+    contexts = [{"text": text} for text in task.context]
+    return {"name": task.name, "input": task.input, "difficulty": task.difficulty, "contexts": contexts}
 
 
 def task_of(case: Case) -> Task:

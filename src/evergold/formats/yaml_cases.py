@@ -8,7 +8,7 @@ import yaml
 
 from evergold.errors import BadInput
 from evergold.formats.atomic import FileSet
-from evergold.formats.carrying import metadata_of, rebuilt
+from evergold.formats.carrying import metadata_of, rebuilt, unread_of
 from evergold.formats.lines import Record, attempted
 from evergold.formats.yaml_reading import Unreadable
 from evergold.formats.yaml_reading import read as read_yaml
@@ -56,6 +56,12 @@ class _ListInYaml:
             yield attempted(record, f"{path.name}: {self.key}[{number}]", self.case)
 
 
+COMPARED = frozenset(
+    ("equals", "contains", "icontains", "starts-with", "similar", "levenshtein", "rouge-n", "bleu", "factuality")
+)
+"""Assertions of promptfoo whose value is the answer itself."""
+
+
 class Promptfoo(_ListInYaml):
     """`tests: [{vars, assert, metadata}]`; the expected answer is asserted as contained, whatever its case."""
 
@@ -75,15 +81,27 @@ class Promptfoo(_ListInYaml):
         return record | {"metadata": metadata_of(case, {"input", "expected", "name"})}
 
     def case(self, record: Record) -> Case:
+        """Of a foreign test the first answer that is compared as text is the expected one; a rubric or a script is none."""
         variables = record.get("vars") or {}
         texts = [value for name, value in variables.items() if isinstance(value, str) and name != "context"]
-        asserted = [check for check in record.get("assert") or [] if isinstance(check.get("value"), str)]
+        checks = record.get("assert") or []
+        compared: Record = next(
+            (check for check in checks if check.get("type") in COMPARED and isinstance(check.get("value"), str)), {}
+        )
         held = {
             "input": variables.get("input") or "\n".join(texts),
-            "expected": asserted[0]["value"] if asserted else None,
+            "expected": compared.get("value"),
             "name": record.get("description"),
         }
-        return rebuilt(held, record.get("metadata"))
+        context = variables.get("context")
+        guessed = {"contexts": [{"text": context}] if isinstance(context, str) else None}
+        unread = unread_of(record, "vars", "assert", "description", "metadata")
+        more = {
+            "vars": unread_of(variables, "input", "context"),
+            "assert": [check for check in checks if check is not compared],
+        }
+        unread |= {name: value for name, value in more.items() if value}
+        return rebuilt(held, record.get("metadata"), guessed=guessed, unread=unread)
 
 
 class PydanticEvals(_ListInYaml):
@@ -102,9 +120,16 @@ class PydanticEvals(_ListInYaml):
         return record | {"metadata": metadata_of(case, {"id", "input", "expected"})}
 
     def case(self, record: Record) -> Case:
+        """Inputs and answers that are not text there are the YAML text of theirs here."""
+        expected = record.get("expected_output")
         held = {
             "id": record.get("name"),
-            "input": record["inputs"] if isinstance(record["inputs"], str) else yaml.safe_dump(record["inputs"]),
-            "expected": record.get("expected_output"),
+            "input": _as_text(record["inputs"]),
+            "expected": None if expected is None else _as_text(expected),
         }
-        return rebuilt(held, record.get("metadata"))
+        unread = unread_of(record, "name", "inputs", "expected_output", "metadata")
+        return rebuilt(held, record.get("metadata"), unread=unread)
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else yaml.safe_dump(value, sort_keys=False, allow_unicode=True)

@@ -5,11 +5,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evergold import plugins
-from evergold.errors import BadInput
+from evergold.curate.policy import DEFAULT
+from evergold.errors import BadInput, NotFound, unknown
 from evergold.model.case import Case
 from evergold.model.rejected import Rejected
 from evergold.seams import Format
 from evergold.store import Store
+from evergold.store.builds import dataset_counts
 from evergold.store.case_writes import Author, PutResult, put_cases, revise_case
 from evergold.store.cases import (
     CaseFilter,
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 SNIFF = 64 * 1024
+LONGEST_LINE = 64 << 20
+"""How much of a file is looked at to recognise it; one long first line is looked at whole."""
 
 
 class Cases:
@@ -91,6 +95,13 @@ class Cases:
         chosen: Format = plugins.load("formats", format_name)
         return chosen.write(_first(self.iterate(wanted, oldest_first=False), limit), path, **options)
 
+    def require_dataset(self, name: str) -> None:
+        """A dataset that holds nothing yet is empty; one that nobody ever named is a slip of the pen."""
+        with self._store.db.read() as connection:
+            known = {DEFAULT.dataset, *(row["dataset"] for row in dataset_counts(connection))}
+        if name not in known:
+            raise NotFound(unknown("dataset", name, sorted(known)))
+
     def suffix_of(self, format_name: str) -> str:
         suffix: str = plugins.factory("formats", format_name).suffix
         return suffix
@@ -106,7 +117,7 @@ class Cases:
         rejected: list[Rejected] = []
 
         def good() -> Iterator[Case]:
-            for item in reader.read(path):
+            for item in _read(reader, path):
                 if isinstance(item, Rejected):
                     rejected.append(item)
                 else:
@@ -123,6 +134,13 @@ def _first(cases: Iterator[Case], limit: int | None) -> Iterator[Case]:
         yield case
 
 
+def _read(reader: Format, path: Path) -> Iterator[Case | Rejected]:
+    try:
+        yield from reader.read(path)
+    except OSError as problem:
+        raise BadInput(f"cannot read {path}: {problem.strerror or problem}") from problem
+
+
 def _recognise(path: Path) -> str:
     """By the beginning of a file; of a folder, by its card."""
     told = path / "README.md" if path.is_dir() else path
@@ -130,6 +148,8 @@ def _recognise(path: Path) -> str:
     if told.is_file():
         with told.open("rb") as handle:
             head = handle.read(SNIFF)
+            if b"\n" not in head:
+                head += handle.readline(LONGEST_LINE)
     for name in plugins.names("formats"):
         candidate: Format = plugins.load("formats", name)
         if candidate.accepts(head):
