@@ -13,6 +13,7 @@ from evergold.model.case import Case, CaseStatus
 from evergold.model.policy import Policy, Sampling, Thresholds
 from evergold.model.trace import Correction, Reaction, ScoreLine, ScoreSource
 from evergold.settings import Settings
+from evergold.store.case_writes import Author
 from evergold.store.cases import CaseFilter
 from evergold.store.schema import metadata
 from evergold.store.trace_pages import TraceFilter
@@ -124,8 +125,11 @@ def test_undo_takes_back_what_a_revision_did(ws: Workspace) -> None:
     assert ws.live.undo(lax.policies[0].label).undone == 3
     assert len(cases(ws, dataset="live")) == 3
     first = ws.live.curation.policies[0].label
+    ws.cases.tag("live", "default:t0", add=["vip"], who="ana")
     done = ws.live.undo(first[:16])
-    assert (done.policy, done.undone, done.left) == (first, 0, 3)
+    assert (done.policy, done.undone, done.left) == (first, 2, 1)
+    again = ws.live.undo(first)
+    assert (again.undone, again.left, len(cases(ws, dataset="live"))) == (0, 1, 1)
 
 
 def test_undo_of_the_only_revision_withdraws_everything(ws: Workspace) -> None:
@@ -162,6 +166,83 @@ def test_undo_gives_back_the_inclusion_probability_and_the_revision(ws: Workspac
     assert ws.live.undo(other.policies[0].label).undone == 1
     (after,) = cases(ws, trace_id="t1")
     assert after.provenance == before.provenance and after.metadata == before.metadata == {"confirmed": False}
+
+
+def test_a_policy_named_for_one_call_takes_nothing_from_those_in_force(ws: Workspace) -> None:
+    ws.intake.accept([a_trace("t1", scores=GOOD)])
+    other = ws.live.under([Policy(name="other", dataset="aside")])
+    assert (other.drain().by_kind, other.drain().by_kind) == ({"added": 1}, {})
+    assert ws.live.curate().by_kind == {"added": 1}
+    assert sorted(case.dataset for case in cases(ws, trace_id="t1")) == ["aside", "live"]
+
+
+def test_entries_follow_a_new_revision_of_their_policy_and_go_back(ws: Workspace) -> None:
+    ws.intake.accept([a_trace(f"t{n}", scores=GOOD, metadata={"model": "m1"}) for n in range(20)])
+    old = ws.live.under([Policy(name="p", dataset="one", tags=())])
+    old.backfill()
+    held = {case.id: case.provenance for case in cases(ws, dataset="one")}
+    new = ws.live.under([Policy(name="p", dataset='two "2"', tags=("model",), sample=Sampling(candidate=0.5))])
+    told = new.dry_run()["p@" + new.policies[0].rev[7:19]]
+    done = new.backfill()
+    assert done.by_kind == told.by_kind and set(done.by_kind) == {"moved", "withdrawn"}
+    assert new.backfill().by_kind == {}
+    kept = cases(ws, dataset='two "2"')
+    assert len(kept) == done.by_kind["moved"]
+    assert {(case.tags, case.provenance.inclusion_probability) for case in kept} == {(("model:m1",), 0.5)}
+    thinner = ws.live.under([Policy(name="p", dataset='two "2"', tags=("model",), sample=Sampling(candidate=0.4))])
+    assert thinner.backfill().by_kind.get("reweighed") == len(cases(ws, dataset='two "2"'))
+    tagless = Policy(name="p", dataset='two "2"', tags=("model", "message_type"), sample=Sampling(candidate=0.4))
+    assert ws.live.under([tagless]).backfill().by_kind == {}
+    for curation in (thinner, new):
+        ws.live.undo(curation.policies[0].label)
+    assert {case.id: case.provenance for case in cases(ws, dataset="one")} == held
+
+
+def test_a_tag_kind_added_to_a_policy_reaches_the_entries_there_are(ws: Workspace) -> None:
+    ws.intake.accept([a_trace("t1", scores=GOOD, metadata={"model": "m1"})])
+    ws.live.under([Policy(name="p", tags=())]).backfill()
+    tagging = ws.live.under([Policy(name="p", tags=("model",))])
+    assert tagging.backfill().by_kind == {"retagged": 1}
+    (entry,) = cases(ws, policy="p")
+    assert entry.tags == ("model:m1",)
+    ws.cases.tag(entry.dataset, entry.id, remove=["model:m1"], who="ana")
+    assert tagging.backfill().by_kind == {}
+
+
+def test_undoing_a_failure_takes_its_tags_back(ws: Workspace) -> None:
+    ws.intake.accept([a_trace("t1", scores=GOOD)])
+    ws.live.curate()
+    strict = ws.live.under([Policy(thresholds=Thresholds(failure_below=0.95, golden_from=0.95))])
+    assert strict.backfill().by_kind == {"failed": 1}
+    assert cases(ws, trace_id="t1")[0].tags == ("failed:check",)
+    ws.live.undo(strict.policies[0].label)
+    (entry,) = cases(ws, trace_id="t1")
+    assert (entry.entry_type, entry.tags) == ("golden", ())
+
+
+def test_a_correction_is_one_case_whoever_edits_it_and_under_whichever_policy(ws: Workspace) -> None:
+    ws.intake.accept([a_trace("t1"), Correction(trace_id="t1", text="Lima")])
+    ws.live.curate()
+    (pair,) = cases(ws, trace_id="t1")
+    ws.cases.revise(pair.model_copy(update={"expected": "Lima, Peru"}), Author(who="ana", action="edited"))
+    ws.intake.accept([user_score("t1", 1.0)])
+    other = ws.live.under([Policy(name="other", dataset="aside")])
+    assert [told.by_kind for told in other.dry_run().values()] == [{}]
+    assert other.backfill().by_kind == {}
+    assert [case.expected for case in cases(ws, trace_id="t1")] == ["Lima, Peru"]
+
+
+def test_what_would_change_the_verdict_on_a_corrected_trace_is_true(ws: Workspace) -> None:
+    ws.intake.accept([a_trace("t1"), Correction(trace_id="t1", text="Lima")])
+    (told,) = ws.live.explain("t1")
+    assert {change.when: change.then.value for change in told.changes} == {
+        "a user score below 0.3 came": "failure",
+        "a system score of at least 0.8 came": "failure",
+        "a system score below 0.3 came": "failure",
+    }
+    ws.intake.accept([ScoreLine(trace_id="t1", name="check", value=0.9)])
+    ws.live.curate()
+    assert types(ws) == ["correction", "failure"]
 
 
 def test_a_dry_run_tells_of_corrections_it_would_detect(ws: Workspace) -> None:

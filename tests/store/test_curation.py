@@ -24,6 +24,7 @@ OUTPUTS = ["Lima.", "Lima.", "Lima.", None, "", " \n\t\u00a0", "Try later.", " O
 
 POLICIES = [
     Policy(name="typed", eligible=Eligibility(metadata={"model": ("m1",)})),
+    Policy(name="quoted", eligible=Eligibility(metadata={'a"b\\c.d': ("x", "y")})),
     Policy(),
     Policy(name="strict", thresholds=Thresholds(failure_below=0.5, golden_from=0.95), ignore=("flag",)),
     Policy(name="judged", llm_judge=JudgeRole.SYSTEM, fallback_texts=("Try later.", "Oops*")),
@@ -53,7 +54,14 @@ def random_traces(count: int, seed: int) -> list[Trace]:
             status=pick.choice([TraceStatus.COMPLETED] * 4 + [TraceStatus.FAILED]),
             user_id=pick.choice([None, "ana", "bo"]),
             tags=tuple(pick.sample(["vip", "beta"], pick.randint(0, 2))),
-            metadata=pick.choice([{}, {"model": "m1", "message_type": "audio"}, {"model": "m2", "size": 1}]),
+            metadata=pick.choice(
+                [
+                    {},
+                    {"model": "m1", "message_type": "audio"},
+                    {"model": "m2", "size": 1},
+                    {'a"b\\c.d': "x", "model": "m1"},
+                ]
+            ),
             spans=tuple(
                 Span(id=f"s{n}", kind="tool", name=pick.choice(["search", "sum"])) for n in range(pick.randint(0, 2))
             ),

@@ -38,7 +38,7 @@ def command(
     """Apply the policies to everything new: golden, failure and correction entries, each change a revision.
 
     The policies in force are the built-in `default` and those of the setting `curation.policies`; --policy names others
-    for this call. Curating twice changes nothing.
+    for this call, and what waits goes on waiting for those in force. Curating twice changes nothing.
     """
     trace_id, label, listed = asked["trace_id"], asked["label"], asked["list_policies"]
     if sum(map(bool, (backfill, dry_run, trace_id, label, listed))) > 1:

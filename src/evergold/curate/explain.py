@@ -44,18 +44,20 @@ def explain(trace: Trace, scores: Sequence[Score], policy: Policy, *, corrected:
         reason=policy.say(verdict.reason),
         deciding=verdict.deciding,
         left_out=tuple(score for score in scores if score not in tally.system + tally.user),
-        changes=() if corrected else tuple(_changes(trace, scores, policy, verdict)),
+        changes=tuple(_changes(trace, scores, policy, verdict, corrected=corrected)),
     )
 
 
-def _changes(trace: Trace, scores: Sequence[Score], policy: Policy, verdict: Verdict) -> Iterator[Change]:
+def _changes(
+    trace: Trace, scores: Sequence[Score], policy: Policy, verdict: Verdict, *, corrected: bool
+) -> Iterator[Change]:
     for words, hypothetical in _hypotheses(scores, policy, verdict):
-        tier = classify(trace, hypothetical, policy).tier
+        tier = classify(trace, hypothetical, policy, corrected=corrected).tier
         if tier is not verdict.tier:
             yield Change(when=words, then=tier)
     if verdict.reason in UNCHANGEABLE:
         for words, mended in _mended(trace, verdict):
-            tier = classify(mended, scores, policy).tier
+            tier = classify(mended, scores, policy, corrected=corrected).tier
             if tier is not verdict.tier:
                 yield Change(when=words, then=tier)
 

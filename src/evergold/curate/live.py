@@ -27,23 +27,29 @@ from evergold.store.values import batches
 
 
 class Curation:
-    """The policies in force, applied to a store."""
+    """Policies, applied to a store. Those that are not all in force look at what waits and leave it waiting for these."""
 
-    def __init__(self, store: Store, policies: Sequence[Policy], detector: Detector | None) -> None:
+    def __init__(
+        self, store: Store, policies: Sequence[Policy], detector: Detector | None, *, in_force: bool = True
+    ) -> None:
         self._store = store
         self.policies = tuple(policies)
         self._detector = detector
+        self._in_force = in_force
 
     def step(self, limit: int = BATCH) -> tuple[int, Changes]:
         """Curate up to `limit` waiting traces; how many were taken, and what changed."""
-        return self._store.db.write(lambda connection: self._step(connection, limit))
+        taken, changes = self._store.db.write(
+            lambda connection: self._look_at(connection, take_queued(connection, limit))
+        )
+        return len(taken), changes
 
     def drain(self) -> Changes:
         """Curate everything that waits."""
         total = Changes()
-        taken = 1
-        while taken:
-            taken, changes = self.step()
+        waiting: Sequence[str] = [""]
+        while waiting:
+            waiting, changes = self._store.db.write(partial(self._next, after=waiting[-1]))
             total.add(changes)
         return total
 
@@ -119,12 +125,14 @@ class Curation:
         with self._store.db.read() as connection:
             return list(ranges(connection))
 
-    def _step(self, connection: Connection, limit: int) -> tuple[int, Changes]:
-        taken = take_queued(connection, limit)
-        if taken and self._detector is not None:
-            for finding in findings_in(connection, taken, self._detector):
+    def _next(self, connection: Connection, after: str) -> tuple[Sequence[str], Changes]:
+        return self._look_at(connection, take_queued(connection) if self._in_force else queued(connection, after))
+
+    def _look_at(self, connection: Connection, waiting: Sequence[str]) -> tuple[Sequence[str], Changes]:
+        if waiting and self._detector is not None:
+            for finding in findings_in(connection, waiting, self._detector):
                 put_finding(connection, finding)
-        return len(taken), self._curate(connection, taken) if taken else Changes()
+        return waiting, self._curate(connection, waiting) if waiting else Changes()
 
     def _curate(self, connection: Connection, trace_ids: Sequence[str]) -> Changes:
         total = Changes(traces=len(trace_ids))
@@ -144,10 +152,12 @@ class Curation:
         """What would be detected in the traces that wait."""
         if self._detector is None:
             return []
+        found: list[Finding] = []
+        waiting: Sequence[str] = [""]
         with self._store.db.read() as connection:
-            return [
-                finding for batch in queued(connection) for finding in findings_in(connection, batch, self._detector)
-            ]
+            while waiting := queued(connection, waiting[-1]):
+                found += findings_in(connection, waiting, self._detector)
+        return found
 
     def _suppose(self, connection: Connection, findings: Sequence[Finding]) -> dict[str, Changes]:
         """Curate as if these corrections had been detected; how many traces there are is counted elsewhere."""

@@ -50,8 +50,9 @@ def put_correction_cases(connection: Connection, trace_ids: Iterable[str], datas
         cases = [_case(row, dataset) for row in connection.execute(query).mappings()]
         if not cases:
             continue
-        held = held_cases(connection, [(case.dataset, case.id) for case in cases])
-        fresh = [case for case in cases if (case.dataset, case.id) not in held]
+        held = {key[1] for key in held_cases(connection, [(case.dataset, case.id) for case in cases])}
+        held |= _paired(connection, batch)
+        fresh = [case for case in cases if case.id not in held]
         author = Author(who="correction", action="added", why="a person corrected the reply")
         added += put_cases(connection, fresh, author).added
     return added
@@ -71,11 +72,19 @@ def _case(row: Any, dataset: str) -> Case:
     )
 
 
+def _paired(connection: Connection, trace_ids: Iterable[str]) -> set[str]:
+    """The cases that these traces' corrections have, in whichever dataset and however edited since."""
+    query = "SELECT case_id FROM eval_dataset WHERE entry_type = 'correction' AND trace_id"
+    return {row[0] for row in rows_among(connection, query, trace_ids)}
+
+
 def count_unpaired(connection: Connection) -> int:
-    """Corrections that no case has been made of yet."""
-    query = """SELECT count(*) FROM trace_corrections c WHERE NOT EXISTS (SELECT 1 FROM eval_dataset d
+    """Corrections that no case has been made of yet; the text alone does not tell, since a person may have edited it."""
+    query = """SELECT c.trace_id, c.text FROM trace_corrections c WHERE NOT EXISTS (SELECT 1 FROM eval_dataset d
         WHERE d.trace_id = c.trace_id AND d.entry_type = 'correction' AND d.expected_output = c.text)"""
-    return int(connection.execute(text(query)).scalar_one())
+    unlike = [tuple(row) for row in connection.execute(text(query))]
+    wanted = {correction_case_id(trace_id, said) for trace_id, said in unlike}
+    return len(wanted - _paired(connection, {trace_id for trace_id, _ in unlike}))
 
 
 def is_corrected(connection: Connection, trace_id: str) -> bool:

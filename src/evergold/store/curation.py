@@ -88,12 +88,10 @@ def take_queued(connection: Connection, limit: int = BATCH) -> list[str]:
     return list(taken.scalars())
 
 
-def queued(connection: Connection) -> Iterator[list[str]]:
-    """The traces that wait, a batch at a time, left where they are."""
+def queued(connection: Connection, after: str) -> list[str]:
+    """A batch of the traces that wait, by id, left where they are."""
     query = text("SELECT trace_id FROM curation_queue WHERE trace_id > :after ORDER BY trace_id LIMIT :size")
-    waiting = [""]
-    while waiting := list(connection.execute(query, {"after": waiting[-1], "size": BATCH}).scalars()):
-        yield waiting
+    return list(connection.execute(query, {"after": after, "size": BATCH}).scalars())
 
 
 def set_aside(connection: Connection) -> tuple[str, ...]:

@@ -35,21 +35,23 @@ STEPS = {
 STEP = " ".join(
     f"WHEN was * 10 + tier IN ({', '.join(map(str, steps))}) THEN '{kind}'" for kind, steps in STEPS.items()
 )
+SHARE = "CASE tier WHEN 1 THEN :share_failure WHEN 2 THEN :share_candidate ELSE :share_confirmed END"
 COMPARED = f"""
     SELECT trace_id, reason, entry, CASE was {" ".join(f"WHEN {n} THEN '{t.value}'" for n, t in enumerate(Tier))} END AS was,
       CASE
       WHEN tier = was THEN
-        CASE WHEN was = 0 THEN NULL WHEN stale = 1 THEN 'refreshed' WHEN mistagged = 1 THEN 'retagged' END
+        CASE WHEN was = 0 THEN NULL WHEN stale = 1 THEN 'refreshed' WHEN was_dataset <> :dataset THEN 'moved'
+          WHEN was_included <> {SHARE} THEN 'reweighed' WHEN mistagged = 1 THEN 'retagged' END
       WHEN entry IS NULL THEN 'added'
       WHEN was_status IN ('dismissed', 'erased') THEN NULL
       {STEP} ELSE 'restored' END AS change,
-      coalesce(was_version, 0) + 1 AS version, was_rev, was_included, seq, message_type, model, tags
+      coalesce(was_version, 0) + 1 AS version, was_rev, was_included, was_dataset, seq, message_type, model, tags
     FROM (SELECT x.*, {WAS} AS was, {NOW} AS tier FROM ({{verdicts}}) AS x {{fence}}) AS v"""
 
 CREATE_VERDICTS = """
     CREATE TEMPORARY TABLE IF NOT EXISTS curation_verdicts (trace_id TEXT NOT NULL, reason INTEGER NOT NULL, entry INTEGER,
-      was TEXT NOT NULL, change TEXT NOT NULL, version INTEGER NOT NULL, was_rev TEXT, was_included FLOAT, seq INTEGER,
-      message_type TEXT, model TEXT, tags TEXT NOT NULL)"""
+      was TEXT NOT NULL, change TEXT NOT NULL, version INTEGER NOT NULL, was_rev TEXT, was_included FLOAT,
+      was_dataset TEXT, seq INTEGER, message_type TEXT, model TEXT, tags TEXT NOT NULL)"""
 COUNTED = f"SELECT change, {TIER}, count(*), min(trace_id) FROM {{}} AS v WHERE change IS NOT NULL GROUP BY 1, 2"
 
 BODY = (
@@ -88,12 +90,12 @@ class Statements:
         self.tag = tuple(text(f"{TAG_INTO} {made} ON CONFLICT DO NOTHING") for made in _tags(policy, query))
         self.params = query.params | {
             "dataset": policy.dataset,
-            "rev": policy.rev,
             "who": f"policy {policy.label}",
             "said_failure": dumps({"confirmed": None}),
             "said_candidate": dumps({"confirmed": False}),
             "said_confirmed": dumps({"confirmed": True}),
         }
+        self.params |= {f"share_{tier.value}": policy.sample.rate(tier) for tier in Tier if tier is not Tier.NONE}
         self.params |= {f"body_{tier.value}": _body(policy.sample, tier) for tier in Tier if tier is not Tier.NONE}
         self.params |= {f"why_{code}": policy.say(reason) for reason, code in CODE.items()}
 
@@ -125,7 +127,8 @@ def _update(dialect: Dialect) -> str:
           body = CASE WHEN {gone} THEN eval_dataset.body ELSE {body} END,
           status = CASE WHEN {gone} THEN 'withdrawn' ELSE 'active' END,
           input_text = {text_of.format("input_text")}, output_text = {text_of.format("output_text")},
-          dataset = :dataset, policy_rev = :rev, version = v.version, updated_at = :now
+          dataset = CASE WHEN {gone} THEN eval_dataset.dataset ELSE :dataset END,
+          policy_rev = :rev, version = v.version, updated_at = :now
         FROM curation_verdicts v JOIN traces t ON t.id = v.trace_id
         WHERE eval_dataset.id = v.entry AND v.change <> 'added'"""
 
@@ -134,7 +137,10 @@ def _revisions(query: VerdictQuery) -> str:
     """`before` is what undoing the change has to give back."""
     why = " ".join(f"WHEN {code} THEN CAST(:why_{code} AS text)" for code in CODE.values())
     before = """CASE WHEN v.was_rev IS NULL THEN '' ELSE ',"before":{"policy_rev":"' || v.was_rev
-            || '","inclusion_probability":' || coalesce(CAST(v.was_included AS text), 'null') || '}' END"""
+            || '","inclusion_probability":' || coalesce(CAST(v.was_included AS text), 'null')
+            || ',"dataset":' || WAS_DATASET || '}' END""".replace(
+        "WAS_DATASET", query.dialect.quoted.format("v.was_dataset")
+    )
     return f"""
         INSERT INTO case_revisions (entry_id, version, action, who, why, evidence, created_at)
         SELECT v.entry, v.version, v.change, :who, CASE v.reason {why} END,

@@ -1,7 +1,8 @@
 """Taking back what a revision of a policy did.
 
 An entry goes back to what it was before the newest unbroken run of changes by that revision. Where somebody else, a
-person or a later revision, has changed the entry since, theirs stands: it is counted and left alone.
+person or a later revision, has changed the entry since, theirs stands: it is counted and left alone. A change that was taken
+back counts no more, so that later and earlier revisions can be undone one after the other.
 """
 
 from dataclasses import dataclass
@@ -14,7 +15,15 @@ from evergold.store.schema import policies
 from evergold.store.values import now
 from evergold.store.verdict_sql import dialect_of
 
-IN_POSTGRES = "(evidence::jsonb #>> '{before,inclusion_probability}')::float8"
+WANTED = ("was", "before.policy_rev", "before.inclusion_probability", "before.dataset")
+IN_POSTGRES = (
+    "r.evidence::jsonb ->> 'was'",
+    "r.evidence::jsonb #>> '{before,policy_rev}'",
+    "(r.evidence::jsonb #>> '{before,inclusion_probability}')::float8",
+    "r.evidence::jsonb #>> '{before,dataset}'",
+)
+NOT_FAILED = """DELETE FROM eval_dataset_tags WHERE tag LIKE 'failed:%' AND dataset_id IN
+    (SELECT entry FROM undo_plan WHERE newest = 1 AND was IN ('candidate', 'confirmed'))"""
 
 
 @dataclass
@@ -48,8 +57,8 @@ def undo_batch(connection: Connection, label: str, after: int) -> tuple[Undone, 
     """Take back one batch of entries, by id; the second value is where the next batch begins, None at the end."""
     who = f"policy {label}"
     _plan(connection, who, after)
-    last, seen = connection.execute(text("SELECT max(entry), count(*) FROM undo_plan")).one()
-    if not seen:
+    last, standing = connection.execute(text("SELECT max(entry), sum(stands) FROM undo_plan")).one()
+    if last is None:
         return Undone(label), None
     params = {
         "now": now(),
@@ -75,51 +84,53 @@ def undo_batch(connection: Connection, label: str, after: int) -> tuple[Undone, 
               confirmed = CASE p.was WHEN 'none' THEN confirmed WHEN 'confirmed' THEN 1 ELSE 0 END,
               metadata = CASE p.was WHEN 'none' THEN eval_dataset.metadata ELSE {merged} END,
               body = CASE WHEN p.included IS NULL THEN eval_dataset.body ELSE {weighed} END,
-              policy_rev = coalesce(p.rev, policy_rev),
+              policy_rev = coalesce(p.rev, policy_rev), dataset = coalesce(p.dataset, eval_dataset.dataset),
               version = version + 1, updated_at = :now
             FROM undo_plan p WHERE eval_dataset.id = p.entry AND p.newest = 1"""
         ),
         params,
     ).rowcount
+    connection.execute(text(NOT_FAILED))
     connection.execute(
         text(
             """INSERT INTO case_revisions (entry_id, version, action, who, why, evidence, created_at)
             SELECT d.id, d.version, 'undone', 'undo ' || CAST(:label AS text), 'took back ' || CAST(:label AS text),
-              '{"is":"' || p.was || '"}', :now
+              '{"is":"' || p.was || '","back_to":' || CAST(p.back_to AS text) || '}', :now
             FROM undo_plan p JOIN eval_dataset d ON d.id = p.entry WHERE p.newest = 1"""
         ),
         params,
     )
-    return Undone(label, undone=done, left=seen - done), int(last)
+    return Undone(label, undone=done, left=int(standing) - done), int(last)
 
 
 def _plan(connection: Connection, who: str, after: int) -> None:
     """For each entry the revision touched: whether its change is the newest, and what the entry was before it."""
     connection.execute(
         text(
-            "CREATE TEMPORARY TABLE IF NOT EXISTS undo_plan "
-            "(entry INTEGER, newest INTEGER, was TEXT, rev TEXT, included FLOAT)"
+            "CREATE TEMPORARY TABLE IF NOT EXISTS undo_plan (entry INTEGER, stands INTEGER, newest INTEGER, back_to INTEGER, "
+            "was TEXT, rev TEXT, included FLOAT, dataset TEXT)"
         )
     )
     connection.execute(text("DELETE FROM undo_plan"))
-    was, rev, included = (
-        ("evidence::jsonb ->> 'was'", "evidence::jsonb #>> '{before,policy_rev}'", IN_POSTGRES)
-        if connection.dialect.name == "postgresql"
-        else (
-            f"json_extract(evidence, '$.{at}')" for at in ("was", "before.policy_rev", "before.inclusion_probability")
-        )
-    )
+    on_sqlite = connection.dialect.name == "sqlite"
+    before = [f"json_extract(r.evidence, '$.{at}')" for at in WANTED] if on_sqlite else IN_POSTGRES
+    back_to = "json_extract(u.evidence, '$.back_to')" if on_sqlite else "(u.evidence::jsonb ->> 'back_to')::int"
     connection.execute(
         text(
-            f"""INSERT INTO undo_plan SELECT f.entry_id, CASE WHEN d.version = f.last THEN 1 ELSE 0 END, {was}, {rev}, {included}
-            FROM (SELECT x.entry_id, x.last, (SELECT min(r.version) FROM case_revisions r
-                WHERE r.entry_id = x.entry_id AND r.who = :who
-                  AND r.version > coalesce((SELECT max(o.version) FROM case_revisions o
-                    WHERE o.entry_id = x.entry_id AND o.who <> :who), 0)) AS first
-              FROM (SELECT entry_id, max(version) AS last FROM case_revisions
-                    WHERE who = :who AND entry_id > :after GROUP BY entry_id ORDER BY entry_id LIMIT :size) AS x) AS f
-            JOIN eval_dataset d ON d.id = f.entry_id
-            LEFT JOIN case_revisions r ON r.entry_id = f.entry_id AND r.version = f.first"""
+            f"""INSERT INTO undo_plan
+            WITH touched AS (SELECT DISTINCT entry_id FROM case_revisions WHERE who = :who AND entry_id > :after
+                ORDER BY entry_id LIMIT :size),
+              alive AS (SELECT r.entry_id, r.version, r.who FROM touched x JOIN case_revisions r ON r.entry_id = x.entry_id
+                WHERE r.action <> 'undone' AND NOT EXISTS (SELECT 1 FROM case_revisions u WHERE u.entry_id = r.entry_id
+                  AND u.action = 'undone' AND u.version > r.version AND {back_to} < r.version)),
+              ends AS (SELECT x.entry_id, max(CASE WHEN a.who = :who THEN a.version END) AS mine,
+                coalesce(max(CASE WHEN a.who <> :who THEN a.version END), 0) AS theirs
+                FROM touched x LEFT JOIN alive a ON a.entry_id = x.entry_id GROUP BY x.entry_id),
+              runs AS (SELECT e.*, (SELECT min(a.version) FROM alive a WHERE a.entry_id = e.entry_id AND a.who = :who
+                AND a.version > e.theirs) AS first FROM ends e)
+            SELECT f.entry_id, CASE WHEN f.mine IS NULL THEN 0 ELSE 1 END, CASE WHEN f.mine > f.theirs THEN 1 ELSE 0 END,
+              f.first - 1, {", ".join(before)}
+            FROM runs f LEFT JOIN case_revisions r ON r.entry_id = f.entry_id AND r.version = f.first"""
         ),
         {"who": who, "after": after, "size": BATCH},
     )

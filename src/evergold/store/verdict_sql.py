@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection
 
 from evergold.model.ident import UNIT_HEX_DIGITS
-from evergold.model.policy import BLANKS, Eligibility, JudgeRole, Policy, Reason, Sampling, Tier
+from evergold.model.policy import BLANKS, TAG_KINDS, Eligibility, JudgeRole, Policy, Reason, Sampling, Tier
 
 CODE = {reason: number for number, reason in enumerate(Reason)}
 TIER_OF = {
@@ -42,6 +42,7 @@ class Dialect:
     metadata_text: str
     merged: str
     included: str
+    quoted: str
     fence: str
 
 
@@ -49,9 +50,11 @@ SQLITE = Dialect(
     trim="trim",
     listed="json_group_array(json_object('name', name, 'source', source, 'value', value))",
     unit="unit_interval({})",
-    metadata_text="json_extract(t.metadata, {path}) IN ({allowed})",
+    metadata_text="EXISTS (SELECT 1 FROM json_each(t.metadata) m WHERE m.key = {key} AND m.type = 'text' "
+    "AND m.value IN ({allowed}))",
     merged="json_patch(eval_dataset.{column}, {patch})",
     included="json_extract({}, '$.provenance.inclusion_probability')",
+    quoted="json_quote({})",
     fence="LIMIT -1",
 )
 POSTGRES = Dialect(
@@ -59,9 +62,11 @@ POSTGRES = Dialect(
     listed="coalesce(json_agg(json_build_object('name', name, 'source', source, 'value', value))::text, '[]')",
     unit=f"(('x' || substr(md5({{}}), 1, {UNIT_HEX_DIGITS}))::bit({4 * UNIT_HEX_DIGITS})::bigint::float8 "
     f"/ {16**UNIT_HEX_DIGITS}::float8)",
-    metadata_text="(jsonb_typeof(t.metadata::jsonb #> {path}) = 'string' AND t.metadata::jsonb #>> {path} IN ({allowed}))",
+    metadata_text="(jsonb_typeof(t.metadata::jsonb -> CAST({key} AS text)) = 'string' "
+    "AND t.metadata::jsonb ->> CAST({key} AS text) IN ({allowed}))",
     merged="((eval_dataset.{column}::jsonb - 'confirmed') || jsonb_strip_nulls(({patch})::jsonb))::text",
     included="({}::jsonb #>> '{{provenance,inclusion_probability}}')::float8",
+    quoted="to_json({})::text",
     fence="OFFSET 0",
 )
 
@@ -79,6 +84,7 @@ class VerdictQuery:
             "low": policy.thresholds.failure_below,
             "high": policy.thresholds.golden_from,
             "policy": policy.name,
+            "rev": policy.rev,
             "blanks": BLANKS,
         }
         judges = policy.llm_judge is JudgeRole.SYSTEM
@@ -93,14 +99,15 @@ class VerdictQuery:
 
     def sql(self) -> str:
         """Columns: trace_id, reason; the entry there is already (entry, was_type, was_confirmed, was_status, was_version,
-        was_rev, was_included, stale, mistagged); where the trace lies (seq); what tags are made of (message_type, model,
-        tags)."""
+        was_rev, was_included, was_dataset, stale, mistagged); where the trace lies (seq); what tags are made of
+        (message_type, model, tags)."""
         chosen, part, dialect = self.chosen, self.part, self.dialect
         held = f"""d.id AS entry, d.entry_type AS was_type, d.confirmed AS was_confirmed, d.status AS was_status,
-                d.version AS was_version, d.policy_rev AS was_rev, {dialect.included.format("d.body")} AS was_included"""
+                d.version AS was_version, d.policy_rev AS was_rev, {dialect.included.format("d.body")} AS was_included,
+                d.dataset AS was_dataset"""
         return f"""
             SELECT trace_id, {self._sampled()} AS reason, entry, was_type, was_confirmed, was_status, was_version, was_rev,
-              was_included, stale, mistagged, seq, message_type, model, tags
+              was_included, was_dataset, stale, mistagged, seq, message_type, model, tags
             FROM (
               SELECT tally.trace_id, CASE {" ".join(self._rules())} END AS reason, {held}, {STALE} AS stale,
                 {self._mistagged()} AS mistagged, t.seq, t.message_type, t.model, t.tags, {self._point()} AS point
@@ -142,15 +149,30 @@ class VerdictQuery:
         )
 
     def _mistagged(self) -> str:
-        """Whether a failure's `failed:` tags are others than the checks it fails."""
-        if "failed_check" not in self.policy.tags:
-            return "0"
-        checks = self.failed_checks("d.trace_id")
+        """Whether a failure's `failed:` tags are others than the checks it fails, or an entry that another revision of the
+        policy made lacks a tag that this one gives; a tag that a person took away from an entry of this one stays away."""
         mine = "SELECT 1 FROM eval_dataset_tags g WHERE g.dataset_id = d.id AND g.tag"
-        return f"""CASE WHEN d.entry_type = 'failure' AND (
+        rules = [f"d.policy_rev <> :rev AND ({' OR '.join(lacking)})"] if (lacking := list(self._lacking(mine))) else []
+        if "failed_check" in self.policy.tags:
+            checks = self.failed_checks("d.trace_id")
+            rules.append(f"""d.entry_type = 'failure' AND (
                   EXISTS (SELECT 1 FROM {checks} WHERE NOT EXISTS ({mine} = f.tag))
-                  OR EXISTS ({mine} LIKE 'failed:%' AND NOT EXISTS (SELECT 1 FROM {checks} WHERE f.tag = g.tag)))
-                THEN 1 ELSE 0 END"""
+                  OR EXISTS ({mine} LIKE 'failed:%' AND NOT EXISTS (SELECT 1 FROM {checks} WHERE f.tag = g.tag)))""")
+        return f"CASE WHEN d.id IS NULL THEN 0 {' '.join(f'WHEN {rule} THEN 1' for rule in rules)} ELSE 0 END"
+
+    def _lacking(self, mine: str) -> Iterator[str]:
+        """How an entry may lack a tag, kind by kind; what a plug-in would say is only known to the plug-in."""
+        named = {"message_type": "t.message_type", "model": "'model:' || t.model"}
+        for kind in self.policy.tags:
+            if kind in named:
+                yield f"t.{kind} <> '' AND NOT EXISTS ({mine} = {named[kind]})"
+            elif kind == "tool":
+                yield (
+                    "EXISTS (SELECT 1 FROM spans s WHERE s.trace_id = d.trace_id AND s.kind = 'tool' AND s.name <> '' "
+                    f"AND NOT EXISTS ({mine} = 'tool:' || s.name))"
+                )
+            elif kind not in TAG_KINDS:
+                yield "true"
 
     def _rules(self) -> Iterator[str]:
         """The reason, rule by rule. What keeps a trace out comes before the tier it would have had."""
@@ -211,10 +233,9 @@ class VerdictQuery:
         if rules.min_input_chars:
             yield f"length(t.input_text) >= {rules.min_input_chars}"
         for number, (key, allowed) in enumerate(sorted(rules.metadata.items())):
-            on_sqlite = self.dialect is SQLITE
-            self.params[f"path_{number}"] = f'$."{key}"' if on_sqlite else f'{{"{key}"}}'
-            path = f":path_{number}" if on_sqlite else f"CAST(:path_{number} AS text[])"
-            found = self.dialect.metadata_text.format(path=path, allowed=self._bind(f"meta_{number}", allowed))
+            self.params[f"key_{number}"] = key
+            values = self._bind(f"meta_{number}", allowed)
+            found = self.dialect.metadata_text.format(key=f":key_{number}", allowed=values)
             yield f"coalesce({found}, false)"
 
     def _point(self) -> str:

@@ -50,12 +50,17 @@ class Live:
     @cached_property
     def curation(self) -> Curation:
         """The policies the settings name, with the detector they name."""
-        return self.under(policies(self._settings.curation_policies))
+        return self.under(self._in_force)
+
+    @cached_property
+    def _in_force(self) -> tuple[Policy, ...]:
+        return policies(self._settings.curation_policies)
 
     def under(self, chosen: Sequence[Policy]) -> Curation:
+        """These policies instead of those in force, for which what waits goes on waiting."""
         name = self._settings.curation_detector
         detector: Detector | None = plugins.load("detectors", name) if name else None
-        return Curation(self._store, chosen, detector)
+        return Curation(self._store, chosen, detector, in_force=set(self._in_force) <= set(chosen))
 
     def with_policy_files(self, paths: Sequence[Path]) -> Curation:
         """Only the policies of these files; with none given, those in force."""
