@@ -1,5 +1,6 @@
 """The RAG builder from end to end: what it writes, what it refuses, and what is left after a disaster."""
 
+import gzip
 import hashlib
 import json
 import multiprocessing
@@ -17,6 +18,8 @@ from typing import Any
 import pytest
 
 from evergold.build import rag
+from evergold.build.check import check
+from evergold.build.look import compare
 from evergold.build.part import Part, Range
 from evergold.build.partition import is_utf8, ranges
 from evergold.build.seen import SeenIds
@@ -174,7 +177,8 @@ def test_existing_outputs_need_force(tmp_path: Path) -> None:
 def test_an_output_equal_to_the_input_or_to_another_is_refused(tmp_path: Path) -> None:
     spec = a_spec(tmp_path, [an_offline_record()])
     (tmp_path / "link.jsonl").symlink_to(spec.source)
-    for qa in (spec.source, tmp_path / "link.jsonl", spec.manifest, spec.outputs["summaries"]):
+    (tmp_path / "same.jsonl").hardlink_to(spec.source)
+    for qa in (spec.source, tmp_path / "link.jsonl", tmp_path / "same.jsonl", spec.manifest, spec.outputs["summaries"]):
         outputs = {"qa": qa, "summaries": spec.outputs["summaries"]}
         with pytest.raises(BadInput, match="path of its own"):
             rag.build(a_spec(tmp_path, [an_offline_record()], outputs=outputs, force=True))
@@ -382,6 +386,21 @@ def test_further_splits_come_from_the_config(tmp_path: Path) -> None:
         ("evaluation: {splits: {mine: {}}}", "give it `fields`"),
         ("evaluation: {splits: {qa: {task_types: [a]}, citations: {task_types: [A]}}}", "both take task type"),
         ("evaluation: {splits: {qa: {fields: {x: {from: [a.b]}}}}}", "too deep"),
+        ("evaluation: {splits: {qa: {fields: [x]}}}", "fields must be a table"),
+        ("evaluation: {splits: {qa: {fields: {}}}}", "fields must be a table"),
+        ("evaluation: {splits: {qa: {fields: {x: {from: [1]}}}}}", "list of texts"),
+        ("evaluation: {splits: {qa: {fields: {x: {from: a, requird: true}}}}}", "did you mean 'required'"),
+        ("evaluation: {splits: {qa: {fields: {x: {from: a, required: 'no'}}}}}", "true or false"),
+        ("evaluation: {splits: {qa: {fields: {task_id: a}}}}", "come by themselves"),
+        ("evaluation: {splits: {qa: {task_types: []}}}", "list of texts"),
+        ("evaluation: {splits: {qa: {task_types: [2]}}}", "list of texts"),
+        ("evaluation: {splits: {qa: {output: 5}}}", "splits.qa.output must be a text"),
+        ("evaluation: {splits: {qa: {file: ../x}}}", "name of a file"),
+        ("evaluation: {splits: {../x: {fields: {a: b}}}}", "named by letters"),
+        ("evaluation: {manifest: 5}", "manifest must be a text"),
+        ("evaluation: {max_line_mb: abc}", "max_line_mb must be a number"),
+        ("evaluation: {max_line_mb: 0}", "max_line_mb must be a number"),
+        ("- a", "must be a table of settings"),
         ("evaluation: [", "cannot read config"),
     ],
 )
@@ -390,3 +409,47 @@ def test_a_wrong_config_is_named(tmp_path: Path, text: str, message: str) -> Non
     config.write_text(text)
     with pytest.raises(BadInput, match=message):
         load_spec(config, {})
+
+
+def test_settings_left_blank_are_not_given(tmp_path: Path) -> None:
+    config = tmp_path / "c.yaml"
+    config.write_text("evaluation:\n  offline_dataset:\n  splits:\n    qa:\n      task_types: question\n")
+    spec = load_spec(config, {})
+    assert (spec.source, [split.task_types for split in spec.splits]) == (
+        tmp_path / "evaluation" / "datasets" / "offline_dataset.jsonl",
+        [("question",)],
+    )
+
+
+def test_an_output_for_a_split_that_is_not_built_is_refused(tmp_path: Path) -> None:
+    config = tmp_path / "c.yaml"
+    config.write_text("evaluation: {splits: [qa]}")
+    with pytest.raises(BadInput, match="which the config does not list"):
+        load_spec(config, {"outputs": {"summaries": tmp_path / "s.jsonl"}})
+
+
+def test_a_source_that_is_no_plain_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "packed.jsonl.gz").write_bytes(gzip.compress(b"{}"))
+    for name, message in (("folder", "is a folder"), ("pipe", "more than once"), ("packed.jsonl.gz", "gunzip -k")):
+        with pytest.raises(BadInput, match=message):
+            rag.build(a_spec(tmp_path, [an_offline_record()], offline_dataset=tmp_path / name))
+
+
+def test_a_split_of_ones_own_is_checked_like_the_others(tmp_path: Path) -> None:
+    config = tmp_path / "c.yaml"
+    fields = {"draft text": {"from": "draft", "required": True}, "after": {"from": ["final"], "required": True}}
+    section = {"offline_dataset": "offline.jsonl", "splits": {"rewrites": {"task_types": "rewrite", "fields": fields}}}
+    config.write_text(json.dumps({"evaluation": section}))
+    rows = [{"task_id": f"{n}", "task_type": "rewrite", "draft": f"a{n}", "final": f"A{n} [1]."} for n in range(3)]
+    offline_file(tmp_path, [{**row, "contexts": ["c"]} for row in rows])
+    manifest = load_spec(config, {}).manifest
+    rag.build(load_spec(config, {}))
+    assert not check(manifest).failed
+    assert compare(manifest, manifest).after.repeated == 0
+    path = manifest.with_name("rewrites.jsonl")
+    path.write_bytes(path.read_bytes().replace(b"A1 [1].", b" ").replace(b"A2 [1].", b"A2 [7]."))
+    failed = {finding.check: finding.message for finding in check(manifest).failed}
+    assert failed["references"] == "line 2 (1): after is empty"
+    assert "[7] points at none of 1 contexts" in failed["citations"]

@@ -19,10 +19,10 @@ from evergold.build.records import (
     INPUTS,
     REFERENCES,
     decode_case,
-    fields_of,
     first_text,
     record_type,
     require_texts,
+    shape_of,
     tags_of,
     tags_of_all,
     unknown_markers,
@@ -83,10 +83,11 @@ class _SplitCheck:
         self._entry = entry
         self._decode: Callable[[bytes], Any] = decode_case
         self._fields: Mapping[str, Kind] = {}
+        self._keys: Mapping[str, str] = {}
         self._soundness: Soundness | None = None
         if schema != manifests.CASE_SCHEMA:
-            self._fields = fields_of(name, (entry.model_extra or {}).get("fields"))
-            self._decode = msgspec.json.Decoder(record_type(self._fields)).decode
+            self._fields, self._keys = shape_of(name, entry.model_extra or {})
+            self._decode = msgspec.json.Decoder(record_type(self._fields, self._keys)).decode
             self._soundness = Soundness(self._fields, self._decode)
         self._ids = SeenIds()
         self._canaries = 0
@@ -164,7 +165,7 @@ class _SplitCheck:
         for name in (*INPUTS, *REFERENCES):
             text = getattr(record, name, None)
             if text is not None and not text.strip():
-                self.findings["references"].fail(f"{where}: {name} is empty")
+                self.findings["references"].fail(f"{where}: {self._keys.get(name, name)} is empty")
         reference = first_text(record, REFERENCES) or ""
         self._citations(where, reference, getattr(record, "contexts", None))
         self._alignment(where, record)

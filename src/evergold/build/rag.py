@@ -180,6 +180,7 @@ class _Assembly:
         splits = {
             split.name: output.entry(spec.relative(spec.outputs[split.name]))
             | {"fields": {column.name: column.kind for column in split.columns if not column.optional}}
+            | {"required": [column.name for column in split.columns if column.required]}
             for split, output in zip(spec.splits, self._outputs, strict=True)
         }
         return {

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import orjson
@@ -55,7 +55,31 @@ def fields_of(split: str, entry_fields: Any) -> Mapping[str, Kind]:
     return {"metadata": "object"}
 
 
-def record_type(fields: Mapping[str, Kind]) -> type:
+class Shape(NamedTuple):
+    """The fields of a split's records under the names that a check knows them by, and the keys they have in the file."""
+
+    fields: Mapping[str, Kind]
+    keys: Mapping[str, str]
+
+
+def shape_of(split: str, entry: Mapping[str, Any]) -> Shape:
+    """Of a split of one's own the first required text is what is asked and the last is the reference, whatever their names."""
+    fields = fields_of(split, entry.get("fields"))
+    required = [name for name in entry.get("required") or () if fields.get(name) == "text"]
+    plain = [name for name in required if name not in (*INPUTS, *REFERENCES)]
+    roles: dict[str, str] = {}
+    if plain and fields.keys().isdisjoint(INPUTS):
+        roles[plain.pop(0)] = INPUTS[0]
+    if plain and fields.keys().isdisjoint(REFERENCES):
+        roles[plain.pop()] = REFERENCES[0]
+    keys = {
+        roles.get(name) or (name if name.isidentifier() else f"field_{place}"): name
+        for place, name in enumerate(fields)
+    }
+    return Shape({attribute: fields[name] for attribute, name in keys.items()}, keys)
+
+
+def record_type(fields: Mapping[str, Kind], keys: Mapping[str, str] | None = None) -> type:
     """A msgspec type that refuses a record without these fields, or with one of the wrong kind."""
     members: list[tuple[str, Any]] = [("task_id", str), ("task_type", str)]
     for name, kind in fields.items():
@@ -63,7 +87,7 @@ def record_type(fields: Mapping[str, Kind]) -> type:
             members.append((name, str))
         elif name not in ("task_id", "task_type"):
             members.append((name, Metadata if name == "metadata" else _TYPES[kind]))
-    return msgspec.defstruct("Record", members)
+    return msgspec.defstruct("Record", members, rename=dict(keys or {}))
 
 
 def require_texts(record: Any, fields: Mapping[str, Kind]) -> None:
@@ -122,8 +146,7 @@ def decoder_of(manifest: Manifest, split: str) -> Callable[[bytes], Any]:
     """What decodes the lines of a split: cases of a frozen dataset, or records with the fields that it declares."""
     if (manifest.model_extra or {}).get("schema") == CASE_SCHEMA:
         return decode_case
-    fields = fields_of(split, (manifest.splits[split].model_extra or {}).get("fields"))
-    return msgspec.json.Decoder(record_type(fields)).decode
+    return msgspec.json.Decoder(record_type(*shape_of(split, manifest.splits[split].model_extra or {}))).decode
 
 
 def tags_of(record: Any) -> list[str]:

@@ -3,7 +3,9 @@
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from evergold.errors import NotFound, Unavailable
+from evergold.errors import BadInput, NotFound, Unavailable
+
+GZIP = b"\x1f\x8b"
 
 
 class State(NamedTuple):
@@ -31,9 +33,15 @@ def state_of(location: str) -> State:
     missing = f"no offline dataset at {location}; give --offline-dataset FILE, or generate one first"
     if not is_url(location):
         path = Path(location)
+        if path.exists() and not path.is_file():
+            what = "a folder" if path.is_dir() else "no file with a beginning and an end"
+            raise BadInput(f"{location} is {what}; a build reads its source more than once, so write it to a file")
         if not path.is_file():
             raise NotFound(missing)
         found = path.stat()
+        with path.open("rb") as source:
+            if source.read(len(GZIP)) == GZIP:
+                raise BadInput(f"{location} is compressed; unpack it first: gunzip -k {path.name}")
         return State(found.st_size, str(found.st_mtime_ns))
     file_system, path_there = _remote(location)
     try:

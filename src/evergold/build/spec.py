@@ -16,6 +16,7 @@ from evergold.errors import BadInput, Conflict, NotFound, unknown
 
 DEFAULT_FOLDER = "evaluation/datasets"
 _KEYS = ("name", "offline_dataset", "manifest", "version", "splits", "max_line_mb")
+MOST_LINE_MB = 1024
 _CONFIG_FOLDERS = frozenset({"config", "configs"})
 
 
@@ -66,9 +67,11 @@ class RagSpec:
         state_of(self.location)
         targets = {**{f"split {name!r}": path for name, path in self.outputs.items()}}
         targets |= {"the manifest": self.manifest, "the rejected records": self.rejected}
-        taken: dict[str, str] = {os.path.realpath(self.source): "the offline dataset it is made from"}
+        made_from = "the offline dataset it is made from"
+        taken: dict[str, str] = {os.path.realpath(self.source): made_from}
         for what, path in targets.items():
-            other = taken.setdefault(os.path.realpath(path), what)
+            is_source = self.url is None and path.exists() and path.samefile(self.source)
+            other = made_from if is_source else taken.setdefault(os.path.realpath(path), what)
             if other != what:
                 raise BadInput(f"{what} would be written to {path}, which is {other}; give it a path of its own")
         existing = [str(path) for path in targets.values() if path.exists()]
@@ -94,28 +97,53 @@ def load_spec(config: Path | None, flags: Mapping[str, Any]) -> RagSpec:
     chosen = section | {key: value for key, value in flags.items() if value is not None}
     tables = _tables(section.get("splits", list(DEFAULT_SPLITS)))
     given: Mapping[str, Path | None] = flags.get("outputs", {})
+    _require_splits_of(given, tables)
     splits, outputs = [], {}
     for name, table in tables.items():
-        split = declared(name, {key: value for key, value in table.items() if key != "output"})
+        split = declared(name, table)
         splits.append(split)
-        default = table.get("output", f"{DEFAULT_FOLDER}/{split.file_name}")
+        default = _text(f"splits.{name}.output", table.get("output", f"{DEFAULT_FOLDER}/{split.file_name}"))
         outputs[name] = root / (given.get(name) or default)
     _require_separate_types(splits)
-    source = str(chosen.get("offline_dataset", f"{DEFAULT_FOLDER}/offline_dataset.jsonl"))
+    source = _text("offline_dataset", chosen.get("offline_dataset", f"{DEFAULT_FOLDER}/offline_dataset.jsonl"))
     return RagSpec(
         root=root,
         source=root / source,
         url=source if is_url(source) else None,
-        manifest=root / chosen.get("manifest", f"{DEFAULT_FOLDER}/manifest.json"),
+        manifest=root / _text("manifest", chosen.get("manifest", f"{DEFAULT_FOLDER}/manifest.json")),
         outputs=outputs,
         splits=tuple(splits),
         version=str(chosen.get("version", "v1")),
         limit=flags.get("limit"),
         force=bool(flags.get("force")),
         strict=bool(flags.get("strict")),
-        name=str(chosen.get("name", "")),
-        max_line=int(section.get("max_line_mb", 0)) << 20 or MAX_LINE_BYTES,
+        name=_text("name", chosen["name"]) if "name" in chosen else "",
+        max_line=_line_bytes(section.get("max_line_mb")),
     )
+
+
+def _text(key: str, value: Any) -> str:
+    if not isinstance(value, (str, Path)) or not str(value).strip():
+        raise BadInput(f"evaluation.{key} must be a text, got {value!r}")
+    return str(value)
+
+
+def _line_bytes(megabytes: Any) -> int:
+    if megabytes is None:
+        return MAX_LINE_BYTES
+    if isinstance(megabytes, bool) or not isinstance(megabytes, (int, float)) or not 0 < megabytes <= MOST_LINE_MB:
+        raise BadInput(f"evaluation.max_line_mb must be a number up to {MOST_LINE_MB}, got {megabytes!r}")
+    return int(megabytes * (1 << 20))
+
+
+def _require_splits_of(given: Mapping[str, Path | None], tables: Mapping[str, Any]) -> None:
+    """An output for a split that is not built would be waited for in vain."""
+    for name, path in given.items():
+        if path is not None and name not in tables:
+            raise BadInput(
+                f"{path} is given for the split {name!r}, which the config does not list ({', '.join(tables)}); "
+                "add it to `splits`, or leave the flag out"
+            )
 
 
 def _read_section(config: Path) -> dict[str, Any]:
@@ -126,13 +154,13 @@ def _read_section(config: Path) -> dict[str, Any]:
     except (yaml.YAMLError, UnicodeDecodeError, OSError) as problem:
         reason = " ".join(str(problem).split())
         raise BadInput(f"cannot read config {config}: {reason}") from problem
-    section = content.get("evaluation", {}) if isinstance(content, dict) else None
+    section = content.get("evaluation") or {} if isinstance(content, dict) else None
     if not isinstance(section, dict):
         raise BadInput(f"{config}: `evaluation` must be a table of settings")
     for key in section:
         if key not in _KEYS:
             raise BadInput(f"{config}: evaluation: {unknown('key', str(key), _KEYS)}")
-    return section
+    return {key: value for key, value in section.items() if value is not None}
 
 
 def _tables(splits: Any) -> dict[str, dict[str, Any]]:

@@ -5,6 +5,7 @@ names its sources in order of preference; the first one a record really fills wi
 and the same name at top level is its natural fallback.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -101,41 +102,70 @@ SPLITS: Mapping[str, Split] = {
     )
 }
 DEFAULT_SPLITS = ("qa", "summaries")
+SPLIT_KEYS = ("output", "task_types", "fields", "file")
+FIELD_KEYS = ("from", "kind", "required")
+GIVEN = ("task_id", "task_type", "extra")
+_PLAIN = re.compile(r"[\w-]+")
 
 
 def declared(name: str, table: Mapping[str, Any]) -> Split:
     """A split from a config file: a shipped one under its own name, or a table of its own."""
     base = SPLITS.get(name)
-    allowed = ("task_types", "fields", "file")
+    if not _PLAIN.fullmatch(name):
+        raise BadInput(f"split {name!r}: a split is named by letters, digits, - and _")
     for key in table:
-        if key not in allowed:
-            raise BadInput(f"split {name!r}: {unknown('key', key, allowed)}")
+        if key not in SPLIT_KEYS:
+            raise BadInput(f"split {name!r}: {unknown('key', str(key), SPLIT_KEYS)}")
     if base is None and "fields" not in table:
         raise BadInput(f"split {name!r} is not a shipped one ({', '.join(SPLITS)}): give it `fields`")
     columns = base.columns if base else (*ENVELOPE, METADATA)
     if "fields" in table:
-        own = tuple(_column(name, field, spec) for field, spec in table["fields"].items())
+        own = _columns(name, table["fields"])
         kept = tuple(column for column in (*ENVELOPE, METADATA) if column.name not in {field.name for field in own})
         columns = (*own, *kept)
-    task_types = tuple(
-        kind.strip().casefold() for kind in table.get("task_types", base.task_types if base else (name,))
-    )
-    return Split(name, task_types, columns, table.get("file", base.file_name if base else f"{name}.jsonl"))
+    task_types = _texts(f"split {name!r}, task_types", table.get("task_types", base.task_types if base else (name,)))
+    file_name = table.get("file", base.file_name if base else f"{name}.jsonl")
+    if not isinstance(file_name, str) or "/" in file_name or not file_name.strip("."):
+        raise BadInput(f"split {name!r}: file must be the name of a file, got {file_name!r}")
+    return Split(name, tuple(kind.strip().casefold() for kind in task_types), columns, file_name)
+
+
+def _texts(where: str, value: Any) -> tuple[str, ...]:
+    """One text or a list of them; YAML makes numbers and dates of what is not quoted."""
+    texts = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, (list, tuple)) else ()
+    if not texts or not all(isinstance(text, str) and text.strip() for text in texts):
+        raise BadInput(f"{where}: write a text or a list of texts, got {value!r}")
+    return texts
+
+
+def _columns(split: str, fields: Any) -> tuple[Column, ...]:
+    if not isinstance(fields, dict) or not fields:
+        raise BadInput(f"split {split!r}: fields must be a table, as in `question: [instruction]`; got {fields!r}")
+    for name in fields:
+        if not isinstance(name, str) or not name or name in GIVEN:
+            raise BadInput(
+                f"split {split!r}: {name!r} cannot be a field of its own ({', '.join(GIVEN)} come by themselves)"
+            )
+    return tuple(_column(split, name, spec) for name, spec in fields.items())
 
 
 def _column(split: str, name: str, spec: Any) -> Column:
     """`question: {from: [instruction, question], required: true}`, or just the list of sources."""
+    where = f"split {split!r}, field {name!r}"
     if isinstance(spec, (list, str)):
         spec = {"from": spec}
     if not isinstance(spec, dict) or "from" not in spec:
-        raise BadInput(f"split {split!r}, field {name!r}: write `from: [source, …]`, got {spec!r}")
-    sources = [spec["from"]] if isinstance(spec["from"], str) else spec["from"]
-    kind = spec.get("kind", "text")
+        raise BadInput(f"{where}: write `from: [source, …]`, got {spec!r}")
+    for key in spec:
+        if key not in FIELD_KEYS:
+            raise BadInput(f"{where}: {unknown('key', str(key), FIELD_KEYS)}")
+    sources = _texts(f"{where}, from", spec["from"])
+    kind, required = spec.get("kind", "text"), spec.get("required", False)
     if kind not in KINDS:
-        raise BadInput(f"split {split!r}, field {name!r}: {unknown('kind', str(kind), KINDS)}")
+        raise BadInput(f"{where}: {unknown('kind', str(kind), KINDS)}")
+    if not isinstance(required, bool):
+        raise BadInput(f"{where}: required is true or false, got {required!r}")
     deep = [source for source in sources if "." in source and not source.startswith("rag.")]
     if deep:
-        raise BadInput(
-            f"split {split!r}, field {name!r}: source {deep[0]!r} is too deep; only `rag.` can be looked into"
-        )
-    return Column(name, tuple(sources), kind, required=bool(spec.get("required", False)))
+        raise BadInput(f"{where}: source {deep[0]!r} is too deep; only `rag.` can be looked into")
+    return Column(name, sources, kind, required=required)
