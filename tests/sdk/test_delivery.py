@@ -205,6 +205,59 @@ def test_what_a_forked_child_records_arrives_too(tmp_path: Path) -> None:
         assert len({ws.intake.get(name).id for name in ("parent", "child", "parent again")}) == 3
 
 
+def test_worker_processes_deliver_before_they_leave(tmp_path: Path) -> None:
+    program = (
+        "import evergold, multiprocessing, os\n"
+        "eg = evergold.connect('.')\n"
+        "def work(name):\n"
+        "    with eg.trace(id=name, input='q'): pass\n"
+        "with eg.trace(id='around', input='q') as t:\n"
+        "    child = multiprocessing.get_context('fork').Process(target=work, args=('worker',))\n"
+        "    child.start()\n"
+        "    child.join()\n"
+        "    if os.fork() == 0:\n"
+        "        t.end()\n"
+        "        eg.close(300)\n"
+        "        os._exit(0)\n"
+        "    os.wait()\n"
+        "    t.output = 'done'\n"
+    )
+    subprocess.run([sys.executable, "-W", "ignore", "-c", program], cwd=tmp_path, check=True, timeout=300)
+    with evergold.Workspace.open(home=str(tmp_path)) as ws:
+        assert (ws.intake.get("worker").input, ws.intake.get("around").output) == ("q", "done")
+
+
+def test_a_record_over_which_the_other_side_stumbles_holds_up_no_other(tmp_path: Path) -> None:
+    class Stumbling(Fake):
+        def send(self, records: list[dict[str, Any]]) -> list[str]:
+            if any(record.get("name") == "poison" for record in records):
+                raise RuntimeError("answered 500")
+            return super().send(records)
+
+    there = Stumbling()
+    to = delivery(there, tmp_path)
+    hand(to, 3)
+    hand(to, 1, "poison")
+    hand(to, 3)
+    to.close(300)
+    counts = to.counts()
+    assert (counts.delivered, counts.refused, counts.spooled, len(there.got)) == (6, 1, 0, 6)
+    assert counts.last_error == "RuntimeError: answered 500"
+
+
+def test_what_waited_on_the_disk_goes_first_and_only_its_owner_may_read_it(tmp_path: Path) -> None:
+    there = Fake()
+    before = Spool(tmp_path, 10**9)
+    before.keep([{"type": "score", "name": "old"}])
+    (file,) = tmp_path.glob("*.jsonl")
+    assert file.stat().st_mode & 0o077 == 0
+    before.seal()
+    to = delivery(there, tmp_path)
+    hand(to, 1, "new")
+    to.close(300)
+    assert [record["name"] for record in there.got] == ["old", "new"]
+
+
 def test_closing_too_soon_leaves_the_rest_on_the_disk(tmp_path: Path) -> None:
     held, entered = threading.Event(), threading.Event()
 

@@ -5,7 +5,10 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, cast
+from uuid import UUID
 
+import numpy as np
 import pytest
 
 import evergold
@@ -92,6 +95,64 @@ def test_nothing_wrong_ever_raises_and_all_of_it_is_counted(eg: Client) -> None:
     eg.flush(300)
     counts = eg.counts()
     assert (counts.refused, counts.dropped, counts.delivered) == (6, 0, 2)
+
+
+class Stubborn:
+    """An object that cannot be shown in any way."""
+
+    def __repr__(self) -> str:
+        raise RuntimeError("no")
+
+
+class Mute(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no")
+
+
+def test_what_the_app_has_is_taken_as_it_is(eg: Client, tmp_path: Path) -> None:
+    odd: Any = {
+        "session_id": 7,
+        "user_id": UUID(int=5),
+        "name": None,
+        "tags": "vip",
+        "metadata": {"o": Stubborn(), 1: 2},
+    }
+    with eg.trace(id="odd", input=Stubborn(), **odd) as t:
+        with t.span(cast(str, 5), metadata=cast(Any, "text")) as s:
+            s.output = Stubborn()
+        t.output = "half \ud800 a character"
+        t.score("single", cast(float, np.float32(0.5)))
+    with eg.trace(id="list", input="x", tags=5) as t:
+        t.metadata = cast(Any, None)
+    with pytest.raises(Mute), eg.trace(id="mute", input="x"):
+        raise Mute
+    eg.correct("odd", cast(str, 5))
+    eg.close(300)
+    assert (eg.counts().refused, eg.counts().delivered) == (0, 4)
+    with stored(tmp_path) as ws:
+        trace = ws.intake.get("odd")
+        assert (trace.session_id, trace.user_id, trace.name, trace.tags) == ("7", str(UUID(int=5)), "", ("vip",))
+        assert (trace.spans[0].name, trace.output) == ("5", "half ? a character")
+        assert trace.input == "<Stubborn that cannot be shown>" and trace.scores[0].value == 0.5
+        assert ws.intake.get("list").tags == ("5",)
+        assert ws.intake.get("mute").metadata["error"] == "Mute"
+
+
+def test_a_span_that_outlives_its_trace_is_told(eg: Client) -> None:
+    with eg.trace(input="x") as t:
+        span = t.span("slow").__enter__()
+    span.__exit__(None, None, None)
+    assert (eg.counts().refused, eg.current_trace) == (1, None)
+
+
+def test_generators_closed_in_another_order_leave_nobody_inside(eg: Client) -> None:
+    def answering(name: str) -> Iterator[int]:
+        with eg.trace(input=name):
+            yield 1
+
+    first, second = answering("a"), answering("b")
+    next(first), next(second)
+    assert (list(first), list(second), eg.current_trace) == ([], [], None)
 
 
 def test_corrections_and_export(eg: Client, tmp_path: Path) -> None:

@@ -5,7 +5,16 @@ from typing import Any
 
 from evergold.model.ident import hash_bytes, unit_interval
 from evergold.sdk.delivery import CLOSE_SECONDS, Counts, Delivery
-from evergold.sdk.recording import Span, Trace, current, new_span_id, new_trace_id, wrong_with
+from evergold.sdk.recording import (
+    Span,
+    Trace,
+    as_text,
+    current,
+    new_span_id,
+    new_trace_id,
+    score_value,
+    wrong_with,
+)
 from evergold.sdk.spool import Spool
 from evergold.sdk.transports import EmbeddedTransport, HttpTransport, Transport
 from evergold.settings import Settings, load_settings
@@ -93,7 +102,8 @@ class Client:
         key: str | None = None,
     ) -> None:
         """Say how good the reply of a trace was, from 0 to 1, whenever that becomes known."""
-        if wrong := wrong_with(name, value, source):
+        value = score_value(value)
+        if wrong := wrong_with(trace_id, name, value, source):
             self._delivery.refuse(wrong)
         elif self._sampled(trace_id):
             record = {"trace_id": trace_id, "name": name, "value": value, "source": source, "comment": comment}
@@ -101,14 +111,17 @@ class Client:
 
     def correct(self, trace_id: str, text: str, *, author: str | None = None) -> None:
         """Say what the reply should have been."""
-        if not text:
-            self._delivery.refuse("a correction needs a text")
+        said = as_text(text)
+        if not trace_id or not said or not said.strip():
+            self._delivery.refuse("a correction needs a trace and a text")
         elif self._sampled(trace_id):
-            self._delivery.hand("correction", {"trace_id": trace_id, "text": text, "author": author}, 300 + len(text))
+            self._delivery.hand("correction", {"trace_id": trace_id, "text": said, "author": author}, 300 + len(said))
 
     def react(self, trace_id: str, emoji: str | None, *, author: str | None = None) -> None:
         """Put an emoji on a reply; None takes it away again."""
-        if self._sampled(trace_id):
+        if not trace_id:
+            self._delivery.refuse("a reaction names no trace")
+        elif self._sampled(trace_id):
             self._delivery.hand("reaction", {"trace_id": trace_id, "emoji": emoji, "author": author}, 300)
 
     def counts(self) -> Counts:
@@ -135,4 +148,4 @@ class Client:
 
     def _sampled(self, trace_id: str) -> bool:
         """By a hash of the id, so that every score of a trace and every retry decide the same."""
-        return self._rate >= 1.0 or (self._rate > 0.0 and unit_interval(SAMPLE_SALT + trace_id) < self._rate)
+        return self._rate >= 1.0 or (self._rate > 0.0 and unit_interval(f"{SAMPLE_SALT}{trace_id}") < self._rate)

@@ -8,17 +8,17 @@ when the server is away it goes to the disk and is delivered when the server is 
 import atexit
 import logging
 import os
+import sys
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import Any
-
-import orjson
 
 from evergold.sdk.spool import Spool
 from evergold.sdk.transports import Away, Transport
+from evergold.sdk.travelling import travelling
 
 log = logging.getLogger("evergold.sdk")
 
@@ -80,6 +80,7 @@ class Delivery:
             self._bytes += size
             self._idle.clear()
             if self._thread is None:
+                _close_with_the_worker(self.close)
                 self._thread = threading.Thread(target=self._run, name="evergold-sdk", daemon=True)
                 self._thread.start()
         if len(self._queue) >= BATCH:
@@ -127,6 +128,7 @@ class Delivery:
             if not self._closing:
                 self._woken.wait(LINGER_SECONDS)
                 self._woken.clear()
+            self._deliver_spool()
             while batch := self._take():
                 self._deliver(self._finished(batch))
             self._deliver_spool()
@@ -159,7 +161,17 @@ class Delivery:
         self._in_flight = []
 
     def _send(self, records: list[dict[str, Any]]) -> None:
-        refused = self._transport.send(records)
+        """Deliver. Records over which the other side stumbles are tried one by one, so that a bad one holds up no other."""
+        try:
+            refused = self._transport.send(records)
+        except Away:
+            raise
+        except Exception as problem:
+            if len(records) > 1:
+                for record in records:
+                    self._send([record])
+                return
+            refused = [f"{type(problem).__name__}: {problem}"]
         self._pause = self._away_until = 0.0
         with self._lock:
             self._counts.delivered += len(records) - len(refused)
@@ -213,20 +225,17 @@ class Delivery:
         ready: list[dict[str, Any]] = []
         for kind, record, _ in batch:
             try:
-                ready.append(
-                    orjson.loads(orjson.dumps(_typed(kind, record), default=str, option=orjson.OPT_NON_STR_KEYS))
-                )
-            except (TypeError, ValueError, RecursionError) as problem:
+                ready.append(travelling(kind, record))
+            except Exception as problem:
                 with self._lock:
                     self._counts.refused += 1
                 self._tell(f"{kind} cannot be written as JSON: {problem}")
         return ready
 
 
-def _typed(kind: str, record: dict[str, Any]) -> dict[str, Any]:
-    told = {"type": kind, **record}
-    for step in (told, *told.get("spans", ())):
-        for name in ("started_at", "ended_at"):
-            if isinstance(step.get(name), float):
-                step[name] = datetime.fromtimestamp(step[name], UTC).isoformat().replace("+00:00", "Z")
-    return told
+def _close_with_the_worker(close: Callable[[], None]) -> None:
+    """A process that `multiprocessing` started leaves without asking `atexit`; it asks its own list."""
+    util = sys.modules.get("multiprocessing.util")
+    process = sys.modules.get("multiprocessing.process")
+    if util is not None and process is not None and process.parent_process() is not None:
+        util.Finalize(None, close, exitpriority=0)

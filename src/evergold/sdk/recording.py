@@ -41,15 +41,37 @@ def as_text(value: Any) -> str | None:
     try:
         return orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS).decode()
     except (TypeError, ValueError, RecursionError):
+        return shown(value)
+
+
+def shown(value: Any) -> str:
+    """A value as Python shows it; an object of the app may even fail at that."""
+    try:
         return repr(value)
+    except Exception:
+        return f"<{type(value).__name__} that cannot be shown>"
 
 
-def wrong_with(name: str, value: Any, source: str) -> str | None:
+def score_value(value: Any) -> Any:
+    """The number a score is given as, whichever library made it; what is no number stays as it is."""
+    if isinstance(value, (float, int, str)):
+        return value
+    try:
+        return float(value)
+    except Exception:
+        return value
+
+
+def wrong_with(trace_id: Any, name: Any, value: Any, source: Any) -> str | None:
     """What is wrong with a score, or None."""
+    if not trace_id:
+        return f"score {shown(name)} names no trace"
+    if not isinstance(name, str) or not name:
+        return f"a score needs a name, not {shown(name)}"
     if not isinstance(value, int | float) or not 0 <= value <= 1:
-        return f"score {name!r} = {value!r} is not a number from 0 to 1"
+        return f"score {name!r} = {shown(value)} is not a number from 0 to 1"
     if source not in SOURCES:
-        return f"score {name!r} has source {source!r}; use one of {', '.join(SOURCES)}"
+        return f"score {name!r} has source {shown(source)}; use one of {', '.join(SOURCES)}"
     return None
 
 
@@ -92,8 +114,12 @@ class Step:
             except ValueError:
                 current.set(None)
             self._token = None
+            _leave_what_ended()
         if error is not None and self.failed is None:
-            self.failed = f"{type(error).__name__}: {error}"
+            try:
+                self.failed = f"{type(error).__name__}: {error}"
+            except Exception:
+                self.failed = type(error).__name__
         self.end()
 
     async def __aenter__(self) -> Self:
@@ -105,13 +131,24 @@ class Step:
         self.__exit__(kind, error, trace)
 
     def end(self) -> None:
-        """Close the step; what ended stays ended."""
+        """Close the step; what ended stays ended. Whatever was put into it, this does not raise."""
         if self.ended is None:
             self.ended = time.time()
-            self._finish()
+            try:
+                self._finish()
+            except Exception as problem:
+                self._left_out(f"{type(problem).__name__}: {problem}")
+
+    def _left_out(self, why: str) -> None:
+        """Count and tell what could not be recorded."""
+        root = self if isinstance(self, Trace) else self._root
+        if root is not None and root._sink is not None:
+            root._sink.refuse(f"{type(self).__name__.lower()} {self.id} was left out: {why}")
 
     def _record(self) -> dict[str, Any]:
-        metadata = self.metadata if self.failed is None else {**self.metadata, "error": self.failed}
+        metadata = self.metadata if isinstance(self.metadata, dict) else {"metadata": self.metadata}
+        if self.failed is not None:
+            metadata = {**metadata, "error": self.failed}
         return {
             "id": self.id,
             "name": self.name,
@@ -127,18 +164,19 @@ class Step:
 class Trace(Step):
     """One interaction: what came in, what went out, its steps and its scores."""
 
-    __slots__ = ("_scores", "_sink", "_spans", "session_id", "tags", "user_id")
+    __slots__ = ("_process", "_scores", "_sink", "_spans", "session_id", "tags", "user_id")
 
     def __init__(
         self, sink: Sink | None, *, id: str | None = None, input: Any = None, name: str = "", **more: Any
     ) -> None:
         super().__init__(None, id or new_trace_id(), name, input, more.get("metadata"))
         self._sink = sink
+        self._process = os.getpid()
         self._spans: list[dict[str, Any]] = []
         self._scores: list[dict[str, Any]] = []
         self.session_id: str | None = more.get("session_id")
         self.user_id: str | None = more.get("user_id")
-        self.tags: tuple[str, ...] = tuple(more.get("tags") or ())
+        self.tags: tuple[str, ...] = _as_tags(more.get("tags"))
 
     @property
     def recorded(self) -> bool:
@@ -151,7 +189,8 @@ class Trace(Step):
         """Say how good the reply is, from 0 to 1. `key` makes the score replaceable by a later one with the same key."""
         if self._sink is None:
             return
-        if wrong := wrong_with(name, value, source):
+        value = score_value(value)
+        if wrong := wrong_with(self.id, name, value, source):
             self._sink.refuse(wrong)
             return
         score = {"name": name, "value": value, "source": source, "comment": comment, "key": key or new_span_id()}
@@ -161,14 +200,15 @@ class Trace(Step):
             self._sink.hand("score", {**score, "trace_id": self.id}, 200)
 
     def _finish(self) -> None:
-        if self._sink is None:
+        """Hand the trace over. A copy that came along into a forked child is the parent's to finish."""
+        if self._sink is None or self._process != os.getpid():
             return
         record = self._record()
         record["input"] = record["input"] or ""
         record |= {
             "session_id": self.session_id,
             "user_id": self.user_id,
-            "tags": self.tags,
+            "tags": _as_tags(self.tags),
             "spans": self._spans,
             "scores": self._scores,
         }
@@ -189,5 +229,26 @@ class Span(Step):
 
     def _finish(self) -> None:
         root = self._root
-        if root is not None and root.recorded and root.ended is None:
-            root._spans.append({**self._record(), "kind": self.kind, "parent_id": self._parent_id})
+        if root is None or not root.recorded:
+            return
+        if root.ended is not None:
+            self._left_out(f"it ended after its trace {root.id}")
+            return
+        root._spans.append({**self._record(), "kind": self.kind, "parent_id": self._parent_id})
+
+
+def _leave_what_ended() -> None:
+    """Generators that were closed in another order than they were opened in would leave us inside one that ended."""
+    step = current.get()
+    if step is not None and step.ended is not None:
+        root = step if isinstance(step, Trace) else step._root
+        current.set(root if root is not None and root.ended is None else None)
+
+
+def _as_tags(given: Any) -> tuple[Any, ...]:
+    if given is None or isinstance(given, str):
+        return (given,) if given else ()
+    try:
+        return tuple(given)
+    except TypeError:
+        return (given,)

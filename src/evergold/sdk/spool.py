@@ -14,6 +14,7 @@ from typing import Any, BinaryIO
 import orjson
 
 SEALED_BYTES = 4_000_000
+PRIVATE = 0o600  # what people said lies here as they said it: nobody else may read it
 
 
 class Spool:
@@ -68,9 +69,10 @@ class Spool:
         return sorted(self._folder.glob("*.jsonl")) if self._folder.is_dir() else []
 
     def _begin(self) -> BinaryIO:
-        self._folder.mkdir(parents=True, exist_ok=True)
+        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         moment = f"{os.times().elapsed:015.2f}"
-        self._active = (self._folder / f"{moment}-{os.getpid()}-{secrets.token_hex(4)}.jsonl").open("xb")
+        path = self._folder / f"{moment}-{os.getpid()}-{secrets.token_hex(4)}.jsonl"
+        self._active = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE), "wb")
         fcntl.flock(self._active, fcntl.LOCK_EX)
         return self._active
 

@@ -68,7 +68,9 @@ class HttpTransport:
         status, answer = self._post(path, orjson.dumps(part))
         if status < 300:
             return list(answer.get("problems") or ())
-        if status in (408, 425, 429) or status >= 500:
+        if status == 500:  # it is there, and stumbles over what it was given
+            raise RuntimeError(f"{self._url.netloc} answered 500")
+        if status in (408, 425, 429) or status > 500:
             raise Away(f"{self._url.netloc} answered {status}")
         if status in (401, 403):
             raise Away(f"{self._url.netloc} answered {status}: check the token")
