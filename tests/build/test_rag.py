@@ -174,6 +174,17 @@ def test_existing_outputs_need_force(tmp_path: Path) -> None:
     assert read_jsonl(spec.outputs["qa"])[0]["task_id"] == "b"
 
 
+def test_an_output_that_appears_while_building_is_not_written_over(tmp_path: Path) -> None:
+    spec = a_spec(tmp_path, [an_offline_record()])
+
+    def another(_done: int, _size: int) -> None:
+        spec.manifest.write_text("of another build")
+
+    with pytest.raises(Conflict, match="already there"):
+        rag.build(spec, progress=another)
+    assert [path.name for path in spec.manifest.parent.iterdir()] == ["manifest.json"]
+
+
 def test_an_output_equal_to_the_input_or_to_another_is_refused(tmp_path: Path) -> None:
     spec = a_spec(tmp_path, [an_offline_record()])
     (tmp_path / "link.jsonl").symlink_to(spec.source)

@@ -4,6 +4,7 @@ import multiprocessing
 import os
 import signal
 from pathlib import Path
+from threading import Barrier, Thread
 
 import pytest
 
@@ -107,6 +108,29 @@ def test_files_of_a_living_writer_are_left_alone(tmp_path: Path) -> None:
         files.open(tmp_path / "a").write(b"new")
         assert atomic.recover(tmp_path) == []
     assert (tmp_path / "a").read_bytes() == b"new"
+
+
+def test_two_sets_at_once_never_mix(tmp_path: Path) -> None:
+    targets = [tmp_path / "x" / "a", tmp_path / "y" / "b", tmp_path / "x" / "c"]
+
+    def put(content: bytes, order: list[Path], together: Barrier) -> None:
+        with atomic.FileSet() as files:
+            for target in order:
+                files.open(target).write(content)
+            together.wait()
+
+    for _ in range(30):
+        together = Barrier(2)
+        writers = [
+            Thread(target=put, args=(content, order, together))
+            for content, order in ((b"one", targets), (b"two", targets[::-1]))
+        ]
+        for writer in writers:
+            writer.start()
+        for writer in writers:
+            writer.join()
+        assert len({target.read_bytes() for target in targets}) == 1
+    assert hidden(tmp_path / "x") == hidden(tmp_path / "y") == []
 
 
 def test_a_foreign_journal_moves_nothing_else(tmp_path: Path) -> None:

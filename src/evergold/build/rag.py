@@ -70,6 +70,7 @@ def build(
                 digest = hashing.result()
         if state_of(spec.location) != before:
             raise Conflict(f"{spec.location} changed while it was read; build again when nobody writes to it")
+        spec.require_room()
         manifest = manifests.sealed(assembly.manifest(digest, before.size))
         files.open(spec.manifest).write(manifests.encode(manifest))
     return Manifest.model_validate(manifest)

@@ -65,8 +65,7 @@ class RagSpec:
         if self.limit is not None and self.limit < 1:
             raise BadInput(f"--limit {self.limit} builds nothing; give 1 or more, or leave it out")
         state_of(self.location)
-        targets = {**{f"split {name!r}": path for name, path in self.outputs.items()}}
-        targets |= {"the manifest": self.manifest, "the rejected records": self.rejected}
+        targets = self._targets()
         made_from = "the offline dataset it is made from"
         taken: dict[str, str] = {os.path.realpath(self.source): made_from}
         for what, path in targets.items():
@@ -74,9 +73,17 @@ class RagSpec:
             other = made_from if is_source else taken.setdefault(os.path.realpath(path), what)
             if other != what:
                 raise BadInput(f"{what} would be written to {path}, which is {other}; give it a path of its own")
-        existing = [str(path) for path in targets.values() if path.exists()]
+        self.require_room()
+
+    def require_room(self) -> None:
+        """Nothing is written over without `force`: asked before reading, and again before the files take their places."""
+        existing = [str(path) for path in self._targets().values() if path.exists()]
         if existing and not self.force:
             raise Conflict(f"already there: {', '.join(existing)}; add --force to replace, or choose other outputs")
+
+    def _targets(self) -> dict[str, Path]:
+        splits = {f"split {name!r}": path for name, path in self.outputs.items()}
+        return splits | {"the manifest": self.manifest, "the rejected records": self.rejected}
 
 
 def project_root(config: Path | None) -> Path:

@@ -4,8 +4,9 @@ A reader must never meet half a file, nor the new half of a pair beside the old 
 written to a hidden temporary file in the folder of its target, flushed to the disk, and only then renamed. A rename
 replaces one file atomically but not several; therefore a set of more than one file first writes a *journal* naming the
 renames. Whoever comes next (`recover`, or the next `FileSet` in that folder) finishes a journal that a killed process left
-behind, so a crash at any instant leaves the old set or the new set, never a mixture. Temporary files of a process that
-died are recognised by their lock being free, and removed.
+behind, so a crash at any instant leaves the old set or the new set, never a mixture. Two sets with the same targets take
+turns: whoever renames holds the lock of every folder it renames in. Temporary files of a process that died are recognised
+by their lock being free, and removed.
 """
 
 import fcntl
@@ -13,8 +14,8 @@ import json
 import os
 import re
 import secrets
-from collections.abc import Iterable
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Self
@@ -63,10 +64,11 @@ class FileSet:
             os.fsync(handle.fileno())
         renames = [(temporary, path) for path, (temporary, _) in self._open.items()]
         try:
-            if len(renames) > 1:
-                _commit_with_journal(renames)
-            else:
-                _rename_all(renames)
+            with _folders_held(renames):
+                if len(renames) > 1:
+                    _commit_with_journal(renames)
+                else:
+                    _rename_all(renames)
         finally:
             if not all(temporary.exists() for temporary, _ in renames):
                 self._begun = True
@@ -174,6 +176,17 @@ def _commit_with_journal(renames: list[tuple[Path, Path]]) -> None:
         _remove([anchor, *pointers])
 
 
+@contextmanager
+def _folders_held(renames: list[tuple[Path, Path]]) -> Iterator[None]:
+    """The folders of the targets, locked in the order of their names, so that no two sets wait for each other."""
+    with ExitStack() as held:
+        for folder in sorted({target.parent for _, target in renames}):
+            descriptor = os.open(folder, os.O_RDONLY)
+            held.callback(os.close, descriptor)
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+
+
 def _write_journal(path: Path, content: dict[str, object], held: ExitStack) -> None:
     draft, handle = _create_locked(path)
     held.callback(handle.close)
@@ -216,7 +229,8 @@ def _finish(journal: Path) -> list[Path]:
             completed = _finish(anchor) if anchor.name == journal.name else []
         else:
             renames = [rename for pair in content["renames"] if (rename := _own_rename(journal.parent, *pair))]
-            _rename_all(renames)
+            with _folders_held(renames):
+                _rename_all(renames)
             completed = [target for _, target in renames]
         journal.unlink(missing_ok=True)
     return completed
