@@ -334,8 +334,10 @@ def test_pruning_keeps_what_the_dataset_cites(ws: Workspace) -> None:
         ]
     )
     ws.live.curate()
-    assert vars(ws.live.prune("90d", dry_run=True)) == {"deleted": 1, "kept": 1}
-    assert vars(ws.live.prune("90d")) == {"deleted": 1, "kept": 1}
+    ws.intake.accept([ScoreLine(trace_id="never", name="check", value=1.0)])
+    ws.store.db.write(lambda c: c.execute(text("UPDATE pending_records SET received_at = '2020-01-01T00:00:00.000Z'")))
+    assert vars(ws.live.prune("90d", dry_run=True)) == {"deleted": 1, "kept": 1, "waiting": 1}
+    assert vars(ws.live.prune("90d")) == {"deleted": 1, "kept": 1, "waiting": 1}
     assert ws.live.prune("90d").deleted == 0
     with pytest.raises(NotFound):
         ws.intake.get("old")
@@ -392,6 +394,41 @@ def test_after_erasure_no_table_holds_a_word_of_it(ws: Workspace) -> None:
     assert ws.live.erase("ana").run_copies == 3 * len(mine)
     assert "secret" not in _every_word(ws) and "bo's own" in _every_word(ws)
     assert ws.intake.page(TraceFilter(search="secret"), limit=5)[0] == []
+
+
+def test_erasure_reaches_what_a_user_said_of_others_and_what_waits_on_the_disk(
+    ws: Workspace, settings: Settings
+) -> None:
+    spool = settings.home / "spool" / "there"
+    spool.mkdir(parents=True)
+    waiting = [
+        {"type": "trace", "id": "later", "user_id": "ana", "input": "secret"},
+        {"type": "score", "trace_id": "later", "name": "x", "value": 1},
+        {"type": "correction", "trace_id": "bos", "text": "secret", "author": "ana"},
+        {"type": "trace", "id": "bos", "user_id": "bo", "input": "mine"},
+    ]
+    (spool / "1.jsonl").write_text("".join(json.dumps(line) + "\n" for line in waiting))
+    ws.intake.accept([a_trace("t2", user_id="bo", scores=GOOD), Reaction(trace_id="t2", emoji="👎", author="ana")])
+    ws.intake.accept([Correction(trace_id=name, text="a secret", author="ana") for name in ("t2", "never")])
+    ws.live.curate()
+    assert types(ws, "t2") == ["correction", "failure"]
+    erased = ws.live.erase("ana")
+    assert (erased.traces, erased.cases, erased.spooled) == (0, 1, 3)
+    ws.live.curate()
+    assert types(ws, "t2") == ["golden"]
+    assert "secret" not in _every_word(ws)
+    assert json.loads((spool / "1.jsonl").read_text())["id"] == "bos"
+    with ws.store.db.read() as connection:
+        assert json.loads(connection.execute(text("SELECT counts FROM tombstones")).scalar_one())["spooled"] == 3
+
+
+def test_an_erased_word_is_not_in_the_file_of_the_database(tmp_path: Path) -> None:
+    with Workspace.open(Settings(home=tmp_path)) as ws:
+        ws.intake.accept([a_trace(f"t{n}", user_id="ana", input="xylophone", scores=GOOD) for n in range(20)])
+        ws.live.curate()
+        assert len(ws.intake.page(TraceFilter(search="xylophone"), limit=50)[0]) == 20
+        ws.live.erase("ana")
+    assert b"xylophone" not in (tmp_path / "evergold.db").read_bytes()
 
 
 def _record_run(connection: Any, case_ids: list[str]) -> None:

@@ -19,7 +19,8 @@ def prune_command(ctx: click.Context, older_than: str, dry_run: bool, as_json: b
         emit_json(vars(pruned) | {"dry_run": dry_run})
     else:
         verb = "would delete" if dry_run else "deleted"
-        click.echo(f"{verb} {pruned.deleted} traces; kept {pruned.kept} that the dataset cites")
+        waited = f"; {verb} {pruned.waiting} records whose trace never came" if pruned.waiting else ""
+        click.echo(f"{verb} {pruned.deleted} traces; kept {pruned.kept} that the dataset cites{waited}")
 
 
 @click.command("erase")
@@ -29,7 +30,8 @@ def prune_command(ctx: click.Context, older_than: str, dry_run: bool, as_json: b
 @json_flag
 @click.pass_context
 def erase_command(ctx: click.Context, user: str, who: str, why: str, as_json: bool) -> None:
-    """Erase a user: their traces, the cases made from them, and the copies runs and builds hold.
+    """Erase a user: their traces, the cases made from them, the copies runs and builds hold, what they said of other
+    people's traces, and what of theirs waits in the spool.
 
     What remains is a tombstone with a hash of the user id and the counts. This cannot be undone.
     """

@@ -1,11 +1,14 @@
-"""Taking cases out of files that were written from them: the working copies of builds.
+"""Taking cases out of files that were written from them: the working copies of builds. And what still waits on the disk.
 
 A build is frozen, so a line taken out of it is said: the folder gains a note with the count, and checking the build
 against its manifest will find the difference. What was erased is not written down again.
 """
 
-from collections.abc import Collection
+import fcntl
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, BinaryIO
 
 import orjson
 
@@ -31,9 +34,49 @@ def erase_lines(folder: Path, case_ids: Collection[str]) -> int:
     return sum(gone.values())
 
 
-def _is_of(line: bytes, case_ids: Collection[str]) -> bool:
+def erase_spooled(folder: Path, user: str) -> int:
+    """Take what a user's traces and words left in the spool out of it; returns how many records went.
+
+    A file that a process is writing stays: it is that process's to deliver, and erasing again finds what it delivered.
+    """
+    gone = 0
+    for path in sorted(folder.rglob("*.jsonl")):
+        with _unlocked(path) as handle:
+            lines = handle.readlines() if handle else []
+            rows = [_row(line) for line in lines]
+            theirs = {row.get("id") for row in rows if row.get("user_id") == user}
+            kept = [
+                line
+                for line, row in zip(lines, rows, strict=True)
+                if row.get("user_id") != user and row.get("author") != user and row.get("trace_id") not in theirs
+            ]
+            if handle and len(kept) < len(lines):
+                handle.seek(0)
+                handle.truncate()
+                handle.writelines(kept)
+                gone += len(lines) - len(kept)
+    return gone
+
+
+@contextmanager
+def _unlocked(path: Path) -> Iterator[BinaryIO | None]:
+    with path.open("rb+") as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield None
+        else:
+            yield handle
+
+
+def _row(line: bytes) -> dict[str, Any]:
     try:
         row = orjson.loads(line)
     except orjson.JSONDecodeError:
-        return False
-    return isinstance(row, dict) and any(row.get(key) in case_ids for key in ID_KEYS)
+        return {}
+    return row if isinstance(row, dict) else {}
+
+
+def _is_of(line: bytes, case_ids: Collection[str]) -> bool:
+    row = _row(line)
+    return any(row.get(key) in case_ids for key in ID_KEYS)

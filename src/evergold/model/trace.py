@@ -141,5 +141,10 @@ class Reaction(BaseModel, frozen=True, extra="forbid"):
     emoji: Annotated[str | None, AfterValidator(lambda emoji: emoji if emoji and emoji.strip() else None)]
     author: str | None = None
 
+    @property
+    def key(self) -> str:
+        """The key of its score: a person has one reaction to a reply."""
+        return f"reaction:{self.author or ''}"
+
 
 Record = Annotated[Trace | SpanLine | ScoreLine | Correction | Reaction, Field(discriminator="type")]

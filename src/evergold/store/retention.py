@@ -1,22 +1,27 @@
 """Forgetting: old traces that nothing cites, and everything about one user.
 
 Retention keeps what the dataset cites. Erasure does not: it empties the cases made from a user's traces, the copies
-runs hold of them, and their histories, deletes the traces, and leaves a tombstone that says how much there was, with
-the user only as a hash. Cached model responses are named by hashes that tell nothing of whom they are about, so the
-cache is emptied whole.
+runs hold of them, and their histories, deletes the traces and what the user said of other people's, and leaves a tombstone
+that says how much there was, with the user only as a hash. Cached model responses are named by hashes that tell nothing of
+whom they are about, so the cache is emptied whole.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import Connection, text
 
 from evergold.model.ident import content_hash
+from evergold.model.trace import Reaction
+from evergold.store.corrections import correction_case_id
+from evergold.store.traces import enqueue
 from evergold.store.values import batches, dumps, loads
 
 BATCH = 5000
 UNCITED = "NOT EXISTS (SELECT 1 FROM eval_dataset d WHERE d.trace_id = t.id)"
+NEVER_CAME = "FROM pending_records WHERE received_at < :before"
 
 
 # Parts of a case, an attempt or a measurement that may quote a person.
@@ -26,10 +31,12 @@ EMPTIED: dict[str, Any] = {name: [] for name in LISTS} | {"metadata": {}, "extra
 
 @dataclass
 class Pruned:
-    """What retention removed, and what it kept because the dataset cites it."""
+    """What retention removed, and what it kept because the dataset cites it. `waiting` are scores and corrections that
+    waited for a trace as long as that, and it never came."""
 
     deleted: int = 0
     kept: int = 0
+    waiting: int = 0
 
 
 @dataclass
@@ -40,6 +47,7 @@ class Erased:
     cases: int = 0
     run_copies: int = 0
     build_files: int = 0
+    spooled: int = 0
     case_ids: list[str] = field(default_factory=list)
     locations: list[str] = field(default_factory=list)
 
@@ -52,8 +60,14 @@ def count_prunable(connection: Connection, before: str) -> Pruned:
     free = connection.execute(
         text(f"SELECT count(*) FROM traces t WHERE started_at < :before AND {UNCITED}"), {"before": before}
     )
+    late = connection.execute(text(f"SELECT count(*) {NEVER_CAME}"), {"before": before})
     deleted = int(free.scalar_one())
-    return Pruned(deleted=deleted, kept=int(old.scalar_one()) - deleted)
+    return Pruned(deleted=deleted, kept=int(old.scalar_one()) - deleted, waiting=int(late.scalar_one()))
+
+
+def prune_waiting(connection: Connection, before: str) -> int:
+    """Delete what has waited for its trace since before then."""
+    return connection.execute(text(f"DELETE {NEVER_CAME}"), {"before": before}).rowcount
 
 
 def prune_batch(connection: Connection, before: str) -> int:
@@ -67,16 +81,34 @@ def prune_batch(connection: Connection, before: str) -> int:
     ).rowcount
 
 
-def erase_user(connection: Connection, user: str, who: str, why: str) -> Erased:
-    erased = Erased()
-    trace_ids = list(connection.execute(text("SELECT id FROM traces WHERE user_id = :user"), {"user": user}).scalars())
+def copies_of(connection: Connection, user: str) -> Erased:
+    """The cases that erasing a user would empty, and the folders of builds that hold copies of them."""
+    entries = _entries(connection, user, _traces_of(connection, user))
+    case_ids = sorted({case_id for _, case_id in entries})
+    return Erased(cases=len(entries), case_ids=case_ids, locations=_locations(connection, case_ids))
+
+
+def erase_user(connection: Connection, user: str, who: str, why: str, begun: Erased | None = None) -> Erased:
+    """Erase a user in the tables; `begun` says what was erased outside of them, for the tombstone."""
+    trace_ids = _traces_of(connection, user)
+    erased = copies_of(connection, user)
+    if begun is not None:
+        erased.build_files, erased.spooled = begun.build_files, begun.spooled
+    with _for_good(connection):
+        _erase(connection, user, trace_ids, erased)
+    connection.execute(
+        text("INSERT INTO tombstones (kind, subject, who, why, counts) VALUES ('user', :subject, :who, :why, :counts)"),
+        {"subject": content_hash(user), "who": who, "why": why, "counts": dumps(erased.counts())},
+    )
+    return erased
+
+
+def _erase(connection: Connection, user: str, trace_ids: Sequence[str], erased: Erased) -> None:
     entries = _entries(connection, user, trace_ids)
-    erased.case_ids = sorted({case_id for _, case_id in entries})
-    erased.cases = len(entries)
     for batch in batches([entry for entry, _ in entries]):
         _empty(connection, batch)
     erased.run_copies = _empty_run_copies(connection, erased.case_ids)
-    erased.locations = _locations(connection, erased.case_ids)
+    _unsay(connection, user)
     if erased.case_ids:
         connection.execute(text("DELETE FROM response_cache"))
         for errors in batches(erased.case_ids):
@@ -85,15 +117,40 @@ def erase_user(connection: Connection, user: str, who: str, why: str) -> Erased:
             )
     for trace_batch in batches(trace_ids):
         erased.traces += connection.execute(*_listed("DELETE FROM traces WHERE id IN ({})", trace_batch)).rowcount
-    connection.execute(
-        text("INSERT INTO tombstones (kind, subject, who, why, counts) VALUES ('user', :subject, :who, :why, :counts)"),
-        {"subject": content_hash(user), "who": who, "why": why, "counts": dumps(erased.counts())},
-    )
-    return erased
+
+
+@contextmanager
+def _for_good(connection: Connection) -> Iterator[None]:
+    """SQLite overwrites what it deletes only where it is told or built to; PostgreSQL clears it away at its next VACUUM."""
+    if connection.dialect.name != "sqlite":
+        yield
+        return
+    before = connection.exec_driver_sql("PRAGMA secure_delete").scalar_one()
+    connection.exec_driver_sql("PRAGMA secure_delete = ON")
+    try:
+        yield
+    finally:
+        connection.exec_driver_sql(f"PRAGMA secure_delete = {before}")
+
+
+def _traces_of(connection: Connection, user: str) -> list[str]:
+    return list(connection.execute(text("SELECT id FROM traces WHERE user_id = :user"), {"user": user}).scalars())
+
+
+def _unsay(connection: Connection, user: str) -> None:
+    """Take back what the user said of traces that are not theirs; those are judged anew."""
+    author = "body::jsonb ->> 'author'" if connection.dialect.name == "postgresql" else "json_extract(body, '$.author')"
+    connection.execute(text(f"DELETE FROM pending_records WHERE {author} = :user"), {"user": user})
+    reaction = Reaction(trace_id="any", emoji=None, author=user).key
+    for statement, value in (
+        ("DELETE FROM trace_corrections WHERE author = :value RETURNING trace_id", user),
+        ("DELETE FROM trace_scores WHERE key = :value RETURNING trace_id", reaction),
+    ):
+        enqueue(connection, set(connection.execute(text(statement), {"value": value}).scalars()))
 
 
 def _entries(connection: Connection, user: str, trace_ids: Sequence[str]) -> list[tuple[int, str]]:
-    """Cases of the user's traces, and imported ones that name the user."""
+    """Cases of the user's traces, pairs of the user's corrections, and imported cases that name the user."""
     at = (
         "body::jsonb #>> '{provenance,user_id}'"
         if connection.dialect.name == "postgresql"
@@ -101,6 +158,10 @@ def _entries(connection: Connection, user: str, trace_ids: Sequence[str]) -> lis
     )
     named = connection.execute(text(f"SELECT id, case_id FROM eval_dataset WHERE {at} = :user"), {"user": user})
     found = {row[0]: row[1] for row in named}
+    said = connection.execute(text("SELECT trace_id, text FROM trace_corrections WHERE author = :user"), {"user": user})
+    for pairs in batches({correction_case_id(trace_id, words) for trace_id, words in said}):
+        rows = connection.execute(*_listed("SELECT id, case_id FROM eval_dataset WHERE case_id IN ({})", pairs))
+        found |= {row[0]: row[1] for row in rows}
     for batch in batches(trace_ids):
         rows = connection.execute(*_listed("SELECT id, case_id FROM eval_dataset WHERE trace_id IN ({})", batch))
         found |= {row[0]: row[1] for row in rows}
@@ -111,7 +172,7 @@ def _empty(connection: Connection, entries: Sequence[int]) -> None:
     for statement in (
         "UPDATE eval_dataset SET status = 'erased', trace_id = NULL, session_id = NULL, input_text = '', "
         "output_text = NULL, expected_output = NULL, metadata = '{{}}', body = '{{}}', version = version + 1 WHERE id IN ({})",
-        "UPDATE case_revisions SET changes = '{{}}', evidence = '{{}}', rev = NULL WHERE entry_id IN ({})",
+        "UPDATE case_revisions SET changes = '{{}}', evidence = '{{}}', why = '', rev = NULL WHERE entry_id IN ({})",
         "UPDATE case_reviews SET label = '{{}}', comment = '' WHERE entry_id IN ({})",
         "DELETE FROM eval_dataset_tags WHERE dataset_id IN ({})",
         "INSERT INTO case_revisions (entry_id, version, action, who, why) "

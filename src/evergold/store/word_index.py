@@ -62,6 +62,12 @@ def keep_word_index(traces: Table) -> None:
             connection.exec_driver_sql("DROP TABLE IF EXISTS trace_words_upto")
 
 
+def forget_words(connection: Connection) -> None:
+    """Write the index anew without the words of traces that are gone: deleting alone only marks them."""
+    if connection.dialect.name == "sqlite":
+        connection.exec_driver_sql("INSERT INTO trace_words (trace_words) VALUES ('optimize')")
+
+
 def words_waiting(connection: Connection) -> tuple[int, int]:
     """The last arrival whose words are known, and the last there is; the same where nothing waits."""
     if connection.dialect.name != "sqlite":

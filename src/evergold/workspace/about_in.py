@@ -45,15 +45,14 @@ def _apply(connection: Connection, record: About, report: IngestReport) -> None:
 
 def _react(connection: Connection, reaction: Reaction) -> int:
     """One score per person: a changed reaction replaces the earlier one, a removed one takes it away."""
-    key = f"reaction:{reaction.author or ''}"
     if reaction.emoji is None:
-        return int(drop_score(connection, reaction.trace_id, key))
+        return int(drop_score(connection, reaction.trace_id, reaction.key))
     score = ScoreLine(
         trace_id=reaction.trace_id,
         name=REACTION_SCORE,
         value=reaction_value(reaction.emoji),
         source=ScoreSource.USER,
         comment=reaction.emoji,
-        key=key,
+        key=reaction.key,
     )
     return put_scores(connection, reaction.trace_id, [score])

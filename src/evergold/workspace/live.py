@@ -14,17 +14,26 @@ from evergold.curate.explain import Explanation
 from evergold.curate.live import Curation
 from evergold.curate.policy import DEFAULT, policies, read_policy
 from evergold.errors import BadInput
-from evergold.formats.erasing import erase_lines
+from evergold.formats.erasing import erase_lines, erase_spooled
 from evergold.model.policy import Policy
 from evergold.seams import Detector
 from evergold.settings import Settings
 from evergold.store import Store
 from evergold.store.curation import Changes, queue_counts, set_aside
 from evergold.store.live_stats import DatasetStats, dataset_stats
-from evergold.store.retention import Erased, Pruned, count_prunable, erase_user, prune_batch
+from evergold.store.retention import (
+    Erased,
+    Pruned,
+    copies_of,
+    count_prunable,
+    erase_user,
+    prune_batch,
+    prune_waiting,
+)
 from evergold.store.trace_pages import count_traces
 from evergold.store.undo import Undone, policy_revisions
 from evergold.store.values import loads, stamp
+from evergold.store.word_index import forget_words
 
 AGE = re.compile(r"^(\d+)\s*([smhdw])$")
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -101,13 +110,22 @@ class Live:
             pruned.deleted = 0
             while deleted := self._store.db.write(partial(prune_batch, before=before)):
                 pruned.deleted += deleted
+            pruned.waiting = self._store.db.write(partial(prune_waiting, before=before))
         return pruned
 
     def erase(self, user: str, *, who: str = "system", why: str = "") -> Erased:
-        """Erase everything that came from a user: traces, the cases made of them, and copies of those."""
-        erased = self._store.db.write(lambda connection: erase_user(connection, user, who, why))
-        for location in erased.locations:
-            erased.build_files += erase_lines(Path(location), erased.case_ids)
+        """Erase everything that came from a user: traces, the cases made of them, copies of those, what lies in the spool.
+
+        Files go first: should this be cut short, what is still in the tables leads the next attempt to them.
+        """
+        with self._store.db.read() as connection:
+            begun = copies_of(connection, user)
+        begun.build_files = _erase_copies(begun)
+        begun.spooled = erase_spooled(self._settings.home / "spool", user)
+        erased = self._store.db.write(lambda connection: erase_user(connection, user, who, why, begun))
+        erased.build_files += _erase_copies(erased)
+        if erased.traces:
+            self._store.db.write(forget_words)
         return erased
 
     def start_background(self) -> Callable[[], None] | None:
@@ -138,6 +156,10 @@ class Live:
     def trace_count(self) -> int:
         with self._store.db.read() as connection:
             return count_traces(connection)
+
+
+def _erase_copies(erased: Erased) -> int:
+    return sum(erase_lines(Path(location), erased.case_ids) for location in erased.locations)
 
 
 def cutoff(older_than: str) -> str:
