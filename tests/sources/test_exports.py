@@ -1,13 +1,16 @@
 """Files other tools write, read into one workspace through the door a user has."""
 
+import csv
+import gzip
 import json
 from collections.abc import Iterator
-from io import BytesIO
+from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from evergold.errors import BadInput
 from evergold.settings import Settings
 from evergold.workspace import Workspace
 from evergold.workspace.ingest_report import IngestReport
@@ -97,6 +100,124 @@ def test_a_langfuse_score_without_a_number_is_named(workspace: Workspace) -> Non
     assert report.problems[2] == "stdin:3: neither a trace, an observation nor a score"
 
 
+ENRICHED = [
+    {
+        "id": "e-1",
+        "trace_id": "lf-2",
+        "type": "AGENT",
+        "parent_observation_id": "",
+        "start_time": "2026-01-01 00:00:00.000000",
+        "end_time": "2026-01-01 00:00:03.000000",
+        "name": "plan",
+        "level": "DEFAULT",
+        "status_message": "",
+        "input": '{"question": "Why?"}',
+        "output": "Because.",
+        "provided_model_name": "",
+        "usage_details": {},
+        "total_cost": 0,
+        "user_id": "u-9",
+        "session_id": "s-9",
+        "trace_name": "chat",
+        "tags": ["beta"],
+        "metadata": {"plan": "pro"},
+    },
+    {
+        "id": "e-2",
+        "trace_id": "lf-2",
+        "type": "GENERATION",
+        "parent_observation_id": "e-1",
+        "start_time": "2026-01-01 00:00:01.000000",
+        "end_time": "2026-01-01 00:00:02.000000",
+        "name": "call",
+        "level": "DEFAULT",
+        "status_message": "",
+        "input": '[{"role": "user", "content": "A prompt about why"}]',
+        "output": '{"role": "assistant", "content": "Hm."}',
+        "provided_model_name": "gpt",
+        "usage_details": {"input": 5, "output": 2},
+        "total_cost": 0.25,
+        "user_id": "u-9",
+        "session_id": "s-9",
+        "trace_name": "chat",
+        "tags": ["beta"],
+        "metadata": {},
+    },
+]
+
+
+def as_csv(*records: dict[str, Any]) -> bytes:
+    text = StringIO()
+    table = csv.DictWriter(text, list(records[0]))
+    table.writeheader()
+    for record in records:
+        table.writerow(
+            {key: json.dumps(cell) if isinstance(cell, dict | list) else cell for key, cell in record.items()}
+        )
+    return text.getvalue().encode()
+
+
+def as_lines(*records: dict[str, Any]) -> bytes:
+    return "\n".join(map(json.dumps, records)).encode()
+
+
+@pytest.mark.parametrize(
+    "file",
+    [as_lines(*ENRICHED), gzip.compress(as_lines(*ENRICHED)), b"\xef\xbb\xbf" + as_csv(*ENRICHED)],
+    ids=["lines", "packed", "table"],
+)
+def test_langfuse_observations_that_tell_of_their_trace(workspace: Workspace, tmp_path: Path, file: bytes) -> None:
+    path = tmp_path / "observations_v2"
+    path.write_bytes(file)
+    report = workspace.intake.ingest([path])
+    assert (report.traces, report.spans, report.problems) == (1, 2, [])
+    trace = workspace.intake.get("lf-2")
+    assert (trace.name, trace.input, trace.output) == ("chat", "Why?", "Because.")
+    assert (trace.session_id, trace.user_id, trace.tags) == ("s-9", "u-9", ("beta",))
+    assert (trace.metadata["model"], trace.metadata["input_tokens"], trace.metadata["cost"]) == ("gpt", 5, 0.25)
+    assert [(span.kind, span.parent_id) for span in trace.spans] == [("agent", None), ("llm", "e-1")]
+
+
+def test_langfuse_scores_that_are_words_are_no_numbers(workspace: Workspace) -> None:
+    """The number of a categorical score is the index of its category, and that of a text is always 0."""
+    score = {
+        "id": "w-1",
+        "observation_id": None,
+        "trace_id": "lf-1",
+        "name": "tone",
+        "value": 0,
+        "source": "ANNOTATION",
+    }
+    report = ingest(
+        workspace,
+        {**score, "data_type": "CATEGORICAL", "string_value": "friendly"},
+        {**score, "data_type": "TEXT", "string_value": "well done"},
+        {**score, "data_type": "CATEGORICAL", "string_value": "pass"},
+        {**score, "id": "w-2", "data_type": "BOOLEAN", "value": 1, "string_value": "True"},
+        {**score, "trace_id": None, "session_id": "s", "data_type": "NUMERIC"},
+    )
+    assert (report.pending, report.rejected) == (2, 3)
+    assert report.problems[0] == "stdin:1: value: the score 'friendly' is a word, not a number from 0 to 1"
+    assert report.problems[2] == "stdin:5: trace_id: a score of no trace (of a session or a run) is not taken"
+    ingest(workspace, LANGFUSE_TRACE)
+    assert [(s.name, s.value) for s in workspace.intake.get("lf-1").scores] == [("tone", 1.0), ("tone", 1.0)]
+
+
+@pytest.mark.parametrize(
+    ("file", "said"),
+    [
+        (gzip.compress(as_lines(LANGFUSE_TRACE))[:-9], "not a whole gzip file"),
+        (b"PAR1\x15\x04", "is a Parquet file; export it as JSON lines"),
+        (b"\x00\x01 garbage", "none of the known formats"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_one_line(workspace: Workspace, tmp_path: Path, file: bytes, said: str) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(file)
+    with pytest.raises(BadInput, match=said):
+        workspace.intake.ingest([path])
+
+
 PHOENIX_SPAN: dict[str, Any] = {
     "name": "ChatCompletion",
     "context": {"trace_id": TRACE, "span_id": "a" * 16},
@@ -148,12 +269,24 @@ ANNOTATION = {
 def test_phoenix_spans_and_annotations(workspace: Workspace, span: dict[str, Any]) -> None:
     report = ingest(workspace, span, ANNOTATION, {**ANNOTATION, "span_id": "b" * 16})
     assert (report.traces, report.spans, report.scores, report.rejected) == (1, 1, 1, 1)
-    assert report.problems == ["stdin:3: annotation of span bbbbbbbbbbbbbbbb: its span is not in this file before it"]
+    assert report.problems == [
+        "stdin:3: annotation of span bbbbbbbbbbbbbbbb: its span came before in no file of this call"
+    ]
     trace = workspace.intake.get(TRACE)
     assert (trace.input, trace.output, trace.session_id) == ("Why?", "Because.", "s-9")
     assert (trace.metadata["model"], trace.metadata["input_tokens"], trace.metadata["plan"]) == ("gpt", 5, "pro")
     assert str(trace.started_at) == "2026-01-01 00:00:00+00:00"
     assert [(s.name, s.value, s.source, s.comment) for s in trace.scores] == [("correct", 0.5, "human", "so so")]
+
+
+def test_phoenix_annotations_may_stand_in_a_file_of_their_own(workspace: Workspace) -> None:
+    trace = {"traceId": TRACE, "spans": [PHOENIX_SPAN], "rootSpan": PHOENIX_SPAN, "status": "OK"}
+    files = [
+        BytesIO(json.dumps(document).encode()) for document in ([trace], {"data": [ANNOTATION], "next_cursor": None})
+    ]
+    report = workspace.intake.ingest(files)
+    assert (report.traces, report.spans, report.scores, report.rejected) == (1, 1, 1, 0)
+    assert workspace.intake.get(TRACE).scores[0].name == "correct"
 
 
 def test_otlp_json_files_of_one_or_many_requests(workspace: Workspace) -> None:

@@ -1,5 +1,7 @@
-"""JSON in files as people export it: one object per line, one array, or one object spread over many lines."""
+"""Files as people export them: JSON of one object per line, one array, or one object spread over many lines; or CSV."""
 
+import csv
+import sys
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any
@@ -12,9 +14,15 @@ KEPT = 2000
 
 
 def documents(lines: Iterable[bytes], name: str) -> Iterator[tuple[str, Any] | Rejected]:
-    """Each document with its place. A file whose first line is no document of its own is read as one document."""
+    """Each document with its place. A file whose first line is no document of its own is read as one document.
+
+    A table is a document per row; a cell that is empty says nothing, and one that holds JSON is left to whoever reads it.
+    """
     source = iter(lines)
     first = next((line for line in source if line.strip()), b"")
+    if columns_of(first):
+        yield from _rows(chain([first], source), name)
+        return
     try:
         orjson.loads(first)
     except orjson.JSONDecodeError:
@@ -23,6 +31,25 @@ def documents(lines: Iterable[bytes], name: str) -> Iterator[tuple[str, Any] | R
     for number, line in enumerate(chain([first], source), 1):
         if line.strip():
             yield from _parts(line, f"{name}:{number}")
+
+
+def columns_of(head: bytes) -> list[str]:
+    """The names in the first line of a table; none when it is no table."""
+    line = head.lstrip().partition(b"\n")[0].decode("utf-8", "replace").strip()
+    if not line or line[0] in "{[" or "," not in line:
+        return []
+    return [name.strip() for name in next(csv.reader([line]))]
+
+
+def _rows(lines: Iterable[bytes], name: str) -> Iterator[tuple[str, Any] | Rejected]:
+    csv.field_size_limit(sys.maxsize)
+    table = csv.DictReader(line.decode("utf-8", "replace") for line in lines)
+    for row in table:
+        where = f"{name}:{table.line_num}"
+        if None in row:
+            yield Rejected(where=where, reason="more cells than columns")
+        else:
+            yield where, {key: cell for key, cell in row.items() if cell}
 
 
 def _whole(text: bytes, name: str) -> Iterator[tuple[str, Any] | Rejected]:

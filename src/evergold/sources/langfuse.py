@@ -1,7 +1,9 @@
 """Langfuse exports: traces, observations and scores, as its API, its interface and its scheduled exports write them.
 
 A trace becomes the root step of a trace here and its observations the steps below it, so that files of traces, of
-observations and of scores can be read in any order. Both spellings of a key are known (`traceId`, `trace_id`).
+observations and of scores can be read in any order. Enriched observations say themselves what their trace is (user, session,
+name, tags); then there is no file of traces, and the observation without a parent is the root. Both spellings of a key are known
+(`traceId`, `trace_id`), and tables as well as JSON.
 """
 
 from collections.abc import Iterable, Iterator
@@ -14,26 +16,30 @@ from evergold.model.rejected import Rejected
 from evergold.model.trace import ScoreLine, ScoreSource, SpanLine, TraceStatus
 from evergold.seams import Incoming
 from evergold.sources.conventions import KINDS
-from evergold.sources.documents import documents
+from evergold.sources.documents import columns_of, documents
 from evergold.sources.messages import input_text, loaded, output_text
+from evergold.sources.scores import LABELS
 
 SOURCES = {"ANNOTATION": ScoreSource.HUMAN, "EVAL": ScoreSource.LLM_JUDGE, "API": ScoreSource.SYSTEM}
 SIGNS = (
-    b'"parentObservationId"',
-    b'"parent_observation_id"',
-    b'"observationId"',
-    b'"observation_id"',
-    b'"htmlPath"',
-    b'"bookmarked"',
-    b'"statusMessage"',
+    "parentObservationId",
+    "parent_observation_id",
+    "observationId",
+    "observation_id",
+    "htmlPath",
+    "bookmarked",
+    "statusMessage",
+    "trace_name",
 )
+WORDED = ("CATEGORICAL", "TEXT")  # kinds of score whose number is an index, or stands for nothing
 
 
 class LangfuseExport:
     """Traces, observations and scores, in any mixture."""
 
     def accepts(self, head: bytes) -> bool:
-        return any(sign in head for sign in SIGNS)
+        columns = columns_of(head)
+        return any(sign in columns if columns else f'"{sign}"'.encode() in head for sign in SIGNS)
 
     def read(self, lines: Iterable[bytes], name: str) -> Iterator[Incoming | Rejected]:
         for item in documents(lines, name):
@@ -62,8 +68,8 @@ class Exported:
 
 def _record(exported: Exported, where: str) -> Iterator[Incoming | Rejected]:
     try:
-        if "value" in exported and "trace_id" in exported:
-            yield _score(exported)
+        if "trace_id" in exported and ("value" in exported or "data_type" in exported):
+            yield _score(exported, where)
         elif "trace_id" in exported and "start_time" in exported:
             yield _observation(exported)
         elif "id" in exported:
@@ -104,19 +110,24 @@ def _observation(observation: Exported) -> SpanLine:
     usage = _object(observation.get("usage_details", "usage"))
     costs = _object(observation.get("cost_details"))
     facts = {
+        "session_id": observation.get("session_id"),
+        "user_id": observation.get("user_id"),
+        "trace_name": observation.get("trace_name"),
+        "tags": loaded(observation.get("tags")),
         "model": observation.get("provided_model_name", "model"),
         "input_tokens": usage.get("input"),
         "output_tokens": usage.get("output"),
-        "cost": observation.get("calculated_total_cost") or costs.get("total"),
+        "cost": _number(observation.get("calculated_total_cost", "total_cost") or costs.get("total")),
         "tool": observation.get("name") if observation.get("type") == "TOOL" else None,
         "metadata": _object(observation.get("metadata")),
         "error": observation.get("status_message"),
     }
     failed = observation.get("level") == "ERROR"
+    enriched = "trace_name" in observation or "user_id" in observation
     return SpanLine(
         trace_id=observation.get("trace_id"),
         id=observation.get("id"),
-        parent_id=observation.get("parent_observation_id") or observation.get("trace_id"),
+        parent_id=observation.get("parent_observation_id") or (None if enriched else observation.get("trace_id")),
         name=observation.get("name") or "",
         kind=KINDS.get(str(observation.get("type")).lower(), "span"),
         input=input_text(observation.get("input")),
@@ -124,16 +135,28 @@ def _observation(observation: Exported) -> SpanLine:
         status=TraceStatus.FAILED if failed else TraceStatus.COMPLETED,
         started_at=observation.get("start_time"),
         ended_at=observation.get("end_time"),
-        metadata={key: value for key, value in facts.items() if value not in (None, {}, "")},
+        metadata={key: value for key, value in facts.items() if value not in (None, {}, [], "")},
     )
 
 
-def _score(score: Exported) -> ScoreLine:
+def _score(score: Exported, where: str) -> ScoreLine | Rejected:
+    """A score that is a number. Of one that is a word only those words are numbers that say so."""
+    value, word = score.get("value"), score.get("string_value")
+    if not score.get("trace_id"):
+        return Rejected(
+            where=where, field="trace_id", reason="a score of no trace (of a session or a run) is not taken"
+        )
+    if str(score.get("data_type")).upper() in WORDED:
+        value = LABELS.get(str(word).strip().lower())
+        if value is None:
+            return Rejected(
+                where=where, field="value", reason=f"the score {word!r} is a word, not a number from 0 to 1"
+            )
     return ScoreLine(
         trace_id=score.get("trace_id"),
-        span_id=score.get("observation_id"),
+        span_id=score.get("observation_id") or None,
         name=score.get("name"),
-        value=score.get("value"),
+        value=value,
         source=SOURCES.get(str(score.get("source")).upper(), ScoreSource.SYSTEM),
         comment=score.get("comment", "string_value"),
         key=score.get("id"),
@@ -144,6 +167,14 @@ def _score(score: Exported) -> ScoreLine:
 def _object(value: Any) -> dict[str, Any]:
     found = loaded(value)
     return found if isinstance(found, dict) else {}
+
+
+def _number(value: Any) -> Any:
+    """An amount, which a table or a decimal column gives as text."""
+    try:
+        return float(value) if isinstance(value, str) else value
+    except ValueError:
+        return None
 
 
 def _later(moment: Any, seconds: Any) -> Any:

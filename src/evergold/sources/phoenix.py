@@ -28,26 +28,33 @@ class PhoenixExport:
         nested = b'"context"' in head and b'"span_kind"' in head
         return nested or b'"context.trace_id"' in head or b'"annotator_kind"' in head
 
+    def __init__(self) -> None:
+        self._trace_of: dict[str, str] = {}
+
     def read(self, lines: Iterable[bytes], name: str) -> Iterator[Incoming | Rejected]:
-        trace_of: dict[str, str] = {}
+        """Annotations name their span; which trace that is, files read before have told."""
         for item in documents(lines, name):
             if isinstance(item, Rejected):
                 yield item
                 continue
             where, record = item
             try:
-                yield from _record(record, trace_of, where)
+                yield from _record(record, self._trace_of, where)
             except (BadInput, ValueError, TypeError, KeyError, AttributeError) as problem:
                 reason = f"missing key {problem}" if isinstance(problem, KeyError) else str(problem)
                 yield Rejected(where=where, reason=reason)
 
 
 def _record(record: dict[str, Any], trace_of: dict[str, str], where: str) -> Iterator[Incoming | Rejected]:
+    if isinstance(record.get("spans"), list):
+        for number, span in enumerate(record["spans"]):
+            yield from _record(span, trace_of, f"{where}.spans[{number}]")
+        return
     refused: list[str] = []
     if "annotator_kind" in record and "span_id" in record:
         trace_id = record.get("trace_id") or trace_of.get(record["span_id"])
         if trace_id is None:
-            raise BadInput(f"annotation of span {record['span_id']}: its span is not in this file before it")
+            raise BadInput(f"annotation of span {record['span_id']}: its span came before in no file of this call")
         yield from _annotations([record], trace_id, record["span_id"], refused)
     else:
         span = _span(record)

@@ -6,7 +6,6 @@ Everything is redacted here, before it is stored, whichever way it came. A calle
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from functools import partial
-from io import BufferedReader, BytesIO
 from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
@@ -14,7 +13,7 @@ from typing import BinaryIO
 from sqlalchemy import Connection
 
 from evergold import plugins
-from evergold.errors import BadInput, NotFound
+from evergold.errors import NotFound
 from evergold.model.rejected import Rejected
 from evergold.model.trace import Trace
 from evergold.redact.fields import FieldRedactor
@@ -32,10 +31,10 @@ from evergold.store.word_index import AT_ONCE, learn_words, words_waiting
 from evergold.workspace.arrivals import arrivals_of
 from evergold.workspace.gathering import Gathering
 from evergold.workspace.ingest_report import IngestReport
+from evergold.workspace.lines_in import Lines, opened_lines
 from evergold.workspace.records_in import store_records
 from evergold.workspace.spans_in import SpansWritten
 
-SNIFF = 64 * 1024
 BATCH = 1000
 
 
@@ -65,7 +64,8 @@ class Intake:
     ) -> IngestReport:
         """Read files of traces. Bad records are reported and counted, the good ones stored; strict: all or nothing."""
         report = IngestReport()
-        records = chain.from_iterable(self._read(file, source, progress) for file in files)
+        sources: dict[str, Source] = {}
+        records = chain.from_iterable(self._read(file, source, sources, progress) for file in files)
         if strict:
             return self._strictly(records, report)
         for batch in batches(records, BATCH):
@@ -142,38 +142,12 @@ class Intake:
         return FieldRedactor(self._redactor, self._settings.redact_fields)
 
     def _read(
-        self, file: Path | BinaryIO, source: str | None, progress: Callable[[int], None]
+        self, file: Path | BinaryIO, source: str | None, sources: dict[str, Source], progress: Callable[[int], None]
     ) -> Iterator[Incoming | Rejected]:
         if isinstance(file, Path):
             if not file.is_file():
                 raise NotFound(f"no file {str(file)!r}; give a file of traces, or - for standard input")
-            with file.open("rb", buffering=SNIFF) as handle:
-                yield from self._read_open(handle, str(file), source, progress)
+            with opened_lines(file) as lines:
+                yield from lines.read_by(source, sources, progress)
         else:
-            yield from self._read_open(file, "stdin", source, progress)
-
-    def _read_open(
-        self, handle: BinaryIO, name: str, source: str | None, progress: Callable[[int], None]
-    ) -> Iterator[Incoming | Rejected]:
-        buffered = handle if isinstance(handle, BufferedReader) else BytesIO(handle.read())
-        head = buffered.peek(SNIFF) if isinstance(buffered, BufferedReader) else buffered.getvalue()[:SNIFF]
-        reader = _source_for(head, source, name)
-
-        def counted() -> Iterator[bytes]:
-            for line in buffered:
-                progress(len(line))
-                yield line
-
-        return reader.read(counted(), name)
-
-
-def _source_for(head: bytes, source: str | None, name: str) -> Source:
-    """The source that was named, or the first that knows this file; native lines are asked last."""
-    if source is not None:
-        named: Source = plugins.load("sources", source)
-        return named
-    for candidate in sorted(plugins.names("sources"), key=lambda known: known == "native"):
-        reader: Source = plugins.load("sources", candidate)
-        if not head.strip() or reader.accepts(head):
-            return reader
-    raise BadInput(f"{name}: none of the known formats ({', '.join(plugins.names('sources'))}); name one with --source")
+            yield from Lines(file, "stdin").read_by(source, sources, progress)

@@ -1,0 +1,64 @@
+"""Files of traces as lines: unpacked, without the mark some editors put before the text, and with the source that reads them."""
+
+import gzip
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from io import BufferedReader, BytesIO
+from itertools import chain
+from pathlib import Path
+from typing import BinaryIO
+
+from evergold import plugins
+from evergold.errors import BadInput
+from evergold.model.rejected import Rejected
+from evergold.seams import Incoming, Source
+
+SNIFF = 64 * 1024
+GZIP = b"\x1f\x8b"
+PARQUET = b"PAR1"
+MARK = b"\xef\xbb\xbf"
+
+
+@contextmanager
+def opened_lines(path: Path) -> Iterator["Lines"]:
+    with path.open("rb", buffering=SNIFF) as handle:
+        yield Lines(handle, str(path))
+
+
+class Lines:
+    """The lines of a file that is open, which may be packed."""
+
+    def __init__(self, handle: BinaryIO, name: str) -> None:
+        self.name = name
+        buffered = handle if isinstance(handle, BufferedReader) else BufferedReader(BytesIO(handle.read()), SNIFF)
+        packed = buffered.peek(len(GZIP))[: len(GZIP)] == GZIP
+        self._text = BufferedReader(gzip.GzipFile(fileobj=buffered), SNIFF) if packed else buffered
+
+    def read_by(
+        self, source: str | None, sources: dict[str, Source], progress: Callable[[int], None]
+    ) -> Iterator[Incoming | Rejected]:
+        """What the source of that name reads, or the one that knows the file; `sources` are those of this call so far."""
+        try:
+            head = self._text.peek(SNIFF).removeprefix(MARK)
+            reader = self._source(head, source, sources)
+            yield from reader.read(self._counted(progress), self.name)
+        except (EOFError, gzip.BadGzipFile) as problem:
+            raise BadInput(f"{self.name}: not a whole gzip file: {problem}") from problem
+
+    def _counted(self, progress: Callable[[int], None]) -> Iterator[bytes]:
+        lines: Iterable[bytes] = iter(self._text)
+        first = next(iter(lines), b"")
+        for line in chain([first.removeprefix(MARK)], lines):
+            progress(len(line))
+            yield line
+
+    def _source(self, head: bytes, named: str | None, sources: dict[str, Source]) -> Source:
+        """The source that was named, or the first that knows this file; native lines are asked last."""
+        known = plugins.names("sources")
+        for name in [named] if named else sorted(known, key=lambda one: one == "native"):
+            reader: Source = sources.get(name) or plugins.load("sources", name)
+            if named or not head.strip() or reader.accepts(head):
+                return sources.setdefault(name, reader)
+        if head.startswith(PARQUET):
+            raise BadInput(f"{self.name} is a Parquet file; export it as JSON lines, JSON or CSV")
+        raise BadInput(f"{self.name}: none of the known formats ({', '.join(known)}); name one with --source")
