@@ -20,11 +20,13 @@ import pytest
 from evergold.build import rag
 from evergold.build.check import check
 from evergold.build.look import compare
+from evergold.build.pace import in_order
 from evergold.build.part import Part, Range
 from evergold.build.partition import is_utf8, ranges
 from evergold.build.seen import SeenIds
 from evergold.build.spec import load_spec
 from evergold.errors import BadInput, Conflict, EvergoldError, NotFound, Unavailable
+from evergold.scale.executors import open_processes
 from evergold.workspace.rag import build_rag
 from tests.build.rag_builders import a_spec, an_offline_record, offline_file, read_jsonl
 
@@ -61,6 +63,12 @@ def test_order_is_kept_and_jobs_give_the_same_bytes(tmp_path: Path, monkeypatch:
     outputs = [*spec.outputs.values(), spec.rejected, spec.manifest]
     alone = [path.read_bytes() for path in outputs]
     manifest = build_rag(spec, jobs=2)
+    assert [path.read_bytes() for path in outputs] == alone
+    for threads in (2, 4):
+        rag.build(spec, threads=threads)
+        assert [path.read_bytes() for path in outputs] == alone
+    with open_processes(2) as workers:
+        rag.build(spec, rag.Workshop(workers.executor, workers.count, str(tmp_path)))
     assert [path.read_bytes() for path in outputs] == alone
     assert manifest.rejected == {"duplicate task_id": 199, "not JSON": 1}
     ids = [record["task_id"] for record in read_jsonl(spec.outputs["qa"])]
@@ -321,7 +329,7 @@ def test_an_interrupted_build_leaves_the_old_files(tmp_path: Path, how: signal.S
 @pytest.mark.slow
 def test_a_worker_that_dies_is_one_clear_line(tmp_path: Path) -> None:
     with ProcessPoolExecutor(1) as pool, pytest.raises(Unavailable, match="--jobs 1"):
-        list(rag.in_order(pool, _die, [(0, Range(0, 1))], 2))
+        list(in_order(pool, _die, [(0, Range(0, 1))], 2))
 
 
 def _die(errand: rag.Errand) -> Part:

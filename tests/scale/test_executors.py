@@ -10,7 +10,7 @@ import pytest
 
 from evergold.build import rag
 from evergold.errors import BadInput, Unavailable
-from evergold.scale.executors import SMALL_BYTES, jobs_for, open_workers, usable_cores
+from evergold.scale.executors import SMALL_BYTES, jobs_for, open_cluster, open_processes, usable_cores
 from evergold.workspace.rag import build_rag
 from tests.build.rag_builders import a_spec, an_offline_record
 
@@ -21,11 +21,6 @@ def test_small_jobs_stay_here_and_large_ones_use_every_core() -> None:
     assert jobs_for(7, 1000) == 7
     with pytest.raises(BadInput, match="--jobs 0"):
         jobs_for(0, 1000)
-
-
-def test_one_job_needs_no_pool() -> None:
-    with open_workers(1) as workers:
-        assert (workers.executor, workers.count) == (None, 1)
 
 
 def test_processes_are_copies_only_where_no_thread_could_be_caught_halfway() -> None:
@@ -39,14 +34,13 @@ def test_processes_are_copies_only_where_no_thread_could_be_caught_halfway() -> 
 
 @pytest.mark.slow
 def test_workers_are_other_processes() -> None:
-    with open_workers(2) as workers:
-        assert workers.executor is not None
+    with open_processes(2) as workers:
         assert workers.executor.submit(os.getpid).result() != os.getpid()
 
 
 @pytest.mark.slow
 def test_a_cluster_that_is_not_there_says_so() -> None:
-    with pytest.raises(Unavailable, match="no Dask scheduler"), open_workers(cluster="tcp://127.0.0.1:9"):
+    with pytest.raises(Unavailable, match="no Dask scheduler"), open_cluster("tcp://127.0.0.1:9"):
         pytest.fail("never opened")
 
 

@@ -7,9 +7,10 @@ and are put together here: ids given twice are dropped, records go to their file
 import hashlib
 import logging
 import os
-from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import ExitStack
 from functools import partial
 from itertools import compress, cycle
 from pathlib import Path
@@ -19,14 +20,24 @@ from typing import Any, BinaryIO, NamedTuple, TypeAlias
 import msgspec
 
 from evergold.build import manifest as manifests
+from evergold.build.output import Flusher, Output
+from evergold.build.pace import ahead, in_order
 from evergold.build.part import Part, Range, Rejection
-from evergold.build.partition import BLOCK_BYTES, bare_line, memory_kept, ranges, route_block, route_piece
+from evergold.build.partition import (
+    BLOCK_BYTES,
+    bare_line,
+    memory_kept,
+    ranges,
+    route_piece,
+    route_range,
+    too_long,
+)
 from evergold.build.reader import lines_of
 from evergold.build.record import Router
 from evergold.build.seen import SeenIds
 from evergold.build.source import open_source, state_of
 from evergold.build.spec import RagSpec
-from evergold.errors import BadInput, Conflict, Unavailable
+from evergold.errors import BadInput, Conflict
 from evergold.formats.atomic import FileSet
 from evergold.model.build import Manifest
 
@@ -37,114 +48,125 @@ Errand: TypeAlias = tuple[int, Range]
 
 _HASHED_BYTES = 256 << 10
 _WAITING_PER_JOB = 4
+_AHEAD, _ENOUGH = 3, 2
+"""Blocks that a thread may be ahead, for each thread there is, and how many are no reason to hurry."""
 _SHOWN_PROBLEMS = 5
 log = logging.getLogger(__name__)
 
 
-def build(
-    spec: RagSpec,
-    executor: Executor | None = None,
-    jobs: int = 1,
-    progress: Progress | None = None,
-    scratch: str | None = None,
-) -> Manifest:
+class Workshop(NamedTuple):
+    """Other processes, here or elsewhere, that route ranges of the source, and how many at once.
+
+    `scratch` is a folder that they share with this process; without it their results come by wire.
+    """
+
+    executor: Executor
+    jobs: int
+    scratch: str | None = None
+
+
+def build(spec: RagSpec, shop: Workshop | None = None, progress: Progress | None = None, threads: int = 1) -> Manifest:
     """Builds the splits and returns their manifest. Nothing is written unless everything could be.
 
-    `scratch` is a folder that the executor's workers share with this process; without one their results come by wire.
+    The work is done by a workshop or, without one, by as many threads of this process.
     """
     spec.require_sane()
     before = state_of(spec.location)
-    with FileSet() as files:
-        assembly = _Assembly(spec, files)
-        with open_source(spec.location) as source, memory_kept(), ThreadPoolExecutor(1) as hasher:
-            if executor is None or spec.limit is not None:
-                digest = assembly.run_here(source, progress)
+    with FileSet() as files, Flusher() as flusher:
+        assembly = _Assembly(spec, files, flusher)
+        with open_source(spec.location) as source, memory_kept():
+            if shop is None or spec.limit is not None:
+                digest = assembly.run_here(source, progress, 1 if spec.limit is not None else threads)
             else:
-                given_up = Event()
-                hashing = hasher.submit(_hash_source, spec.location, given_up)
-                try:
-                    assembly.run_on(Workshop(executor, jobs, scratch), source, progress)
-                except BaseException:
-                    given_up.set()
-                    raise
-                digest = hashing.result()
+                digest = assembly.run_on(shop, source, progress)
         if state_of(spec.location) != before:
             raise Conflict(f"{spec.location} changed while it was read; build again when nobody writes to it")
         spec.require_room()
         manifest = manifests.sealed(assembly.manifest(digest, before.size))
         files.open(spec.manifest).write(manifests.encode(manifest))
+        flusher.finish()
     return Manifest.model_validate(manifest)
-
-
-class Workshop(NamedTuple):
-    """Who routes the ranges, how many at once, and where their results are left."""
-
-    executor: Executor
-    jobs: int
-    scratch: str | None
-
-
-class _Output:
-    """One split file as it grows."""
-
-    def __init__(self, handle: BinaryIO) -> None:
-        self._handle = handle
-        self._digest = hashlib.sha256()
-        self.bytes = 0
-        self.count = 0
-
-    def write(self, data: bytes, records: int) -> None:
-        self._handle.write(data)
-        self._digest.update(data)
-        self.bytes += len(data)
-        self.count += records
-
-    def entry(self, path: str) -> dict[str, Any]:
-        return {"path": path, "count": self.count, "bytes": self.bytes, "sha256": self._digest.hexdigest()}
 
 
 class _Assembly:
     """Puts parts together in the order of the file."""
 
-    def __init__(self, spec: RagSpec, files: FileSet) -> None:
+    def __init__(self, spec: RagSpec, files: FileSet, flusher: Flusher) -> None:
         self._spec = spec
-        self._outputs = [_Output(files.open(spec.outputs[split.name])) for split in spec.splits]
-        self._rejected_file = _Output(files.open(spec.rejected))
+        self._outputs = [Output(files.open(spec.outputs[split.name]), flusher) for split in spec.splits]
+        self._rejected_file = Output(files.open(spec.rejected), flusher)
         self._seen = SeenIds()
         self._excluded: Counter[str] = Counter()
         self._rejected: Counter[str] = Counter()
         self._lines = 0
         self._records = 0
+        self._taken = 0
 
-    def run_here(self, source: BinaryIO, progress: Progress | None) -> str:
-        """One range after the other in this process; returns the hash of the whole source, also behind a limit."""
+    def run_here(self, source: BinaryIO, progress: Progress | None, threads: int = 1) -> str:
+        """One block after the other in this process; returns the hash of the whole source, also behind a limit.
+
+        A second thread reads and hashes ahead of this one. Both route: it does so unless this one has nothing to do. Further
+        threads do nothing else.
+        """
         digest = hashlib.sha256()
-        router = Router(self._spec.splits)
         size = source.seek(0, 2)
-        for block in ranges(source, self._spec.max_line, BLOCK_BYTES):
-            left = None if self._spec.limit is None else self._spec.limit - self._records
-            data, part = route_block(source, block, router, self._spec.max_line, left)
-            for piece in _pieces(source, block) if data is None else (data,):
-                digest.update(piece)
-            if left != 0:
-                self._take(part, source)
-            if progress:
-                progress(block.offset + block.size, size)
+        with ExitStack() as held:
+            pool = held.enter_context(ThreadPoolExecutor(threads - 2)) if threads > 2 else None
+            routed = self._routed(source, digest, pool, threads == 2)
+            if threads > 1:
+                routed = ahead(routed, _AHEAD * threads)
+                held.callback(routed.close)
+            for part_of in routed:
+                part = part_of()
+                self._take(part)
+                if progress:
+                    progress(part.piece.offset + part.piece.size, size)
         return digest.hexdigest()
 
-    def run_on(self, shop: Workshop, source: BinaryIO, progress: Progress | None) -> None:
-        """Ranges routed by the executor's workers, a few for each of them under way at a time."""
+    def _routed(
+        self, source: BinaryIO, digest: Any, pool: Executor | None, is_shared: bool
+    ) -> Generator[Callable[[], Part]]:
+        """For each block who says what became of it, at once or when asked."""
+        router = Router(self._spec.splits)
+        max_line = self._spec.max_line
+        for made, block in enumerate(ranges(source, max_line, BLOCK_BYTES)):
+            left = None if self._spec.limit is None else self._spec.limit - self._records
+            is_held = block.size <= BLOCK_BYTES + max_line
+            for data in _pieces(source, block, block.size if is_held else _HASHED_BYTES):
+                digest.update(data)
+            if left == 0:
+                yield partial(Part, block)
+            elif not is_held:
+                yield partial(too_long, block, max_line)
+            elif pool is not None:
+                yield pool.submit(route_range, data, block.offset, router, max_line).result
+            elif is_shared and made - self._taken >= _ENOUGH:
+                part = route_range(data, block.offset, router, max_line)
+                yield partial(_itself, part)
+            else:
+                yield partial(route_range, data, block.offset, router, max_line, left)
+
+    def run_on(self, shop: Workshop, source: BinaryIO, progress: Progress | None) -> str:
+        """Ranges routed by the executor's workers, a few for each of them under way at a time; a thread hashes the source."""
         size = source.seek(0, 2)
         work = partial(route_piece, self._spec.location, self._spec.splits, self._spec.max_line, shop.scratch)
         window = _WAITING_PER_JOB * shop.jobs
         errands = zip(cycle(range(window)), ranges(source, self._spec.max_line), strict=False)
-        for part in in_order(shop.executor, work, errands, window):
-            part.collect()
-            self._take(part, source)
-            if progress:
-                progress(part.piece.offset + part.piece.size, size)
+        given_up = Event()
+        with ThreadPoolExecutor(1) as hasher:
+            digest = hasher.submit(_hash_source, self._spec.location, given_up)
+            try:
+                for part in in_order(shop.executor, work, errands, window):
+                    part.collect()
+                    self._take(part)
+                    if progress:
+                        progress(part.piece.offset + part.piece.size, size)
+            except BaseException:
+                given_up.set()
+                raise
+            return digest.result()
 
-    def _take(self, part: Part, source: BinaryIO) -> None:
+    def _take(self, part: Part) -> None:
         repeated = self._seen.add_all(part.fingerprints)
         rejections = part.rejected
         counts = Counter(part.splits)
@@ -152,7 +174,8 @@ class _Assembly:
         if repeated:
             outputs = [_without(output, place, part.splits, repeated) for place, output in enumerate(outputs)]
             counts.subtract(part.splits[kept] for kept in repeated)
-            rejections = sorted([*rejections, *_repeated(part, repeated, source)])
+            with open_source(self._spec.location) as source:  # another thread may be reading from the first one
+                rejections = sorted([*rejections, *_repeated(part, repeated, source)])
         for place, output in enumerate(outputs):
             self._outputs[place].write(output, counts[place])
         if rejections:
@@ -162,6 +185,7 @@ class _Assembly:
         self._excluded += part.excluded
         self._lines += part.lines
         self._records += part.records
+        self._taken += 1
 
     def _refuse(self, rejections: Sequence[Rejection]) -> None:
         lines = self._lines
@@ -210,25 +234,8 @@ class _WithId(msgspec.Struct):
     task_id: str
 
 
-def in_order(
-    executor: Executor, work: Callable[[Errand], Part], errands: Iterable[Errand], window: int
-) -> Iterator[Part]:
-    """The results in order, with at most `window` of them under way or waiting to be taken."""
-    waiting: deque[Future[Part]] = deque()
-    try:
-        for errand in errands:
-            waiting.append(executor.submit(work, errand))
-            if len(waiting) >= window:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-    except BrokenExecutor as problem:
-        raise Unavailable(
-            "a worker ended unexpectedly (out of memory?); no file was changed; try --jobs 1"
-        ) from problem
-    finally:
-        for future in waiting:
-            future.cancel()
+def _itself(part: Part) -> Part:
+    return part
 
 
 def _hash_source(location: str, given_up: Event) -> str:
@@ -241,11 +248,11 @@ def _hash_source(location: str, given_up: Event) -> str:
     return digest.hexdigest()
 
 
-def _pieces(source: BinaryIO, piece: Range) -> Iterator[bytes]:
+def _pieces(source: BinaryIO, piece: Range, most: int) -> Iterator[bytes]:
     source.seek(piece.offset)
     left = piece.size
     while left:
-        block = source.read(min(left, 1 << 20))
+        block = source.read(min(left, most))
         left -= len(block)
         yield block
 

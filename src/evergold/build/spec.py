@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from evergold.build.manifest import require_version
 from evergold.build.partition import MAX_LINE_BYTES
 from evergold.build.source import is_url, state_of
@@ -154,6 +152,8 @@ def _require_splits_of(given: Mapping[str, Path | None], tables: Mapping[str, An
 
 
 def _read_section(config: Path) -> dict[str, Any]:
+    import yaml
+
     try:
         content = yaml.safe_load(config.read_text(encoding="utf-8")) or {}
     except FileNotFoundError:

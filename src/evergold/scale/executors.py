@@ -24,9 +24,9 @@ SMALL_BYTES = 200 << 20
 
 @dataclass(frozen=True)
 class Workers:
-    """An executor and how many things it does at once; no executor means: in this process."""
+    """An executor and how many things it does at once."""
 
-    executor: Executor | None
+    executor: Executor
     count: int
 
 
@@ -42,23 +42,17 @@ def jobs_for(wanted: int | None, size: int) -> int:
 
 
 @contextmanager
-def open_workers(jobs: int = 1, cluster: str | None = None, preload: str = "") -> Iterator[Workers]:
-    """Workers for the length of a `with` block. An interrupt cancels what they have not begun.
+def open_processes(jobs: int, preload: str = "") -> Iterator[Workers]:
+    """Processes for the length of a `with` block. An interrupt cancels what they have not begun.
 
-    `preload` names a module that processes here load once for all of them.
+    `preload` names a module that is loaded once for all of them.
     """
-    if cluster:
-        with _cluster(cluster) as workers:
-            yield workers
-    elif jobs == 1:
-        yield Workers(None, 1)
-    else:
-        pool = ProcessPoolExecutor(jobs, mp_context=start_of(preload), initializer=_begin_worker)
-        try:
-            pool.submit(_begun)  # forked before there are threads and files of the job that a copy could hold on to
-            yield Workers(pool, jobs)
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
+    pool = ProcessPoolExecutor(jobs, mp_context=start_of(preload), initializer=_begin_worker)
+    try:
+        pool.submit(_begun)  # forked before there are threads and files of the job that a copy could hold on to
+        yield Workers(pool, jobs)
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
 
 
 def start_of(preload: str) -> BaseContext:
@@ -88,7 +82,7 @@ def _end_with_parent() -> None:
 
 
 @contextmanager
-def _cluster(address: str) -> Iterator[Workers]:
+def open_cluster(address: str) -> Iterator[Workers]:
     """An existing Dask cluster, `tcp://scheduler:8786`. Its workers need evergold and the same view of the files."""
     try:
         from distributed import Client

@@ -2,32 +2,40 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from evergold.build import rag
-from evergold.build.check import Limits, check
-from evergold.build.findings import Report
+from evergold.build.lines import IMPLEMENTATION
 from evergold.build.partition import route_piece
 from evergold.build.source import state_of
 from evergold.build.spec import RagSpec
-from evergold.build.verify import verify
 from evergold.formats.atomic import write_bytes
 from evergold.model.build import Manifest
-from evergold.scale.executors import jobs_for, open_workers
+from evergold.scale.executors import jobs_for, open_cluster, open_processes
 from evergold.scale.scratch import scratch_folder
 from evergold.settings import Settings
+
+if TYPE_CHECKING:
+    from evergold.build.check import Limits
+    from evergold.build.findings import Report
 
 
 def build_rag(
     spec: RagSpec, *, jobs: int | None = None, cluster: str | None = None, progress: rag.Progress | None = None
 ) -> Manifest:
-    """Offline generations → split files and manifest; by processes here, or by a Dask cluster at an address."""
+    """Offline generations → split files and manifest; on several cores here, or by a Dask cluster at an address.
+
+    Compiled code lets threads of this process work at once, and they start in no time; what is only Python needs processes.
+    """
     spec.require_sane()
-    count = 1 if spec.limit is not None else jobs_for(jobs, state_of(spec.location).size)
-    with (
-        scratch_folder() as scratch,
-        open_workers(count, None if spec.limit is not None else cluster, route_piece.__module__) as workers,
-    ):
-        return rag.build(spec, workers.executor, workers.count, progress, None if cluster else scratch)
+    count = jobs_for(jobs, state_of(spec.location).size)
+    if cluster and spec.limit is None:
+        with open_cluster(cluster) as workers:
+            return rag.build(spec, rag.Workshop(workers.executor, workers.count), progress)
+    if IMPLEMENTATION == "compiled" or count == 1 or spec.limit is not None:
+        return rag.build(spec, None, progress, count)
+    with scratch_folder() as scratch, open_processes(count, route_piece.__module__) as workers:
+        return rag.build(spec, rag.Workshop(workers.executor, workers.count, scratch), progress)
 
 
 def is_workspace(settings: Settings) -> bool:
@@ -38,17 +46,21 @@ def is_workspace(settings: Settings) -> bool:
 def check_build(
     manifest: Path,
     baseline: Path | None = None,
-    limits: Limits | None = None,
+    limits: "Limits | None" = None,
     junit: Path | None = None,
     advance: Callable[[int], None] | None = None,
-) -> Report:
+) -> "Report":
     """Every record against its schema and the manifest; the result also as JUnit XML where asked for."""
+    from evergold.build.check import check
+
     report = check(manifest, baseline, limits, advance)
     if junit is not None:
         write_bytes(junit, report.to_junit())
     return report
 
 
-def verify_build(folder: Path) -> Report:
+def verify_build(folder: Path) -> "Report":
     """Every hash of a build, derived again."""
+    from evergold.build.verify import verify
+
     return verify(folder)
