@@ -2,6 +2,7 @@
 
 import hashlib
 from pathlib import Path
+from urllib.parse import quote
 
 import httpx2 as httpx
 
@@ -29,7 +30,7 @@ def test_freeze_list_show_and_compare(tmp_path: Path) -> None:
         assert found["counts"]["moved"] == 4
         assert client.get("/api/v1/datasets").json()[0]["cases"] == 4
         for body, status in (
-            ({"dataset": "../x"}, 400),
+            ({"dataset": "../x"}, 422),
             ({"dataset": "live", "version": "2"}, 400),
             ({"dataset": "live", "out": "/tmp/x"}, 400),
             ({"dataset": "nothing"}, 422),
@@ -68,7 +69,7 @@ def test_sample_compare_lineage_and_download(tmp_path: Path) -> None:
         assert [step["version"] for step in client.get("lineage/c/6").json()["builds"]] == ["v2"]
         assert client.get("lineage/nobody").status_code == 404
 
-        assert client.get("v1/files").json() == ["manifest.json", "all.jsonl", "excluded.jsonl"]
+        assert client.get("v1/files").json() == ["manifest.json", "all.jsonl", "excluded.jsonl", "schema.json"]
         content = client.get("v1/files/all.jsonl").content
         assert hashlib.sha256(content).hexdigest() == first.manifest["splits"]["all"]["sha256"]
 
@@ -82,3 +83,24 @@ def test_a_download_never_leaves_the_build(tmp_path: Path) -> None:
     with served(tmp_path) as url, httpx.Client(base_url=f"{url}/api/v1/builds/live/v1/files") as client:
         for name in ("stray.txt", "..%2F..%2F..%2F..%2Fsecret.txt", "%2Fetc%2Fpasswd", "all.jsonl%00"):
             assert client.get(f"/{name}").status_code in (400, 404), name
+
+
+ODD_NAMES = ("team/faq", "my data", "..", "../up", "問" * 150)
+
+
+def test_a_dataset_of_any_name_is_frozen_and_found(tmp_path: Path) -> None:
+    home = tmp_path / ".evergold"
+    with Workspace.open(Settings(home=home)) as workspace:
+        workspace.cases.put(a_case("c/1", dataset=name, input="Q?", output="A.") for name in ODD_NAMES)
+    with served(tmp_path) as url, httpx.Client() as client:
+        for name in ODD_NAMES:
+            made = client.post(f"{url}/api/v1/builds", json={"dataset": name}).json()
+            assert Path(made["location"]).parent.parent == home / "builds", made
+            there = f"{url}/api/v1/builds/{quote(name, safe='').replace('.', '%2E')}"
+            assert client.get(f"{there}/v1").json()["dataset"] == name
+            assert client.get(f"{there}/v1/sample").json()["of"] == 1
+            assert (
+                client.get(f"{there}/diff", params={"before": "v1", "after": "v1"}).json()["counts"]["unchanged"] == 1
+            )
+            assert client.get(f"{there}/lineage/c/1").json()["case_id"] == "c/1"
+            assert client.get(f"{there}/v1/files/all.jsonl").status_code == 200

@@ -13,7 +13,9 @@ from evergold.model.run import RunSpec
 from evergold.settings import Settings
 from evergold.workspace import Workspace
 from evergold.workspace.builds import with_options
+from evergold.workspace.rag import build_rag
 from tests.api.serving import served
+from tests.build.rag_builders import a_spec, an_offline_record
 from tests.builders import a_case
 from tests.e2e.conftest import PHONE, fill
 
@@ -41,6 +43,8 @@ def frozen_address(built_app: None, tmp_path_factory: pytest.TempPathFactory) ->
         )
         freeze(workspace)
         workspace.bench.start(RunSpec(dataset="live", model="recorded", metrics=("contains",)))
+        for version, answer in (("v1", "flat"), ("v2", "round")):
+            build_rag_version(workspace, folder / version, version, answer)
     with served(folder) as found:
         yield found
 
@@ -48,6 +52,13 @@ def frozen_address(built_app: None, tmp_path_factory: pytest.TempPathFactory) ->
 def freeze(workspace: Workspace) -> None:
     shares = parse_shares("train=0.7,test=0.3")
     workspace.builds.freeze(with_options(workspace.builds.default_spec("live"), shares=shares, seed=7))
+
+
+def build_rag_version(workspace: Workspace, folder: Path, version: str, answer: str) -> None:
+    folder.mkdir()
+    rows = [an_offline_record(f"q{n}", expected_response=f"That the sea is {answer} [1].") for n in range(30)]
+    spec = a_spec(folder, [*rows, an_offline_record("s", task_type="summaries"), {"task_id": "bad"}], version=version)
+    workspace.builds.register(spec, build_rag(spec))
 
 
 def test_the_list_leads_to_a_dataset_and_its_versions(opened: Open, frozen_address: str, tmp_path: Path) -> None:
@@ -98,10 +109,32 @@ def test_a_seed_names_a_sample_and_a_case_shows_its_lineage(opened: Open, frozen
     trail = page.get_by_role("list", name="Lineage of")
     for step in ("Trace", "Policy", "Case", "Builds", "Runs"):
         expect(trail.get_by_text(step, exact=True)).to_be_visible()
-    expect(trail.get_by_text("v1 (")).to_be_visible()
+    expect(trail.get_by_text("v1 to v2 (")).to_be_visible()
     expect(trail.get_by_role("link", name="recorded")).to_be_visible()
     trail.get_by_role("link", name="tr-").first.click()
     expect(page.get_by_role("heading", name="Traces", level=1)).to_be_visible()
+
+
+def test_records_that_are_only_in_files_are_read_and_compared(opened: Open, frozen_address: str) -> None:
+    page = opened(f"{frozen_address}/datasets")
+    expect(page.get_by_text("31 in the files of v2")).to_be_visible()
+    page.get_by_role("list", name="Datasets").get_by_role("link", name="offline").click()
+    expect(page.get_by_role("link", name="its cases as they are now")).to_have_count(0)
+    expect(page.get_by_role("list", name="Files").get_by_role("link", name="rejected.jsonl")).to_be_visible()
+    expect(page.get_by_text("offline.jsonl, 32 records")).to_be_visible()
+    page.get_by_text("Spot check", exact=True).click()
+    first = page.get_by_role("list", name="Sample").get_by_role("listitem").first
+    expect(first.get_by_text("What is assumed?")).to_be_visible()
+    expect(first.get_by_text("2 contexts, 1 cited")).to_be_visible()
+    first.get_by_text("2 contexts, 1 cited").click()
+    expect(first.get_by_text("[1] The sea is flat.")).to_be_visible()
+    page.get_by_role("combobox", name="Split").click()
+    page.get_by_role("option", name="summaries").click()
+    expect(page.get_by_text("1 of 1 cases")).to_be_visible()
+    page.get_by_text("Compare", exact=True).click()
+    changed = page.get_by_role("list", name="Changed")
+    expect(changed.get_by_text("That the sea is round [1].").first).to_be_visible()
+    expect(changed.get_by_role("link")).to_have_count(0)
 
 
 def test_a_file_downloads_as_it_was_frozen(opened: Open, frozen_address: str) -> None:

@@ -1,4 +1,7 @@
-"""/builds: frozen versions of datasets. The server chooses where their files go."""
+"""/builds: frozen versions of datasets. The server chooses where their files go.
+
+A dataset may have a slash in its name (`team/faq`), so its part of a path takes all that the rest leaves.
+"""
 
 from typing import Annotated, Any
 
@@ -44,7 +47,13 @@ def freeze_dataset(workspace: Opened, wanted: NewBuild) -> Build:
     return workspace.builds.freeze(with_options(spec, shares=shares, **options))
 
 
-@router.get("/{dataset}/diff")
+@router.get("/{dataset:path}/lineage/{case_id:path}")
+def case_lineage(workspace: Opened, dataset: str, case_id: str) -> Lineage:
+    """One case from its trace and policy to the builds that hold it and the runs that tried it."""
+    return workspace.builds.lineage(dataset, case_id)
+
+
+@router.get("/{dataset:path}/diff")
 def diff_builds(
     workspace: Opened, dataset: str, before: Annotated[str, Query()], after: Annotated[str, Query()]
 ) -> dict[str, Any]:
@@ -52,7 +61,7 @@ def diff_builds(
     return workspace.builds.diff(before, after, dataset).to_json()
 
 
-@router.get("/{dataset}/compare")
+@router.get("/{dataset:path}/compare")
 def compare_builds(
     workspace: Opened, dataset: str, before: Annotated[str, Query()], after: Annotated[str, Query()]
 ) -> Comparison:
@@ -60,13 +69,7 @@ def compare_builds(
     return workspace.builds.compare(dataset, before, after)
 
 
-@router.get("/{dataset}/lineage/{case_id:path}")
-def case_lineage(workspace: Opened, dataset: str, case_id: str) -> Lineage:
-    """One case from its trace and policy to the builds that hold it and the runs that tried it."""
-    return workspace.builds.lineage(dataset, case_id)
-
-
-@router.get("/{dataset}/{version}/sample")
+@router.get("/{dataset:path}/{version}/sample")
 def sample_build(
     workspace: Opened,
     dataset: str,
@@ -79,20 +82,20 @@ def sample_build(
     return workspace.builds.sample(dataset, version, count=count, seed=seed, split=split)
 
 
-@router.get("/{dataset}/{version}/files")
+@router.get("/{dataset:path}/{version}/files")
 def build_files(workspace: Opened, dataset: str, version: str) -> list[str]:
     """The names of a build's files."""
     return list(workspace.builds.files(dataset, version))
 
 
-@router.get("/{dataset}/{version}/files/{name}", response_class=FileResponse)
+@router.get("/{dataset:path}/{version}/files/{name}", response_class=FileResponse)
 def download_file(workspace: Opened, dataset: str, version: str, name: str) -> FileResponse:
     """One file of a build, byte for byte. Only a name that the build's manifest lists is a file."""
     path = workspace.builds.file(dataset, version, name)
     return FileResponse(path, media_type="application/octet-stream", filename=f"{dataset}-{version}-{name}")
 
 
-@router.get("/{dataset}/{version}")
+@router.get("/{dataset:path}/{version}")
 def get_build(workspace: Opened, dataset: str, version: str) -> Build:
     """One build with its manifest."""
     return workspace.builds.get(dataset, version)

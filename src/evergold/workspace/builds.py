@@ -14,9 +14,11 @@ from evergold.build.diff import Diff, diff
 from evergold.build.look import Comparison, Sample, compare, sample
 from evergold.build.snapshot import SnapshotSpec, draft, staged
 from evergold.build.spec import RagSpec
+from evergold.build.verify import SCHEMA_FILE
 from evergold.errors import BadInput, NotFound, unknown
 from evergold.model.build import Build, Manifest
 from evergold.model.case import Case, Provenance
+from evergold.model.ident import hash_bytes
 from evergold.settings import Settings
 from evergold.store import Store
 from evergold.store.builds import (
@@ -36,6 +38,9 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 _NUMBER = re.compile(r"v(\d+)")
+_ODD = re.compile(r"[^\w.-]|^\.")
+LONGEST_NAME = 200
+"""Bytes of a folder's name; file systems take 255."""
 
 
 class Lineage(BaseModel, frozen=True):
@@ -78,7 +83,8 @@ class Builds:
             entry["cases"] += row["cases"] if row["status"] == "active" else 0
         for build in builds:
             entry = found.setdefault(build.dataset, _empty(build.dataset))
-            entry["builds"].append({"version": build.version, "content_hash": build.content_hash})
+            cases = sum(split["count"] for split in build.manifest.get("splits", {}).values())
+            entry["builds"].append({"version": build.version, "content_hash": build.content_hash, "cases": cases})
         return [found[name] for name in sorted(found)]
 
     def next_version(self, dataset: str) -> str:
@@ -87,9 +93,8 @@ class Builds:
 
     def folder_of(self, dataset: str, version: str) -> Path:
         """Where a build goes when nobody says where."""
-        if not re.fullmatch(r"[\w.-]+", dataset) or dataset.startswith("."):
-            raise BadInput(f"dataset {dataset!r} cannot name a folder; give --out DIR")
-        return self._settings.home / "builds" / dataset / version
+        manifests.require_version(version)
+        return self._settings.home / "builds" / _folder_name(dataset) / version
 
     def freeze(self, spec: SnapshotSpec) -> Build:
         """Freeze a dataset as it is now. Its newest build so far is the parent, whose groups stay in their splits."""
@@ -176,8 +181,11 @@ class Builds:
         located = self._locate(version, dataset).resolve()
         folder = located if located.is_dir() else located.parent
         manifest = Manifest.model_validate(self.get(dataset, version).manifest)
+        extra = manifest.model_extra or {}
         listed = [entry.path for entry in manifest.splits.values()]
-        listed += [entry["path"] for entry in [(manifest.model_extra or {}).get("excluded_cases")] if entry]
+        listed += [extra[part]["path"] for part in ("excluded_cases", "rejected_records") if extra.get(part)]
+        if extra.get("schema") == manifests.CASE_SCHEMA:
+            listed.append(SCHEMA_FILE)
         first = folder / "manifest.json" if located == folder else located
         paths = [first, *(manifests.locate(folder, manifest, name).resolve() for name in listed)]
         return {path.name: path for path in paths if path.is_relative_to(folder) and path.is_file()}
@@ -216,6 +224,14 @@ def case_filter(dataset: str, filters: Mapping[str, Any]) -> CaseFilter:
 def with_options(spec: SnapshotSpec, **options: Any) -> SnapshotSpec:
     """The spec with the options that were given."""
     return replace(spec, **{name: value for name, value in options.items() if value is not None})
+
+
+def _folder_name(dataset: str) -> str:
+    """The name itself where it is a plain one; any other character is written out, and what is too long ends in a hash."""
+    plain = _ODD.sub(lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode()), dataset)
+    if len(plain.encode()) <= LONGEST_NAME:
+        return plain
+    return f"{plain.encode()[:100].decode(errors='ignore')}-{hash_bytes(dataset.encode())[7:23]}"
 
 
 def _parent_of(build: Build | None, earlier: list[Build]) -> Build | None:

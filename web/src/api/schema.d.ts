@@ -992,6 +992,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/builds/{dataset}/lineage/{case_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Case Lineage
+         * @description One case from its trace and policy to the builds that hold it and the runs that tried it.
+         */
+        get: operations["case_lineage_api_v1_builds__dataset__lineage__case_id__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/builds/{dataset}/diff": {
         parameters: {
             query?: never;
@@ -1024,26 +1044,6 @@ export interface paths {
          * @description What two versions are made of by type, tag and length, and how far they drifted apart.
          */
         get: operations["compare_builds_api_v1_builds__dataset__compare_get"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/builds/{dataset}/lineage/{case_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Case Lineage
-         * @description One case from its trace and policy to the builds that hold it and the runs that tried it.
-         */
-        get: operations["case_lineage_api_v1_builds__dataset__lineage__case_id__get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -4986,6 +4986,38 @@ export interface operations {
             };
         };
     };
+    case_lineage_api_v1_builds__dataset__lineage__case_id__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                dataset: string;
+                case_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Lineage"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
     diff_builds_api_v1_builds__dataset__diff_get: {
         parameters: {
             query: {
@@ -5043,38 +5075,6 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["evergold__build__look__Comparison"];
-                };
-            };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
-                };
-            };
-        };
-    };
-    case_lineage_api_v1_builds__dataset__lineage__case_id__get: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                dataset: string;
-                case_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Lineage"];
                 };
             };
             /** @description Validation Error */

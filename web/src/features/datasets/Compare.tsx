@@ -12,10 +12,11 @@ type CompareProps = {
   builds: Build[];
   before: string;
   after: string;
+  stored: boolean;
   change: (part: { before?: string; version?: string }) => void;
 };
 
-export function Compare({ dataset, builds, before, after, change }: CompareProps) {
+export function Compare({ dataset, builds, before, after, stored, change }: CompareProps) {
   const names = builds.map((build) => build.version);
   return (
     <>
@@ -36,7 +37,7 @@ export function Compare({ dataset, builds, before, after, change }: CompareProps
         />
       </div>
       <Panel title="Cases that differ">
-        <Difference dataset={dataset} before={before} after={after} />
+        <Difference dataset={dataset} before={before} after={after} stored={stored} />
       </Panel>
       <Apart dataset={dataset} before={before} after={after} />
     </>
@@ -45,11 +46,11 @@ export function Compare({ dataset, builds, before, after, change }: CompareProps
 
 type Two = { dataset: string; before: string; after: string };
 
-function Difference({ dataset, before, after }: Two) {
+function Difference({ dataset, before, after, stored }: Two & { stored: boolean }) {
   const diff = useDiff(dataset, before, after);
   if (diff.isPending) return <Loading what="difference" />;
   if (!diff.data) return <Failed error={diff.error} retry={() => void diff.refetch()} />;
-  return <DiffView dataset={dataset} diff={diff.data} />;
+  return <DiffView dataset={dataset} diff={diff.data} stored={stored} />;
 }
 
 function Apart({ dataset, before, after }: Two) {

@@ -27,7 +27,8 @@ export function DatasetPage() {
   const datasets = useDatasets();
   const [freezing, setFreezing] = useState(false);
   const found = builds.data ?? [];
-  const stored = datasets.data?.some((one) => one.dataset === dataset && one.cases > 0) ?? false;
+  const entry = datasets.data?.find((one) => one.dataset === dataset);
+  const stored = Object.keys(entry?.status ?? {}).length > 0;
   const show = (version: string) => {
     setFreezing(false);
     void navigate({ search: { version } });
@@ -37,10 +38,15 @@ export function DatasetPage() {
       title={dataset}
       lead={
         <>
-          <Link to="/datasets">All datasets</Link> · {plural(found.length, "version")} ·{" "}
-          <Link to="/cases" search={{ dataset }}>
-            its cases as they are now
-          </Link>
+          <Link to="/datasets">All datasets</Link> · {plural(found.length, "version")}
+          {stored && (
+            <>
+              {" · "}
+              <Link to="/cases" search={{ dataset }}>
+                its cases as they are now
+              </Link>
+            </>
+          )}
         </>
       }
       actions={
@@ -53,7 +59,7 @@ export function DatasetPage() {
               onChange={(value) => void navigate({ search: (old) => ({ ...old, look: value as Look }), replace: true })}
             />
           )}
-          {stored && <Button onClick={() => setFreezing(true)}>Freeze</Button>}
+          {(entry?.cases ?? 0) > 0 && <Button onClick={() => setFreezing(true)}>Freeze</Button>}
         </>
       }
     >
@@ -64,14 +70,16 @@ export function DatasetPage() {
       ) : found.length === 0 ? (
         <NeverFrozen dataset={dataset} />
       ) : (
-        <Chosen dataset={dataset} builds={found} look={look} />
+        <Chosen dataset={dataset} builds={found} look={look} stored={stored} />
       )}
       <Freeze dataset={dataset} opened={freezing} close={() => setFreezing(false)} done={show} />
     </Page>
   );
 }
 
-function Chosen({ dataset, builds, look }: { dataset: string; builds: Build[]; look: Look }) {
+type ChosenProps = { dataset: string; builds: Build[]; look: Look; stored: boolean };
+
+function Chosen({ dataset, builds, look, stored }: ChosenProps) {
   const view = route.useSearch();
   const navigate = route.useNavigate();
   const known = (version: string | undefined) => builds.find((build) => build.version === version);
@@ -87,6 +95,7 @@ function Chosen({ dataset, builds, look }: { dataset: string; builds: Build[]; l
         builds={builds}
         version={build.version}
         seed={view.seed ?? 0}
+        split={view.split}
         opened={view.case}
         change={change}
       />
@@ -96,7 +105,16 @@ function Chosen({ dataset, builds, look }: { dataset: string; builds: Build[]; l
     return <Versions builds={builds} chosen={build} choose={(version) => change({ version })} />;
   }
   if (!earlier || builds.length < 2) return <OnlyOne choose={() => change({ look: "versions" })} />;
-  return <Compare dataset={dataset} builds={builds} before={earlier.version} after={build.version} change={change} />;
+  return (
+    <Compare
+      dataset={dataset}
+      builds={builds}
+      before={earlier.version}
+      after={build.version}
+      stored={stored}
+      change={change}
+    />
+  );
 }
 
 function OnlyOne({ choose }: { choose: () => void }) {
@@ -132,7 +150,7 @@ function NeverFrozen({ dataset }: { dataset: string }) {
     <Panel>
       <Empty title="Never frozen">
         <p>A version holds the cases as they are now, for ever. Make the first one with Freeze, or in a terminal:</p>
-        <Command>{`evergold build --dataset ${dataset} --version v1 --out builds/${dataset}-v1`}</Command>
+        <Command>{`evergold build --dataset ${/^[\w.-]+$/.test(dataset) ? dataset : `"${dataset}"`}`}</Command>
       </Empty>
     </Panel>
   );

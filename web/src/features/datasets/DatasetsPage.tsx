@@ -31,13 +31,21 @@ function Row({ dataset }: { dataset: Dataset }) {
     <li>
       <Link to="/datasets/$dataset" params={{ dataset: dataset.dataset }} className={classes.dataset}>
         <span className={classes.name}>{dataset.dataset}</span>
-        <span className={classes.figure}>
-          <b>{count(dataset.cases)}</b> active
-        </span>
-        <span className={classes.figure}>
-          <b>{share(dataset.review.validated ?? 0, all)}</b> validated
-        </span>
-        <span className={classes.figure}>{Object.keys(dataset.kind).join(", ")}</span>
+        {all > 0 ? (
+          <>
+            <span className={classes.figure}>
+              <b>{count(dataset.cases)}</b> active
+            </span>
+            <span className={classes.figure}>
+              <b>{share(dataset.review.validated ?? 0, all)}</b> validated
+            </span>
+            <span className={classes.figure}>{Object.keys(dataset.kind).join(", ")}</span>
+          </>
+        ) : (
+          <span className={classes.inFiles}>
+            <b>{count(newest?.cases ?? 0)}</b> in the files of {newest?.version}, none in the store
+          </span>
+        )}
         <span className={classes.figure}>
           {newest ? `${newest.version}, ${plural(dataset.builds.length, "version")}` : "never frozen"}
         </span>

@@ -9,13 +9,17 @@ import classes from "./datasets.module.css";
 const SHOWN = 20;
 const NAMES = ["added", "removed", "changed", "moved", "unchanged"] as const;
 
-export function DiffView({ dataset, diff }: { dataset: string; diff: Diff }) {
+/** `stored`: whether the cases are in the store, and so have pages of their own; those of a RAG build are in its files only. */
+export function DiffView({ dataset, diff, stored }: { dataset: string; diff: Diff; stored: boolean }) {
   const same = diff.counts.added + diff.counts.removed + diff.counts.changed + diff.counts.moved === 0;
-  const link = (id: string) => (
-    <Link to="/cases/$dataset/$caseId" params={{ dataset, caseId: id }} search={{ dataset }}>
-      {id}
-    </Link>
-  );
+  const link = (id: string) =>
+    stored ? (
+      <Link to="/cases/$dataset/$caseId" params={{ dataset, caseId: id }} search={{ dataset }}>
+        {id}
+      </Link>
+    ) : (
+      <code>{id}</code>
+    );
   return (
     <>
       <dl className={classes.counts}>

@@ -1,6 +1,7 @@
 /** The form that freezes a dataset as it is now: which cases, in which splits. Where the files go is the server's choice. */
 import { Button, Checkbox, Group, Modal, NumberInput, Select, SimpleGrid, Stack, TextInput } from "@mantine/core";
 import { useState } from "react";
+import { ApiError } from "@/api/client";
 import { type NewBuild, useFreeze } from "./data";
 import classes from "./datasets.module.css";
 
@@ -99,9 +100,14 @@ export function Freeze({ dataset, opened, close, done }: FreezeProps) {
             onChange={(event) => setCanary(event.currentTarget.checked)}
           />
           {freeze.isError && (
-            <p role="alert" className={classes.problem}>
+            <div role="alert" className={classes.problem}>
               {freeze.error.message}
-            </p>
+              <ul>
+                {problemsOf(freeze.error).map((problem) => (
+                  <li key={problem}>{problem}</li>
+                ))}
+              </ul>
+            </div>
           )}
           <Group justify="flex-end">
             <Button variant="default" onClick={close}>
@@ -115,4 +121,10 @@ export function Freeze({ dataset, opened, close, done }: FreezeProps) {
       </form>
     </Modal>
   );
+}
+
+/** What the server names beside its one line: the leaks that a version would have. */
+function problemsOf(error: Error): string[] {
+  const { problems } = ((error instanceof ApiError && error.body) || {}) as { problems?: unknown };
+  return Array.isArray(problems) ? problems.filter((one) => typeof one === "string").slice(0, 10) : [];
 }

@@ -1,28 +1,41 @@
 /** What stands in two splits, or in a file meant for training. */
+import { Button } from "@mantine/core";
+import { useState } from "react";
 import { plural } from "@/ui/format";
 import type { Manifest } from "./data";
 import classes from "./datasets.module.css";
 
+const SHOWN = 8;
+
 export function Leaks({ manifest }: { manifest: Manifest }) {
   const near = manifest.near_duplicates;
+  const [all, setAll] = useState(false);
   if (!near) return <p className={classes.calm}>Not looked for in this version.</p>;
   const overlap = Object.entries(manifest.overlap ?? {}).filter(([, found]) => found.count > 0);
   if (near.count === 0 && overlap.length === 0) {
     return <p className={classes.calm}>No near-duplicate stands in two splits.</p>;
   }
+  const pairs = all ? near.pairs : near.pairs.slice(0, SHOWN);
   return (
-    <ul className={classes.plain}>
-      {near.count > 0 && <li>{plural(near.count, "pair")} of near-duplicates in different splits</li>}
-      {near.pairs.map((pair) => (
-        <li key={`${pair.a} ${pair.b}`} className={classes.pair}>
-          <code>{pair.a}</code> ({pair.splits[0]}) ~ <code>{pair.b}</code> ({pair.splits[1]})
-        </li>
-      ))}
-      {overlap.map(([file, found]) => (
-        <li key={file}>
-          {plural(found.count, "case")} also in {file}
-        </li>
-      ))}
-    </ul>
+    <>
+      <ul className={classes.plain}>
+        {near.count > 0 && <li>{plural(near.count, "pair")} of near-duplicates in different splits</li>}
+        {pairs.map((pair) => (
+          <li key={`${pair.a} ${pair.b}`} className={classes.pair}>
+            <code>{pair.a}</code> ({pair.splits[0]}) ~ <code>{pair.b}</code> ({pair.splits[1]})
+          </li>
+        ))}
+        {overlap.map(([file, found]) => (
+          <li key={file}>
+            {plural(found.count, "case")} also in {file}
+          </li>
+        ))}
+      </ul>
+      {near.pairs.length > pairs.length && (
+        <Button variant="default" size="xs" mt="xs" onClick={() => setAll(true)}>
+          Show the {near.pairs.length} pairs that the manifest names
+        </Button>
+      )}
+    </>
   );
 }

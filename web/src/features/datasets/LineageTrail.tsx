@@ -46,9 +46,10 @@ function Trail({ lineage }: { lineage: Lineage }) {
       </Step>
       <Step name="Builds">
         {builds.length === 0 && "none"}
-        {builds.map((build) => (
-          <span key={build.version} className={classes.item}>
-            {build.version} ({build.split}){build.rev !== rev && <em> said something else then</em>}
+        {alike(builds).map(([first, last]) => (
+          <span key={first.version} className={classes.item}>
+            {first === last ? first.version : `${first.version} to ${last.version}`} ({first.split})
+            {first.rev !== rev && <em> said something else then</em>}
           </span>
         ))}
       </Step>
@@ -67,6 +68,19 @@ function Trail({ lineage }: { lineage: Lineage }) {
       </Step>
     </ol>
   );
+}
+
+type BuildStep = Lineage["builds"][number];
+
+/** First and last of each row of versions that hold the case in the same split and wording. */
+function alike(builds: BuildStep[]): [BuildStep, BuildStep][] {
+  const rows: [BuildStep, BuildStep][] = [];
+  for (const build of builds) {
+    const row = rows.at(-1);
+    if (row && row[1].split === build.split && row[1].rev === build.rev) row[1] = build;
+    else rows.push([build, build]);
+  }
+  return rows;
 }
 
 function Step({ name, children }: { name: string; children: ReactNode }) {

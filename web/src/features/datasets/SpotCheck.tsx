@@ -2,21 +2,24 @@
 import { Button, NumberInput, Select } from "@mantine/core";
 import { Panel } from "@/ui/Page";
 import { Failed, Loading } from "@/ui/states";
-import { type Build, type Sampled, useSample } from "./data";
+import { Drawn } from "./Drawn";
+import { type Build, useSample } from "./data";
 import classes from "./datasets.module.css";
-import { LineageTrail } from "./LineageTrail";
 
 type SpotCheckProps = {
   dataset: string;
   builds: Build[];
   version: string;
   seed: number;
+  split: string | undefined;
   opened: string | undefined;
-  change: (part: { seed?: number; version?: string; case?: string }) => void;
+  change: (part: { seed?: number; version?: string; split?: string; case?: string }) => void;
 };
 
-export function SpotCheck({ dataset, builds, version, seed, opened, change }: SpotCheckProps) {
-  const sample = useSample(dataset, version, seed);
+export function SpotCheck({ dataset, builds, version, seed, split, opened, change }: SpotCheckProps) {
+  const splits = builds.find((build) => build.version === version)?.manifest.splits ?? {};
+  const chosen = split && split in splits ? split : undefined;
+  const sample = useSample(dataset, version, seed, chosen);
   return (
     <>
       <div className={classes.controls}>
@@ -27,6 +30,16 @@ export function SpotCheck({ dataset, builds, version, seed, opened, change }: Sp
           allowDeselect={false}
           onChange={(value) => value && change({ version: value })}
         />
+        {Object.keys(splits).length > 1 && (
+          <Select
+            label="Split"
+            placeholder="all"
+            clearable
+            data={Object.keys(splits)}
+            value={chosen ?? null}
+            onChange={(value) => change({ split: value ?? undefined })}
+          />
+        )}
         <NumberInput
           label="Seed"
           min={0}
@@ -54,6 +67,7 @@ export function SpotCheck({ dataset, builds, version, seed, opened, change }: Sp
                 key={one.id}
                 dataset={dataset}
                 one={one}
+                required={splits[one.split]?.required}
                 open={one.id === opened}
                 toggle={() => change({ case: one.id === opened ? undefined : one.id })}
               />
@@ -62,25 +76,5 @@ export function SpotCheck({ dataset, builds, version, seed, opened, change }: Sp
         )}
       </Panel>
     </>
-  );
-}
-
-type DrawnProps = { dataset: string; one: Sampled; open: boolean; toggle: () => void };
-
-function Drawn({ dataset, one, open, toggle }: DrawnProps) {
-  const { input, expected, output } = one.record as Record<string, string | null | undefined>;
-  return (
-    <li>
-      <div className={classes.drawnHead}>
-        <code>{one.id}</code>
-        <span className="eg-dim">{one.split}</span>
-        <Button variant="subtle" size="compact-sm" aria-expanded={open} onClick={toggle}>
-          Lineage
-        </Button>
-      </div>
-      <p className={classes.said}>{input}</p>
-      <p className={classes.answer}>{expected ?? output ?? "(no reference)"}</p>
-      {open && <LineageTrail dataset={dataset} caseId={one.id} />}
-    </li>
   );
 }

@@ -22,6 +22,7 @@ export function Versions({ builds, chosen, choose }: VersionsProps) {
             {builds.map((build) => (
               <button
                 key={build.version}
+                ref={build.version === chosen.version ? intoView : undefined}
                 type="button"
                 className={classes.version}
                 aria-pressed={build.version === chosen.version}
@@ -47,6 +48,13 @@ export function Versions({ builds, chosen, choose }: VersionsProps) {
       </Panel>
     </div>
   );
+}
+
+/** Of many versions the chosen one must not hide behind the edge; the page itself stays where it is. */
+function intoView(button: HTMLButtonElement | null) {
+  const strip = button?.parentElement;
+  if (button && strip)
+    strip.scrollLeft = button.offsetLeft - strip.offsetLeft - (strip.clientWidth - button.clientWidth) / 2;
 }
 
 function Growth({ builds, choose }: { builds: Build[]; choose: (version: string) => void }) {
@@ -88,16 +96,22 @@ function Holds({ build }: { build: Build }) {
       facts={[
         ["Frozen", moment(build.created_at)],
         ["Cases", count(casesIn(build))],
+        ["Made from", manifest.source && madeFrom(manifest.source)],
         ["Filter", filterInWords(manifest.filters)],
         ["Content hash", <code key="hash">{build.content_hash}</code>],
         ["Parent", build.parent ?? "none, the first"],
         ["Seed", manifest.seed === undefined ? null : String(manifest.seed)],
         ["Grouped by", manifest.group_by],
         ["Policies", policies],
+        ["Canary", manifest.canary],
         ["Built with", manifest.builder],
       ]}
     />
   );
+}
+
+function madeFrom({ path, records }: NonNullable<Build["manifest"]["source"]>): string {
+  return records === undefined ? path : `${path}, ${plural(records, "record")}`;
 }
 
 /** `entry_type=golden, tag=text`, as one would type it; empty where every case was asked for. */

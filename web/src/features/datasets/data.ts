@@ -12,14 +12,26 @@ export type Dataset = {
   entry_type: Counts;
   review: Counts;
   status: Counts;
-  builds: { version: string; content_hash: string }[];
+  builds: { version: string; content_hash: string; cases: number }[];
+};
+
+/** A file of a build; of a RAG split also which fields a record must fill. */
+export type Entry = {
+  path: string;
+  count: number;
+  bytes?: number;
+  groups?: number;
+  sha256?: string | null;
+  required?: string[];
 };
 
 export type Pair = { a: string; b: string; splits: string[]; similarity?: number };
 
 /** The parts of a manifest that the page shows; a build of another origin may lack any of them. */
 export type Manifest = {
-  splits?: Record<string, { path: string; count: number; bytes?: number; groups?: number; sha256?: string | null }>;
+  splits?: Record<string, Entry>;
+  source?: { path: string; records?: number; lines?: number };
+  canary?: string | null;
   filters?: Record<string, unknown>;
   excluded?: Counts;
   excluded_task_types?: Counts;
@@ -97,13 +109,13 @@ export function useComparison(dataset: string, before: string, after: string) {
   });
 }
 
-export function useSample(dataset: string, version: string, seed: number) {
+export function useSample(dataset: string, version: string, seed: number, split: string | undefined) {
   return useQuery({
-    queryKey: ["build-sample", dataset, version, seed],
+    queryKey: ["build-sample", dataset, version, seed, split],
     queryFn: () =>
       unwrap(
         api.GET("/api/v1/builds/{dataset}/{version}/sample", {
-          params: { path: { dataset, version }, query: { seed, count: 12 } },
+          params: { path: { dataset, version }, query: { seed, split, count: 12 } },
         }),
       ),
     ...FROZEN,

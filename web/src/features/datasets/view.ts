@@ -9,6 +9,7 @@ export type DatasetView = {
   version?: string;
   before?: string;
   seed?: number;
+  split?: string;
   case?: string;
 };
 
@@ -19,6 +20,7 @@ export function readDatasetView(search: Record<string, unknown>): DatasetView {
     version: text(search.version),
     before: text(search.before),
     seed: Number.isSafeInteger(seed) && seed >= 0 ? seed : undefined,
+    split: text(search.split),
     case: text(search.case),
   });
 }
