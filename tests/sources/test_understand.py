@@ -222,6 +222,69 @@ def test_an_answer_that_happens_to_be_json_is_kept_to_the_letter() -> None:
     assert read({"ai.response.text": answer}).output == answer
 
 
+IMAGE = "iVBORw0KGgo="
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        [{"type": "text", "content": QUESTION}, {"type": "blob", "modality": "image", "content": IMAGE}],
+        [{"type": "file", "modality": "image", "file_id": "f"}, {"type": "text", "content": QUESTION}],
+        [{"type": "reasoning", "content": "Hm."}, {"type": "text", "content": QUESTION}],
+        [
+            {"type": "tool_call_response", "id": "1", "result": "x", "content": "x"},
+            {"type": "text", "content": QUESTION},
+        ],
+    ],
+)
+def test_only_texts_are_read_out_of_a_message_of_parts(content: list[dict[str, str]]) -> None:
+    said = read({"gen_ai.input.messages": json.dumps([{"role": "user", "parts": content}])})
+    assert said.input == QUESTION
+
+
+def test_parts_written_into_a_text_are_read_as_parts() -> None:
+    parts = [{"type": "text", "text": QUESTION}, {"type": "image_url", "image_url": {"url": "data:x"}}]
+    said = read({"gen_ai.prompt.0.role": "user", "gen_ai.prompt.0.content": json.dumps(parts)})
+    assert said.input == QUESTION
+    table = json.dumps([{"type": "a"}, 5])
+    assert read({"gen_ai.prompt.0.role": "user", "gen_ai.prompt.0.content": table}).input == table
+
+
+def test_no_messages_are_no_answer() -> None:
+    said = read({"gen_ai.input.messages": "[]", "gen_ai.output.messages": "[]"})
+    assert (said.input, said.output) == (None, None)
+
+
+def test_events_that_carry_their_content_as_one_text() -> None:
+    asked = WireEvent("gen_ai.user.message", 1, {"gen_ai.event.content": json.dumps({"content": QUESTION})})
+    told = {"index": 0, "finish_reason": "stop", "message": {"content": ANSWER}}
+    answered = WireEvent("gen_ai.choice", 2, {"gen_ai.event.content": json.dumps(told)})
+    said = read({"gen_ai.operation.name": "chat"}, [asked, answered])
+    assert (said.input, said.output) == (QUESTION, ANSWER)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ({"inputs": {"question": QUESTION}, "tags": [], "metadata": {}, "kwargs": {"name": "x"}}, {"outputs": ANSWER}),
+        ({"args": [], "kwargs": {"question": QUESTION}}, {"outputs": ANSWER, "kwargs": {"tags": ["a"]}}),
+        ({"input": QUESTION, "chat_history": []}, {"output": ANSWER, "error": None}),
+        ({"messages": [["system", "Be brief."], ["user", QUESTION]]}, {"messages": [["ai", ANSWER]]}),
+        ({"input": QUESTION, "model": "gpt", "temperature": 0}, ANSWER),
+    ],
+)
+def test_what_chains_wrap_around_question_and_answer(question: Any, answer: Any) -> None:
+    said = read({"traceloop.entity.input": json.dumps(question), "traceloop.entity.output": json.dumps(answer)})
+    assert (said.input, said.output) == (QUESTION, ANSWER)
+
+
+def test_an_observation_of_level_error_failed() -> None:
+    attributes = {"langfuse.observation.level": "ERROR", "langfuse.observation.status_message": "no"}
+    span = WireSpan("t", "s", None, "call", 0, 1, attributes=attributes)
+    understand(span)
+    assert (span.failed, span.status_message) == (True, "no")
+
+
 @pytest.mark.parametrize(
     ("attributes", "documents"),
     [

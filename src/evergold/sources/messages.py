@@ -11,6 +11,7 @@ import orjson
 
 USER_ROLES = frozenset({"user", "human"})
 REPLY_ROLES = frozenset({"assistant", "ai", "model"})
+PAIRED = (*sorted(USER_ROLES), *sorted(REPLY_ROLES), "system", "tool")
 TEXT_KEYS = ("content", "text", "input_text", "output_text")
 WRAPPERS = (
     ("messages", "prompt", "input", "inputs", "question", "query", "text", "content"),
@@ -18,6 +19,7 @@ WRAPPERS = (
 )
 CONTENTS = ("content", "parts", "contents", "text")
 SPEAKERS = ("human", "ai", "system", "tool")
+AROUND = frozenset({"tags", "metadata", "kwargs", "config"})  # what a tracer of chains writes beside inputs and outputs
 INPUT, OUTPUT = 0, 1
 
 
@@ -45,6 +47,8 @@ def _meaning(value: Any, side: int) -> str | None:
     if value is None or value == "":
         return None
     document = loaded(value)
+    if document == []:
+        return None
     found = _unwrapped(document, side)
     if found is not None:
         return found
@@ -57,6 +61,8 @@ def _unwrapped(document: Any, side: int) -> str | None:
     if isinstance(document, list):
         if document and len(_dicts(document)) == len(document):
             return _said(document, side)
+        if document and all(map(_is_pair, document)):
+            return _said([{"role": role, "content": text} for role, text in document], side)
         only = document[0] if len(document) == 1 else None
         return _unwrapped(only, side) if isinstance(only, (str, list)) else None
     if isinstance(document, dict):
@@ -67,19 +73,33 @@ def _unwrapped(document: Any, side: int) -> str | None:
 def _from_object(document: dict[str, Any], side: int) -> str | None:
     if role_of(document):
         return _said([document], side)
-    if set(document) <= {"args", "kwargs"} and document.get("args") and not document.get("kwargs"):
-        return _unwrapped(document["args"], side)
+    given = {key: value for key, value in document.items() if value not in (None, "", [], {})}
+    if given and given.keys() <= {"args", "kwargs"}:
+        return _unwrapped(next(iter(given.values())), side) if len(given) == 1 else None
+    inner = given.get("outputs" if side == OUTPUT else "inputs")
+    if inner is not None and len(given) > 1 and given.keys() - AROUND <= {"inputs", "outputs"}:
+        return _unwrapped(inner, side)
+    return _wrapped(given, side)
+
+
+def _wrapped(document: dict[str, Any], side: int) -> str | None:
+    """What stands under a telling key: a list of messages, or a text beside nothing or the parameters of a model call."""
     for key in WRAPPERS[side]:
         inner = document.get(key)
         if isinstance(inner, list):
             found = _unwrapped(inner, side)
             if found is not None:
                 return found
-        elif isinstance(inner, str) and (len(document) == 1 or key in ("prompt", "messages")):
+        elif isinstance(inner, str) and (len(document) == 1 or key in ("prompt", "messages") or "model" in document):
             return inner
         elif isinstance(inner, dict) and len(document) == 1:
             return _unwrapped(inner, side)
     return None
+
+
+def _is_pair(item: Any) -> bool:
+    """A message written as who speaks and what they say."""
+    return isinstance(item, list) and len(item) == 2 and isinstance(item[1], str) and item[0] in PAIRED
 
 
 def _said(messages: list[dict[str, Any]], side: int) -> str | None:
@@ -116,7 +136,12 @@ def text_of(message: dict[str, Any]) -> str:
 
 def _parts_text(content: Any) -> str:
     if isinstance(content, str):
-        return content
+        if content[:2] != "[{" or '"type"' not in content:
+            return content
+        parts = loaded(content)
+        if not isinstance(parts, list) or not all(isinstance(part, dict) and "type" in part for part in parts):
+            return content
+        content = parts
     if not isinstance(content, list):
         return ""
     texts = []
@@ -129,8 +154,8 @@ def _parts_text(content: Any) -> str:
 
 def _part_text(part: dict[str, Any]) -> str | None:
     part = part.get("message_content") or part
-    kind = part.get("type", "")
-    if kind != "text" and (kind in ("reasoning", "thinking") or "tool" in str(kind)):
+    kind = str(part.get("type") or "text")
+    if "text" not in kind or "modality" in part:
         return None
     for key in TEXT_KEYS:
         text = part.get(key)

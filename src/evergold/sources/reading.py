@@ -43,7 +43,13 @@ SELDOM = DOCUMENT_KEYS.union(
     COST,
     USER,
     TAGS,
-    ("langfuse.observation.cost_details", "langfuse.trace.name", "langfuse.trace.input", "langfuse.trace.output"),
+    (
+        "langfuse.observation.level",
+        "langfuse.observation.cost_details",
+        "langfuse.trace.name",
+        "langfuse.trace.input",
+        "langfuse.trace.output",
+    ),
     ("gen_ai.retrieval.documents",),
 )
 MOST = 256  # sets of names that are remembered

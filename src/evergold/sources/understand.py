@@ -67,6 +67,9 @@ def understand(span: WireSpan, names: Reading | None = None) -> Understood:
         said.metadata = _metadata(attributes, names)
     if names.seldom:
         _understand_more(said, attributes)
+        if attributes.get("langfuse.observation.level") == "ERROR":
+            span.failed = True
+            span.status_message = span.status_message or _text(attributes, ("langfuse.observation.status_message",))
     return said
 
 
@@ -152,6 +155,8 @@ def _event_messages(events: list[WireEvent], names: tuple[str, ...]) -> list[Att
 def message_of(event: WireEvent) -> Attributes:
     """The chat message a gen_ai event carries: its body's fields, or its attributes."""
     fields = {key: loaded(value) for key, value in event.attributes.items()}
+    if isinstance(content := fields.get("gen_ai.event.content"), dict):
+        fields = content
     message = fields.get("message")
     if not isinstance(message, dict):
         message = {"content": message} if message is not None else fields
@@ -193,7 +198,11 @@ def _count(found: Any) -> int | None:
 
 def _amount(attributes: Attributes) -> float | None:
     costs = loaded(attributes.get("langfuse.observation.cost_details"))
-    value = costs.get("total") if isinstance(costs, dict) else _first(attributes, COST)
+    if isinstance(costs, dict):
+        parts = [part for part in costs.values() if isinstance(part, (int, float))]
+        value = costs.get("total", sum(parts) if parts else None)
+    else:
+        value = _first(attributes, COST)
     return float(value) if isinstance(value, (int, float)) and value >= 0 else None
 
 
