@@ -30,10 +30,10 @@ def test_freeze_list_show_and_compare(tmp_path: Path) -> None:
         assert found["counts"]["moved"] == 4
         assert client.get("/api/v1/datasets").json()[0]["cases"] == 4
         for body, status in (
-            ({"dataset": "../x"}, 422),
+            ({"dataset": "../x"}, 404),
             ({"dataset": "live", "version": "2"}, 400),
             ({"dataset": "live", "out": "/tmp/x"}, 400),
-            ({"dataset": "nothing"}, 422),
+            ({"dataset": "nothing"}, 404),
             ({"dataset": "live", "filters": {"review": "great"}}, 400),
         ):
             assert client.post("/api/v1/builds", json=body).status_code == status, body

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from evergold.build.check import check
 from evergold.build.diff import diff
-from evergold.build.groups import deal, group_key, parse_shares
+from evergold.build.groups import deal, group_key, parse_shares, settled
 from evergold.build.snapshot import SnapshotSpec, freeze
 from evergold.build.verify import verify
 from evergold.errors import BadInput, Conflict, EvergoldError, Incomplete
@@ -108,7 +108,7 @@ def test_shares_are_met_as_closely_as_groups_allow() -> None:
 def test_groups_stay_where_an_earlier_version_put_them() -> None:
     first = deal(cases(40), HALVES, "session", 1, {})
     more = [*cases(40), *(a_case(f"n{n}", provenance=Provenance(session_id=f"new{n}")) for n in range(40))]
-    second = deal(more, HALVES, "session", 99, first)
+    second = deal(more, HALVES, "session", 99, settled(cases(40), first, "session"))
     assert {one: second[one] for one in first} == first
     assert Counter(second.values()) == {"train": 40, "test": 40}
 

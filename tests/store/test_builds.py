@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from evergold.errors import BadInput, Conflict, NotFound
+from evergold.errors import BadInput, Conflict, Incomplete, NotFound
 from evergold.model.case import Provenance
 from evergold.settings import Settings
 from evergold.workspace import Workspace
@@ -49,9 +49,12 @@ def test_filters_and_names_that_make_no_sense(settings: Settings) -> None:
         for filters in ({"colour": "red"}, {"entry_type": "great"}):
             with pytest.raises(BadInput):
                 builds.freeze(with_options(builds.default_spec("live"), filters=filters))
-        for name in ("../etc", ".hidden", "a/b"):
-            with pytest.raises(BadInput, match="folder"):
-                builds.default_spec(name)
+        for name, folder in (("../etc", "%2E.%2Fetc"), (".hidden", "%2Ehidden"), ("a/b", "a%2Fb"), ("b c", "b%20c")):
+            assert builds.default_spec(name).out == settings.home / "builds" / folder / "v1"
+        with pytest.raises(NotFound, match="unknown dataset 'liv'; did you mean 'live'"):
+            builds.freeze(builds.default_spec("liv"))
+        with pytest.raises(Incomplete, match="none has session_id=s99"):
+            builds.freeze(with_options(builds.default_spec("live"), filters={"session_id": "s99"}))
         with pytest.raises(NotFound, match="v1"):
             builds.get("live", "v9")
         with pytest.raises(NotFound):

@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from evergold.build.groups import parse_shares
+from evergold.build.snapshot import freeze
 from evergold.build.spec import load_spec
 from evergold.errors import BadInput, Conflict, NotFound
 from evergold.model.build import Build
+from evergold.model.case import Case, Provenance
 from evergold.model.run import Run, RunSpec
 from evergold.settings import Settings
 from evergold.workspace import Workspace
@@ -133,7 +135,7 @@ def test_rag_builds_are_versions_like_any_other(ws: Workspace, tmp_path: Path) -
     apart = ws.builds.compare("help", "v1", "v2")
     assert (apart.before.records, apart.after.types) == (3, {"qa": 3, "summaries": 1})
     assert ws.builds.sample("help", "v2", count=10, seed=1).of == 4
-    assert sorted(ws.builds.files("help", "v2")) == ["manifest.json", "qa.jsonl", "summaries.jsonl"]
+    assert sorted(ws.builds.files("help", "v2")) == ["manifest.json", "qa.jsonl", "rejected.jsonl", "summaries.jsonl"]
 
 
 def test_the_lineage_of_a_rag_case_is_read_from_its_builds(ws: Workspace, tmp_path: Path) -> None:
@@ -217,3 +219,40 @@ def test_a_version_whose_files_were_replaced_is_not_passed_off_as_another(ws: Wo
             ask()
     assert [step.version for step in ws.builds.lineage("help", "q0").builds] == ["v2"]
     assert run(ws, "help@v2:qa").total == 1
+
+
+def split_of(ws: Workspace, build: Build) -> dict[str, str]:
+    return {
+        record.id: record.split for record in ws.builds.sample(build.dataset, build.version, count=200, seed=0).records
+    }
+
+
+def test_a_session_stays_in_its_split_whatever_happened_in_between(ws: Workspace) -> None:
+    def of_session(number: int, name: str, **more: Any) -> Case:
+        where = Provenance(session_id=f"s{number}")
+        return a_case(f"{name}{number}", input=f"{name} of {number}?", output="Yes.", provenance=where, **more)
+
+    ws.cases.put(of_session(n, "old") for n in range(20))
+    first = split_of(ws, frozen(ws))
+    ws.builds.freeze(ws.builds.default_spec("live"))  # one split of another name
+    ws.cases.put(of_session(n, "old", status="dismissed") for n in range(10))
+    ws.cases.put(of_session(n, "new") for n in range(20))
+    again = with_options(ws.builds.default_spec("live"), shares=parse_shares("train=0.5,test=0.5"), seed=99)
+    later = split_of(ws, ws.builds.freeze(again))
+    assert len(later) == 30
+    assert {name: later[name.replace("old", "new")] for name in first} == first
+    filtered = with_options(ws.builds.default_spec("live"), shares=again.shares, filters={"search": "new"})
+    assert split_of(ws, ws.builds.freeze(filtered)) == {name: at for name, at in later.items() if "new" in name}
+
+
+def test_a_build_is_the_same_from_any_database(ws: Workspace, tmp_path: Path) -> None:
+    cases = [
+        a_case(f"c{n}é", input=f"Question {n} \u2028?", output="A.", metadata={"n": 0.1 * n, "big": 2**63, "ü": None})
+        for n in range(12)
+    ]
+    ws.cases.put(reversed(cases))
+    build = frozen(ws)
+    spec = with_options(
+        ws.builds.default_spec("live", "v1", tmp_path / "again"), shares=parse_shares("train=0.5,test=0.5"), canary=True
+    )
+    assert freeze(spec, cases).manifest.content_hash == build.content_hash

@@ -1,11 +1,12 @@
 """Which split a case goes to. Cases that belong together (one session, document, repository) never part.
 
 Groups are put in an order fixed by the seed and dealt out until each split has its share of the cases. A group that an
-earlier version already placed stays where it was: what a model was tuned on must not turn up in tomorrow's test set.
+earlier version already placed stays where it was, also when none of its cases of then takes part any more: what a model was
+tuned on must not turn up in tomorrow's test set.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from evergold.errors import BadInput, unknown
 from evergold.model.case import Case, CaseKind
@@ -56,24 +57,28 @@ def group_key(case: Case, group_by: str) -> str:
     return f"{kind}:{value}" if value else f"case:{case.id}"
 
 
+def settled(cases: Iterable[Case], placed: Mapping[str, str], group_by: str) -> dict[str, str]:
+    """Group → the split in which earlier versions had it; `placed` says that of single cases. Most of them decide."""
+    votes: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for case in cases:
+        if case.id in placed:
+            votes[group_key(case, group_by)][placed[case.id]] += 1
+    return {key: min(found, key=lambda name: (-found[name], name)) for key, found in votes.items()}
+
+
 def deal(
     cases: Sequence[Case], shares: Mapping[str, float], group_by: str, seed: int, placed: Mapping[str, str]
 ) -> dict[str, str]:
-    """Case id → split. `placed` is where an earlier version put its cases."""
+    """Case id → split. `placed` is where earlier versions had groups."""
     groups: dict[str, list[str]] = defaultdict(list)
     for case in cases:
         groups[group_key(case, group_by)].append(case.id)
     counts: Counter[str] = Counter()
-    chosen: dict[str, str] = {}
-    free = []
-    for key, ids in groups.items():
-        known = Counter(placed[one] for one in ids if placed.get(one) in shares)
-        if known:
-            chosen[key] = min(known, key=lambda name: (-known[name], name))
-            counts[chosen[key]] += len(ids)
-        else:
-            free.append(key)
+    chosen = {key: placed[key] for key in groups if placed.get(key) in shares}
+    for key, split in chosen.items():
+        counts[split] += len(groups[key])
     order = list(shares)
+    free = groups.keys() - chosen.keys()
     for key in sorted(free, key=lambda key: (unit_interval(f"{seed}:{key}"), key)):
         size = len(groups[key])
         total = counts.total() + size

@@ -83,7 +83,8 @@ def draft(
     spec.require_sane()
     taken, excluded = _sort_out(cases)
     if not taken:
-        raise Incomplete(f"dataset {spec.dataset!r} has no case to freeze ({_counts(excluded)}); loosen the filter")
+        advice = "; loosen the filter" if spec.filters else ""
+        raise Incomplete(f"dataset {spec.dataset!r} has no case to freeze ({_counts(spec, excluded)}){advice}")
     split_of = deal(taken, spec.shares, spec.group_by, spec.seed, placed or {})
     leaks = _look_for_leaks(spec, taken, split_of)
     lines = {case.id: _line(case) for case in taken}
@@ -232,6 +233,8 @@ def _made_before(spec: SnapshotSpec, manifest: Mapping[str, Any], files: Iterabl
     raise Conflict(f"{spec.out} holds another build; choose another --version or --out, or add --force")
 
 
-def _counts(excluded: Sequence[tuple[str, str]]) -> str:
+def _counts(spec: SnapshotSpec, excluded: Sequence[tuple[str, str]]) -> str:
     found = Counter(reason for _, reason in excluded)
-    return ", ".join(f"{count} {reason}" for reason, count in sorted(found.items())) or "it is empty"
+    listed = ", ".join(f"{count} {reason}" for reason, count in sorted(found.items()))
+    asked = ", ".join(f"{name}={value}" for name, value in spec.filters.items())
+    return listed or (f"none has {asked}" if asked else "it is empty")

@@ -1,6 +1,7 @@
 """`evergold build`: offline RAG generations → splits and manifest; or a stored dataset, frozen."""
 
 import logging
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from evergold.model.build import Manifest
 from evergold.workspace.rag import build_rag, is_workspace
 
 A_PATH = click.Path(path_type=Path)
+EMPTY_SPLIT = ": cases that belong together are never parted; give it a larger share, or group by something smaller"
 OF_A_DATASET = ("out", "shares", "group_by", "seed", "filters", "on_leak", "avoid", "canary")
 OF_A_FILE = (
     "config",
@@ -95,12 +97,21 @@ def _freeze(ctx: click.Context, dataset: str, flags: dict[str, Any]) -> tuple[Ma
         spec = with_options(
             workspace.builds.default_spec(dataset, flags["version"], flags["out"]),
             shares=parse_shares(flags["shares"]) if flags["shares"] else None,
-            filters=dict(_pair(text) for text in flags["filters"]),
+            filters=_filters(flags["filters"]),
             avoid=tuple(flags["avoid"]),
             **{name: flags[name] for name in ("group_by", "seed", "on_leak", "canary", "force")},
         )
         build = workspace.builds.freeze(spec)
     return Manifest.model_validate(build.manifest), spec.manifest
+
+
+def _filters(texts: Sequence[str]) -> dict[str, str]:
+    """Each field once: of two values for the same one, either would be ignored."""
+    filters: dict[str, str] = {}
+    for name, value in map(_pair, texts):
+        if filters.setdefault(name, value) != value:
+            raise BadInput(f"--filter {name} is given as {filters[name]!r} and as {value!r}; a case can pass only one")
+    return filters
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -135,4 +146,7 @@ def _print_summary(manifest: Manifest, path: Path) -> None:
     pairs = (extra.get("near_duplicates") or {}).get("count")
     if pairs:
         click.echo(f"{pairs} near-duplicates across splits; the manifest names them", err=True)
+    for name, entry in manifest.splits.items():
+        if not entry.count:
+            click.echo(f"split {name} is empty{EMPTY_SPLIT if extra.get('shares') else ''}", err=True)
     click.echo(f"manifest: {path}", err=True)

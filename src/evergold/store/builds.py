@@ -60,12 +60,13 @@ def list_builds(connection: Connection, dataset: str | None = None) -> list[Buil
     return [_build_of(row) for row in connection.execute(query).mappings()]
 
 
-def splits_of_build(connection: Connection, dataset: str, version: str) -> dict[str, str]:
-    """Case id → split."""
+def placements(connection: Connection, dataset: str, versions: Sequence[str], splits: Sequence[str]) -> dict[str, str]:
+    """Case id → the one of these splits that the newest of these versions had it in."""
     query = (
         select(build_cases.c.case_id, build_cases.c.split)
         .join(builds, builds.c.id == build_cases.c.build_id)
-        .where(builds.c.dataset == dataset, builds.c.version == version)
+        .where(builds.c.dataset == dataset, builds.c.version.in_(versions), build_cases.c.split.in_(splits))
+        .order_by(builds.c.id)
     )
     return {row.case_id: row.split for row in connection.execute(query)}
 

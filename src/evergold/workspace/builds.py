@@ -11,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from evergold.build import manifest as manifests
 from evergold.build.diff import Diff, diff
+from evergold.build.groups import settled
 from evergold.build.look import Comparison, Sample, compare, sample
 from evergold.build.snapshot import SnapshotSpec, draft, staged
 from evergold.build.spec import RagSpec
@@ -23,16 +24,16 @@ from evergold.settings import Settings
 from evergold.store import Store
 from evergold.store.builds import (
     dataset_counts,
-    find_build,
     get_build,
     list_builds,
+    placements,
     put_build,
     replace_build,
-    splits_of_build,
 )
 from evergold.store.cases import CaseFilter, find_case, iterate_cases
 from evergold.store.lineage import BuildStep, RunStep, builds_with, runs_with
 from evergold.workspace.build_files import Standing, frozen_only, located
+from evergold.workspace.cases import require_dataset
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -97,15 +98,17 @@ class Builds:
         return self._settings.home / "builds" / _folder_name(dataset) / version
 
     def freeze(self, spec: SnapshotSpec) -> Build:
-        """Freeze a dataset as it is now. Its newest build so far is the parent, whose groups stay in their splits."""
+        """Freeze a dataset as it is now. Its newest build so far is the parent; groups stay where earlier builds had them."""
         spec.require_sane()
         wanted = case_filter(spec.dataset, spec.filters)
         with self._store.db.read() as connection:
-            earlier = [build for build in list_builds(connection, spec.dataset) if build.version != spec.version]
-            known = find_build(connection, spec.dataset, spec.version)
-            parent = earlier[-1] if earlier and known is None else _parent_of(known, earlier)
-            placed = splits_of_build(connection, spec.dataset, parent.version) if parent else {}
-            frozen = draft(spec, iterate_cases(connection, wanted), parent, placed)
+            require_dataset(connection, spec.dataset)
+            earlier = _before(spec.version, list_builds(connection, spec.dataset))
+            parent = earlier[-1] if earlier else None
+            placed = placements(connection, spec.dataset, [one.version for one in earlier], list(spec.shares))
+            everything = iterate_cases(connection, CaseFilter(dataset=spec.dataset, status=None)) if placed else ()
+            groups = settled(everything, placed, spec.group_by)
+            frozen = draft(spec, iterate_cases(connection, wanted), parent, groups)
         build = Build(
             dataset=spec.dataset,
             version=spec.version,
@@ -234,8 +237,10 @@ def _folder_name(dataset: str) -> str:
     return f"{plain.encode()[:100].decode(errors='ignore')}-{hash_bytes(dataset.encode())[7:23]}"
 
 
-def _parent_of(build: Build | None, earlier: list[Build]) -> Build | None:
-    return next((other for other in earlier if build is not None and other.version == build.parent), None)
+def _before(version: str, builds: list[Build]) -> list[Build]:
+    """The builds that came before this version: all of them if it is a new one."""
+    names = [build.version for build in builds]
+    return builds[: names.index(version)] if version in names else builds
 
 
 def _empty(name: str) -> dict[str, Any]:

@@ -96,11 +96,8 @@ class Cases:
         return chosen.write(_first(self.iterate(wanted, oldest_first=False), limit), path, **options)
 
     def require_dataset(self, name: str) -> None:
-        """A dataset that holds nothing yet is empty; one that nobody ever named is a slip of the pen."""
         with self._store.db.read() as connection:
-            known = {DEFAULT.dataset, *(row["dataset"] for row in dataset_counts(connection))}
-        if name not in known:
-            raise NotFound(unknown("dataset", name, sorted(known)))
+            require_dataset(connection, name)
 
     def suffix_of(self, format_name: str) -> str:
         suffix: str = plugins.factory("formats", format_name).suffix
@@ -125,6 +122,13 @@ class Cases:
 
         author = Author(who=who, action="imported", why=f"{name} file {path.name}")
         return self._store.db.write(lambda connection: put_cases(connection, good(), author)), rejected
+
+
+def require_dataset(connection: "Connection", name: str) -> None:
+    """A dataset that holds nothing yet is empty; one that nobody ever named is a slip of the pen."""
+    known = {DEFAULT.dataset, *(row["dataset"] for row in dataset_counts(connection))}
+    if name not in known:
+        raise NotFound(unknown("dataset", name, sorted(known)))
 
 
 def _first(cases: Iterator[Case], limit: int | None) -> Iterator[Case]:

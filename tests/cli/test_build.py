@@ -1,0 +1,19 @@
+"""`evergold build --dataset` in a terminal: what would be ignored or surprise is said."""
+
+import json
+from pathlib import Path
+
+from tests.cli.running import evergold
+
+
+def test_a_field_filtered_twice_and_an_empty_split_are_said(tmp_path: Path) -> None:
+    rows = [{"id": f"{n}", "dataset": "faq", "kind": "chat", "input": f"Q{n}", "output": "A"} for n in range(4)]
+    together = {"provenance": {"session_id": "s"}}
+    (tmp_path / "cases.jsonl").write_text("".join(json.dumps(row | together) + "\n" for row in rows))
+    assert evergold("import", "cases.jsonl", cwd=tmp_path).code == 0
+    twice = evergold("build", "--dataset", "faq", "--filter", "tag=a", "--filter", "tag=b", cwd=tmp_path)
+    assert (twice.code, "given as 'a' and as 'b'" in twice.err) == (2, True)
+    made = evergold("build", "--dataset", "faq", "--split", "train=0.5,test=0.5", cwd=tmp_path)
+    assert (made.code, "split test is empty: cases that belong together are never parted" in made.err) == (0, True)
+    slip = evergold("build", "--dataset", "fqa", cwd=tmp_path)
+    assert (slip.code, "did you mean 'faq'" in slip.err) == (2, True)
