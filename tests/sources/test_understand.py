@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evergold.sources import reading
+from evergold.sources.carried import raw_of
 from evergold.sources.otlp import Wire, read_traces
 from evergold.sources.reading import MOST, reading_of
-from evergold.sources.span_lines import raw_of
 from evergold.sources.spans import WireEvent, WireSpan
 from evergold.sources.understand import Understood, understand
 from tests.otlp import a_span, protobuf_body

@@ -10,12 +10,13 @@ from sqlalchemy import Connection
 
 from evergold.errors import Unavailable
 from evergold.settings import Settings
-from evergold.store.spans import SpanRow
+from evergold.store.rows import SpanRow
 from evergold.store.trace_pages import TraceFilter
 from evergold.workspace import Workspace
 from evergold.workspace.arrivals import Arrivals
 from evergold.workspace.gathering import ENOUGH_SPANS, Gathering
 from evergold.workspace.spans_in import SpansWritten
+from evergold.workspace.tales import tell
 
 
 @pytest.fixture
@@ -25,11 +26,17 @@ def workspace(tmp_path: Path) -> Iterator[Workspace]:
 
 
 def spans(*named: tuple[str, str, str]) -> Arrivals:
-    arrivals = Arrivals()
-    for trace_id, span_id, name in named:
-        row = SpanRow(trace_id, span_id, None, name, "llm", "hi", "ho", "completed", None, None, "{}", "{}")
-        arrivals.add(row, {})
-    return arrivals
+    rows = [
+        SpanRow(trace_id, span_id, None, name, "llm", "hi", "ho", "completed", None, None, "{}", "{}")
+        for trace_id, span_id, name in named
+    ]
+    return Arrivals(*tell([(row, {}) for row in rows]))
+
+
+def put(gathering: Gathering, arrivals: Arrivals) -> Future[SpansWritten]:
+    done: Future[SpansWritten] = Future()
+    gathering.put(arrivals, done)
+    return done
 
 
 def written_together(
@@ -43,7 +50,7 @@ def written_together(
         assert all_there.wait(30)
 
     workspace.store.db.submit(hold)
-    futures = [gathering.put(request) for request in requests]
+    futures = [put(gathering, request) for request in requests]
     for future in futures:
         future.add_done_callback(seen)
     all_there.set()
@@ -78,7 +85,7 @@ def test_a_closed_workspace_says_so(workspace: Workspace) -> None:
     workspace.close()
     for _ in range(2):
         with pytest.raises(Unavailable):
-            gathering.put(spans(("t1", "a", "x"))).result(5)
+            put(gathering, spans(("t1", "a", "x"))).result(5)
 
 
 def test_a_transaction_takes_so_many_spans_and_no_more(workspace: Workspace) -> None:

@@ -241,6 +241,33 @@ def test_long_texts_come_back_inside_their_attributes(workspace: Workspace, wire
     assert "then" not in stored and "because" not in stored
 
 
+def test_a_text_of_span_and_trace_is_stored_once_until_the_trace_takes_another(workspace: Workspace) -> None:
+    def stored() -> list[tuple[str | None, str | None, int]]:
+        with workspace.store.db.read() as connection:
+            columns = (spans_table.c.input_text, spans_table.c.output_text, spans_table.c.shared)
+            return [tuple(row) for row in connection.execute(select(*columns).order_by(spans_table.c.id))]
+
+    sent = an_llm_span(1, parent=0, question="first", answer="last")
+    send(workspace, sent)
+    alone = workspace.intake.get(TRACE)
+    assert stored() == [(None, None, 3)]
+    assert (alone.spans[0].input, alone.spans[0].output) == (alone.input, alone.output) == ("first", "last")
+    assert send(workspace, sent).duplicates == 1
+    assert send(workspace, an_llm_span(1, parent=0, question="other", answer="last")).refused
+    send(workspace, a_span(0, attributes=AGENT))
+    assert stored() == [("Plan a trip", "Go to Lima.", 0), ("first", "last", 0)]
+    grown = workspace.intake.get(TRACE)
+    assert [span.input for span in grown.spans] == ["Plan a trip", "first"]
+
+
+def test_a_trace_may_share_each_text_with_another_span(workspace: Workspace) -> None:
+    asks = a_span(0, attributes={"input.value": "Where?"})
+    send(workspace, asks, an_llm_span(1, parent=0, question="find it", answer="There."))
+    trace = workspace.intake.get(TRACE)
+    assert (trace.input, trace.output) == ("Where?", "There.")
+    assert [(span.input, span.output) for span in trace.spans] == [("Where?", None), ("find it", "There.")]
+
+
 def test_spans_with_impossible_clocks_are_kept(workspace: Workspace) -> None:
     send(workspace, a_span(0, start=0, end=0, attributes=AGENT), a_span(1, parent=0, start=2**63, end=5))
     trace = workspace.intake.get(TRACE)

@@ -4,10 +4,12 @@ from bisect import bisect
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evergold.errors import BadInput, unknown
-from evergold.seams import Redactor
+
+if TYPE_CHECKING:
+    from evergold.seams import Redactor
 
 FIELDS = ("input", "output", "metadata", "attributes", "comments", "corrections")
 SHORTEST = 6  # nothing private is shorter
@@ -17,7 +19,7 @@ BETWEEN = "\n\x00\n"
 class FieldRedactor:
     """Applies a redactor to the fields that are switched on, and keeps count of what it found."""
 
-    def __init__(self, redactor: Redactor | None, fields: Iterable[str]) -> None:
+    def __init__(self, redactor: "Redactor | None", fields: Iterable[str]) -> None:
         self._redactor = redactor
         self._fields = frozenset(fields) if redactor is not None else frozenset()
         for name in self._fields:

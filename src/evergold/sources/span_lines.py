@@ -1,72 +1,15 @@
-"""A wire span as a noun, and the two things stored with it: what was understood, and what it carried."""
+"""A wire span, and a score that came with one, as records of their own."""
 
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
-from typing import Any
 
 from evergold.model.trace import ScoreLine, ScoreSource, SpanLine, TraceStatus
-from evergold.sources.reading import Reading, reading_of
-from evergold.sources.scores import RESULT_EVENT, WireScore
+from evergold.sources.carried import facts_of, raw_of
+from evergold.sources.reading import reading_of
+from evergold.sources.scores import WireScore
 from evergold.sources.spans import WireSpan
-from evergold.sources.understand import Understood, understand
+from evergold.sources.understand import understand
 
-EPOCH = datetime(1970, 1, 1)
-FACTS = (
-    *("model", "provider", "input_tokens", "output_tokens", "cost", "session_id", "user_id", "tool"),
-    *("trace_name", "trace_input", "trace_output", "tags", "metadata", "documents"),
-)
-
-
-def facts_of(span: WireSpan, said: Understood) -> dict[str, Any]:
-    """What was understood of a span, by name; what it does not say is left out."""
-    facts: dict[str, Any] = {}
-    for name in FACTS:
-        value = getattr(said, name)
-        if value or value == 0:
-            facts[name] = value
-    service = span.resource.get("service.name")
-    if service or service == 0:
-        facts["service"] = service
-    if span.failed and span.status_message:
-        facts["error"] = span.status_message
-    return facts
-
-
-def raw_of(span: WireSpan, said: Understood, names: Reading) -> dict[str, Any]:
-    """What the span carried; a text that became the input or output to the letter is not kept twice."""
-    attributes = span.attributes
-    twice = [
-        name
-        for sources, text in zip(names.sources, (said.input, said.output), strict=True)
-        for name in sources
-        if text is not None and attributes[name] is text
-    ]
-    if twice:
-        attributes = {name: value for name, value in attributes.items() if name not in twice}
-    raw: dict[str, Any] = {"attributes": attributes, "resource": span.resource}
-    events = [
-        {"name": event.name, "time": stamp_of(event.time_ns), "attributes": event.attributes}
-        for event in span.events
-        if event.name != RESULT_EVENT
-    ]
-    if events:
-        raw["events"] = events
-    if span.scope:
-        raw["scope"] = span.scope
-    return raw
-
-
-def stamp_of(nanoseconds: int) -> str | None:
-    """The time as the store writes it, always with six digits so that texts sort; None for a time that was not given."""
-    if not nanoseconds:
-        return None
-    seconds, rest = divmod(nanoseconds, 1_000_000_000)
-    return f"{_second(seconds)}.{rest // 1000:06d}Z"
-
-
-@lru_cache(1024)
-def _second(seconds: int) -> str:
-    return (EPOCH + timedelta(seconds=seconds)).isoformat(timespec="seconds")
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def line_of(span: WireSpan) -> SpanLine:
@@ -102,4 +45,4 @@ def score_line(score: WireScore, comment: str | None) -> ScoreLine:
 
 
 def _moment(nanoseconds: int) -> datetime | None:
-    return EPOCH.replace(tzinfo=UTC) + timedelta(microseconds=nanoseconds // 1000) if nanoseconds else None
+    return EPOCH + timedelta(microseconds=nanoseconds // 1000) if nanoseconds else None

@@ -1,20 +1,24 @@
 """The only SQL. `Store` is the door: a database brought to today's schema, to read from and to write through."""
 
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from evergold.errors import Unavailable
 from evergold.settings import Settings
-from evergold.store.db import Database
-from evergold.store.migrate import bring_up_to_date
+
+if TYPE_CHECKING:
+    from evergold.store.db import Database
 
 
 class Store:
-    def __init__(self, db: Database) -> None:
+    def __init__(self, db: "Database") -> None:
         self.db = db
 
     @classmethod
     def open(cls, settings: Settings) -> Self:
         """Open (and create or migrate) the database that the settings name."""
+        from evergold.store.db import Database
+        from evergold.store.migrate import bring_up_to_date
+
         if not settings.database_url:
             try:
                 settings.home.mkdir(parents=True, exist_ok=True)

@@ -9,9 +9,10 @@ from sqlalchemy.engine import RowMapping
 
 from evergold.errors import NotFound
 from evergold.model.case import Case, CaseKind, CaseStatus, EntryType, ReviewState
+from evergold.store.borders import Border
 from evergold.store.case_rows import case_of
 from evergold.store.schema import case_reviews, case_revisions, eval_dataset, eval_dataset_tags
-from evergold.store.values import Border, batches, loads
+from evergold.store.values import batches, loads
 
 
 class CaseFilter(BaseModel, frozen=True, extra="forbid"):

@@ -21,6 +21,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 
 from evergold.errors import BadInput, Unavailable
 from evergold.model.ident import unit_interval
+from evergold.store.syncing import Outcome, Syncing
 
 T = TypeVar("T")
 Work = Callable[[Connection], T]
@@ -60,6 +61,7 @@ class Database:
         self._thread: threading.Thread | None = None
         self._starting = threading.Lock()
         self._closed = False
+        self._syncing = Syncing(_log_of(url))
 
     @property
     def dialect(self) -> str:
@@ -111,6 +113,7 @@ class Database:
         if self._thread is not None:
             self._jobs.put(None)
             self._thread.join()
+        self._syncing.close()
         self._reader_engine.dispose()
         self._writer_engine.dispose()
 
@@ -135,27 +138,21 @@ class Database:
                 self._commit(jobs)
 
     def _commit(self, jobs: Sequence[_Job]) -> None:
-        outcomes: list[tuple[Future[Any], Any, BaseException | None]] = []
+        outcomes: list[Outcome] = []
         try:
             with self._writer_engine.connect() as connection, connection.begin():
                 for job in jobs:
                     if len(jobs) == 1:  # alone it needs no savepoint: what it fails to do goes with the transaction
-                        outcomes.append((job.done, job.work(connection), None))
+                        outcomes.append(Outcome(job.done, job.work(connection)))
                         break
                     try:
                         with connection.begin_nested():
-                            outcomes.append((job.done, job.work(connection), None))
+                            outcomes.append(Outcome(job.done, job.work(connection)))
                     except Exception as problem:
-                        outcomes.append((job.done, None, problem))
+                        outcomes.append(Outcome(job.done, failure=problem))
         except BaseException as problem:
-            for job in jobs:
-                job.done.set_exception(problem)
-            return
-        for done, result, failure in outcomes:
-            if failure is None:
-                done.set_result(result)
-            else:
-                done.set_exception(failure)
+            outcomes = [Outcome(job.done, failure=problem) for job in jobs]
+        self._syncing.tell(outcomes)
 
 
 @contextmanager
@@ -206,6 +203,13 @@ def _engines(url: str) -> tuple[Engine, Engine]:
         raise BadInput("PostgreSQL needs its driver: pip install 'evergold[postgres]'") from problem
 
 
+def _log_of(url: str) -> Path | None:
+    """The write-ahead log of an SQLite file."""
+    parsed = make_url(url)
+    in_file = parsed.drivername.startswith("sqlite") and parsed.database not in (None, "", ":memory:")
+    return Path(f"{parsed.database}-wal").absolute() if in_file else None
+
+
 def _sqlite(url: str, begin: str) -> Engine:
     path = make_url(url).database
     if path and path != ":memory:" and not Path(path).parent.is_dir():
@@ -219,9 +223,10 @@ def _sqlite(url: str, begin: str) -> Engine:
         for pragma in (
             "journal_mode=WAL",
             "foreign_keys=ON",
-            "synchronous=FULL",
+            "synchronous=NORMAL",  # what `syncing` does is what makes it FULL
             "temp_store=MEMORY",
             "cache_size=-32000",
+            "wal_autocheckpoint=4000",
         ):
             connection.execute(f"PRAGMA {pragma}")
 

@@ -131,8 +131,10 @@ spans = Table(
     Column("ended_at", Text),
     word("metadata", "{}"),
     word("raw", "{}"),
+    count_of("shared"),
     comment="`metadata` holds what was understood of a span, `raw` what it carried: attributes, events, resource. An attribute "
-    "that holds the input or output is null there, and what stands around the text is under `around`.",
+    "that holds the input or output is null there, and what stands around the text is under `around`. A text is stored once: "
+    "where `shared` has 1 the input is that of the trace's row, where it has 2 the output.",
 )
 
 trace_scores = Table(

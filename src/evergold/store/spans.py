@@ -4,52 +4,17 @@ Rows are plain tuples, many to a statement; nothing is validated here a second t
 with its first content: the same again is a duplicate, other content under it is refused.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
-from sqlalchemy import Connection, bindparam, func, select, update
+from sqlalchemy import Column, ColumnElement, Connection, bindparam, case, func, select, update
 
 from evergold.store.bulk import insert_rows, rows_among
+from evergold.store.rows import SHARED_INPUT, SHARED_OUTPUT, SpanRow, TraceRow
 from evergold.store.schema import spans, traces
 from evergold.store.values import batches
 from evergold.store.word_index import ENOUGH, learn_words
-
-
-class SpanRow(NamedTuple):
-    """A row of `spans`: its columns, in their order."""
-
-    trace_id: str
-    id: str
-    parent_id: str | None
-    name: str
-    kind: str
-    input_text: str | None
-    output_text: str | None
-    status: str
-    started_at: str | None
-    ended_at: str | None
-    metadata: str
-    raw: str
-
-
-class TraceRow(NamedTuple):
-    """A row of `traces` as its spans tell it; what is not named here has a default."""
-
-    id: str
-    session_id: str | None
-    user_id: str | None
-    name: str
-    input_text: str
-    output_text: str | None
-    status: str
-    message_type: str | None
-    model: str | None
-    started_at: str
-    ended_at: str | None
-    tags: str
-    metadata: str
-    received_at: str
 
 
 @dataclass
@@ -62,16 +27,15 @@ class Sorted:
     growing: set[str] = field(default_factory=set)
 
 
-def sort_spans(connection: Connection, rows: Iterable[SpanRow]) -> Sorted:
+def sort_spans(connection: Connection, batch: Sequence[SpanRow], known: Mapping[str, bool]) -> Sorted:
     """Which rows are new, and which at odds with the first content of their id; the others are repeated.
 
+    `known`: as `known_traces` says; the rows of those, stored or new, hold their own texts.
     `closed` are spans of a trace that was given whole, by its own content; it takes no more. `growing` are the traces
     that are stored already and get more spans.
     """
     result = Sorted()
-    batch = list(rows)
-    known = _known(connection, {row.trace_id for row in batch})
-    open_traces = [trace_id for trace_id, whole in known.items() if not whole]
+    open_traces = [trace_id for trace_id, given_whole in known.items() if not given_whole]
     held = _held(connection, open_traces, batch) if open_traces else {}
     for row in batch:
         if known.get(row.trace_id):
@@ -88,10 +52,32 @@ def sort_spans(connection: Connection, rows: Iterable[SpanRow]) -> Sorted:
     return result
 
 
-def _known(connection: Connection, trace_ids: Iterable[str]) -> dict[str, bool]:
-    """Which traces are stored, and whether each was given whole."""
+def known_traces(connection: Connection, trace_ids: Iterable[str]) -> dict[str, bool]:
+    """Which traces are stored, and whether each was given whole. Their spans hold their own texts from now on.
+
+    More spans may come, and the trace may then take other texts for its own.
+    """
     query = "SELECT id, content_hash IS NOT NULL FROM traces WHERE id"
-    return {row[0]: bool(row[1]) for row in rows_among(connection, query, trace_ids)}
+    known = {row[0]: bool(row[1]) for row in rows_among(connection, query, trace_ids)}
+    for batch in batches(known):
+        connection.execute(_take_back, {"ids": batch})
+    return known
+
+
+def _of_trace(bit: int, column: Column[Any], of_trace: Column[Any]) -> ColumnElement[Any]:
+    text = select(of_trace).where(traces.c.id == spans.c.trace_id).scalar_subquery()
+    return case((spans.c.shared.op("&")(bit) != 0, text), else_=column)
+
+
+_take_back = (
+    update(spans)
+    .where(spans.c.trace_id.in_(bindparam("ids", expanding=True)), spans.c.shared != 0)
+    .values(
+        input_text=_of_trace(SHARED_INPUT, spans.c.input_text, traces.c.input_text),
+        output_text=_of_trace(SHARED_OUTPUT, spans.c.output_text, traces.c.output_text),
+        shared=0,
+    )
+)
 
 
 def _held(connection: Connection, trace_ids: Sequence[str], batch: Sequence[SpanRow]) -> dict[tuple[str, str], SpanRow]:

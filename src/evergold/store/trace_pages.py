@@ -11,10 +11,10 @@ from sqlalchemy import Connection, Select, func, select, tuple_
 
 from evergold.errors import BadInput
 from evergold.model.trace import Trace, TraceStatus
+from evergold.store.borders import Border
 from evergold.store.schema import traces
 from evergold.store.search import asked_for, with_words, words_of
 from evergold.store.traces import trace_of
-from evergold.store.values import Border
 
 
 class TraceFilter(BaseModel, frozen=True, extra="forbid"):

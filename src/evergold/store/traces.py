@@ -10,15 +10,15 @@ from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
 from evergold.errors import NotFound
 from evergold.model.ident import content_hash
-from evergold.model.trace import Correction, Score, ScoreSource, Span, Trace
+from evergold.model.trace import Correction, Score, ScoreSource, Span, Trace, TraceStatus
 from evergold.store.bulk import insert_rows, rows_among
 from evergold.store.folding import unfolded
+from evergold.store.rows import RAW, SpanRow, whole
 from evergold.store.schema import pending_records, spans, trace_corrections, trace_scores, traces
 from evergold.store.values import batches, dumps, loads, now, stamp, storable, worded
 from evergold.store.word_index import ENOUGH, learn_words
 
 SAID = ("name", "source", "value", "comment", "span_id")  # a score under a known key that says all the same is no news
-RAW = ("attributes", "events", "resource", "scope")  # what a span carried, kept apart from what was understood of it
 
 
 @dataclass
@@ -148,7 +148,7 @@ def get_trace(connection: Connection, trace_id: str) -> Trace:
     row = connection.execute(select(traces).where(traces.c.id == trace_id)).mappings().first()
     if row is None:
         raise NotFound(f"no trace {trace_id!r}; `evergold traces list` shows what there is")
-    return trace_of(row, _spans_of(connection, trace_id), scores_of(connection, trace_id))
+    return trace_of(row, _spans_of(connection, row), scores_of(connection, trace_id))
 
 
 def scores_of(connection: Connection, trace_id: str) -> tuple[Score, ...]:
@@ -230,22 +230,24 @@ def _score_row(trace_id: str, score: Score) -> dict[str, Any]:
     }
 
 
-def _spans_of(connection: Connection, trace_id: str) -> tuple[Span, ...]:
-    query = select(spans).where(spans.c.trace_id == trace_id).order_by(spans.c.started_at, spans.c.id)
-    return tuple(
-        Span(
-            id=row["id"],
-            parent_id=row["parent_id"],
-            name=row["name"],
-            kind=row["kind"],
-            input=row["input_text"],
-            output=row["output_text"],
-            status=row["status"],
-            started_at=row["started_at"],
-            ended_at=row["ended_at"],
-            metadata=loads(row["metadata"]) | unfolded(loads(row["raw"]), row["input_text"], row["output_text"]),
-        )
-        for row in connection.execute(query).mappings()
+def _spans_of(connection: Connection, trace: Any) -> tuple[Span, ...]:
+    query = select(*(spans.c[name] for name in SpanRow._fields)).where(spans.c.trace_id == trace["id"])
+    rows = connection.execute(query.order_by(spans.c.started_at, spans.c.id))
+    return tuple(_span(whole(SpanRow(*row), trace["input_text"], trace["output_text"])) for row in rows)
+
+
+def _span(row: SpanRow) -> Span:
+    return Span(
+        id=row.id,
+        parent_id=row.parent_id,
+        name=row.name,
+        kind=row.kind,
+        input=row.input_text,
+        output=row.output_text,
+        status=TraceStatus(row.status),
+        started_at=row.started_at,
+        ended_at=row.ended_at,
+        metadata=loads(row.metadata) | unfolded(loads(row.raw), row.input_text, row.output_text),
     )
 
 

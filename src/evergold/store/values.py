@@ -4,12 +4,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import islice
-from typing import Annotated, Any, TypeVar
+from typing import Any, TypeVar
 
 import orjson
-from pydantic import AfterValidator
-
-from evergold.errors import BadInput
 
 T = TypeVar("T")
 NUL = "\\u0000"
@@ -27,22 +24,6 @@ def stamp(moment: datetime | None) -> str | None:
 def now() -> str:
     moment = datetime.now(UTC)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def border(moment: str) -> str:
-    """A moment a person wrote, so that it can be compared with stamps of any number of digits: UTC, without the `Z`."""
-    try:
-        read = datetime.fromisoformat(moment.strip())
-    except ValueError:
-        raise BadInput(f"time {moment!r} cannot be read; write 2026-01-02 or 2026-01-02T03:04:05Z") from None
-    try:
-        read = read.replace(tzinfo=UTC) if read.tzinfo is None else read.astimezone(UTC)
-    except OverflowError:
-        raise BadInput(f"time {moment!r} falls outside the years 1 to 9999 in UTC") from None
-    return read.replace(tzinfo=None).isoformat()
-
-
-Border = Annotated[str, AfterValidator(border)]
 
 
 def worded(value: Any) -> str | None:

@@ -48,6 +48,8 @@ class Workspace:
             self.intake.arrived = wake
 
     def close(self) -> None:
+        if "intake" in vars(self):
+            self.intake.close()
         if "live" in vars(self):
             self.live.stop_background()
         self.store.close()

@@ -1,54 +1,51 @@
 """Wire spans → rows: understood, cut to size, redacted. Everything that can be done before the writer's turn."""
 
 from collections import Counter
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Container, Iterable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
-from evergold.model.trace import ScoreLine, SpanLine
 from evergold.redact.fields import FieldRedactor
-from evergold.sources.outline import SpanFacts, sayable
+from evergold.sources.carried import facts_of, raw_of, stamp_of
+from evergold.sources.outline import sayable
 from evergold.sources.reading import reading_of
 from evergold.sources.scores import WireScore, result_score, scores_in
-from evergold.sources.span_lines import facts_of, raw_of, score_line, stamp_of
 from evergold.sources.spans import Received, WireSpan, shortened
 from evergold.sources.understand import understand
 from evergold.store.folding import fold
-from evergold.store.spans import SpanRow
-from evergold.store.traces import RAW
+from evergold.store.rows import RAW, SpanRow, TraceRow, whole
 from evergold.store.values import dumps, stamp, storable
-from evergold.workspace.cleaning import clean_parts
+from evergold.workspace.span_parts import clean_parts
+from evergold.workspace.tales import Told, tell
+
+if TYPE_CHECKING:
+    from evergold.model.trace import SpanLine
 
 
 @dataclass
 class Arrivals:
-    """A batch of spans ready to be written, with the scores they carry and what had to be refused."""
+    """A batch of spans ready to be written: their rows, the traces as they alone tell them, the scores they carry,
+    and what had to be refused."""
 
     rows: list[SpanRow] = field(default_factory=list)
-    facts: dict[tuple[str, str], SpanFacts] = field(default_factory=dict)
-    scores: list[ScoreLine] = field(default_factory=list)
+    tales: dict[str, TraceRow] = field(default_factory=dict)
+    scores: list[WireScore] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
     cut: int = 0
     ignored: int = 0
     redacted: Counter[str] = field(default_factory=Counter)
 
-    def add(self, row: SpanRow, said: dict[str, Any]) -> None:
-        self.rows.append(row)
-        self.facts.setdefault((row.trace_id, row.id), facts_of_row(row, said))
+    def whole(self, trace_ids: Container[str]) -> None:
+        """Give the spans of these traces their own texts again."""
+        for number, row in enumerate(self.rows):
+            if row.shared and row.trace_id in trace_ids:
+                tale = self.tales[row.trace_id]
+                self.rows[number] = whole(row, tale.input_text, tale.output_text)
 
 
-def facts_of_row(row: SpanRow, said: dict[str, Any]) -> SpanFacts:
-    return SpanFacts(
-        row.id,
-        row.parent_id,
-        row.name,
-        row.kind,
-        row.status == "failed",
-        row.started_at or "",
-        row.ended_at or "",
-        bool(row.input_text),
-        bool(row.output_text),
-        said,
-    )
+def arrivals_of_lines(lines: Iterable["SpanLine"]) -> Arrivals:
+    """Prepare spans that came as nouns; they are redacted already."""
+    return Arrivals(*tell([told_of_line(line) for line in lines]))
 
 
 def arrivals_of(received: Received, cleaner: FieldRedactor, longest: int, size: int) -> Arrivals:
@@ -61,8 +58,8 @@ def arrivals_of(received: Received, cleaner: FieldRedactor, longest: int, size: 
             for event in span.events:
                 event.attributes = shortened(event.attributes, longest, lambda: cuts.append(None))
     private = _private(received.spans, cleaner)
-    for number, span in enumerate(received.spans):
-        _add_span(arrivals, span, cleaner, number in private)
+    told = [_told(arrivals, span, cleaner, number in private) for number, span in enumerate(received.spans)]
+    arrivals.rows, arrivals.tales = tell(told)
     for log in received.logs:
         if log.trace_id:
             found = result_score(log.event, log.trace_id, log.span_id, "log", arrivals.refused)
@@ -73,7 +70,7 @@ def arrivals_of(received: Received, cleaner: FieldRedactor, longest: int, size: 
     return arrivals
 
 
-def _add_span(arrivals: Arrivals, span: WireSpan, cleaner: FieldRedactor, private: bool) -> None:
+def _told(arrivals: Arrivals, span: WireSpan, cleaner: FieldRedactor, private: bool) -> Told:
     names = reading_of(span.attributes)
     said = understand(span, names)
     name, question, answer = said.tool or span.name, said.input, said.output
@@ -99,7 +96,7 @@ def _add_span(arrivals: Arrivals, span: WireSpan, cleaner: FieldRedactor, privat
         dumps(facts),
         dumps(raw),
     )
-    arrivals.add(row, facts)
+    return row, facts
 
 
 def _private(spans: list[WireSpan], cleaner: FieldRedactor) -> set[int]:
@@ -115,12 +112,12 @@ def _carried(span: WireSpan) -> list[Any]:
     return [span.attributes, [event.attributes for event in span.events], span.status_message, span.name]
 
 
-def _score(score: WireScore, cleaner: FieldRedactor) -> ScoreLine:
-    return score_line(score, cleaner.clean({"comments": score.comment})["comments"])
+def _score(score: WireScore, cleaner: FieldRedactor) -> WireScore:
+    return replace(score, comment=cleaner.clean({"comments": score.comment})["comments"])
 
 
-def row_of_line(line: SpanLine) -> tuple[SpanRow, dict[str, Any]]:
-    """A span that came as a noun, as a row and its facts."""
+def told_of_line(line: "SpanLine") -> Told:
+    """A span that came as a noun, as a row and what it says."""
     facts = {key: value for key, value in line.metadata.items() if key not in RAW}
     carried = {key: value for key, value in line.metadata.items() if key in RAW}
     raw = {key: dict(value) if isinstance(value, dict) else value for key, value in carried.items()}

@@ -35,10 +35,8 @@ class Gathering:
         self._lock = threading.Lock()
         self._waiting: _Waiting | None = None
 
-    def put(self, arrivals: Arrivals) -> Future[SpansWritten]:
-        """Hand a request to the writer; its future is done when it is committed."""
-        done: Future[SpansWritten] = Future()
-        done.set_running_or_notify_cancel()  # a sender that goes away takes nothing back
+    def put(self, arrivals: Arrivals, done: Future[SpansWritten]) -> None:
+        """Hand a request to the writer; `done` is told when it is committed."""
         with self._lock:
             waiting = self._waiting
             first = waiting is None or waiting.spans >= ENOUGH_SPANS
@@ -49,7 +47,6 @@ class Gathering:
             waiting.spans += len(arrivals.rows)
         if first:
             self._submit(waiting)
-        return done
 
     def _submit(self, waiting: _Waiting) -> None:
         try:

@@ -3,6 +3,7 @@
 Everything is redacted here, before it is stored, whichever way it came. A caller that has its answer has waited for the commit.
 """
 
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from functools import partial
@@ -12,27 +13,25 @@ from typing import BinaryIO
 
 from sqlalchemy import Connection
 
-from evergold import plugins
 from evergold.errors import NotFound
 from evergold.model.rejected import Rejected
 from evergold.model.trace import Trace
-from evergold.redact.fields import FieldRedactor
-from evergold.seams import Incoming, Redactor, Source
+from evergold.seams import Incoming, Source
 from evergold.settings import Settings
-from evergold.sources.log_events import spans_of_logs
-from evergold.sources.otlp import Wire, read_logs, read_traces
-from evergold.sources.spans import Received
+from evergold.sources.otlp import Wire
 from evergold.store import Store
 from evergold.store.counters import counted
 from evergold.store.trace_pages import TraceFilter, count_traces, page_of_traces
 from evergold.store.traces import get_trace
 from evergold.store.values import batches
 from evergold.store.word_index import AT_ONCE, learn_words, words_waiting
-from evergold.workspace.arrivals import arrivals_of
+from evergold.workspace.arrivals import Arrivals
 from evergold.workspace.gathering import Gathering
 from evergold.workspace.ingest_report import IngestReport
 from evergold.workspace.lines_in import Lines, opened_lines
+from evergold.workspace.reader import Reader
 from evergold.workspace.records_in import store_records
+from evergold.workspace.requests_in import Request, RequestReader, rules_of
 from evergold.workspace.spans_in import SpansWritten
 
 BATCH = 1000
@@ -49,9 +48,11 @@ class Intake:
         self._store = store
         self._settings = settings
         self._gathering = Gathering(store)
-        name = settings.redact_redactor
-        self._redactor: Redactor | None = plugins.load("redactors", name) if name else None
-        self._cleaner()  # a wrong field name is said now and not with the first trace
+        rules = rules_of(settings)
+        self._here = RequestReader(rules)
+        self._reader = Reader(rules, self._here.read, enabled=settings.server_reader)
+        self._under_way = 0  # requests without an answer yet
+        self._counting = threading.Lock()
         self.arrived: Callable[[], None] = lambda: None  # called after each commit that brought something
 
     def ingest(
@@ -69,7 +70,7 @@ class Intake:
         if strict:
             return self._strictly(records, report)
         for batch in batches(records, BATCH):
-            self._store.db.write(partial(store_records, records=batch, report=report, cleaner=self._cleaner()))
+            self._store.db.write(partial(store_records, records=batch, report=report, cleaner=self._here.cleaner()))
             self.arrived()
         return report
 
@@ -77,24 +78,49 @@ class Intake:
         """Store records that were parsed elsewhere (over HTTP, by the SDK)."""
         report = IngestReport()
         batch = list(records)
-        self._store.db.write(partial(store_records, records=batch, report=report, cleaner=self._cleaner()))
+        self._store.db.write(partial(store_records, records=batch, report=report, cleaner=self._here.cleaner()))
         self.arrived()
         return report
 
     def receive_traces(self, body: bytes, wire: Wire) -> Future[SpansWritten]:
         """Take an OTLP trace request; the future is done when its spans are committed."""
-        return self._submit(read_traces(body, wire), len(body))
+        return self._receive(Request("traces", wire, body))
 
     def receive_logs(self, body: bytes, wire: Wire) -> Future[SpansWritten]:
         """Take an OTLP log request: evaluation results become scores, model and agent events become steps of a trace."""
-        return self._submit(spans_of_logs(read_logs(body, wire)), len(body))
+        return self._receive(Request("logs", wire, body))
 
-    def _submit(self, received: Received, size: int) -> Future[SpansWritten]:
-        longest = self._settings.server_max_text_kb * 1000
-        arrivals = arrivals_of(received, self._cleaner(), longest, size)
-        written = self._gathering.put(arrivals)
-        written.add_done_callback(lambda _: self.arrived())
+    def _receive(self, request: Request) -> Future[SpansWritten]:
+        reading = self._reader.take(request, self._under_way)
+        arrivals = self._here.read(request) if reading is None else None
+        written: Future[SpansWritten] = Future()
+        written.set_running_or_notify_cancel()  # a sender that goes away takes nothing back
+        self._count(1)
+        written.add_done_callback(self._answered)
+        if arrivals is not None:
+            self._gathering.put(arrivals, written)
+        elif reading is not None:
+            reading.add_done_callback(partial(self._store_read, written))
         return written
+
+    def _store_read(self, written: Future[SpansWritten], reading: Future[Arrivals]) -> None:
+        problem = reading.exception()
+        if problem is None:
+            self._gathering.put(reading.result(), written)
+        else:
+            written.set_exception(problem)
+
+    def _answered(self, _: Future[SpansWritten]) -> None:
+        self._count(-1)
+        self.arrived()
+
+    def _count(self, step: int) -> None:
+        with self._counting:
+            self._under_way += step
+
+    def close(self) -> None:
+        """End the reading process, if there is one; what it was reading is stored."""
+        self._reader.close()
 
     def page(self, wanted: TraceFilter, *, limit: int, before: str | None = None) -> tuple[list[Trace], str | None]:
         """Newest first, and the cursor of the next page."""
@@ -119,7 +145,7 @@ class Intake:
     def _strictly(self, records: Iterator[Incoming | Rejected], report: IngestReport) -> IngestReport:
         def work(connection: Connection) -> None:
             for batch in batches(records, BATCH):
-                store_records(connection, batch, report, self._cleaner())
+                store_records(connection, batch, report, self._here.cleaner())
             if report.rejected:
                 raise _NothingStored
 
@@ -137,9 +163,6 @@ class Intake:
             known, last = words_waiting(connection)
         while known < last and self._store.db.write(learn_words):
             known += AT_ONCE
-
-    def _cleaner(self) -> FieldRedactor:
-        return FieldRedactor(self._redactor, self._settings.redact_fields)
 
     def _read(
         self, file: Path | BinaryIO, source: str | None, sources: dict[str, Source], progress: Callable[[int], None]

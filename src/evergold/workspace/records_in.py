@@ -11,7 +11,7 @@ from evergold.seams import Incoming
 from evergold.store.counters import count
 from evergold.store.traces import put_traces
 from evergold.workspace.about_in import apply_waiting, put_about
-from evergold.workspace.arrivals import Arrivals, row_of_line
+from evergold.workspace.arrivals import arrivals_of_lines
 from evergold.workspace.cleaning import cleaned
 from evergold.workspace.ingest_report import IngestReport
 from evergold.workspace.spans_in import write_spans
@@ -49,10 +49,7 @@ def _store_traces(connection: Connection, traces: Sequence[Trace], report: Inges
 def _store_spans(connection: Connection, lines: Sequence[SpanLine], report: IngestReport) -> None:
     if not lines:
         return
-    arrivals = Arrivals()
-    for line in lines:
-        arrivals.add(*row_of_line(line))
-    (written,) = write_spans(connection, [arrivals])
+    (written,) = write_spans(connection, [arrivals_of_lines(lines)])
     report.traces += len(written.new_traces)
     report.spans += written.spans
     report.scores += written.scores

@@ -7,14 +7,17 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from evergold.sources.outline import Outline, SpanFacts, outline, sayable
+from evergold.sources.outline import SpanFacts, outline, sayable
+from evergold.sources.span_lines import score_line
 from evergold.store.counters import count
-from evergold.store.spans import Sorted, SpanRow, TraceRow, facts_of, insert_spans, put_outlines, sort_spans, texts_of
+from evergold.store.rows import SpanRow, TraceRow
+from evergold.store.spans import facts_of, insert_spans, known_traces, put_outlines, sort_spans, texts_of
 from evergold.store.traces import enqueue
-from evergold.store.values import dumps, loads, now, storable, worded
+from evergold.store.values import loads, now
 from evergold.workspace.about_in import apply_waiting, put_about
 from evergold.workspace.arrivals import Arrivals
 from evergold.workspace.ingest_report import IngestReport
+from evergold.workspace.tales import trace_row
 
 
 @dataclass
@@ -31,12 +34,18 @@ class SpansWritten:
 
 def write_spans(connection: Connection, many: Sequence[Arrivals]) -> list[SpansWritten]:
     """Store the new spans of some batches at once; the traces they belong to are recomputed, never added up."""
-    batch = sort_spans(connection, [row for arrivals in many for row in arrivals.rows])
+    pieces = Counter(trace_id for arrivals in many for trace_id in arrivals.tales)
+    known = known_traces(connection, pieces)
+    in_pieces = {trace_id for trace_id, times in pieces.items() if times > 1} if len(pieces) < pieces.total() else set()
+    if known or in_pieces:
+        for arrivals in many:
+            arrivals.whole(known.keys() | in_pieces)
+    batch = sort_spans(connection, [row for arrivals in many for row in arrivals.rows], known)
     problems = {id(row): _conflict(row) for row in batch.conflicting} | {id(row): _closed(row) for row in batch.closed}
     fresh = dict.fromkeys(row.trace_id for row in batch.fresh if row.trace_id not in batch.growing)
-    put_outlines(connection, _told_new(batch, _first_facts(many), fresh), [])
+    put_outlines(connection, _first_tales(many, fresh), [])
     insert_spans(connection, batch.fresh)
-    put_outlines(connection, [], _told_again(connection, batch.growing))
+    put_outlines(connection, [], _told_again(connection, batch.growing | in_pieces.intersection(fresh)))
     apply_waiting(connection, fresh, IngestReport())
     new = {id(row) for row in batch.fresh}
     untold = dict(fresh)
@@ -51,13 +60,11 @@ def write_spans(connection: Connection, many: Sequence[Arrivals]) -> list[SpansW
     return written
 
 
-def _first_facts(many: Sequence[Arrivals]) -> dict[tuple[str, str], SpanFacts]:
-    if len(many) == 1:
-        return many[0].facts
-    facts: dict[tuple[str, str], SpanFacts] = {}
+def _first_tales(many: Sequence[Arrivals], fresh: Iterable[str]) -> list[TraceRow]:
+    tales: dict[str, TraceRow] = {}
     for arrivals in reversed(many):
-        facts.update(arrivals.facts)
-    return facts
+        tales.update(arrivals.tales)
+    return [tales[trace_id] for trace_id in fresh]
 
 
 def _written(
@@ -65,7 +72,7 @@ def _written(
 ) -> SpansWritten:
     """What became of one of the batches. A trace that several of them began is told to the first."""
     report = IngestReport()
-    put_about(connection, arrivals.scores, report)
+    put_about(connection, [score_line(score, score.comment) for score in arrivals.scores], report)
     refused = [problems[id(row)] for row in arrivals.rows if id(row) in problems] if problems else []
     spans = sum(id(row) in new for row in arrivals.rows)
     began = [trace_id for trace_id in dict.fromkeys(row.trace_id for row in arrivals.rows) if trace_id in untold]
@@ -81,21 +88,6 @@ def _written(
     )
 
 
-def _told_new(batch: Sorted, facts: dict[tuple[str, str], SpanFacts], fresh: Iterable[str]) -> list[TraceRow]:
-    spans: dict[str, list[SpanRow]] = {trace_id: [] for trace_id in fresh}
-    for row in batch.fresh:
-        if row.trace_id in spans:
-            spans[row.trace_id].append(row)
-    told = []
-    moment = now()
-    for trace_id, rows in spans.items():
-        tale = outline([facts[trace_id, row.id] for row in rows])
-        question = next((row.input_text for row in rows if row.id == tale.input_from), None)
-        answer = next((row.output_text for row in rows if row.id == tale.output_from), None)
-        told.append(_trace(trace_id, tale, (question, answer), moment))
-    return told
-
-
 def _told_again(connection: Connection, growing: Iterable[str]) -> list[TraceRow]:
     told = []
     moment = now()
@@ -103,7 +95,7 @@ def _told_again(connection: Connection, growing: Iterable[str]) -> list[TraceRow
         tale = outline([_facts(row) for row in rows])
         question, _ = texts_of(connection, trace_id, tale.input_from)
         _, answer = texts_of(connection, trace_id, tale.output_from)
-        told.append(_trace(trace_id, tale, (question, answer), moment))
+        told.append(trace_row(trace_id, tale, (question, answer), moment))
     return told
 
 
@@ -119,26 +111,6 @@ def _facts(row: Any) -> SpanFacts:
         bool(row.has_input),
         bool(row.has_output),
         sayable(loads(row.metadata)),
-    )
-
-
-def _trace(trace_id: str, tale: Outline, said: tuple[str | None, str | None], moment: str) -> TraceRow:
-    question, answer = said
-    return TraceRow(
-        trace_id,
-        storable(tale.session_id),
-        storable(tale.user_id),
-        storable(tale.name) or "",
-        storable(tale.input or question) or "",
-        storable(tale.output or answer),
-        tale.status,
-        worded(tale.metadata.get("message_type")),
-        worded(tale.metadata.get("model")),
-        tale.started or moment,
-        tale.ended or None,
-        dumps(tale.tags) if tale.tags else "[]",
-        dumps(tale.metadata),
-        moment,
     )
 
 

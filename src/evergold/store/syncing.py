@@ -1,0 +1,85 @@
+"""Who waits for a commit is told when it is on the disk; the writer does not wait with them.
+
+SQLite can put each commit on the disk itself (`synchronous=FULL`), and the writer then stands still while the disk turns. So
+it only writes its log in order (`synchronous=NORMAL`), and a second thread has the log put on the disk, tells everybody whose
+commit was in it by then, and begins again. A caller hears exactly what it would have heard, only many share one such
+turn and the next transaction is made meanwhile. After a power failure SQLite reads its log up to the first piece that is
+not whole, and every commit that anybody was told of lies before that.
+"""
+
+import os
+import threading
+from collections.abc import Sequence
+from concurrent.futures import Future
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any, NamedTuple
+
+
+class Outcome(NamedTuple):
+    """What to tell a caller: a result, or why there is none."""
+
+    done: Future[Any]
+    result: Any = None
+    failure: BaseException | None = None
+
+    def tell(self) -> None:
+        if self.failure is None:
+            self.done.set_result(self.result)
+        else:
+            self.done.set_exception(self.failure)
+
+
+class Syncing:
+    """`log`: the write-ahead log to put on the disk; None where the database's own commit has done it."""
+
+    def __init__(self, log: Path | None) -> None:
+        self._log = log
+        self._committed: SimpleQueue[Sequence[Outcome] | None] = SimpleQueue()
+        self._thread: threading.Thread | None = None
+
+    def tell(self, outcomes: Sequence[Outcome]) -> None:
+        """Called by the writer, after each commit."""
+        if self._log is None:
+            _tell(outcomes)
+            return
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="evergold-syncing", daemon=True)
+            self._thread.start()
+        self._committed.put(outcomes)
+
+    def close(self) -> None:
+        """Tell everybody who waits; called when the writer has ended."""
+        if self._thread is not None:
+            self._committed.put(None)
+            self._thread.join()
+
+    def _run(self) -> None:
+        last = False
+        while not last:
+            batches = [self._committed.get()]
+            while not self._committed.empty():
+                batches.append(self._committed.get())
+            last = None in batches
+            self._sync([outcome for batch in batches if batch is not None for outcome in batch])
+
+    def _sync(self, outcomes: Sequence[Outcome]) -> None:
+        try:
+            _to_disk(self._log)
+        except OSError as problem:
+            outcomes = [Outcome(outcome.done, failure=outcome.failure or problem) for outcome in outcomes]
+        _tell(outcomes)
+
+
+def _to_disk(log: Path | None) -> None:
+    assert log is not None
+    descriptor = os.open(log, os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _tell(outcomes: Sequence[Outcome]) -> None:
+    for outcome in outcomes:
+        outcome.tell()

@@ -1,0 +1,55 @@
+"""An OTLP request's bytes → arrivals. One function, whichever process runs it."""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from evergold import plugins
+from evergold.redact.fields import FieldRedactor
+from evergold.settings import Settings
+from evergold.sources.otlp import Wire, read_logs, read_traces
+from evergold.workspace.arrivals import Arrivals, arrivals_of
+
+if TYPE_CHECKING:
+    from evergold.seams import Redactor
+
+
+class Request(NamedTuple):
+    """What was sent, unpacked: `what` is traces or logs."""
+
+    what: str
+    wire: Wire
+    body: bytes
+
+
+class Rules(NamedTuple):
+    """What the settings say about reading: the redactor's name (empty: none), its fields, and the longest text."""
+
+    redactor: str
+    fields: tuple[str, ...]
+    longest: int
+
+
+def rules_of(settings: Settings) -> Rules:
+    return Rules(settings.redact_redactor, settings.redact_fields, settings.server_max_text_kb * 1000)
+
+
+class RequestReader:
+    """Reads requests by rules. A redactor or a field that does not exist is said when it is made."""
+
+    def __init__(self, rules: Rules) -> None:
+        self._rules = rules
+        self._redactor: Redactor | None = plugins.load("redactors", rules.redactor) if rules.redactor else None
+        self.cleaner()
+
+    def cleaner(self) -> FieldRedactor:
+        """A redactor whose count of what it found begins at nothing."""
+        return FieldRedactor(self._redactor, self._rules.fields)
+
+    def read(self, request: Request) -> Arrivals:
+        """What a request holds, ready to be written; BadInput where it cannot be read at all."""
+        if request.what == "traces":
+            received = read_traces(request.body, request.wire)
+        else:
+            from evergold.sources.log_events import spans_of_logs
+
+            received = spans_of_logs(read_logs(request.body, request.wire))
+        return arrivals_of(received, self.cleaner(), self._rules.longest, len(request.body))

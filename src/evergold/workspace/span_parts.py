@@ -1,0 +1,32 @@
+"""Private things out of the parts of a span.
+
+Ids of sessions and users are kept as they came: they hold the turns of a conversation together, and erasing a user needs
+them. A placeholder there would make one session of all the people who are known by their telephone number.
+"""
+
+from typing import Any
+
+from evergold.redact.fields import FieldRedactor
+
+IDS = ("session_id", "user_id")
+SIDES = {"input": "trace_input", "output": "trace_output"}  # where a span speaks for the whole trace
+
+Texts = tuple[str, str | None, str | None]
+
+
+def clean_parts(
+    texts: Texts, facts: dict[str, Any], raw: dict[str, Any], cleaner: FieldRedactor
+) -> tuple[Texts, dict[str, Any], dict[str, Any]]:
+    """The texts (name, input, output), what was understood and what was carried of a span, without private things."""
+    name, *said = texts
+    apart = {key: facts[key] for key in (*IDS, *SIDES.values()) if key in facts}
+    rest = {key: value for key, value in facts.items() if key not in apart}
+    parts: dict[str, Any] = {
+        side: [text, apart.get(whole)] for (side, whole), text in zip(SIDES.items(), said, strict=True)
+    }
+    told = cleaner.clean(parts | {"metadata": {"name": name, "facts": rest}, "attributes": raw})
+    for side, whole in SIDES.items():
+        if whole in apart:
+            apart[whole] = told[side][1]
+    about = told["metadata"]
+    return (about["name"], told["input"][0], told["output"][0]), about["facts"] | apart, told["attributes"]

@@ -1,0 +1,29 @@
+"""Told only of what is on the disk."""
+
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evergold.settings import Settings
+from evergold.store import Store
+from evergold.store.syncing import Outcome, Syncing
+
+
+def test_a_log_that_cannot_be_put_on_the_disk_is_a_failure(tmp_path: Path) -> None:
+    done: list[Future[Any]] = [Future(), Future()]
+    syncing = Syncing(tmp_path / "missing" / "evergold.db-wal")
+    syncing.tell([Outcome(done[0], "stored"), Outcome(done[1], failure=ValueError("its own"))])
+    with pytest.raises(FileNotFoundError):
+        done[0].result(30)
+    with pytest.raises(ValueError, match="its own"):
+        done[1].result(30)
+    syncing.close()
+
+
+def test_everybody_is_told_before_it_closes(settings: Settings) -> None:
+    store = Store.open(settings)
+    futures = [store.db.submit(lambda _, number=number: number) for number in range(200)]  # type: ignore[misc]
+    store.close()
+    assert [future.result(0) for future in futures] == list(range(200))
