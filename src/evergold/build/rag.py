@@ -20,7 +20,7 @@ from typing import Any, BinaryIO, NamedTuple, TypeAlias
 import msgspec
 
 from evergold.build import manifest as manifests
-from evergold.build.output import Flusher, Output
+from evergold.build.output import Output
 from evergold.build.pace import ahead, in_order
 from evergold.build.part import Part, Range, Rejection
 from evergold.build.partition import (
@@ -72,8 +72,8 @@ def build(spec: RagSpec, shop: Workshop | None = None, progress: Progress | None
     """
     spec.require_sane()
     before = state_of(spec.location)
-    with FileSet() as files, Flusher() as flusher:
-        assembly = _Assembly(spec, files, flusher)
+    with FileSet() as files:
+        assembly = _Assembly(spec, files)
         with open_source(spec.location) as source, memory_kept():
             if shop is None or spec.limit is not None:
                 digest = assembly.run_here(source, progress, 1 if spec.limit is not None else threads)
@@ -84,17 +84,16 @@ def build(spec: RagSpec, shop: Workshop | None = None, progress: Progress | None
         spec.require_room()
         manifest = manifests.sealed(assembly.manifest(digest, before.size))
         files.open(spec.manifest).write(manifests.encode(manifest))
-        flusher.finish()
     return Manifest.model_validate(manifest)
 
 
 class _Assembly:
     """Puts parts together in the order of the file."""
 
-    def __init__(self, spec: RagSpec, files: FileSet, flusher: Flusher) -> None:
+    def __init__(self, spec: RagSpec, files: FileSet) -> None:
         self._spec = spec
-        self._outputs = [Output(files.open(spec.outputs[split.name]), flusher) for split in spec.splits]
-        self._rejected_file = Output(files.open(spec.rejected), flusher)
+        self._outputs = [Output(files.open(spec.outputs[split.name])) for split in spec.splits]
+        self._rejected_file = Output(files.open(spec.rejected))
         self._seen = SeenIds()
         self._excluded: Counter[str] = Counter()
         self._rejected: Counter[str] = Counter()
