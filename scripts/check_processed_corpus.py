@@ -5,4 +5,4 @@ import sys
 from evergold.cli import main
 
 if __name__ == "__main__":
-    main(["check", *(sys.argv[1:] or ["evaluation/datasets/manifest.json"])])
+    main(["check", *sys.argv[1:]])

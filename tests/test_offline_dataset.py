@@ -60,7 +60,8 @@ def test_build_and_check_by_their_script_names(project: Path) -> None:
     assert manifest["splits"]["qa"]["path"] == "evaluation/datasets/qa_pairs.jsonl"
     assert manifest["splits"]["summaries"]["count"] == len(summaries) == 4
     assert manifest["excluded_task_types"] == {"citations": 1}
-    assert script("check_processed_corpus.py", folder=project).returncode == 0
+    for flags in ([], ["--json"], ["--sample", "1"]):
+        assert script("check_processed_corpus.py", *flags, folder=project).returncode == 0
     again = script("build_evaluation_dataset.py", "--config", "configs/default.yaml", folder=project)
     assert (again.returncode, "--force" in again.stderr) == (2, True)
 

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from xml.etree import ElementTree
 
 from tests.cli.running import evergold
 
@@ -17,3 +18,15 @@ def test_a_field_filtered_twice_and_an_empty_split_are_said(tmp_path: Path) -> N
     assert (made.code, "split test is empty: cases that belong together are never parted" in made.err) == (0, True)
     slip = evergold("build", "--dataset", "fqa", cwd=tmp_path)
     assert (slip.code, "did you mean 'faq'" in slip.err) == (2, True)
+
+
+def test_what_a_check_of_rows_cannot_do_is_said_and_junit_is_written(tmp_path: Path) -> None:
+    (tmp_path / "dataset_a_file_paths.validated.jsonl").write_text('{"caseId": "1"}\n')
+    rows = "dataset_a_file_paths.validated.jsonl"
+    assert evergold("check", rows, "--junit", "r.xml", cwd=tmp_path).code == 1
+    assert ElementTree.parse(tmp_path / "r.xml").getroot().find(".//failure") is not None
+    for flags in (["--baseline", "old.json"], ["--sample", "3"], ["--repo", ".", "--junit", "r.xml"]):
+        refused = evergold("check", rows, *flags, cwd=tmp_path)
+        assert (refused.code, "go with a manifest only" in refused.err) == (2, True)
+    nothing = evergold("check", cwd=tmp_path)
+    assert (nothing.code, "no manifest at evaluation/datasets/manifest.json" in nothing.err) == (2, True)

@@ -11,6 +11,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from evergold import plugins
+from evergold.build.snapshot import SnapshotSpec, freeze
 from evergold.errors import BadInput
 from evergold.model.case import (
     Case,
@@ -212,6 +213,10 @@ def test_a_bad_line_is_named_and_the_rest_is_read(name: str, tmp_path: Path) -> 
 
 
 UNREAD: dict[str, tuple[bytes, dict[str, Any]]] = {
+    "live-jsonl": (
+        b'{"id": 1, "entry_type": "golden", "input": "Q", "expected_output": "A", "team": "north"}',
+        {"team": "north"},
+    ),
     "inspect": (b'{"input": "Q", "target": "A", "choices": ["A", "B"]}', {"choices": ["A", "B"]}),
     "ragas": (
         b'{"user_input": "Q", "reference": "A", "retrieved_contexts": ["c"], "reference_contexts": ["d"]}',
@@ -422,3 +427,16 @@ def test_a_broken_array_of_goldens_is_one_line(content: bytes, tmp_path: Path) -
     path.write_bytes(content)
     with pytest.raises(BadInput, match=r"g\.json"):
         list(plugins.load("formats", "deepeval").read(path))
+
+
+def test_the_split_of_a_frozen_dataset_is_read_as_cases(tmp_path: Path) -> None:
+    spec = SnapshotSpec("d", "v1", tmp_path / "build", canary=True)
+    freeze(spec, [SHOWN, SHOWN.model_copy(update={"id": "c2"})])
+    path = spec.out / "all.jsonl"
+    chosen = plugins.load("formats", "case-jsonl")
+    assert chosen.accepts(path.read_bytes())
+    assert [case.rev() for case in chosen.read(path)] == [SHOWN.rev(), SHOWN.model_copy(update={"id": "c2"}).rev()]
+    path.write_bytes(path.read_bytes().replace(b"In Peru.", b"In Chile.", 1))
+    first, second = chosen.read(path)
+    assert "changed after it was frozen" in first.reason
+    assert second.id == "c2"

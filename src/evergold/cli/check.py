@@ -5,17 +5,20 @@ from pathlib import Path
 import click
 
 from evergold.build.check import Limits
+from evergold.build.spec import DEFAULT_FOLDER
 from evergold.cli.output import emit_json, json_flag, progress
 from evergold.cli.verdict import print_report
+from evergold.errors import BadInput
 from evergold.workspace.flows import RowCheck, check_rows
-from evergold.workspace.rag import check_build
+from evergold.workspace.rag import check_build, write_junit
 from evergold.workspace.review_files import check_validated_rows
 
 A_PATH = click.Path(path_type=Path)
+DEFAULT_MANIFEST = f"{DEFAULT_FOLDER}/manifest.json"
 
 
 @click.command()
-@click.argument("manifest", type=A_PATH)
+@click.argument("manifest", type=A_PATH, default=DEFAULT_MANIFEST, required=False)
 @click.option("--baseline", type=A_PATH, help="Manifest of an earlier version to compare with.")
 @click.option("--max-drop", type=float, default=0.10, show_default=True, help="Share of records a split may lose.")
 @click.option(
@@ -36,13 +39,19 @@ def command(
 ) -> int:
     """Check every record of a build against its schema and its MANIFEST. Exit code 0: good, 1: failed, 2: could not run.
 
-    A `.jsonl` file instead of a manifest is checked as validated rows of dataset A or B.
+    Without one, evaluation/datasets/manifest.json is checked. A `.jsonl` file instead of a manifest is checked as
+    validated rows of dataset A or B.
     """
+    rows = repo is not None or manifest.suffix == ".jsonl"
+    if rows and (baseline or limits["sample"] or (junit and repo)):
+        raise BadInput("--baseline and --sample go with a manifest only, and --junit not with --repo; leave them out")
     if repo is not None:
         with progress("proving", None) as advance:
             return _tell(check_rows(manifest, repo, advance), as_json)
     if manifest.suffix == ".jsonl":
         report = check_validated_rows(manifest)
+        if junit is not None:
+            write_junit(report, junit)
     else:
         with progress("checking", None) as advance:
             report = check_build(manifest, baseline, Limits(**limits), junit, advance)  # type: ignore[arg-type]

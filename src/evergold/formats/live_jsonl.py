@@ -9,11 +9,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
-from evergold.formats.carrying import KEY, MOVING
+from evergold.formats.carrying import KEY, MOVING, unread_of
 from evergold.formats.lines import first_record, read_lines, write_lines
 from evergold.model.case import Case
 from evergold.model.rejected import Rejected
 
+KEYS = ("id", "trace_id", "entry_type", "input", "output", "expected_output", "metadata", "created_at", "tags")
 OWN = {"id", "entry_type", "input", "output", "expected", "metadata", "tags", "provenance", "created_at"} | MOVING
 
 
@@ -56,6 +57,8 @@ def case_of(line: dict[str, Any]) -> Case:
     more = dict(metadata.pop(KEY, None) or {})
     metadata = more.pop("metadata", metadata)
     provenance = dict(more.pop("provenance", {}), trace_id=line.get("trace_id"))
+    if unread := unread_of(line, *KEYS):
+        more["extra"] = {**more.get("extra", {}), **unread}
     return Case.model_validate(
         more
         | {

@@ -55,8 +55,12 @@ def check_build(
 
     report = check(manifest, baseline, limits, advance)
     if junit is not None:
-        write_bytes(junit, report.to_junit())
+        write_junit(report, junit)
     return report
+
+
+def write_junit(report: "Report", path: Path) -> None:
+    write_bytes(path, report.to_junit())
 
 
 def verify_build(folder: Path) -> "Report":
