@@ -62,6 +62,23 @@ def test_intake_counts_traces_and_what_they_became_by_the_day_they_began(store: 
     assert look(store, bucket=Bucket.HOUR).intake[0].start == "2026-01-05T09"
 
 
+def test_a_trace_that_several_policies_keep_counts_once(store: Store) -> None:
+    fill(store)
+    again = [
+        a_case("a2", dataset="two", metadata={"confirmed": True}, provenance=Provenance(trace_id="a")),
+        a_case("a3", dataset="two", entry_type="correction", provenance=Provenance(trace_id="a")),
+        a_case("a4", dataset="two", entry_type="correction", provenance=Provenance(trace_id="a")),
+        a_case("b2", dataset="two", metadata={"confirmed": False}, provenance=Provenance(trace_id="b")),
+        a_case("c2", dataset="two", metadata={"confirmed": False}, provenance=Provenance(trace_id="c")),
+    ]
+    store.db.write(lambda connection: put_cases(connection, again, Author()))
+    seen = look(store)
+    assert seen.intake == [
+        Intake(start="2026-01-05", traces=2, confirmed=1, failure=1, correction=1),
+        Intake(start="2026-01-06", traces=1, candidate=1),
+    ]
+
+
 def test_a_check_is_failing_below_the_threshold_and_not_at_it(store: Store) -> None:
     fill(store)
     checks = look(store).checks

@@ -48,7 +48,7 @@ def parse_policy(table: dict[str, Any], origin: str) -> Policy:
         policy = Policy.model_validate(table)
     except ValidationError as problem:
         problems = [_sentence(item["loc"], item["type"], item["msg"], item["input"]) for item in problem.errors()]
-        raise BadInput(f"{origin}: {problems[0]}", problems=problems) from problem
+        raise BadInput(f"{origin}: {problems[0]}", problems=problems if len(problems) > 1 else ()) from problem
     known = (*TAG_KINDS, *plugins.names("taggers"))
     for name in policy.tags:
         if name not in known:
@@ -61,7 +61,7 @@ def _sentence(place: tuple[int | str, ...], kind: str, message: str, value: obje
     if kind == "extra_forbidden":
         owner = _fields_at(place[:-1])
         return unknown("key", str(place[-1]), owner)
-    return f"{key} = {value!r}: {message.removeprefix('Value error, ')}"
+    return f"{key} = {value!r}: {message.removeprefix('Value error, ').replace('valid tuple', 'list')}"
 
 
 def _fields_at(place: tuple[int | str, ...]) -> tuple[str, ...]:

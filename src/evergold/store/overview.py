@@ -30,7 +30,8 @@ class Bucket(StrEnum):
 
 
 class Tiers(BaseModel):
-    """How many active cases there are of each worth."""
+    """How many traces became what. A trace counts once, however many policies made a case of it: as a failure if any of them
+    says so, else as confirmed, else as a candidate; a correction beside that counts by itself."""
 
     confirmed: int = 0
     candidate: int = 0
@@ -39,7 +40,7 @@ class Tiers(BaseModel):
 
 
 class Intake(Tiers):
-    """One bucket of time: the traces that began in it, and the cases that came of them."""
+    """One bucket of time: the traces that began in it, and what they became."""
 
     start: str
     traces: int = 0
@@ -145,9 +146,44 @@ def intake_of(connection: Connection, since: str, bucket: Bucket, entries: Seque
     worths = Counter[tuple[str, str]]()
     for part in entries:
         worths[part.start, part.worth] += part.number
+    worths.subtract(_repeated(connection, since, bucket))
     for (begin, worth), number in worths.items():
         found[begin] = found[begin].model_copy(update={worth: number})
     return [found[name] for name in sorted(found)]
+
+
+def _repeated(connection: Connection, since: str, bucket: Bucket) -> Counter[tuple[str, str]]:
+    """By bucket and worth, the entries beyond the one that a trace counts as: only traces of several entries have any."""
+    worth, active = _worth(), eval_dataset.c.status == CaseStatus.ACTIVE
+    numbers = {name: func.sum(case((worth == name, 1), else_=0)) for name in Tiers.model_fields}
+    several = (
+        select(eval_dataset.c.trace_id, *(number.label(name) for name, number in numbers.items()))
+        .where(active, eval_dataset.c.trace_id.is_not(None))
+        .group_by(eval_dataset.c.trace_id)
+        .having(func.count() > 1)
+        .subquery()
+    )
+    has = {name: several.c[name] > 0 for name in numbers}
+    counts_as = {
+        "failure": has["failure"],
+        "confirmed": has["confirmed"] & ~has["failure"],
+        "candidate": has["candidate"] & ~has["failure"] & ~has["confirmed"],
+        "correction": has["correction"],
+    }
+    start = func.substr(traces.c.started_at, 1, bucket.letters).label("start")
+    beyond = [func.sum(several.c[name] - case((once, 1), else_=0)) for name, once in counts_as.items()]
+    query = (
+        select(start, *beyond)
+        .select_from(several.join(traces, traces.c.id == several.c.trace_id))
+        .where(traces.c.started_at >= since)
+        .group_by(start)
+    )
+    found = Counter[tuple[str, str]]()
+    for begin, *rest in connection.execute(query):
+        for name, number in zip(counts_as, rest, strict=True):
+            if number:
+                found[begin, name] = int(number)
+    return found
 
 
 def checks_of(connection: Connection, since: str, failing_below: float) -> list[Check]:

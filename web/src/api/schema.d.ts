@@ -1985,7 +1985,7 @@ export interface components {
         };
         /**
          * Intake
-         * @description One bucket of time: the traces that began in it, and the cases that came of them.
+         * @description One bucket of time: the traces that began in it, and what they became.
          */
         Intake: {
             /**
@@ -2934,7 +2934,8 @@ export interface components {
         Tier: "none" | "failure" | "candidate" | "confirmed";
         /**
          * Tiers
-         * @description How many active cases there are of each worth.
+         * @description How many traces became what. A trace counts once, however many policies made a case of it: as a failure if any of them
+         *     says so, else as confirmed, else as a candidate; a correction beside that counts by itself.
          */
         Tiers: {
             /**

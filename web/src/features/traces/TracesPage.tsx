@@ -24,7 +24,7 @@ export function TracesPage() {
   return (
     <Split
       title="Traces"
-      lead="What the app really did, newest first"
+      lead={view.q ? "What matches, the latest to arrive first" : "What the app really did, newest first"}
       filters={<TraceFilters view={view} onChange={show} />}
       list={
         <ListState

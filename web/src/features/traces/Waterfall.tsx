@@ -20,7 +20,7 @@ export function Waterfall({ spans }: { spans: readonly Span[] }) {
       <div className={classes.axis} aria-hidden="true">
         {ticks(totalMs).map((tick) => (
           <span key={tick} style={{ left: `${totalMs ? (100 * tick) / totalMs : 0}%` }}>
-            {duration(tick)}
+            {tick === 0 ? "0" : duration(tick)}
           </span>
         ))}
       </div>
