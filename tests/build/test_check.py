@@ -111,6 +111,18 @@ def test_drift_by_tag_length_and_repetition(tmp_path: Path) -> None:
     assert measured["type"] == measured["reference length"] == 0.0
 
 
+def test_drift_by_the_mix_of_types(tmp_path: Path) -> None:
+    def records(summaries: int) -> list[dict[str, Any]]:
+        rows = [an_offline_record(f"q{n}", instruction=f"Question {n}?") for n in range(20)]
+        return rows + [an_offline_record(f"s{n}", task_type="summaries") for n in range(summaries)]
+
+    old = a_build(tmp_path / "old", records(20))
+    assert not check(a_build(tmp_path / "same", records(24)), old).failed
+    (mix,) = check(a_build(tmp_path / "new", records(180)), old).failed
+    assert (mix.check, mix.split, mix.measured) == ("drift", "all splits", {"split": 0.4})
+    assert "20 qa, 20 summaries in v1, now 20 qa, 180 summaries" in mix.message
+
+
 def test_a_baseline_without_its_files_still_compares_counts(tmp_path: Path) -> None:
     old = a_build(tmp_path / "old")
     old.with_name("qa_pairs.jsonl").unlink()

@@ -13,7 +13,7 @@ from evergold.build import manifest as manifests
 from evergold.build.diff import read_record
 from evergold.build.findings import Finding, Report
 from evergold.build.partition import BLOCK_BYTES, is_utf8, memory_kept, ranges
-from evergold.build.profile import Profile, drift
+from evergold.build.profile import Profile, drift, total_variation
 from evergold.build.reader import lines_of
 from evergold.build.records import (
     INPUTS,
@@ -213,6 +213,21 @@ def _against(
                 if value > limits.max_drift:
                     moved.fail(f"{kind} moved by {value:.2f} against {baseline.version} (limit {limits.max_drift:.2f})")
         yield moved
+    yield _mix(baseline, manifest, limits)
+
+
+def _mix(baseline: Manifest, manifest: Manifest, limits: Limits) -> Finding:
+    """How records are spread over the splits: a split of one task type cannot drift by type in itself, all of them can."""
+    finding = Finding("drift", "all splits")
+    old, new = ({name: entry.count for name, entry in one.splits.items()} for one in (baseline, manifest))
+    moved = total_variation(old, new)
+    finding.measured = {"split": round(moved, 4)}
+    if moved > limits.max_drift:
+        before, now = (", ".join(f"{count} {name}" for name, count in counts.items()) for counts in (old, new))
+        finding.fail(
+            f"the mix moved by {moved:.2f} (limit {limits.max_drift:.2f}): {before} in {baseline.version}, now {now}"
+        )
+    return finding
 
 
 def _schema(manifest: Manifest) -> str | None:

@@ -54,8 +54,8 @@ def _bucket(length: int) -> int:
 def drift(before: Profile, after: Profile) -> dict[str, float]:
     """How far apart two profiles are, each from 0 (alike) to 1."""
     return {
-        "type": _total_variation(before.types, after.types),
-        "tag": _total_variation(before.tags, after.tags),
+        "type": total_variation(before.types, after.types),
+        "tag": total_variation(before.tags, after.tags),
         "input length": _largest_gap(before.input_lengths, after.input_lengths),
         "reference length": _largest_gap(before.reference_lengths, after.reference_lengths),
         "repeated share": abs(after.repeated_share - before.repeated_share),
@@ -67,7 +67,7 @@ def _shares(counts: Mapping[Any, int]) -> dict[Any, float]:
     return {key: count / total for key, count in counts.items()} if total else {}
 
 
-def _total_variation(before: Mapping[Any, int], after: Mapping[Any, int]) -> float:
+def total_variation(before: Mapping[Any, int], after: Mapping[Any, int]) -> float:
     """The share of records that would have to change their kind."""
     old, new = _shares(before), _shares(after)
     if not old or not new:
