@@ -11,7 +11,7 @@ from sqlalchemy import text
 from evergold.errors import BadInput, NotFound
 from evergold.model.case import Case, CaseStatus
 from evergold.model.policy import Policy, Sampling, Thresholds
-from evergold.model.trace import Correction, Reaction, ScoreLine, ScoreSource
+from evergold.model.trace import Correction, Reaction, ScoreLine, ScoreSource, Trace
 from evergold.settings import Settings
 from evergold.store.case_writes import Author
 from evergold.store.cases import CaseFilter
@@ -243,6 +243,36 @@ def test_what_would_change_the_verdict_on_a_corrected_trace_is_true(ws: Workspac
     ws.intake.accept([ScoreLine(trace_id="t1", name="check", value=0.9)])
     ws.live.curate()
     assert types(ws) == ["correction", "failure"]
+
+
+def a_turn(number: int, said: str) -> Trace:
+    return a_trace(f"t{number}", session_id="s", started_at=f"2026-01-01T10:0{number}:00Z", input=said, scores=GOOD)
+
+
+def test_a_turn_that_comes_late_takes_the_correction_to_itself(ws: Workspace) -> None:
+    ws.intake.accept([a_turn(1, "Capital of Peru?")])
+    ws.intake.accept([a_turn(3, "No, that's wrong, it is Quito.")])
+    ws.live.curate()
+    assert types(ws, "t1") == ["correction", "failure"]
+    ws.intake.accept([a_turn(2, "And of Ecuador?")])
+    told = ws.live.curation.dry_run()
+    assert ws.live.curate().by_kind == next(iter(told.values())).by_kind == {"added": 1, "recovered": 1, "corrected": 1}
+    assert (types(ws, "t1"), types(ws, "t2"), types(ws, "t3")) == (["golden"], ["correction", "failure"], ["golden"])
+    (gone,) = cases(ws, trace_id="t1", entry_type="correction", status=CaseStatus.WITHDRAWN)
+    assert (
+        ws.cases.history("live", gone.id)[-1].why == "what was taken for a correction of this reply was said of another"
+    )
+    assert ws.live.curation.backfill().by_kind == {}
+
+
+def test_what_was_found_outlives_the_message_it_was_found_in(ws: Workspace) -> None:
+    ws.intake.accept([a_turn(1, "Capital of Peru?"), a_turn(2, "No, that's wrong."), a_turn(3, "Thanks.")])
+    ws.live.curate()
+    ws.store.db.write(lambda c: c.execute(text("DELETE FROM eval_dataset WHERE trace_id = 't2'")))
+    ws.store.db.write(lambda c: c.execute(text("DELETE FROM traces WHERE id = 't2'")))
+    ws.intake.accept([user_score("t1", 1.0)])
+    ws.live.curate()
+    assert types(ws, "t1") == ["correction", "failure"]
 
 
 def test_a_dry_run_tells_of_corrections_it_would_detect(ws: Workspace) -> None:

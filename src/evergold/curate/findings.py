@@ -1,4 +1,8 @@
-"""Corrections found in what people say next: a finding is a user's score, and if it is plain, a correction."""
+"""Corrections found in what people say next: a finding is a user's score, and if it is plain, a correction.
+
+Turns may come out of order. When one arrives that lies between a reply and the message that was taken for its correction,
+what was found is taken back: the message is about the turn that came between.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,35 +12,53 @@ from sqlalchemy import Connection
 from evergold.curate.detectors import CORRECTION_SCORE, HIGH
 from evergold.model.trace import Correction, Score, ScoreSource
 from evergold.seams import Detector
-from evergold.store.corrections import exchanges
-from evergold.store.traces import put_correction, put_scores
+from evergold.store.corrections import DETECTED, DETECTED_KEY, Detected, detected_among, exchanges, take_back
+from evergold.store.traces import drop_score, put_correction, put_scores
+
+SHOWN = 200
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A correction that the detector sees: in what was said after the reply of a trace, and how plainly."""
+    """What the detector sees in what was said after the reply of a trace: a correction, and how plainly; None for nothing.
+    `held` is what was found before."""
 
     trace_id: str
     next_id: str
     message: str
-    value: float
+    value: float | None
+    held: tuple[Detected, ...] = ()
 
 
 def findings_in(connection: Connection, trace_ids: Sequence[str], detector: Detector) -> list[Finding]:
-    """Look for corrections in the message after each reply."""
-    said = ((each, detector.detect(each.message, each.reply)) for each in exchanges(connection, trace_ids))
-    return [Finding(each.trace_id, each.next_id, each.message, value) for each, value in said if value is not None]
+    """Look for corrections in the message after each reply, and for findings that no longer hold."""
+    said = list(exchanges(connection, trace_ids))
+    held = detected_among(connection, {each.trace_id for each in said})
+    findings = (
+        Finding(each.trace_id, each.next_id, each.message, detector.detect(each.message, each.reply), before)
+        for each in said
+        for before in [tuple(held.get(each.trace_id, ()))]
+    )
+    return [finding for finding in findings if finding.value is not None or finding.held]
 
 
 def put_finding(connection: Connection, finding: Finding) -> bool:
     """Keep a finding with its trace; whether it is a correction that nobody had made yet."""
+    comment, found = finding.message[:SHOWN], finding.value is not None
+    for before in finding.held:
+        if not found or before.next_id != finding.next_id:
+            drop_score(connection, finding.trace_id, DETECTED_KEY + before.next_id)
+        if not found or (before.next_id, before.comment) != (finding.next_id, comment):
+            take_back(connection, finding.trace_id, before.comment)
+    if finding.value is None:
+        return False
     score = Score(
         name=CORRECTION_SCORE,
         value=finding.value,
         source=ScoreSource.USER,
-        comment=finding.message[:200],
-        key=f"detected:{finding.next_id}",
+        comment=comment,
+        key=DETECTED_KEY + finding.next_id,
     )
     put_scores(connection, finding.trace_id, [score])
-    plain = Correction(trace_id=finding.trace_id, text=finding.message, author="detected")
+    plain = Correction(trace_id=finding.trace_id, text=finding.message, author=DETECTED)
     return finding.value == HIGH and put_correction(connection, plain)

@@ -8,17 +8,21 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, select, text
+from sqlalchemy import Connection, delete, select, text
 
-from evergold.model.case import Case, EntryType, Provenance
+from evergold.model.case import Case, CaseStatus, EntryType, Provenance
 from evergold.model.ident import content_hash
 from evergold.store.bulk import rows_among
-from evergold.store.case_writes import Author, put_cases
-from evergold.store.cases import held_cases
+from evergold.store.case_writes import Author, put_cases, revise_case
+from evergold.store.cases import held_cases, touched_cases
 from evergold.store.schema import trace_corrections, traces
 from evergold.store.values import batches
 
 FIRST_DIGITS = 16
+DETECTED = "detected"  # the author of a correction that was found in the next message
+DETECTED_KEY = "detected:"  # and how the key of its score begins, before the id of the trace with that message
+DATASETS_OF = "SELECT dataset FROM eval_dataset WHERE case_id"
+BELONGS_ELSEWHERE = "what was taken for a correction of this reply was said of another"
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,14 @@ class Exchange:
     reply: str | None
     next_id: str
     message: str
+
+
+@dataclass(frozen=True)
+class Detected:
+    """A correction that was found before: in the message of which trace, and how that message begins."""
+
+    next_id: str
+    comment: str
 
 
 def correction_case_id(trace_id: str, said: str) -> str:
@@ -85,6 +97,41 @@ def count_unpaired(connection: Connection) -> int:
     unlike = [tuple(row) for row in connection.execute(text(query))]
     wanted = {correction_case_id(trace_id, said) for trace_id, said in unlike}
     return len(wanted - _paired(connection, {trace_id for trace_id, _ in unlike}))
+
+
+def detected_among(connection: Connection, trace_ids: Iterable[str]) -> dict[str, list[Detected]]:
+    """By trace, what was found in messages that are still there; a finding outlives the message it was found in."""
+    query = (
+        "SELECT trace_id, key, comment FROM trace_scores WHERE source = 'user' AND key LIKE 'detected:%%' AND trace_id"
+    )
+    if connection.dialect.name == "sqlite":
+        query = query.replace("%%", "%")
+    rows = [
+        (row[0], row[1].removeprefix(DETECTED_KEY), row[2] or "") for row in rows_among(connection, query, trace_ids)
+    ]
+    there = {row[0] for row in rows_among(connection, "SELECT id FROM traces WHERE id", {row[1] for row in rows})}
+    found: dict[str, list[Detected]] = {}
+    for trace_id, next_id, comment in rows:
+        if next_id in there:
+            found.setdefault(trace_id, []).append(Detected(next_id, comment))
+    return found
+
+
+def take_back(connection: Connection, trace_id: str, comment: str) -> None:
+    """Forget the correction that begins so and was only detected; its case is withdrawn unless somebody has worked on it."""
+    table = trace_corrections.c
+    query = select(table.id, table.text).where(table.trace_id == trace_id, table.author == DETECTED)
+    for row in connection.execute(query).all():
+        if not row.text.startswith(comment):
+            continue
+        connection.execute(delete(trace_corrections).where(table.id == row.id))
+        case_id = correction_case_id(trace_id, row.text)
+        keys = [(name, case_id) for (name,) in rows_among(connection, DATASETS_OF, [case_id])]
+        worked_on = touched_cases(connection, keys, ("added",))
+        for key, (_, case) in held_cases(connection, keys).items():
+            if key not in worked_on:
+                author = Author(who="correction", action="withdrawn", why=BELONGS_ELSEWHERE)
+                revise_case(connection, case.model_copy(update={"status": CaseStatus.WITHDRAWN}), author)
 
 
 def is_corrected(connection: Connection, trace_id: str) -> bool:

@@ -6,7 +6,12 @@ import { type Explanation, useExplanations } from "./data";
 import { Meter, WHOSE } from "./Scores";
 import classes from "./traces.module.css";
 
-const BECOMES = { confirmed: "golden and confirmed", candidate: "a golden candidate", failure: "a failure", none: "left out" };
+const BECOMES = {
+  confirmed: "golden and confirmed",
+  candidate: "a golden candidate",
+  failure: "a failure",
+  none: "left out",
+};
 
 export function Why({ traceId }: { traceId: string }) {
   const why = useExplanations(traceId);
