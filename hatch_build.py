@@ -23,7 +23,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 NO_NPM = (
     "the browser app is not built and npm was not found: install Node 20.19 or newer (it brings npm), then build again"
 )
-SOURCES = ("src/evergold/build/_lines.c", "src/evergold/build/_json.h")
+SOURCE = "src/evergold/build/_lines.c"
 COMPILED = "src/evergold/build/_lines.abi3.so"
 FIRST_PYTHON = "cp311"
 """The version whose stable interface the compiled part keeps to; later ones load it too."""
@@ -69,7 +69,7 @@ def _compile(root: Path, compiled: Path) -> str | None:
         return f"no Python.h in {include} (on Debian and Ubuntu: apt install python3-dev)"
     linking = ["-bundle", "-undefined", "dynamic_lookup"] if sys.platform == "darwin" else ["-shared"]
     draft = compiled.with_suffix(f".{os.getpid()}.tmp")
-    command += ["-std=c11", "-O2", "-fPIC", *linking, f"-I{include}", "-o", str(draft), str(root / SOURCES[0])]
+    command += ["-std=c11", "-O2", "-fPIC", *linking, f"-I{include}", "-o", str(draft), str(root / SOURCE)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         draft.unlink(missing_ok=True)

@@ -51,8 +51,10 @@ def kinds(implementation: ModuleType, line: bytes) -> bytes | None:
         (b'\t{ "list" : [ "a" , "b" ] , "rag" : null } \r\n', b"--B-n----"),
         (b'{"list":["[1] a","[7] b"],"text":"\\"q\\""}', b"-tN------"),
         (b'{"list":["[1] a","b"],"text":"\\n"}', b"-bT------"),
-        (b'{"list":["a "],"text":"\\/"}', b"-tT------"),
-        (b'{"list":["a\\n"],"text":""}', b"-bT------"),
+        (b'{"list":["a "],"text":"\\/"}', b"-tB------"),
+        (b'{"list":["\\n a\\r\\t"],"text":""}', b"-bB------"),
+        (b'{"list":["[1] a "],"text":""}', b"-bT------"),
+        (b'{"list":["a"," "],"text":""}', b"-bT------"),
         (b'{"list":["a\\\\n"],"text":true}', b"-vB------"),
         (b'{"list":["a\\u0020"],"rag":{"objects":[{},{"a":[1]}]}}', b"--T-o--O-"),
         (b'{"list":["a",null],"rag":{"objects":[{},1]}}', b"--M-o--M-"),
@@ -97,12 +99,12 @@ def test_what_is_no_such_line_is_left_to_the_careful_way(implementation: ModuleT
 
 @pytest.mark.parametrize("implementation", IMPLEMENTATIONS)
 def test_lines_are_woven_from_what_was_given_and_what_was_read(implementation: ModuleType) -> None:
-    block = b'{"id": "a", "list": [ "x" ,"y" ]}\nbroken\n{"id": 1.50}\n'
+    block = b'{"id": "a", "list": [ " x\\n" ,"y" ]}\nbroken\n{"id": 1.50}\n'
     table, makes = implementation.survey(block, OUTER, INNER)
     assert implementation.pick(table, 0) == [b'"a"', None, b"1.50"]
     assert makes[1] is None
     woven = implementation.weave(table, ((0, b" ", ~2, b" ", 2, b"\n"), b"careful\n", None))
-    assert woven == b'"a" ["[1] x","[2] y"] [ "x" ,"y" ]\ncareful\n'
+    assert woven == b'"a" ["[1] x","[2] y"] [ " x\\n" ,"y" ]\ncareful\n'
 
 
 @pytest.mark.parametrize("implementation", IMPLEMENTATIONS)

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evergold.build import lines, lines_reference
+from evergold.build.contexts import trimmed
 from evergold.build.part import Part
 from evergold.build.partition import route_range
 from evergold.build.reader import Refusal
@@ -90,6 +91,7 @@ def test_own_answer_citations_are_kept() -> None:
         (["[7] a", "b"], ["[1] [7] a", "[2] b"]),
         (["a", None], ["[1] a", "[2]"]),
         (["[1] a", ""], ["[1] a", "[2]"]),
+        (["\n[1] a"], ["[1] a"]),
         (["\u00a0a\u3000", "\\n"], ["[1] a", "[2] \\n"]),
         (['ends with a quote"', "tab\t"], ['[1] ends with a quote"', "[2] tab"]),
     ],
@@ -98,6 +100,19 @@ def test_contexts_are_trimmed_and_numbered_in_place(contexts: list[str | None], 
     for ensure_ascii in (True, False):
         line = json.dumps(with_rag(contexts=contexts), ensure_ascii=ensure_ascii).encode()
         assert routed(line)["contexts"] == expected
+
+
+white_texts = st.text(
+    st.sampled_from(' \n\t\r\f\v\x1c\x85\xa0\u1680\u200a\u2028\u202f\u205f\u3000aé\\"u0nf/'), max_size=9
+)
+
+
+@given(white_texts, st.booleans())
+def test_trimming_takes_white_space_of_any_kind_and_nothing_else(text: str, ascii_only: bool) -> None:
+    raw = json.dumps(text, ensure_ascii=ascii_only).encode()
+    result = trimmed(raw)
+    assert json.loads(result) == text.strip()
+    assert result[1:-1] in raw
 
 
 def test_null_sources_and_retrieved_keep_their_place() -> None:

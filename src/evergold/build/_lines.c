@@ -11,7 +11,7 @@
  *   pick(table, place) -> list of the bytes at that place, None where there is nothing
  *   weave(table, recipes) -> bytes
  *       For each line: nothing (None), the given bytes, or a tuple of pieces: bytes, a place (its value as it was written),
- *       or ~place (its list of texts, numbered).
+ *       or ~place (its list of texts, trimmed and numbered).
  *
  * What is not taken is no error: the careful reader looks at the line again and tells why. `_json.h` knows the grammar and how a
  * cursor stays within its bytes. A table is a capsule that owns its block, so every position in it is one that `survey`
@@ -24,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "_json.h"
+#include "_text.h"
 
 enum { MOST_PLACES = 4096, MOST_ELEMENTS = 255 };
 
@@ -36,7 +37,7 @@ typedef enum {
     OTHER = 'v',    /* a number, true or false */
     EMPTY = 'e',    /* a list without elements */
     NUMBERED = 'N', /* a list of texts, all trimmed, each with a number in brackets in front */
-    BARE = 'B',     /* the same, none with a number */
+    BARE = 'B',     /* a list of texts, none blank, none with a number, whose ends can be trimmed without doubt */
     TEXTS = 'T',    /* any other list of texts */
     OBJECTS = 'O',
     MIXED = 'M',    /* any other list */
@@ -51,12 +52,11 @@ typedef struct {
     PyObject *block;
     Cursor begin, end;
     Value *values; /* `places` of them for each line */
-    Span *texts;   /* elements of lists of texts */
+    Span *texts;   /* elements of lists of texts, trimmed, without their quotation marks */
     size_t places, lines, texts_used, lines_room, texts_room;
     Names outer, inner; /* only while the block is surveyed */
 } Table;
 
-static const char SEEN[] = "\"\\/";
 static char labels[MOST_ELEMENTS + 1][8]; /* "[1] ", "[2] " … */
 
 /* Room for one more; a factor, so that what is there is not moved often. */
@@ -71,45 +71,10 @@ static int reserve(void **items, size_t *room, size_t used, size_t size)
     return 1;
 }
 
-static int is_labelled(Cursor p) /* behind the quotation mark */
-{
-    if (*p != '[') return 0;
-    p = skip_digits(p + 1);
-    return p != NULL && *p == ']';
-}
-
-static inline int is_printed(uint8_t c) { return is_plain(c) && c != ' ' && c != 0x7F; }
-
-/* Whether the byte at `p` is the letter of an escape. The text's own quotation mark ends the search. */
-static int is_escaped(Cursor p)
-{
-    Cursor q = p;
-    while (q[-1] == '\\') q--;
-    return (p - q) & 1;
-}
-
-/* Whether a text begins with a character that is no white space. In doubt it does not: of the characters above 0x7F the first
- * byte decides, and of escapes only those of signs one can see. What is in doubt is left to the careful way. */
-static int begins_plainly(Cursor start)
-{
-    uint8_t c = start[1];
-    if (c == '\\') return strchr(SEEN, start[2]) != NULL;
-    return is_printed(c) || (c >= 0xC3 && c != 0xE1 && c != 0xE2 && c != 0xE3);
-}
-
-/* The same for its last character, and the last byte of it. */
-static int ends_plainly(Cursor start, Cursor end)
-{
-    Cursor last = end - 2;
-    if (last == start) return 0;
-    if (is_escaped(last)) return strchr(SEEN, *last) != NULL;
-    if (last - start > 5 && last[-4] == 'u' && is_escaped(last - 4)) return 0;
-    return is_printed(*last) || (*last >= 0x8B && strchr("\x9F\xA0\xA8\xA9\xAF", *last) == NULL);
-}
-
 static Cursor read_list(Table *table, Cursor p, Value *value)
 {
-    size_t count = 0, texts = 0, objects = 0, trimmed = 0, labelled = 0;
+    size_t count = 0, texts = 0, objects = 0, plain = 0, labelled = 0;
+    int is_trimmed = 1;
     value->kind = EMPTY;
     value->first = (uint32_t)table->texts_used;
     p = skip_space(p + 1);
@@ -120,9 +85,12 @@ static Cursor read_list(Table *table, Cursor p, Value *value)
         objects += *start == '{';
         if (*start == '"' && ++texts == count) {
             if (!reserve((void **)&table->texts, &table->texts_room, table->texts_used, sizeof(Span))) return NULL;
-            table->texts[table->texts_used++] = (Span){(uint32_t)(start - table->begin), (uint32_t)(p - table->begin)};
-            trimmed += (size_t)(begins_plainly(start) && ends_plainly(start, p));
-            labelled += (size_t)is_labelled(start + 1);
+            Cursor from = start + 1, to = p - 1;
+            trim(&from, &to);
+            table->texts[table->texts_used++] = (Span){(uint32_t)(from - table->begin), (uint32_t)(to - table->begin)};
+            is_trimmed &= from == start + 1 && to == p - 1;
+            plain += (size_t)(begins_plainly(from) && ends_plainly(from, to));
+            labelled += (size_t)is_labelled(from);
         }
         p = skip_space(p);
         if (*p == ']') break;
@@ -130,8 +98,8 @@ static Cursor read_list(Table *table, Cursor p, Value *value)
     }
     value->count = (uint8_t)count;
     value->kind = objects == count ? OBJECTS : texts < count ? MIXED
-                : trimmed < count || (labelled && labelled < count) ? TEXTS
-                : labelled ? NUMBERED : BARE;
+                : plain < count ? TEXTS : !labelled ? BARE
+                : labelled == count && is_trimmed ? NUMBERED : TEXTS;
     return p + 1;
 }
 
@@ -144,7 +112,7 @@ static Cursor read_value(Table *table, Cursor p, Value *value)
     } else {
         p = skip_value(p, table->end);
         value->kind = *start == '{' ? OBJECT : *start == 'n' ? NOTHING : *start != '"' ? OTHER
-                    : begins_plainly(start) ? TEXT : BLANK;
+                    : begins_plainly(start + 1) ? TEXT : BLANK;
     }
     if (p != NULL) value->at.end = (uint32_t)(p - table->begin);
     return p;
@@ -321,14 +289,14 @@ static int add(Runs *runs, const void *text, size_t size)
 
 static int add_numbered(Runs *runs, const Table *table, const Value *value)
 {
-    int added = add(runs, "[", 1);
-    for (size_t i = 0; added && i < value->count; i++) {
+    for (size_t i = 0; i < value->count; i++) {
         const Span *text = &table->texts[value->first + i];
-        const char *label = labels[i + 1];
-        added = add(runs, ",\"" + (i == 0), 2 - (i == 0)) && add(runs, label, strlen(label))
-             && add(runs, table->begin + text->start + 1, text->end - text->start - 1);
+        const char *opening = i ? "\",\"" : "[\"", *label = labels[i + 1];
+        if (!add(runs, opening, strlen(opening)) || !add(runs, label, strlen(label))
+            || !add(runs, table->begin + text->start, text->end - text->start))
+            return 0;
     }
-    return added && add(runs, "]", 1);
+    return add(runs, "\"]", 2);
 }
 
 static int add_piece(Runs *runs, const Table *table, const Value *row, PyObject *piece)

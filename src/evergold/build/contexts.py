@@ -1,7 +1,8 @@
 """Contexts: trimmed, numbered, each still in its place beside its source.
 
 Works on the JSON text of each string, not on its value: a context that needs no trimming keeps its very bytes (escapes
-included), and a number is put right behind the opening quotation mark. Only a string whose edges could be white space is decoded.
+included), one that needs it loses only its ends, and a number is put right behind the opening quotation mark. Only a string
+whose ends are in doubt is decoded, to see.
 """
 
 import re
@@ -17,9 +18,17 @@ _PLAIN_END = _PRINTED + bytes((*range(0x8B, 0x9F), *range(0xA1, 0xA8), *range(0x
 _SEEN = b'"\\/'
 """Escaped characters that are no white space."""
 _NUMBERED = re.compile(rb'"\[(\d+)\]')
-_BACKSLASH, _BRACKET = b"\\["
+_LEADING = re.compile(rb'"(?: |\\[nrtf])*')
+_LETTERS = b"nrtf"
+_WHITE = re.compile(
+    rb"(?: |\\[nrtf]|\\u(?i:000[9a-d]|001[c-f]|0020|0085|00a0|1680|200[0-9a]|202[89f]|205f|3000)"
+    rb"|\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]|\xe2\x81\x9f|\xe3\x80\x80)"
+)
+"""What `str.strip` takes for white space, as JSON may have it."""
+_LEADING_WHITE, _LAST_WHITE = re.compile(b'"%b*' % _WHITE.pattern), re.compile(rb"%b\Z" % _WHITE.pattern)
+_LONGEST_WHITE = 6
+_BACKSLASH, _BRACKET, _BLANK = b"\\[ "
 _decode_text = msgspec.json.Decoder(str).decode
-_encode = msgspec.json.Encoder().encode
 
 
 def begins_plainly(raw: bytes) -> bool:
@@ -29,26 +38,49 @@ def begins_plainly(raw: bytes) -> bool:
 
 def ends_plainly(raw: bytes) -> bool:
     """Whether it ends with such a character."""
-    if raw[-3] == _BACKSLASH and _is_escaped(raw, -2):
+    if raw[-3:-2] == b"\\" and _is_escaped(raw, len(raw) - 2):
         return raw[-2] in _SEEN
-    if len(raw) > 7 and raw[-7:-5] == b"\\u" and _is_escaped(raw, -6):
+    if len(raw) > 7 and raw[-7:-5] == b"\\u" and _is_escaped(raw, len(raw) - 6):
         return False
     return raw[-2] in _PLAIN_END
 
 
 def _is_escaped(raw: bytes, place: int) -> bool:
     """Whether the byte there is the letter of an escape."""
-    before = raw[:place]
-    return (len(before) - len(before.rstrip(b"\\"))) % 2 == 1
+    start = place
+    while raw[start - 1] == _BACKSLASH:
+        start -= 1
+    return (place - start) % 2 == 1
+
+
+def plainly_trimmed(raw: bytes) -> bytes:
+    """The JSON string without blanks, line breaks and tabs at its ends; the same bytes when there were none."""
+    if begins_plainly(raw) and ends_plainly(raw):
+        return raw
+    start = _LEADING.match(raw).end()  # type: ignore[union-attr]
+    end = len(raw) - 1
+    while end > start:
+        if raw[end - 1] == _BLANK:
+            end -= 1
+        elif raw[end - 1] in _LETTERS and _is_escaped(raw, end - 1):
+            end -= 2
+        else:
+            break
+    return b'"%b"' % raw[start:end]
 
 
 def trimmed(raw: bytes) -> bytes:
-    """The JSON string without white space at its ends; the same bytes when there was none."""
-    if begins_plainly(raw) and ends_plainly(raw):
-        return raw
-    text = _decode_text(raw)
-    bare = text.strip()
-    return raw if bare == text else _encode(bare)
+    """The JSON string without any white space at its ends. What is left keeps its bytes, escapes included."""
+    short = plainly_trimmed(raw)
+    if short == b'""' or (begins_plainly(short) and ends_plainly(short)):
+        return short
+    text = _decode_text(short)
+    bare = text.rstrip()
+    start = _LEADING_WHITE.match(short).end()  # type: ignore[union-attr]
+    inside = short[start:-1]
+    for _ in range(len(text) - len(bare) if bare else 0):
+        inside = inside[: -len(_LAST_WHITE.search(inside[-_LONGEST_WHITE:])[0])]  # type: ignore[index]
+    return b'"%b"' % inside
 
 
 def is_blank(raw: bytes) -> bool:

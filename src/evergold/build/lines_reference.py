@@ -11,7 +11,7 @@ from typing import TypeAlias
 import msgspec
 from msgspec import Raw
 
-from evergold.build.contexts import begins_plainly, ends_plainly
+from evergold.build.contexts import begins_plainly, ends_plainly, plainly_trimmed
 from evergold.build.reader import Refusal, lines_of, members_of, require_utf8
 
 Row: TypeAlias = list[bytes | None]
@@ -94,7 +94,7 @@ def _make(value: bytes | None) -> bytes:
 
 
 def _kind_of_list(elements: Sequence[bytes]) -> bytes:
-    """Empty, texts (Numbered or Bare if all are trimmed, and all or none labelled), Objects or Mixed."""
+    """Empty, Objects, Mixed, or Texts; of these Numbered (all labelled and trimmed) and Bare (none labelled, once trimmed)."""
     first = {element[:1] for element in elements}
     if not first:
         return b"e"
@@ -102,10 +102,13 @@ def _kind_of_list(elements: Sequence[bytes]) -> bytes:
         return b"O"
     if first != {b'"'}:
         return b"M"
-    labelled = {bool(_LABEL.match(text)) for text in elements}
-    if len(labelled) > 1 or not all(begins_plainly(text) and ends_plainly(text) for text in elements):
+    texts = list(map(plainly_trimmed, elements))
+    if not all(begins_plainly(text) and ends_plainly(text) for text in texts):
         return b"T"
-    return b"N" if labelled == {True} else b"B"
+    labelled = {bool(_LABEL.match(text)) for text in texts}
+    if labelled == {False}:
+        return b"B"
+    return b"N" if labelled == {True} and texts == elements else b"T"
 
 
 def _value(row: Row, place: int) -> bytes:
@@ -114,5 +117,5 @@ def _value(row: Row, place: int) -> bytes:
         raise ValueError(f"nothing to be written at place {place}")
     if place >= 0:
         return value
-    texts = enumerate(_decode_list(value), 1)
-    return b"[%b]" % b",".join([b'"[%d] %b' % (number, bytes(text)[1:]) for number, text in texts])
+    texts = [plainly_trimmed(bytes(text))[1:] for text in _decode_list(value)]
+    return b"[%b]" % b",".join([b'"[%d] %b' % numbered for numbered in enumerate(texts, 1)])
