@@ -91,7 +91,7 @@ def test_own_answer_citations_are_kept() -> None:
         (["[7] a", "b"], ["[1] [7] a", "[2] b"]),
         (["a", None], ["[1] a", "[2]"]),
         (["[1] a", ""], ["[1] a", "[2]"]),
-        (["\n[1] a"], ["[1] a"]),
+        (["\n[1] a", "[2] b"], ["[1] a", "[2] b"]),
         (["\u00a0a\u3000", "\\n"], ["[1] a", "[2] \\n"]),
         (['ends with a quote"', "tab\t"], ['[1] ends with a quote"', "[2] tab"]),
     ],
