@@ -43,6 +43,27 @@ def test_the_calls(ws: Workspace, tmp_path: Path) -> None:
         ws.dataset.add_correction_pair("none", "text")
 
 
+def test_a_correction_that_is_redacted_is_the_pair_that_is_returned(ws: Workspace) -> None:
+    ws.dataset.add_correction_pair("t1", "Ask somebody else.")
+    first = ws.dataset.add_correction_pair("t1", "Write to jo@example.com.")
+    ws.dataset.add_correction_pair("t1", "Ask nobody.")
+    again = ws.dataset.add_correction_pair("t1", "Write to jo@example.com.")
+    assert (first.id, first.expected) == (again.id, "Write to [EMAIL].")
+
+
+def test_the_calls_follow_the_policy_that_replaces_the_built_in_one(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text('name = "default"\ndataset = "mine"\n')
+    settings = Settings(home=tmp_path, curation_policies=(str(tmp_path / "mine.toml"),))
+    with Workspace.open(settings) as ws:
+        ws.intake.accept([a_trace("t1", scores=(a_score(value=0.9),))])
+        entry = ws.dataset.maybe_curate_to_dataset("t1")
+        assert entry is not None
+        ws.dataset.add_dataset_tags(entry.id, ["vip"])
+        ws.dataset.add_dataset_entry("t1", "golden", "in", "out")
+        assert {case.dataset for case in ws.dataset.get_dataset_entries()} == {"mine"}
+        assert (ws.dataset.get_dataset_stats().golden, ws.dataset.export_to_jsonl(tmp_path / "out.jsonl")) == (2, 2)
+
+
 def test_the_same_calls_awaited(ws: Workspace, tmp_path: Path) -> None:
     async def all_of_them() -> None:
         calls = ws.dataset_async

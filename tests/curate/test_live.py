@@ -322,6 +322,13 @@ def test_statistics_count_by_type_tag_and_day(ws: Workspace) -> None:
     assert stats.coverage == 0.75
 
 
+def test_a_failing_check_is_counted_beside_however_many_tags(ws: Workspace) -> None:
+    many = [a_trace(f"t{n}", scores=GOOD, tags=tuple(f"tag{k}" for k in range(60))) for n in range(2)]
+    ws.intake.accept([*many, a_trace("bad", scores=(a_score("pii", 0.0),))])
+    ws.live.curate()
+    assert ws.live.stats().failing_checks == {"pii": 1}
+
+
 def test_statistics_of_nothing_are_not_zero_coverage(ws: Workspace) -> None:
     assert ws.live.stats().coverage is None
 

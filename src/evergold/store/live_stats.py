@@ -73,7 +73,10 @@ def dataset_stats(connection: Connection, dataset: str | None, *, days: int = 30
         candidate=active("golden", 0),
         withdrawn=sum(count for (status, _, _), count in kinds.items() if status == "withdrawn"),
         tags=tagged,
-        failing_checks={tag.removeprefix(FAILED_TAG): n for tag, n in tagged.items() if tag.startswith(FAILED_TAG)},
+        failing_checks={
+            tag.removeprefix(FAILED_TAG): number
+            for tag, number in _tags(connection, scope, params, f"g.tag LIKE '{FAILED_TAG}%'").items()
+        },
         days=_days(connection, scope, params),
         traces=traces,
         cited_traces=cited,
@@ -82,9 +85,10 @@ def dataset_stats(connection: Connection, dataset: str | None, *, days: int = 30
     )
 
 
-def _tags(connection: Connection, scope: str, params: dict[str, Any]) -> dict[str, int]:
+def _tags(connection: Connection, scope: str, params: dict[str, Any], which: str = "true") -> dict[str, int]:
+    """The tags used most, of all or of those that `which` names."""
     query = f"""SELECT g.tag, count(*) FROM eval_dataset_tags g JOIN eval_dataset d ON d.id = g.dataset_id
-        WHERE d.{scope} AND d.status = 'active' GROUP BY g.tag ORDER BY 2 DESC, 1 LIMIT :tags"""
+        WHERE d.{scope} AND d.status = 'active' AND {which} GROUP BY g.tag ORDER BY 2 DESC, 1 LIMIT :tags"""
     return {row[0]: row[1] for row in connection.execute(text(query), params)}
 
 

@@ -12,7 +12,6 @@ from typing import Any
 from uuid import uuid4
 
 from evergold.curate.live import Curation
-from evergold.curate.policy import DEFAULT
 from evergold.errors import BadInput, unknown
 from evergold.model.case import Case, EntryType, Provenance
 from evergold.model.trace import Correction
@@ -37,6 +36,11 @@ class DatasetCalls:
     def _curation(self) -> Curation:
         return self._live.curation
 
+    @property
+    def _dataset(self) -> str:
+        """The dataset of the first policy in force: the living one."""
+        return self._curation.policies[0].dataset
+
     def maybe_curate_to_dataset(self, trace_id: str) -> Case | None:
         """Curate one trace now. The entry it has by the first policy in force, or None when it has no place."""
         self._curation.trace(trace_id)
@@ -47,14 +51,12 @@ class DatasetCalls:
     def add_correction_pair(self, previous_trace_id: str, correction_text: str, *, author: str | None = None) -> Case:
         """Pair the bad reply of a trace with what it should have been. The same correction again is the same entry."""
         trace = self._intake.get(previous_trace_id)
-        self._intake.accept([Correction(trace_id=trace.id, text=correction_text, author=author)])
+        said = self._intake.redacted(Correction(trace_id=trace.id, text=correction_text, author=author))
+        self._intake.accept([said])
         self._curation.trace(trace.id)
-        dataset = self._curation.policies[0].dataset
-        found, _ = self._cases.page(
-            CaseFilter(dataset=dataset, trace_id=trace.id, entry_type=EntryType.CORRECTION, status=None), limit=500
-        )
-        wanted = correction_case_id(trace.id, correction_text)
-        return next((case for case in found if case.id == wanted), found[0])
+        wanted = CaseFilter(trace_id=trace.id, entry_type=EntryType.CORRECTION, status=None)
+        name = correction_case_id(trace.id, said.text)
+        return next(case for case in self._cases.page(wanted, limit=500)[0] if case.id == name)
 
     def add_dataset_entry(
         self,
@@ -70,7 +72,7 @@ class DatasetCalls:
         """Add an entry by hand. It belongs to no policy, so curation leaves it alone."""
         case = Case(
             id=f"manual:{uuid4().hex}",
-            dataset=DEFAULT.dataset,
+            dataset=self._dataset,
             entry_type=_known(entry_type),
             input=input_text,
             output=output_text,
@@ -95,11 +97,11 @@ class DatasetCalls:
 
     def add_dataset_tags(self, entry_id: str, tags: Iterable[str]) -> Case:
         """Add tags to an entry, named by its `id`."""
-        return self._cases.tag(DEFAULT.dataset, entry_id, add=tags, who="app")
+        return self._cases.tag(self._dataset, entry_id, add=tags, who="app")
 
     def get_dataset_stats(self) -> DatasetStats:
         """Totals per type, confirmed and candidate, per tag, per day."""
-        return self._live.stats()
+        return self._live.stats(self._dataset)
 
     def export_to_jsonl(
         self,
@@ -115,12 +117,11 @@ class DatasetCalls:
         wanted = self._wanted(entry_type, tag, confirmed, since)
         return self._cases.export(wanted, "live-jsonl", Path(output_path), limit=limit)
 
-    @staticmethod
     def _wanted(
-        entry_type: str | None, tag: str | None, confirmed: bool | None, since: str | None = None
+        self, entry_type: str | None, tag: str | None, confirmed: bool | None, since: str | None = None
     ) -> CaseFilter:
         kind = _known(entry_type) if entry_type else None
-        return CaseFilter(dataset=DEFAULT.dataset, entry_type=kind, tag=tag, confirmed=confirmed, since=since)
+        return CaseFilter(dataset=self._dataset, entry_type=kind, tag=tag, confirmed=confirmed, since=since)
 
 
 def _known(entry_type: EntryType | str) -> EntryType:

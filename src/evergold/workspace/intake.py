@@ -15,7 +15,7 @@ from sqlalchemy import Connection
 
 from evergold.errors import NotFound
 from evergold.model.rejected import Rejected
-from evergold.model.trace import Trace
+from evergold.model.trace import Correction, Trace
 from evergold.seams import Incoming, Source
 from evergold.settings import Settings
 from evergold.sources.otlp import Wire
@@ -26,6 +26,7 @@ from evergold.store.traces import get_trace
 from evergold.store.values import batches
 from evergold.store.word_index import AT_ONCE, learn_words, words_waiting
 from evergold.workspace.arrivals import Arrivals
+from evergold.workspace.cleaning import cleaned
 from evergold.workspace.gathering import Gathering
 from evergold.workspace.ingest_report import IngestReport
 from evergold.workspace.lines_in import Lines, opened_lines
@@ -81,6 +82,12 @@ class Intake:
         self._store.db.write(partial(store_records, records=batch, report=report, cleaner=self._here.cleaner()))
         self.arrived()
         return report
+
+    def redacted(self, correction: Correction) -> Correction:
+        """A correction as it would be stored."""
+        clean = cleaned(correction, self._here.cleaner())
+        assert isinstance(clean, Correction)
+        return clean
 
     def receive_traces(self, body: bytes, wire: Wire) -> Future[SpansWritten]:
         """Take an OTLP trace request; the future is done when its spans are committed."""
