@@ -6,7 +6,8 @@ escapes, nesting beyond 64 levels. Of a line that both take they say the same.
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from functools import lru_cache
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 from msgspec import Raw
@@ -14,106 +15,116 @@ from msgspec import Raw
 from evergold.build.contexts import begins_plainly, ends_plainly, plainly_trimmed
 from evergold.build.reader import Refusal, lines_of, members_of, require_utf8
 
-Row: TypeAlias = list[bytes | None]
-Table: TypeAlias = list[Row | None]
+
+class Line(NamedTuple):
+    """The bytes at each place, and what they are."""
+
+    values: list[bytes | None]
+    make: bytes
+
+
+Table: TypeAlias = list[Line | None]
 Piece: TypeAlias = bytes | int
 
 MOST_ELEMENTS = 255
+_ABSENT = b"\0\0"
+_SINGLES = {ord("{"): b"o\0", ord("n"): b"n\0"} | dict.fromkeys(b"-0123456789tf", b"v\0")
+_QUOTE, _BRACKET, _BARE = b'"[B'
 _LABEL = re.compile(rb'"\[\d+\]')
 _decode_list = msgspec.json.Decoder(list[Raw]).decode
-_encode = msgspec.json.Encoder().encode
+_decode_text = msgspec.json.Decoder(str).decode
 
 
 def survey(block: bytes, outer: tuple[bytes, ...], inner: tuple[bytes, ...]) -> tuple[Table, list[bytes | None]]:
     """The values of each line at each place, and its make: two bytes a place, a kind and the length of a list."""
     table: Table = []
-    makes: list[bytes | None] = []
     for line in lines_of(block):
         try:
-            row = _row(line.removesuffix(b"\n").removesuffix(b"\r"), outer, inner)
-            makes.append(b"".join(map(_make, row)))
+            values = _values(line.removesuffix(b"\n").removesuffix(b"\r"), outer, inner)
+            table.append(Line(values, b"".join([_ABSENT if value is None else _made(value) for value in values])))
         except Refusal:
-            row = None
-            makes.append(None)
-        table.append(row)
-    return table, makes
+            table.append(None)
+    return table, [line and line.make for line in table]
 
 
 def pick(table: Table, place: int) -> list[bytes | None]:
     """The bytes that each line has at a place."""
-    return [row[place] if row else None for row in table]
+    return [line.values[place] if line else None for line in table]
 
 
 def weave(table: Table, recipes: Sequence[bytes | tuple[Piece, ...] | None]) -> bytes:
     """New lines: for each of the table's lines none, the given bytes, or the pieces of a recipe."""
     written: list[bytes] = []
-    for row, recipe in zip(table, recipes, strict=True):
+    for line, recipe in zip(table, recipes, strict=True):
         if isinstance(recipe, bytes):
             written.append(recipe)
         elif recipe is not None:
-            written += [piece if isinstance(piece, bytes) else _value(row or [], piece) for piece in recipe]
+            written += [piece if isinstance(piece, bytes) else _written(line, piece) for piece in recipe]
     return b"".join(written)
 
 
-def _row(line: bytes, outer: Sequence[bytes], inner: Sequence[bytes]) -> Row:
+def _values(line: bytes, outer: tuple[bytes, ...], inner: tuple[bytes, ...]) -> list[bytes | None]:
     require_utf8(line)
     members = members_of(line)
-    if not members or b"\r" in line:
+    values = _placed(members, outer)
+    opened = values[-1] or b"null"
+    if not members or b"\r" in line or opened[:1] not in (b"{", b"n"):
         raise Refusal("not taken")
-    opened = members.get(outer[-1].decode(), b"null")
-    if opened[:1] not in (b"{", b"n"):
+    return values + _placed({} if opened == b"null" else members_of(opened), inner)
+
+
+def _placed(members: Mapping[str, bytes], names: tuple[bytes, ...]) -> list[bytes | None]:
+    places = _places(names)
+    values: list[bytes | None] = [None] * len(names)
+    for name, value in members.items():
+        if name not in places:
+            raise Refusal("not taken")
+        values[places[name]] = value
+    return values
+
+
+@lru_cache(maxsize=16)
+def _places(names: tuple[bytes, ...]) -> dict[str, int]:
+    return {_decode_text(b'"%b"' % name): place for place, name in enumerate(names)}
+
+
+def _made(value: bytes) -> bytes:
+    """What is at a place: null, a text (t; b if it may be blank), an object, another value, or a list and its length."""
+    first = value[0]
+    if first == _QUOTE:
+        return b"t\0" if begins_plainly(value) else b"b\0"
+    if first != _BRACKET:
+        return _SINGLES[first]
+    elements = list(map(bytes, _decode_list(value)))
+    if len(elements) > MOST_ELEMENTS:
         raise Refusal("not taken")
-    return [*_values(members, outer), *_values(members_of(opened) if opened != b"null" else {}, inner)]
+    return b"%c%c" % (_kind_of_list(elements), len(elements))
 
 
-def _values(members: Mapping[str, bytes], names: Sequence[bytes]) -> Row:
-    written = {_encode(name)[1:-1]: value for name, value in members.items()}
-    if not written.keys() <= set(names):
-        raise Refusal("not taken")
-    return [written.get(name) for name in names]
-
-
-def _make(value: bytes | None) -> bytes:
-    """What is at a place: absent, null, a text (t; b if it may be blank), an object, another value, or a list."""
-    if value is None:
-        return b"\0\0"
-    match value[:1]:
-        case b'"':
-            return b"t\0" if begins_plainly(value) else b"b\0"
-        case b"[":
-            elements = list(map(bytes, _decode_list(value)))
-            if len(elements) > MOST_ELEMENTS:
-                raise Refusal("not taken")
-            return b"%c%c" % (_kind_of_list(elements), len(elements))
-        case b"{":
-            return b"o\0"
-        case b"n":
-            return b"n\0"
-        case _:
-            return b"v\0"
-
-
-def _kind_of_list(elements: Sequence[bytes]) -> bytes:
+def _kind_of_list(elements: list[bytes]) -> bytes:
     """Empty, Objects, Mixed, or Texts; of these Numbered (all labelled and trimmed) and Bare (none labelled, once trimmed)."""
-    first = {element[:1] for element in elements}
-    if not first:
-        return b"e"
-    if first == {b"{"}:
-        return b"O"
-    if first != {b'"'}:
-        return b"M"
-    texts = list(map(plainly_trimmed, elements))
-    if not all(begins_plainly(text) and ends_plainly(text) for text in texts):
-        return b"T"
-    labelled = {bool(_LABEL.match(text)) for text in texts}
+    first = {element[0] for element in elements}
+    if first != {_QUOTE}:
+        return b"e" if not first else b"O" if first == {ord("{")} else b"M"
+    texts = elements
+    if not _are_plain(texts):
+        texts = list(map(plainly_trimmed, elements))
+        if not _are_plain(texts):
+            return b"T"
+    labelled = {_LABEL.match(text) is not None for text in texts}
     if labelled == {False}:
         return b"B"
     return b"N" if labelled == {True} and texts == elements else b"T"
 
 
-def _value(row: Row, place: int) -> bytes:
-    value = row[place if place >= 0 else ~place]
-    if value is None or (place < 0 and _make(value)[:1] != b"B"):
+def _are_plain(texts: Sequence[bytes]) -> bool:
+    return all(map(begins_plainly, texts)) and all(map(ends_plainly, texts))
+
+
+def _written(line: Line | None, place: int) -> bytes:
+    at = place if place >= 0 else ~place
+    value = line.values[at] if line else None
+    if line is None or value is None or (place < 0 and line.make[2 * at] != _BARE):
         raise ValueError(f"nothing to be written at place {place}")
     if place >= 0:
         return value

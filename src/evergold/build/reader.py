@@ -93,6 +93,8 @@ def _require_unique_keys(data: bytes) -> None:
 
 
 def require_utf8(line: bytes) -> None:
+    if line.isascii():
+        return
     try:
         line.decode()
     except UnicodeDecodeError as problem:
