@@ -256,3 +256,16 @@ def test_a_build_is_the_same_from_any_database(ws: Workspace, tmp_path: Path) ->
         ws.builds.default_spec("live", "v1", tmp_path / "again"), shares=parse_shares("train=0.5,test=0.5"), canary=True
     )
     assert freeze(spec, cases).manifest.content_hash == build.content_hash
+
+
+def test_the_parent_of_a_version_is_the_one_below_it(ws: Workspace, tmp_path: Path) -> None:
+    for version in ("v9", "v10", "v9.1", "v2"):
+        registered(ws, tmp_path, version, f"Answer of {version}.")
+    assert {build.version: build.parent for build in ws.builds.versions("help")} == {
+        "v2": None,
+        "v9": None,
+        "v9.1": "v9",
+        "v10": "v9",
+    }
+    registered(ws, tmp_path, "v9", "Another answer.")
+    assert ws.builds.get("help", "v9").parent == "v2"

@@ -131,14 +131,14 @@ class Builds:
     def register(self, spec: RagSpec, manifest: Manifest) -> Build:
         """Remember a RAG build, so that its versions are listed, compared and run by name. Its files stay where they are."""
         with self._store.db.read() as connection:
-            earlier = [one for one in list_builds(connection, spec.dataset) if one.version != spec.version]
+            lower = [one for one in list_builds(connection, spec.dataset) if _order(one.version) < _order(spec.version)]
         build = Build(
             dataset=spec.dataset,
             version=spec.version,
             content_hash=manifest.content_hash or "",
             created_at=datetime.now(UTC),
             location=str(spec.manifest.resolve()),
-            parent=earlier[-1].version if earlier else None,
+            parent=max((one.version for one in lower), key=_order, default=None),
             manifest=manifest.model_dump(mode="json"),
         )
         self._store.db.write(lambda connection: replace_build(connection, build))
@@ -235,6 +235,11 @@ def _folder_name(dataset: str) -> str:
     if len(plain.encode()) <= LONGEST_NAME:
         return plain
     return f"{plain.encode()[:100].decode(errors='ignore')}-{hash_bytes(dataset.encode())[7:23]}"
+
+
+def _order(version: str) -> tuple[int, ...]:
+    """v2 is before v2.1, and v9 before v10."""
+    return tuple(int(part) for part in version.removeprefix("v").split("."))
 
 
 def _before(version: str, builds: list[Build]) -> list[Build]:

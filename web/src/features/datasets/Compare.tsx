@@ -18,6 +18,7 @@ type CompareProps = {
 
 export function Compare({ dataset, builds, before, after, stored, change }: CompareProps) {
   const names = builds.map((build) => build.version);
+  const diff = useDiff(dataset, before, after);
   return (
     <>
       <div className={classes.controls}>
@@ -37,21 +38,20 @@ export function Compare({ dataset, builds, before, after, stored, change }: Comp
         />
       </div>
       <Panel title="Cases that differ">
-        <Difference dataset={dataset} before={before} after={after} stored={stored} />
+        {diff.isPending ? (
+          <Loading what="difference" />
+        ) : !diff.data ? (
+          <Failed error={diff.error} retry={() => void diff.refetch()} />
+        ) : (
+          <DiffView dataset={dataset} diff={diff.data} stored={stored} />
+        )}
       </Panel>
-      <Apart dataset={dataset} before={before} after={after} />
+      {diff.data && <Apart dataset={dataset} before={before} after={after} />}
     </>
   );
 }
 
 type Two = { dataset: string; before: string; after: string };
-
-function Difference({ dataset, before, after, stored }: Two & { stored: boolean }) {
-  const diff = useDiff(dataset, before, after);
-  if (diff.isPending) return <Loading what="difference" />;
-  if (!diff.data) return <Failed error={diff.error} retry={() => void diff.refetch()} />;
-  return <DiffView dataset={dataset} diff={diff.data} stored={stored} />;
-}
 
 function Apart({ dataset, before, after }: Two) {
   const apart = useComparison(dataset, before, after);
