@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from evergold.build.check import check
 from evergold.build.diff import diff
 from evergold.build.groups import deal, group_key, parse_shares, settled
+from evergold.build.leaks import near_duplicates, overlaps
 from evergold.build.snapshot import SnapshotSpec, freeze
 from evergold.build.verify import verify
 from evergold.errors import BadInput, Conflict, EvergoldError, Incomplete
@@ -128,6 +129,30 @@ def test_near_duplicates_across_splits_are_named_and_can_fail(tmp_path: Path) ->
         freeze(a_snapshot(tmp_path / "new", seed=seed, on_leak="fail"), some)
     assert len(caught.value.problems) == 1
     assert not (tmp_path / "new").exists()
+
+
+def test_short_cases_leak_when_they_are_quite_the_same() -> None:
+    some = [
+        a_case("a", input="Capital of Peru?", expected="Lima."),
+        a_case("b", input="capital of Peru", expected="Lima"),
+        a_case("c", input="Capital of Peru?", expected="Cusco"),
+        a_case("d", input="Capital of Peru?", expected="Lima"),
+    ]
+    pairs = near_duplicates(some, {"a": "train", "b": "test", "c": "test", "d": "test"})
+    assert [(pair["a"], pair["b"], pair["similarity"]) for pair in pairs] == [("a", "b", 1.0), ("a", "d", 1.0)]
+
+
+def test_an_answer_of_a_word_is_no_overlap(tmp_path: Path) -> None:
+    training = tmp_path / "tune.jsonl"
+    training.write_text(
+        '{"messages": [{"role": "user", "content": "Is it good?"}, {"role": "assistant", "content": "yes"}]}'
+    )
+    some = [
+        a_case("short", input="Is it bad?", expected="Yes."),
+        a_case("role", input="Who asks?", expected="user"),
+        a_case("asked", input="is it GOOD", expected="no"),
+    ]
+    assert overlaps(some, training) == ["asked"]
 
 
 def test_overlap_with_a_training_file_is_named(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """What should not be on both sides: near-duplicates across splits, and cases that a prompt or a training file already shows."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,23 +17,35 @@ SHOWN = 50
 def near_duplicates(
     cases: Sequence[Case], split_of: Mapping[str, str], threshold: float = THRESHOLD
 ) -> list[dict[str, Any]]:
-    """Pairs of cases in different splits whose texts are nearly the same."""
+    """Pairs of cases in different splits whose texts are nearly the same.
+
+    Of a few words, a question must be quite the same and so must its answer; "thanks" without one is said every day.
+    """
     if len(set(split_of.values())) < 2:
         return []
     index = NearIndex(threshold)
+    short: defaultdict[tuple[str, str], dict[str, str]] = defaultdict(dict)
     found = []
     for case in sorted(cases, key=lambda case: case.id):
+        split = split_of[case.id]
         text = shingles_of(f"{case.input} {case.expected or ''}")
-        for other, share in index.similar(text):
-            if split_of[other] != split_of[case.id]:
-                pair = {"a": other, "b": case.id, "splits": [split_of[other], split_of[case.id]]}
-                found.append({**pair, "similarity": round(share, 3)})
+        alike = [(other, share) for other, share in index.similar(text) if split_of[other] != split]
+        if not text and case.expected:
+            first = short[plain(case.input), plain(case.expected)]
+            alike = [(other, 1.0) for name, other in first.items() if name != split]
+            first.setdefault(split, case.id)
+        for other, share in alike:
+            pair = {"a": other, "b": case.id, "splits": [split_of[other], split]}
+            found.append({**pair, "similarity": round(share, 3)})
         index.add(case.id, text)
     return found
 
 
 def overlaps(cases: Sequence[Case], path: Path, threshold: float = THRESHOLD) -> list[str]:
-    """The ids of cases whose input or expected answer stands in a few-shot or fine-tune file, exactly or nearly."""
+    """The ids of cases whose input or expected answer stands in a few-shot or fine-tune file, exactly or nearly.
+
+    An answer of a few words ("yes", "positive") gives nothing away: there only the input counts.
+    """
     index = NearIndex(threshold)
     exact: set[str] = set()
     for text in _texts_of(path):
@@ -40,10 +53,9 @@ def overlaps(cases: Sequence[Case], path: Path, threshold: float = THRESHOLD) ->
         index.add("", shingles_of(text))
     hit = []
     for case in cases:
-        for text in (case.input, case.expected or ""):
-            if any(index.similar(shingles_of(text))) or (plain(text) and plain(text) in exact):
-                hit.append(case.id)
-                break
+        asked, answer = plain(case.input), shingles_of(case.expected or "")
+        if (asked and asked in exact) or any(any(index.similar(text)) for text in (shingles_of(case.input), answer)):
+            hit.append(case.id)
     return hit
 
 
