@@ -60,6 +60,26 @@ def test_what_comes_in_wakes_it(ws: Workspace) -> None:
     assert ws.cases.count(CaseFilter(dataset="live")) == 1
 
 
+def test_when_all_is_curated_it_does_what_could_wait(ws: Workspace) -> None:
+    ws.intake.accept([a_trace("t1", scores=(a_score(),))])
+    done = threading.Event()
+    left = [2, 1]
+
+    def at_leisure() -> bool:
+        if left:
+            left.pop()
+            assert ws.cases.count(CaseFilter(dataset="live")) == 1
+        else:
+            done.set()
+        return bool(left)
+
+    curator = Curator(Curation(ws.store, [Policy()], None), lambda: ws.store.db.write(set_aside), at_leisure)
+    curator.start()
+    assert done.wait(30)
+    curator.stop()
+    assert curator.state().last_error is None
+
+
 def test_turned_off_it_does_nothing(tmp_path: Path) -> None:
     with Workspace.open(Settings(home=tmp_path, eval_auto_curate=False)) as ws:
         assert ws.live.start_background() is None

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, text
 
 from evergold.settings import Settings
 from evergold.store.trace_pages import TraceFilter
-from evergold.store.word_index import ENOUGH, words_waiting
+from evergold.store.word_index import AT_ONCE, ENOUGH, words_waiting
 from evergold.workspace import Workspace
 from tests.builders import a_trace
 
@@ -44,9 +44,17 @@ def test_words_wait_until_somebody_searches(workspace: Workspace) -> None:
 
 
 def test_intake_learns_when_enough_wait(workspace: Workspace) -> None:
-    for start in range(0, ENOUGH, 500):
-        workspace.intake.accept([a_trace(f"t{number}") for number in range(start, start + 500)])
-    assert waiting(workspace) < ENOUGH
+    numbers = f"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {ENOUGH})"
+    run(workspace, f"{numbers} INSERT INTO traces (id, input_text) SELECT 't' || i, 'zebra' FROM n")
+    workspace.intake.accept([a_trace("last", input="zebra")])
+    assert waiting(workspace) == ENOUGH + 1 - AT_ONCE
+    assert found(workspace, "zebra") == ENOUGH + 1
+
+
+def test_the_server_learns_at_leisure(workspace: Workspace) -> None:
+    workspace.intake.accept([a_trace("t1", input="zebra")])
+    assert (workspace.live._learn_words(), workspace.live._learn_words()) == (True, False)
+    assert (waiting(workspace), found(workspace, "zebra")) == (0, 1)
 
 
 def test_what_is_written_by_hand_is_found_and_forgotten(workspace: Workspace) -> None:

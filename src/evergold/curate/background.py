@@ -5,6 +5,7 @@ is tried again trace by trace, and a trace that fails by itself is set aside, co
 
 Intake wakes it. It then waits for a quiet moment, or a second at most, because many traces at once cost far less than each
 by itself and because whoever sends should not wait for it. What other processes brought is found by looking now and then.
+When all is curated and nothing comes, it does what else can wait for such a moment, a little at a time.
 """
 
 import threading
@@ -47,9 +48,16 @@ class CuratorState(BaseModel, frozen=True):
 class Curator:
     """Runs `curation.step` whenever it is woken, and now and then by itself for what other processes brought."""
 
-    def __init__(self, curation: Curation, set_aside: Callable[[], tuple[str, ...]]) -> None:
+    def __init__(
+        self,
+        curation: Curation,
+        set_aside: Callable[[], tuple[str, ...]],
+        at_leisure: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """`at_leisure` does a little of what can wait, and says whether there was anything."""
         self._curation = curation
         self._set_aside = set_aside
+        self._at_leisure = at_leisure
         self._woken = threading.Event()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="evergold-curator", daemon=True)
@@ -87,6 +95,7 @@ class Curator:
             self._empty()
             if stopping:
                 return
+            self._rest()
             if self._woken.wait(POLL_SECONDS):
                 self._wait_for_quiet()
 
@@ -96,6 +105,13 @@ class Curator:
             self._woken.clear()
             if not self._woken.wait(QUIET_SECONDS):
                 return
+
+    def _rest(self) -> None:
+        try:
+            while not self._woken.is_set() and self._at_leisure():
+                pass
+        except Exception as problem:
+            self._last_error = f"{type(problem).__name__}: {problem}".splitlines()[0]
 
     def _empty(self) -> None:
         limit = POLITE_BATCH

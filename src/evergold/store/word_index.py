@@ -5,9 +5,9 @@ of question and answer: a full index of long answers would cost more at intake t
 stores no text of its own and no positions.
 
 Words are learnt in bulk, which costs half as much as learning them trace by trace: `trace_words_upto` says up to which
-arrival they are known, intake moves it on when enough traces wait, and whoever searches moves it to the end first, so that
-nothing is found late. Changes and deletions of what is known are followed by triggers. So a hand-written INSERT, UPDATE or
-DELETE cannot make the index wrong. PostgreSQL keeps such a list of late comers by itself.
+arrival they are known. The server moves it on when nothing comes, intake when very many traces wait, and whoever searches
+moves it to the end first, so that nothing is found late. Changes and deletions of what is known are followed by triggers.
+So a hand-written INSERT, UPDATE or DELETE cannot make the index wrong. PostgreSQL keeps such a list of late comers by itself.
 """
 
 from typing import Any
@@ -15,8 +15,8 @@ from typing import Any
 from sqlalchemy import Connection, Table, event
 
 INDEXED = 300  # characters of question and of answer
-ENOUGH = 2000  # traces that wait before intake takes the time to learn their words
-AT_ONCE = 10_000  # the most that are learnt in one transaction
+ENOUGH = 20_000  # traces that wait before intake takes the time to learn the words of some
+AT_ONCE = 2_000  # the most that are learnt in one transaction: whoever writes meanwhile waits for it
 
 
 def _words_of(row: str) -> str:

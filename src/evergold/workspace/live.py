@@ -33,7 +33,7 @@ from evergold.store.retention import (
 from evergold.store.trace_pages import count_traces
 from evergold.store.undo import Undone, policy_revisions
 from evergold.store.values import loads, stamp
-from evergold.store.word_index import forget_words
+from evergold.store.word_index import forget_words, learn_words, words_waiting
 
 AGE = re.compile(r"^(\d+)\s*([smhdw])$")
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -132,9 +132,15 @@ class Live:
         """Curate in the background from now on. Returns what to call when something came; None when turned off."""
         if not self._settings.eval_auto_curate or self._curator is not None:
             return None
-        self._curator = Curator(self.curation, lambda: self._store.db.write(set_aside))
+        self._curator = Curator(self.curation, lambda: self._store.db.write(set_aside), self._learn_words)
         self._curator.start()
         return self._curator.wake
+
+    def _learn_words(self) -> bool:
+        """Some of the words that searches will ask for; whether there were any to learn."""
+        with self._store.db.read() as connection:
+            known, last = words_waiting(connection)
+        return known < last and self._store.db.write(learn_words)
 
     def stop_background(self) -> None:
         """Finish what waits."""
