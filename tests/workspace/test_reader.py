@@ -23,7 +23,7 @@ from evergold.sources.otlp import Wire
 from evergold.store.trace_pages import TraceFilter
 from evergold.workspace import Workspace
 from evergold.workspace.arrivals import Arrivals
-from evergold.workspace.reader import BUSY, LARGEST, MOST_WAITING, SMALLEST, Reader
+from evergold.workspace.reader import BUSY, LARGEST, MANY, MOST_WAITING, SMALLEST, Reader
 from evergold.workspace.reader_process import packed, unpacked
 from evergold.workspace.requests_in import Request, RequestReader, Rules, rules_of
 from evergold.workspace.spans_in import SpansWritten
@@ -180,8 +180,10 @@ def test_what_it_leaves_unread_is_read_here(sign: signal.Signals, caplog: pytest
         pid = reader.pid
         assert pid is not None
         os.kill(pid, signal.SIGSTOP)
-        taken = [reader.take(REQUESTS[0], 0) for _ in range(MOST_WAITING)]
-        assert reader.take(REQUESTS[0], 0) is None, "no more wait than that"
+        taken = [reader.take(REQUESTS[0], number) for number in range(MANY)]
+        assert reader.take(REQUESTS[0], MANY) is None, "the writer has little to do, so the server reads too"
+        taken += [reader.take(REQUESTS[0], 2 * MOST_WAITING) for _ in range(MOST_WAITING - MANY)]
+        assert reader.take(REQUESTS[0], 10 * MOST_WAITING) is None, "no more wait than that"
         os.kill(pid, sign)
         assert all(one is not None and one.result(60).rows for one in taken)
         assert ended(pid)

@@ -33,7 +33,7 @@ from evergold.workspace.requests_in import Request, Rules
 PATIENCE = 30.0  # seconds of silence after which it hangs, if requests wait for it, or else is not needed
 BUSY = 2  # requests that are under way before it is worth a process
 SMALLEST, LARGEST = 16_000, 1 << 20  # a smaller body is read sooner than sent; a larger one would hold up the others
-MOST_WAITING = 8  # when so many wait for it, this process lends a hand
+MANY, MOST_WAITING = 8, 64  # when many wait for it, and more than for the writer, this process lends a hand
 MOST_FAILURES = 3
 
 log = logging.getLogger(__name__)
@@ -83,7 +83,8 @@ class Reader:
                     self._thread = threading.Thread(target=self._serve, name="evergold-reader", daemon=True)
                     self._thread.start()
                 return None
-            if len(self._waiting) >= MOST_WAITING:
+            waiting = len(self._waiting)
+            if waiting >= MOST_WAITING or (waiting >= MANY and 2 * waiting > under_way):
                 return None
             done: Future[Arrivals] = Future()
             self._waiting.append(_Waiting(request, done))
