@@ -169,13 +169,14 @@ def _tags(policy: Policy, query: VerdictQuery) -> Iterator[str]:
     made = {
         "message_type": f"SELECT v.entry, v.message_type FROM {PLACED} AND v.message_type <> ''",
         "model": f"SELECT v.entry, 'model:' || v.model FROM {PLACED} AND v.model <> ''",
-        "tool": f"SELECT v.entry, 'tool:' || s.name FROM {_joined('spans')} AND s.kind = 'tool' AND s.name <> ''",
-        "failed_check": f"SELECT v.entry, 'failed:' || s.name FROM {_joined('trace_scores')} "
+        "tool": f"SELECT v.entry, 'tool:' || s.name FROM {_joined('spans', 's.trace_seq = v.seq')} "
+        "AND s.kind = 'tool' AND s.name <> ''",
+        "failed_check": f"SELECT v.entry, 'failed:' || s.name FROM {_joined('trace_scores', 's.trace_id = v.trace_id')} "
         f"AND v.reason IN ({FAILING}) AND s.value < :low AND {query.system} AND {query.heeded}",
     }
     yield from (statement for kind, statement in made.items() if kind in policy.tags)
 
 
-def _joined(table: str) -> str:
+def _joined(table: str, same: str) -> str:
     """The changed rows with theirs of another table; `CROSS JOIN` keeps SQLite from scanning that table first."""
-    return PLACED.replace(" WHERE", f" CROSS JOIN {table} s WHERE s.trace_id = v.trace_id AND")
+    return PLACED.replace(" WHERE", f" CROSS JOIN {table} s WHERE {same} AND")

@@ -8,7 +8,10 @@ SHARED_INPUT, SHARED_OUTPUT = 1, 2  # bits of `shared`: the text is also the tra
 
 
 class SpanRow(NamedTuple):
-    """A row of `spans`: its columns, in their order. A text that is also the trace's may be left to the trace's row."""
+    """A row of `spans`: its columns, in their order, with the trace's id for its `trace_seq`.
+
+    A text that is also the trace's may be left to the trace's row.
+    """
 
     trace_id: str
     id: str

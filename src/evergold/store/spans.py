@@ -16,6 +16,9 @@ from evergold.store.schema import spans, traces
 from evergold.store.values import batches
 from evergold.store.word_index import ENOUGH, learn_words
 
+OWN = SpanRow._fields[1:]  # the columns of a span beside its trace
+_OF_TRACES = spans.join(traces)
+
 
 @dataclass
 class Sorted:
@@ -65,13 +68,16 @@ def known_traces(connection: Connection, trace_ids: Iterable[str]) -> dict[str, 
 
 
 def _of_trace(bit: int, column: Column[Any], of_trace: Column[Any]) -> ColumnElement[Any]:
-    text = select(of_trace).where(traces.c.id == spans.c.trace_id).scalar_subquery()
+    text = select(of_trace).where(traces.c.seq == spans.c.trace_seq).scalar_subquery()
     return case((spans.c.shared.op("&")(bit) != 0, text), else_=column)
 
 
 _take_back = (
     update(spans)
-    .where(spans.c.trace_id.in_(bindparam("ids", expanding=True)), spans.c.shared != 0)
+    .where(
+        spans.c.trace_seq.in_(select(traces.c.seq).where(traces.c.id.in_(bindparam("ids", expanding=True)))),
+        spans.c.shared != 0,
+    )
     .values(
         input_text=_of_trace(SHARED_INPUT, spans.c.input_text, traces.c.input_text),
         output_text=_of_trace(SHARED_OUTPUT, spans.c.output_text, traces.c.output_text),
@@ -84,34 +90,40 @@ def _held(connection: Connection, trace_ids: Sequence[str], batch: Sequence[Span
     wanted = {(row.trace_id, row.id) for row in batch}
     stored: list[tuple[str, str]] = []
     for ids in batches(trace_ids):
-        query = select(spans.c.trace_id, spans.c.id).where(spans.c.trace_id.in_(ids))
+        query = select(traces.c.id, spans.c.id).select_from(_OF_TRACES).where(traces.c.id.in_(ids))
         stored += [(row[0], row[1]) for row in connection.execute(query) if (row[0], row[1]) in wanted]
     held: dict[tuple[str, str], SpanRow] = {}
     for trace_id, span_id in stored:
-        one = select(*(spans.c[name] for name in SpanRow._fields))
-        row = connection.execute(one.where(spans.c.trace_id == trace_id, spans.c.id == span_id)).one()
+        one = select(traces.c.id, *(spans.c[name] for name in OWN)).select_from(_OF_TRACES)
+        row = connection.execute(one.where(traces.c.id == trace_id, spans.c.id == span_id)).one()
         held[trace_id, span_id] = SpanRow(*row)
     return held
 
 
 def insert_spans(connection: Connection, rows: Sequence[SpanRow]) -> None:
-    insert_rows(connection, "spans", SpanRow._fields, rows)
+    """Store spans whose traces are stored."""
+    places = places_of(connection, {row.trace_id for row in rows})
+    insert_rows(connection, "spans", ("trace_seq", *OWN), [(places[row.trace_id], *row[1:]) for row in rows])
+
+
+def places_of(connection: Connection, trace_ids: Iterable[str]) -> dict[str, int]:
+    """Where traces lie in the order of arrival."""
+    return dict(tuple(row) for row in rows_among(connection, "SELECT id, seq FROM traces WHERE id", trace_ids))
 
 
 def facts_of(connection: Connection, trace_ids: Iterable[str]) -> dict[str, list[Any]]:
     """The stored spans of traces without their texts: what a trace is recomputed from."""
     found: dict[str, list[Any]] = {}
-    columns = (spans.c[name] for name in ("trace_id", "id", "parent_id", "name", "kind", "status"))
+    columns = (spans.c[name] for name in ("id", "parent_id", "name", "kind", "status", "started_at", "ended_at"))
     query = select(
+        traces.c.id.label("trace_id"),
         *columns,
-        spans.c.started_at,
-        spans.c.ended_at,
         spans.c.metadata,
         (func.coalesce(spans.c.input_text, "") != "").label("has_input"),
         (func.coalesce(spans.c.output_text, "") != "").label("has_output"),
-    )
+    ).select_from(_OF_TRACES)
     for batch in batches(trace_ids):
-        for row in connection.execute(query.where(spans.c.trace_id.in_(batch))):
+        for row in connection.execute(query.where(traces.c.id.in_(batch))):
             found.setdefault(row.trace_id, []).append(row)
     return found
 
@@ -120,8 +132,8 @@ def texts_of(connection: Connection, trace_id: str, span_id: str | None) -> tupl
     """Input and output of one stored span."""
     if span_id is None:
         return None, None
-    query = select(spans.c.input_text, spans.c.output_text)
-    row = connection.execute(query.where(spans.c.trace_id == trace_id, spans.c.id == span_id)).one()
+    query = select(spans.c.input_text, spans.c.output_text).select_from(_OF_TRACES)
+    row = connection.execute(query.where(traces.c.id == trace_id, spans.c.id == span_id)).one()
     return row[0], row[1]
 
 

@@ -15,6 +15,7 @@ from evergold.store.bulk import insert_rows, rows_among
 from evergold.store.folding import unfolded
 from evergold.store.rows import RAW, SpanRow, whole
 from evergold.store.schema import pending_records, spans, trace_corrections, trace_scores, traces
+from evergold.store.spans import OWN, places_of
 from evergold.store.values import batches, dumps, loads, now, stamp, storable, worded
 from evergold.store.word_index import ENOUGH, learn_words
 
@@ -194,14 +195,16 @@ def _insert_traces(connection: Connection, batch: Sequence[Trace], hashes: dict[
         ],
     )
     learn_words(connection, ENOUGH)
-    rows = [_span_row(trace.id, span) for trace in batch for span in trace.spans]
-    if rows:
+    spoken = [trace for trace in batch if trace.spans]
+    if spoken:
+        places = places_of(connection, [trace.id for trace in spoken])
+        rows = [_span_row(places[trace.id], span) for trace in spoken for span in trace.spans]
         connection.execute(insert(spans), rows)
 
 
-def _span_row(trace_id: str, span: Span) -> dict[str, Any]:
+def _span_row(trace_seq: int, span: Span) -> dict[str, Any]:
     return {
-        "trace_id": trace_id,
+        "trace_seq": trace_seq,
         "id": span.id,
         "parent_id": span.parent_id,
         "name": storable(span.name),
@@ -231,9 +234,10 @@ def _score_row(trace_id: str, score: Score) -> dict[str, Any]:
 
 
 def _spans_of(connection: Connection, trace: Any) -> tuple[Span, ...]:
-    query = select(*(spans.c[name] for name in SpanRow._fields)).where(spans.c.trace_id == trace["id"])
+    query = select(*(spans.c[name] for name in OWN)).where(spans.c.trace_seq == trace["seq"])
     rows = connection.execute(query.order_by(spans.c.started_at, spans.c.id))
-    return tuple(_span(whole(SpanRow(*row), trace["input_text"], trace["output_text"])) for row in rows)
+    texts = trace["input_text"], trace["output_text"]
+    return tuple(_span(whole(SpanRow(trace["id"], *row), *texts)) for row in rows)
 
 
 def _span(row: SpanRow) -> Span:

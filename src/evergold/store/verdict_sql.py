@@ -168,7 +168,7 @@ class VerdictQuery:
                 yield f"t.{kind} <> '' AND NOT EXISTS ({mine} = {named[kind]})"
             elif kind == "tool":
                 yield (
-                    "EXISTS (SELECT 1 FROM spans s WHERE s.trace_id = d.trace_id AND s.kind = 'tool' AND s.name <> '' "
+                    "EXISTS (SELECT 1 FROM spans s WHERE s.trace_seq = t.seq AND s.kind = 'tool' AND s.name <> '' "
                     f"AND NOT EXISTS ({mine} = 'tool:' || s.name))"
                 )
             elif kind not in TAG_KINDS:
