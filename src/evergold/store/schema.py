@@ -138,7 +138,7 @@ spans = Table(
     word("metadata", "{}"),
     word("raw", "{}"),
     count_of("shared"),
-    comment="A span names its trace by its order of arrival (`traces.seq`): so new rows lie beside each other in the index, where "
+    comment="A span names its trace by its order of arrival (`traces.seq`): so new rows lie together in the index, where "
     "random trace ids would touch a page each. `metadata` holds what was understood of a span, `raw` what it carried: "
     "attributes, events, resource. An attribute that holds the input or output is null there, and what stands around the text "
     "is under `around`. A text is stored once: "
