@@ -1,6 +1,5 @@
 """What should not be on both sides: near-duplicates across splits, and cases that a prompt or a training file already shows."""
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ import orjson
 from evergold.errors import BadInput
 from evergold.model.case import Case
 from evergold.text.near import THRESHOLD, NearIndex, plain, shingles_of
+from evergold.text.pairs import Entry, pairs_across
 
 SHOWN = 50
 
@@ -17,28 +17,29 @@ SHOWN = 50
 def near_duplicates(
     cases: Sequence[Case], split_of: Mapping[str, str], threshold: float = THRESHOLD
 ) -> list[dict[str, Any]]:
-    """Pairs of cases in different splits whose texts are nearly the same.
+    """Each case that is nearly the same as one before it in another split, with the first such one.
 
     Of a few words, a question must be quite the same and so must its answer; "thanks" without one is said every day.
     """
     if len(set(split_of.values())) < 2:
         return []
-    index = NearIndex(threshold)
-    short: defaultdict[tuple[str, str], dict[str, str]] = defaultdict(dict)
-    found = []
-    for case in sorted(cases, key=lambda case: case.id):
-        split = split_of[case.id]
-        text = shingles_of(f"{case.input} {case.expected or ''}")
-        alike = [(other, share) for other, share in index.similar(text) if split_of[other] != split]
-        if not text and case.expected:
-            first = short[plain(case.input), plain(case.expected)]
-            alike = [(other, 1.0) for name, other in first.items() if name != split]
-            first.setdefault(split, case.id)
-        for other, share in alike:
-            pair = {"a": other, "b": case.id, "splits": [split_of[other], split]}
-            found.append({**pair, "similarity": round(share, 3)})
-        index.add(case.id, text)
-    return found
+    entries = [Entry(case.id, split_of[case.id], _said(case)) for case in sorted(cases, key=lambda case: case.id)]
+    return [
+        {
+            "a": pair.first.name,
+            "b": pair.second.name,
+            "splits": [pair.first.group, pair.second.group],
+            "similarity": round(pair.share, 3),
+        }
+        for pair in pairs_across(entries, threshold)
+    ]
+
+
+def _said(case: Case) -> frozenset[str]:
+    shingles = shingles_of(f"{case.input} {case.expected or ''}")
+    if shingles or not case.expected:
+        return shingles
+    return frozenset({f"{plain(case.input)}\n{plain(case.expected)}"})
 
 
 def overlaps(cases: Sequence[Case], path: Path, threshold: float = THRESHOLD) -> list[str]:

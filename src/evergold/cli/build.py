@@ -145,7 +145,7 @@ def _print_summary(manifest: Manifest, path: Path) -> None:
         click.echo(f"{rejected['count']} rejected records, with line and reason, are in {rejected['path']}", err=True)
     pairs = (extra.get("near_duplicates") or {}).get("count")
     if pairs:
-        click.echo(f"{pairs} near-duplicates across splits; the manifest names them", err=True)
+        click.echo(f"{pairs} cases are nearly the same as one in another split; the manifest names the first", err=True)
     for name, entry in manifest.splits.items():
         if not entry.count:
             click.echo(f"split {name} is empty{EMPTY_SPLIT if extra.get('shares') else ''}", err=True)

@@ -19,7 +19,7 @@ export function Leaks({ manifest }: { manifest: Manifest }) {
   return (
     <>
       <ul className={classes.plain}>
-        {near.count > 0 && <li>{plural(near.count, "pair")} of near-duplicates in different splits</li>}
+        {near.count > 0 && <li>{plural(near.count, "case")} nearly the same as one in another split</li>}
         {pairs.map((pair) => (
           <li key={`${pair.a} ${pair.b}`} className={classes.pair}>
             <code>{pair.a}</code> ({pair.splits[0]}) ~ <code>{pair.b}</code> ({pair.splits[1]})
@@ -33,7 +33,7 @@ export function Leaks({ manifest }: { manifest: Manifest }) {
       </ul>
       {near.pairs.length > pairs.length && (
         <Button variant="default" size="xs" mt="xs" onClick={() => setAll(true)}>
-          Show the {near.pairs.length} pairs that the manifest names
+          Show the {near.pairs.length} that the manifest names
         </Button>
       )}
     </>
