@@ -18,6 +18,7 @@ Goals: 4 times the stdlib loop and 70 % of the bare orjson loop per CPU second, 
 """
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -109,40 +110,56 @@ def measured(command: Sequence[str]) -> Sample:
     return Sample(cpu, wall, memory)
 
 
-def warm_up(folder: str) -> None:
+def warm_up(folder: Path) -> None:
     """A small build, so that no measured one compiles modules."""
-    small = Path(folder) / "small.jsonl"
+    small = folder / "small.jsonl"
     write(small, 1)
-    measured([sys.executable, "-c", BUILD, str(small), folder, "1"])
-    measured([sys.executable, "-c", CHECK, str(small), folder])
+    out = emptied(folder / "out")
+    measured([sys.executable, "-c", BUILD, str(small), str(out), "1"])
+    measured([sys.executable, "-c", CHECK, str(small), str(out)])
+
+
+def emptied(folder: Path) -> Path:
+    """No run pays for removing what the one before it wrote, nor finds the cache it left."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    return folder
 
 
 def main() -> None:
     size = int(os.environ.get("EVERGOLD_PERF_MB", "200"))
-    with tempfile.TemporaryDirectory() as folder:
-        source = Path(os.environ.get("EVERGOLD_PERF_FILE", Path(folder) / "offline.jsonl"))
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        source = Path(os.environ.get("EVERGOLD_PERF_FILE", folder / "offline.jsonl"))
         if not source.exists():
             write(source, size)
         megabytes = source.stat().st_size / 1e6
         print(f"  {megabytes:.0f} MB; medians of {REPEATS}, taking turns", flush=True)
-        commands = {
-            "stdlib loop": [sys.executable, "-c", STDLIB, str(source), folder],
-            "two stdlib loops": [sys.executable, "-c", TWO_LOOPS, str(source), folder, STDLIB],
-            "orjson loop": [sys.executable, "-c", ORJSON, str(source), folder],
-            "evergold build": [sys.executable, "-c", BUILD, str(source), folder, "1"],
-            "evergold build --jobs 2": [sys.executable, "-c", BUILD, str(source), folder, "2"],
-            "evergold check": [sys.executable, "-c", CHECK, str(source), folder],
-        }
-        if PEER.exists():
-            commands["datasets"] = [str(PEER), "-c", DATASETS, str(source), folder]
-        words = os.environ.get("EVERGOLD_PERF_ONLY", "").split()
-        commands = {name: command for name, command in commands.items() if not words or any(w in name for w in words)}
         warm_up(folder)
-        samples: dict[str, list[Sample]] = {name: [] for name in commands}
+        programs = wanted()
+        samples: dict[str, list[Sample]] = {name: [] for name in programs}
         for _ in range(REPEATS):
-            for name, command in commands.items():
-                samples[name].append(measured(command))
+            for name, (python, *program) in programs.items():
+                out = folder / "out" if program[0] == CHECK else emptied(folder / "out")
+                code, *more = program
+                samples[name].append(measured([python, "-c", code, str(source), str(out), *more]))
     _print(samples, megabytes)
+
+
+def wanted() -> dict[str, tuple[str, ...]]:
+    """What is measured, by name: an interpreter, a program, and its further arguments. A check is one of the build before it."""
+    programs: dict[str, tuple[str, ...]] = {
+        "stdlib loop": (sys.executable, STDLIB),
+        "two stdlib loops": (sys.executable, TWO_LOOPS, STDLIB),
+        "orjson loop": (sys.executable, ORJSON),
+        "evergold build": (sys.executable, BUILD, "1"),
+        "evergold build --jobs 2": (sys.executable, BUILD, "2"),
+        "evergold check": (sys.executable, CHECK),
+    }
+    if PEER.exists():
+        programs["datasets"] = (str(PEER), DATASETS)
+    words = os.environ.get("EVERGOLD_PERF_ONLY", "").split()
+    return {name: program for name, program in programs.items() if not words or any(word in name for word in words)}
 
 
 def _print(samples: dict[str, list[Sample]], megabytes: float) -> None:
