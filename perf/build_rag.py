@@ -93,7 +93,8 @@ class Sample:
 def measured(command: Sequence[str]) -> Sample:
     """Runs under a small Python parent that reports what the run used, because only a parent can know.
 
-    Modules are compiled once and found compiled from then on, as in an installed package. The CPU time of workers that
+    Modules are compiled once and found compiled from then on, as in an installed package. Where the run is, no workspace is
+    found, in which a build would also be entered. The CPU time of workers that
     a run does not wait for is not in its sample; so several jobs are compared by the clock alone.
     """
     watch = (
@@ -104,7 +105,12 @@ def measured(command: Sequence[str]) -> Sample:
     )
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     done = subprocess.run(
-        [sys.executable, "-c", watch, *command], check=True, capture_output=True, text=True, env=environment
+        [sys.executable, "-c", watch, *command],
+        check=True,
+        capture_output=True,
+        text=True,
+        env=environment,
+        cwd=tempfile.gettempdir(),
     )
     cpu, wall, memory = map(float, done.stdout.split())
     return Sample(cpu, wall, memory)
