@@ -377,6 +377,14 @@ def test_seen_ids_answer_like_a_set() -> None:
     assert len(seen) == 9001
 
 
+def test_ids_are_found_again_after_every_growth_of_their_table() -> None:
+    seen = SeenIds()
+    ids = b"".join(hashlib.blake2b(b"%d" % number, digest_size=16).digest() for number in range(330_000))
+    assert seen.add_all(ids) == []
+    assert seen.add_all(ids) == list(range(330_000))
+    assert len(seen) == 330_000
+
+
 def test_further_splits_come_from_the_config(tmp_path: Path) -> None:
     (tmp_path / "configs").mkdir()
     config = tmp_path / "configs" / "default.yaml"
