@@ -126,9 +126,10 @@ def warm_up(folder: Path) -> None:
 
 
 def emptied(folder: Path) -> Path:
-    """No run pays for removing what the one before it wrote, nor finds the cache it left."""
+    """No run pays for removing what the one before it wrote or for getting it to the disk, nor finds the cache it left."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
+    os.sync()
     return folder
 
 

@@ -1,12 +1,13 @@
 """Requests written together: each sender hears of its own spans only, and one that cannot be stored harms no other."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Future
+from itertools import groupby
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Engine, event
 
 from evergold.errors import Unavailable
 from evergold.settings import Settings
@@ -39,10 +40,8 @@ def put(gathering: Gathering, arrivals: Arrivals) -> Future[SpansWritten]:
     return done
 
 
-def written_together(
-    workspace: Workspace, *requests: Arrivals, seen: Callable[[Future[SpansWritten]], None] = lambda _: None
-) -> list[Future[SpansWritten]]:
-    """The requests wait behind a job that ends when all are there. `seen` is called with each that is written."""
+def written_together(workspace: Workspace, *requests: Arrivals) -> list[Future[SpansWritten]]:
+    """The requests wait behind a job that ends when all are there."""
     gathering = Gathering(workspace.store)
     all_there = threading.Event()
 
@@ -51,8 +50,6 @@ def written_together(
 
     workspace.store.db.submit(hold)
     futures = [put(gathering, request) for request in requests]
-    for future in futures:
-        future.add_done_callback(seen)
     all_there.set()
     return futures
 
@@ -91,16 +88,18 @@ def test_a_closed_workspace_says_so(workspace: Workspace) -> None:
 def test_a_transaction_takes_so_many_spans_and_no_more(workspace: Workspace) -> None:
     committed: list[int] = []
 
-    def seen(_: Future[SpansWritten]) -> None:
-        with workspace.store.db.read() as connection:
-            committed.append(connection.exec_driver_sql("SELECT count(*) FROM spans").scalar_one())
+    def at_commit(connection: Connection) -> None:
+        committed.append(connection.exec_driver_sql("SELECT count(*) FROM spans").scalar_one())
 
     half = ENOUGH_SPANS // 2
     requests = [spans(*((f"t{number}", f"{span}", "x") for span in range(half))) for number in range(5)]
-    futures = written_together(workspace, *requests, seen=seen)
-    workspace.store.db.write(lambda _: None)
-    assert [future.result().spans for future in futures] == [half] * 5
-    assert committed == [2 * half, 2 * half, 4 * half, 4 * half, 5 * half]
+    event.listen(Engine, "commit", at_commit)
+    try:
+        futures = written_together(workspace, *requests)
+        assert [future.result(30).spans for future in futures] == [half] * 5
+    finally:
+        event.remove(Engine, "commit", at_commit)
+    assert [count for count, _ in groupby(committed)] == [0, 2 * half, 4 * half, 5 * half]
 
 
 def test_what_is_queued_when_the_workspace_closes_is_stored(workspace: Workspace) -> None:

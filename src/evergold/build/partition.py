@@ -199,7 +199,7 @@ def route_piece(
     outputs: list[list[bytes]] = [[] for _ in splits]
     with open_source(location) as source, memory_kept():
         for block in ranges(source, max_line, BLOCK_BYTES, piece):
-            part = route_block(source, block, _router(splits), max_line)[1]
+            part = _route_block(source, block, _router(splits), max_line)
             whole.append(part)
             for output, more in zip(outputs, part.outputs, strict=False):
                 output.append(more)
@@ -209,15 +209,11 @@ def route_piece(
     return whole
 
 
-def route_block(
-    source: BinaryIO, block: Range, router: Router, max_line: int, limit: int | None = None
-) -> tuple[bytes | None, Part]:
-    """The bytes of a block and what became of them; no bytes where it is one line too long to hold in memory."""
+def _route_block(source: BinaryIO, block: Range, router: Router, max_line: int) -> Part:
     if block.size > BLOCK_BYTES + max_line:
-        return None, too_long(block, max_line)
+        return too_long(block, max_line)
     source.seek(block.offset)
-    data = source.read(block.size)
-    return data, route_range(data, block.offset, router, max_line, limit)
+    return route_range(source.read(block.size), block.offset, router, max_line)
 
 
 @contextmanager

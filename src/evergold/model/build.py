@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from evergold.model.trace import UtcTime
+from evergold.model.moment import UtcTime
 
 
 class FileEntry(BaseModel, frozen=True, extra="allow"):

@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field, model_validator
 
 from evergold.errors import Incomplete
 from evergold.model.ident import content_hash
-from evergold.model.trace import UtcTime
+from evergold.model.moment import UtcTime
 
 CaseId = Annotated[str, Field(min_length=1, max_length=1024)]
 """Longer than a trace's id may be, because a curated case is named after its policy and its trace."""

@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from evergold.model.trace import UtcTime
+from evergold.model.moment import UtcTime
 
 
 class Action(BaseModel, frozen=True, extra="forbid"):

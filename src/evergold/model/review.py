@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, Field
 
 from evergold.model.case import Case, CaseId, CaseKind, CaseStatus, EntryType, ReviewState
-from evergold.model.trace import UtcTime
+from evergold.model.moment import UtcTime
 
 ReviewerName = Annotated[str, Field(min_length=1, max_length=100)]
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Self
 from pydantic import BaseModel, Field, model_validator
 
 from evergold.model.case import LineRange, ToolCall
-from evergold.model.trace import UtcTime
+from evergold.model.moment import UtcTime
 
 
 class RunStatus(StrEnum):

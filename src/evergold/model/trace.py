@@ -1,24 +1,12 @@
 """A trace: one interaction of an app with a model, its spans, and what was thought of it."""
 
 from collections import Counter
-from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, Field, field_validator
 
-
-def in_utc(value: datetime) -> datetime:
-    """Times are UTC; one without a zone is taken as UTC."""
-    if value.tzinfo is None:
-        return value.replace(tzinfo=UTC)
-    try:
-        return value.astimezone(UTC)
-    except OverflowError:
-        raise ValueError("in UTC this time falls outside the years 1 to 9999") from None
-
-
-UtcTime = Annotated[datetime, AfterValidator(in_utc)]
+from evergold.model.moment import UtcTime
 
 
 def without_nul(value: str) -> str:

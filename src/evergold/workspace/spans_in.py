@@ -17,7 +17,7 @@ from evergold.store.values import loads, now
 from evergold.workspace.about_in import apply_waiting, put_about
 from evergold.workspace.arrivals import Arrivals
 from evergold.workspace.ingest_report import IngestReport
-from evergold.workspace.tales import trace_row
+from evergold.workspace.tales import facts, trace_row
 
 
 @dataclass
@@ -92,26 +92,15 @@ def _told_again(connection: Connection, growing: Iterable[str]) -> list[TraceRow
     told = []
     moment = now()
     for trace_id, rows in facts_of(connection, growing).items():
-        tale = outline([_facts(row) for row in rows])
+        tale = outline([_stored(row) for row in rows])
         question, _ = texts_of(connection, trace_id, tale.input_from)
         _, answer = texts_of(connection, trace_id, tale.output_from)
         told.append(trace_row(trace_id, tale, (question, answer), moment))
     return told
 
 
-def _facts(row: Any) -> SpanFacts:
-    return SpanFacts(
-        row.id,
-        row.parent_id,
-        row.name,
-        row.kind,
-        row.status == "failed",
-        row.started_at or "",
-        row.ended_at or "",
-        bool(row.has_input),
-        bool(row.has_output),
-        sayable(loads(row.metadata)),
-    )
+def _stored(row: Any) -> SpanFacts:
+    return facts(row, sayable(loads(row.metadata)), has_input=bool(row.has_input), has_output=bool(row.has_output))
 
 
 def _conflict(row: SpanRow) -> str:

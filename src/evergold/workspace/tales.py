@@ -25,7 +25,7 @@ def tell(spans: Sequence[Told]) -> tuple[list[SpanRow], dict[str, TraceRow]]:
     tales: dict[str, TraceRow] = {}
     for trace_id, numbers in traces.items():
         heard = {rows[number].id: number for number in reversed(numbers)}
-        tale = outline([_facts(*spans[number]) for number in heard.values()])
+        tale = outline([_heard(*spans[number]) for number in heard.values()])
         asking, answering = (heard.get(span_id or "") for span_id in (tale.input_from, tale.output_from))
         question = None if asking is None else rows[asking].input_text
         answer = None if answering is None else rows[answering].output_text
@@ -36,7 +36,12 @@ def tell(spans: Sequence[Told]) -> tuple[list[SpanRow], dict[str, TraceRow]]:
     return rows, tales
 
 
-def _facts(row: SpanRow, said: dict[str, Any]) -> SpanFacts:
+def _heard(row: SpanRow, said: dict[str, Any]) -> SpanFacts:
+    return facts(row, said, has_input=bool(row.input_text), has_output=bool(row.output_text))
+
+
+def facts(row: Any, said: dict[str, Any], *, has_input: bool, has_output: bool) -> SpanFacts:
+    """What an outline asks of a span, from a row that has just come or one that is stored."""
     return SpanFacts(
         row.id,
         row.parent_id,
@@ -45,8 +50,8 @@ def _facts(row: SpanRow, said: dict[str, Any]) -> SpanFacts:
         row.status == "failed",
         row.started_at or "",
         row.ended_at or "",
-        bool(row.input_text),
-        bool(row.output_text),
+        has_input,
+        has_output,
         said,
     )
 

@@ -1,0 +1,19 @@
+"""When something was: a moment in UTC, the same whichever zone it was told in."""
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+from pydantic import AfterValidator
+
+
+def in_utc(value: datetime) -> datetime:
+    """Times are UTC; one without a zone is taken as UTC."""
+    if value.tzinfo is None:
+        return value.replace(tzinfo=UTC)
+    try:
+        return value.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("in UTC this time falls outside the years 1 to 9999") from None
+
+
+UtcTime = Annotated[datetime, AfterValidator(in_utc)]
