@@ -27,7 +27,7 @@ def project(built_app: None, tmp_path: Path) -> Iterator[tuple[str, Path]]:
     Asked for before `opened`, so that pages are closed before their server ends.
     """
     with Workspace.open(Settings(home=tmp_path / ".evergold")) as workspace:
-        workspace.cases.put(a_case(f"c{n}", input=f"Question {n}, asked by many", output="Yes.") for n in range(8))
+        workspace.cases.put(a_case(f"c{n}", input=f"Question {n // 2}, asked by many", output="Yes.") for n in range(8))
         workspace.cases.put([a_case("odd", input="A question of its own", output="No.", entry_type="failure")])
         registered(workspace, tmp_path, "v1", "At nine.", "At ten.")
         registered(workspace, tmp_path, "v2", "At nine.", "At noon.", "Never.")
@@ -56,6 +56,9 @@ def test_a_dataset_is_frozen_with_splits_seed_and_filter(project: tuple[str, Pat
     manifest = json.loads((folder / ".evergold" / "builds" / "live" / "v1" / "manifest.json").read_text())
     assert (manifest["seed"], manifest["filters"]) == (7, {"entry_type": "golden"})
     assert {name: split["count"] for name, split in manifest["splits"].items()} == {"train": 4, "test": 4}
+    leak = manifest["near_duplicates"]["pairs"][0]["a"]
+    page.get_by_role("link", name=leak, exact=True).first.click()
+    expect(page).to_have_url(f"{address}/cases/live/{leak}?dataset=live")
 
 
 def test_versions_of_files_are_listed_compared_and_followed(project: tuple[str, Path], opened: Open) -> None:

@@ -16,7 +16,7 @@ export const CASE_COLUMNS: ListColumn<Case>[] = [
   {
     id: "second",
     header: "Expected, or else the answer",
-    cell: ({ row }) => <span className="eg-dim">{firstLine(row.original.expected ?? row.original.output)}</span>,
+    cell: ({ row }) => <span className="eg-dim">{wanted(row.original)}</span>,
   },
   { id: "dataset", header: "Dataset", cell: ({ row }) => row.original.dataset },
   { id: "tags", header: "Tags", cell: ({ row }) => <FirstTag tags={row.original.tags} /> },
@@ -28,6 +28,11 @@ export const CASE_COLUMNS: ListColumn<Case>[] = [
     ),
   },
 ];
+
+/** What a good answer is; of a case about context, the files one has to find. */
+function wanted({ expected, output, paths }: Case): string {
+  return firstLine(expected ?? output ?? paths.map(({ path }) => path).join(", "));
+}
 
 /** Enough of a text for one line; a megabyte of it would only slow the list down. */
 function firstLine(text: string | null | undefined): string {

@@ -1,5 +1,6 @@
 /** What stands in two splits, or in a file meant for training. */
 import { Button } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { plural } from "@/ui/format";
 import type { Manifest } from "./data";
@@ -7,7 +8,7 @@ import classes from "./datasets.module.css";
 
 const SHOWN = 8;
 
-export function Leaks({ manifest }: { manifest: Manifest }) {
+export function Leaks({ dataset, manifest }: { dataset: string; manifest: Manifest }) {
   const near = manifest.near_duplicates;
   const [all, setAll] = useState(false);
   if (!near) return <p className={classes.calm}>Not looked for in this version.</p>;
@@ -22,7 +23,8 @@ export function Leaks({ manifest }: { manifest: Manifest }) {
         {near.count > 0 && <li>{plural(near.count, "case")} nearly the same as one in another split</li>}
         {pairs.map((pair) => (
           <li key={`${pair.a} ${pair.b}`} className={classes.pair}>
-            <code>{pair.a}</code> ({pair.splits[0]}) ~ <code>{pair.b}</code> ({pair.splits[1]})
+            <CaseLink dataset={dataset} caseId={pair.a} /> in {pair.splits[0]},{" "}
+            <CaseLink dataset={dataset} caseId={pair.b} /> in {pair.splits[1]}
           </li>
         ))}
         {overlap.map(([file, found]) => (
@@ -37,5 +39,13 @@ export function Leaks({ manifest }: { manifest: Manifest }) {
         </Button>
       )}
     </>
+  );
+}
+
+function CaseLink({ dataset, caseId }: { dataset: string; caseId: string }) {
+  return (
+    <Link to="/cases/$dataset/$caseId" params={{ dataset, caseId }} search={{ dataset }}>
+      {caseId}
+    </Link>
   );
 }

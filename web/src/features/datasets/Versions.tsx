@@ -44,7 +44,7 @@ export function Versions({ builds, chosen, choose }: VersionsProps) {
         <LeftOut manifest={chosen.manifest} />
       </Panel>
       <Panel title="Leaks">
-        <Leaks manifest={chosen.manifest} />
+        <Leaks dataset={chosen.dataset} manifest={chosen.manifest} />
       </Panel>
     </div>
   );
