@@ -25,6 +25,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from tests.patience import PATIENCE
+
 Body = dict[str, Any]
 
 
@@ -121,15 +123,15 @@ class ScriptedServer:
     def stop(self) -> None:
         self._server.force_exit = True
         self._server.should_exit = True
-        self._thread.join(timeout=10)
+        self._thread.join(PATIENCE)
         self._waiting.shutdown(wait=False)
         self._socket.close()
 
-    def wait_for(self, count: int, timeout: float = 30.0) -> None:
+    def wait_for(self, count: int) -> None:
         """Block until that many requests have arrived."""
         with self.arrived:
-            if not self.arrived.wait_for(lambda: len(self.requests) >= count, timeout):
-                raise AssertionError(f"{len(self.requests)} of {count} requests arrived within {timeout} s")
+            if not self.arrived.wait_for(lambda: len(self.requests) >= count, PATIENCE):
+                raise AssertionError(f"{len(self.requests)} of {count} requests arrived within {PATIENCE:g} s")
 
     def prompts(self) -> list[str]:
         """The last message of each request, in order of arrival."""
@@ -162,7 +164,7 @@ class ScriptedServer:
         if reply.delay:
             await asyncio.sleep(reply.delay)
         if reply.hold is not None:
-            await asyncio.get_running_loop().run_in_executor(self._waiting, reply.hold.wait, 60)
+            await asyncio.get_running_loop().run_in_executor(self._waiting, reply.hold.wait, PATIENCE)
         if reply.drop_connection:
             return Response(b"{", headers={"content-length": "1000"})
         content = reply.raw if reply.raw is not None else json.dumps(self._completion(body, reply)).encode()

@@ -8,6 +8,7 @@ from urllib.request import urlopen
 
 import pytest
 
+from tests.patience import PATIENCE
 from tests.uv import the_uv
 
 pytestmark = pytest.mark.slow
@@ -79,6 +80,6 @@ def test_a_wheel_from_a_clean_clone_serves_the_app(clone: Path, tmp_path: Path) 
             assert asset.headers["content-type"].startswith("text/javascript")
     finally:
         server.terminate()
-        server.wait(30)
+        server.wait(PATIENCE)
         if server.stdout is not None:
             server.stdout.close()

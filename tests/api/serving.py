@@ -1,4 +1,4 @@
-"""A real server: `evergold serve` in a process of its own, on a free port."""
+"""A real server: `evergold serve` in a process of its own, on a free port, and a client for it."""
 
 import os
 import subprocess
@@ -6,6 +6,16 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+
+import httpx2 as httpx
+
+from tests.patience import PATIENCE
+
+
+def calling(url: str, **options: Any) -> httpx.Client:
+    """A client that waits as long for an answer as a test waits for anything."""
+    return httpx.Client(base_url=url, timeout=PATIENCE, **options)
 
 
 @contextmanager
@@ -26,6 +36,6 @@ def served(folder: Path, **env: str) -> Iterator[str]:
         yield line.split()[1]
     finally:
         process.terminate()
-        process.wait(30)
+        process.wait(PATIENCE)
         if process.stdout is not None:
             process.stdout.close()

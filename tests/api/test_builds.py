@@ -4,19 +4,17 @@ import hashlib
 from pathlib import Path
 from urllib.parse import quote
 
-import httpx2 as httpx
-
 from evergold.model.case import Provenance
 from evergold.settings import Settings
 from evergold.workspace import Workspace
-from tests.api.serving import served
+from tests.api.serving import calling, served
 from tests.builders import a_case
 
 
 def test_freeze_list_show_and_compare(tmp_path: Path) -> None:
     with Workspace.open(Settings(home=tmp_path / ".evergold")) as workspace:
         workspace.cases.put(a_case(f"c{n}", input=f"Question {n}") for n in range(4))
-    with served(tmp_path) as url, httpx.Client(base_url=url) as client:
+    with served(tmp_path) as url, calling(url) as client:
         made = client.post("/api/v1/builds", json={"dataset": "live", "split": "train=0.5,test=0.5", "seed": 7})
         assert made.status_code == 201
         assert made.json()["version"] == "v1"
@@ -47,7 +45,7 @@ def test_sample_compare_lineage_and_download(tmp_path: Path) -> None:
         first = workspace.builds.freeze(workspace.builds.default_spec("live"))
         workspace.cases.put([a_case("c/6", input="A much longer question, new in this version", tags=("new",))])
         workspace.builds.freeze(workspace.builds.default_spec("live"))
-    with served(tmp_path) as url, httpx.Client(base_url=f"{url}/api/v1/builds/live") as client:
+    with served(tmp_path) as url, calling(f"{url}/api/v1/builds/live") as client:
         drawn = client.get("v1/sample", params={"count": 3, "seed": 5}).json()
         assert (drawn["of"], drawn["seed"], len(drawn["records"])) == (6, 5, 3)
         assert client.get("v1/sample", params={"count": 3, "seed": 5}).json() == drawn
@@ -80,7 +78,7 @@ def test_a_download_never_leaves_the_build(tmp_path: Path) -> None:
         workspace.cases.put([a_case()])
         build = workspace.builds.freeze(workspace.builds.default_spec("live"))
         (Path(build.location or "") / "stray.txt").write_text("in the folder, not in the manifest")
-    with served(tmp_path) as url, httpx.Client(base_url=f"{url}/api/v1/builds/live/v1/files") as client:
+    with served(tmp_path) as url, calling(f"{url}/api/v1/builds/live/v1/files") as client:
         for name in ("stray.txt", "..%2F..%2F..%2F..%2Fsecret.txt", "%2Fetc%2Fpasswd", "all.jsonl%00"):
             assert client.get(f"/{name}").status_code in (400, 404), name
 
@@ -92,7 +90,7 @@ def test_a_dataset_of_any_name_is_frozen_and_found(tmp_path: Path) -> None:
     home = tmp_path / ".evergold"
     with Workspace.open(Settings(home=home)) as workspace:
         workspace.cases.put(a_case("c/1", dataset=name, input="Q?", output="A.") for name in ODD_NAMES)
-    with served(tmp_path) as url, httpx.Client() as client:
+    with served(tmp_path) as url, calling(url) as client:
         for name in ODD_NAMES:
             made = client.post(f"{url}/api/v1/builds", json={"dataset": name}).json()
             assert Path(made["location"]).parent.parent == home / "builds", made

@@ -8,12 +8,12 @@ from typing import Any
 import httpx2 as httpx
 import pytest
 
-from tests.api.serving import served
+from tests.api.serving import calling, served
 
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[httpx.Client]:
-    with served(tmp_path) as url, httpx.Client(base_url=url) as client:
+    with served(tmp_path) as url, calling(url) as client:
         yield client
 
 
@@ -63,7 +63,7 @@ def test_the_background_shows_its_state(server: httpx.Client) -> None:
 
 
 def test_turned_off(tmp_path: Path) -> None:
-    with served(tmp_path, EVERGOLD_EVAL_AUTO_CURATE="false") as url, httpx.Client(base_url=url) as server:
+    with served(tmp_path, EVERGOLD_EVAL_AUTO_CURATE="false") as url, calling(url) as server:
         server.post("/api/v1/traces", json={"id": "t1", "input": "q", "scores": [{"name": "c", "value": 0.0}]})
         told = server.get("/api/v1/curation").json()
         assert (told["enabled"], told["waiting"]) == (False, 1)

@@ -16,7 +16,7 @@ from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
-from tests.api.serving import served
+from tests.api.serving import calling, served
 from tests.openai_server import Reply, serving
 from tests.otlp import TRACE, a_span, an_llm_span, json_body, protobuf_body
 
@@ -27,7 +27,7 @@ JSON = {"content-type": "application/json; charset=utf-8"}
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     folder: Path = tmp_path_factory.mktemp("server")
-    with served(folder, EVERGOLD_SERVER_MAX_BODY_MB="2") as url, httpx.Client(base_url=url, timeout=30) as client:
+    with served(folder, EVERGOLD_SERVER_MAX_BODY_MB="2") as url, calling(url) as client:
         yield client
 
 
@@ -170,7 +170,7 @@ def test_an_attribute_of_ten_megabytes_is_cut_and_the_server_goes_on(tmp_path: P
         an_llm_span(0, trace=trace_id, question="y" * 10_000_000),
         an_llm_span(1, trace=trace_id, parent=0, answer="short"),
     )
-    with served(tmp_path) as url, httpx.Client(base_url=url, timeout=60) as client:
+    with served(tmp_path) as url, calling(url) as client:
         answer = client.post("/v1/traces", content=protobuf_body(*spans), headers=PROTOBUF)
         partial = ExportTraceServiceResponse.FromString(answer.content).partial_success
         assert (answer.status_code, partial.rejected_spans) == (200, 0)

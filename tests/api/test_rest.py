@@ -6,12 +6,12 @@ from pathlib import Path
 import httpx2 as httpx
 import pytest
 
-from tests.api.serving import served
+from tests.api.serving import calling, served
 
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[httpx.Client]:
-    with served(tmp_path) as url, httpx.Client(base_url=url) as client:
+    with served(tmp_path) as url, calling(url) as client:
         yield client
 
 
@@ -112,7 +112,7 @@ def test_the_first_request_finds_a_database_and_the_app(server: httpx.Client) ->
 def test_a_token_guards_the_interface(tmp_path: Path) -> None:
     with (
         served(tmp_path, EVERGOLD_SERVER_TOKEN="s3cret", EVERGOLD_SERVER_MAX_BODY_MB="1") as url,
-        httpx.Client(base_url=url) as client,
+        calling(url) as client,
     ):
         assert client.get("/api/v1/cases").status_code == 401
         assert client.get("/api/v1/cases", headers={"Authorization": "Bearer wrong"}).status_code == 401

@@ -8,7 +8,7 @@ import pytest
 
 from evergold.settings import Settings
 from evergold.workspace import Workspace
-from tests.api.serving import served
+from tests.api.serving import calling, served
 from tests.builders import a_case
 from tests.e2e.review_data import row_a, row_b
 
@@ -24,7 +24,7 @@ def server(tmp_path: Path) -> Iterator[str]:
 
 
 def client(url: str, token: str) -> httpx.Client:
-    return httpx.Client(base_url=f"{url}/api/v1", headers={"Authorization": f"Bearer {token}"})
+    return calling(f"{url}/api/v1", headers={"Authorization": f"Bearer {token}"})
 
 
 def test_two_reviewers_and_one_case(server: str) -> None:

@@ -11,6 +11,7 @@ import pytest
 from evergold.model.run import MeasurementState, RunSpec, RunStatus
 from evergold.settings import Settings
 from evergold.workspace import Workspace
+from tests.patience import PATIENCE
 
 TASKS = """\
 name: Three small questions
@@ -31,7 +32,7 @@ def test_three_tasks_with_the_real_model_as_target_and_judge(tmp_path: Path) -> 
         judge="local/smollm2",
         seed=1,
         concurrency=2,
-        params={"max_tokens": 24, "temperature": 0},
+        params={"max_tokens": 24, "temperature": 0, "timeout": PATIENCE},
     )
     with Workspace.open(Settings(home=tmp_path / "home", benchmark_datasets_dir=tmp_path)) as workspace:
         run = workspace.bench.work_on(workspace.bench.run_here(spec).id)

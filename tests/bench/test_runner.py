@@ -20,6 +20,7 @@ from evergold.store import Store
 from evergold.store.attempts import AttemptStore
 from evergold.store.runs import RunStore
 from tests.builders import a_case
+from tests.patience import PATIENCE
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ class Bench:
             metrics=[NamedMetric("equals", metric or Equals())],
             judge=judge,
             retry=RetryPolicy(tries=4, first_wait=0.001),
-            deadline=parts.get("deadline", 10),
+            deadline=parts.get("deadline", PATIENCE),
         )
         asyncio.run(Runner(self.runs, self.attempts, owner).execute(self.runs.get("r1"), made))
         return self.runs.get("r1")
@@ -119,15 +120,16 @@ def test_every_case_is_sent_once_per_trial_stored_and_scored(bench: Bench) -> No
 
 def test_never_more_calls_at_once_than_asked_for(bench: Bench) -> None:
     async def crowding(case: Case, trial: int) -> Attempt:
-        for _ in range(2000 if len(target.sent) > 40 else 0):
-            if target.most_under_way == 13:
-                break
-            await asyncio.sleep(0)
+        if target.under_way == 13:
+            crowded.set()
+        if len(target.sent) > 40:
+            await crowded.wait()
         return await right(case, trial)
 
+    crowded = asyncio.Event()
     bench.create(cases(100), concurrency=13)
     target = Scripted(crowding)
-    bench.work(target)
+    assert bench.work(target).failed == 0
     assert target.most_under_way == 13
 
 
@@ -249,7 +251,7 @@ def test_cancel_really_stops(bench: Bench) -> None:
 
     bench.create(cases(1000), concurrency=3)
     target = Scripted(cancelling)
-    run = bench.work(target, deadline=60)
+    run = bench.work(target)
     assert run.status is RunStatus.CANCELLED and run.ended_at is not None
     assert len(target.sent) <= 8 and target.under_way == 0
 

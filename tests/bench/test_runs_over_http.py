@@ -81,22 +81,28 @@ def test_the_same_run_again_is_answered_by_the_cache(folder: Path) -> None:
 
 
 def test_a_model_that_hangs_meets_the_deadline_and_the_run_ends(folder: Path) -> None:
+    """The other answers are known from an earlier run, so that only the one that hangs can be late."""
     never = threading.Event()
+    replies = {"question 7": iter([broken(400), Reply(hold=never)])}
 
     def hanging(body: Body) -> Reply:
-        return Reply(hold=never) if body["messages"][-1]["content"] == "question 7" else echo(body)
+        prompt = str(body["messages"][-1]["content"])
+        return next(replies[prompt]) if prompt in replies else echo(body)
 
     with serving(hanging) as server:
         settings = Settings(
             home=folder / "home", benchmark_datasets_dir=folder, model_base_url=server.url, benchmark_tries=1
         )
-        spec = RunSpec(dataset="forty", model="openai/m", metrics=("exact_match",), params={"timeout": 4})
+        spec = RunSpec(dataset="forty", model="openai/m", metrics=("exact_match",))
+        hasty = spec.model_copy(update={"params": {"timeout": 0.5}})
         with Workspace.open(settings) as workspace:
-            run = workspace.bench.work_on(workspace.bench.run_here(spec).id)
+            workspace.bench.work_on(workspace.bench.run_here(spec).id)
+            run = workspace.bench.work_on(workspace.bench.run_here(hasty).id)
             late = [a for a in workspace.bench.attempts(run.id) if a.error]
         never.set()
+    assert len(server.requests) == 41
     assert (run.status, run.failed, run.scored) == (RunStatus.COMPLETED, 1, 39)
-    assert (late[0].case_id, late[0].error) == ("t7", "no answer within 4 s")
+    assert (late[0].case_id, late[0].error) == ("t7", "no answer within 0.5 s")
 
 
 def test_trials_are_separate_calls_with_their_own_seeds(folder: Path) -> None:

@@ -18,13 +18,14 @@ from evergold.model.run import Attempt
 from evergold.settings import Settings
 from tests.builders import a_case
 from tests.openai_server import Reply, Script, broken, rate_limited, serving
+from tests.patience import PATIENCE
 
 QUESTION = a_case(id="q", kind=CaseKind.TASK, input="capital of France?", output=None)
 
 
 def attempt_at(model: str, case: Case = QUESTION, params: Mapping[str, Any] | None = None, url: str = "") -> Attempt:
     async def once() -> Attempt:
-        target = make_target(model, params or {}, Settings(model_base_url=url, benchmark_timeout=5))
+        target = make_target(model, params or {}, Settings(model_base_url=url, benchmark_timeout=PATIENCE))
         try:
             return await target.attempt(case, 0, 7)
         finally:

@@ -16,6 +16,7 @@ from evergold.store.attempts import AttemptStore
 from evergold.store.runs import RunStore
 from tests.bench.test_lease import PRINT_OWNER
 from tests.builders import a_case
+from tests.patience import PATIENCE
 
 
 class Watched(RunStore):
@@ -68,7 +69,7 @@ def look(runs: Watched) -> list[str]:
 
     worker = RunWorker(runs, owner, execute)
     worker.start()
-    assert runs.let_go.wait(60)
+    assert runs.let_go.wait(PATIENCE)
     worker.stop()
     return taken
 

@@ -3,6 +3,7 @@
 import asyncio
 
 from evergold.calls.gate import Gate
+from tests.patience import PATIENCE
 
 
 def test_it_grows_by_one_per_success_until_the_first_refusal() -> None:
@@ -73,7 +74,7 @@ def test_a_cancelled_waiter_does_not_lose_its_turn_for_others() -> None:
         await gate.__aexit__(None, None, None)
         first.cancel()
         await asyncio.wait([first])
-        await asyncio.wait_for(second, 1)
+        await asyncio.wait_for(second, PATIENCE)
         return first.cancelled()
 
     assert asyncio.run(cancelled())

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.patience import PATIENCE
+
 
 @dataclass(frozen=True)
 class Ran:
@@ -29,7 +31,7 @@ def evergold(*args: str, cwd: Path, stdin: str = "", **env: str) -> Ran:
         input=stdin,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
         check=False,
     )
     return Ran(done.returncode, done.stdout, done.stderr)

@@ -10,6 +10,7 @@ import pytest
 
 from evergold.cli.demo import STEPS
 from tests.cli.running import evergold
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.slow
 
@@ -41,6 +42,6 @@ def test_the_dashboard_is_served_after_it(tmp_path: Path) -> None:
             assert b'"total":' in answer.read()
     finally:
         process.terminate()
-        process.wait(30)
+        process.wait(PATIENCE)
         if process.stdout is not None:
             process.stdout.close()

@@ -15,6 +15,7 @@ from evergold.store.cases import CaseFilter
 from evergold.store.curation import set_aside
 from evergold.workspace import Workspace
 from tests.builders import a_score, a_trace
+from tests.patience import PATIENCE
 
 
 @pytest.fixture
@@ -51,8 +52,8 @@ def test_what_comes_in_wakes_it(ws: Workspace) -> None:
         woken.set()
 
     ws.intake.arrived = wake_and_tell
-    ws.intake.receive_traces(b'{"resourceSpans": []}', Wire.JSON).result()
-    assert woken.wait(10)
+    ws.intake.receive_traces(b'{"resourceSpans": []}', Wire.JSON).result(PATIENCE)
+    assert woken.wait(PATIENCE)
     woken.clear()
     ws.intake.accept([a_trace("t1", scores=(a_score(),))])
     assert woken.is_set()
@@ -75,7 +76,7 @@ def test_when_all_is_curated_it_does_what_could_wait(ws: Workspace) -> None:
 
     curator = Curator(Curation(ws.store, [Policy()], None), lambda: ws.store.db.write(set_aside), at_leisure)
     curator.start()
-    assert done.wait(30)
+    assert done.wait(PATIENCE)
     curator.stop()
     assert curator.state().last_error is None
 

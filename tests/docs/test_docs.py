@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from scripts.reference import TARGET, render
+from tests.patience import PATIENCE
 
 ROOT = Path(__file__).parent.parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -57,6 +58,6 @@ def _commands(body: str) -> list[tuple[str, list[str]]]:
 
 
 def _run(command: list[str], folder: Path, env: dict[str, str], shown: str) -> str:
-    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == 0, f"$ {shown}\n{done.stdout}{done.stderr}"
     return done.stdout + done.stderr

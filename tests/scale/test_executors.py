@@ -10,6 +10,7 @@ import pytest
 
 from evergold.build import rag
 from evergold.errors import BadInput, Unavailable
+from evergold.scale import executors
 from evergold.scale.executors import SMALL_BYTES, jobs_for, open_cluster, open_processes, usable_cores
 from evergold.workspace.rag import build_rag
 from tests.build.rag_builders import a_spec, an_offline_record
@@ -39,7 +40,8 @@ def test_workers_are_other_processes() -> None:
 
 
 @pytest.mark.slow
-def test_a_cluster_that_is_not_there_says_so() -> None:
+def test_a_cluster_that_is_not_there_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(executors, "CONNECT_SECONDS", 1)
     with pytest.raises(Unavailable, match="no Dask scheduler"), open_cluster("tcp://127.0.0.1:9"):
         pytest.fail("never opened")
 

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -12,6 +13,8 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, ClassVar
+
+import pytest
 
 import evergold
 from evergold.sdk.delivery import Delivery
@@ -131,24 +134,33 @@ class Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None: ...
 
 
+@pytest.fixture
+def taken() -> Iterator[socket.socket]:
+    """An address that is ours and at which nobody answers yet."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        yield bound
+
+
 @contextmanager
-def a_server(port: int = 0) -> Iterator[int]:
-    server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
+def a_server(address: socket.socket) -> Iterator[None]:
+    server = ThreadingHTTPServer(address.getsockname(), Handler, bind_and_activate=False)
+    server.socket.close()
+    server.socket = address
+    server.server_activate()
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     try:
-        yield server.server_address[1]
+        yield
     finally:
         server.shutdown()
         server.server_close()
         thread.join()
 
 
-def test_a_server_that_was_away_gets_everything_once(tmp_path: Path) -> None:
+def test_a_server_that_was_away_gets_everything_once(taken: socket.socket, tmp_path: Path) -> None:
     Handler.seen, Handler.status = Counter(), 201
-    with a_server() as port:
-        pass
-    url = f"http://127.0.0.1:{port}"
+    url = f"http://127.0.0.1:{taken.getsockname()[1]}"
     eg = evergold.connect(url, home=str(tmp_path))
     for number in range(20):
         with eg.trace(id=f"t{number}", input="q") as t:
@@ -156,7 +168,7 @@ def test_a_server_that_was_away_gets_everything_once(tmp_path: Path) -> None:
         eg.score(t.id, f"s{number}", 1.0)
     eg.close(300)
     assert eg.counts().spooled == 40
-    with a_server(port):
+    with a_server(taken):
         again = evergold.connect(url, home=str(tmp_path))
         again.score("t0", "bad", 1.0)
         again.score("t0", "more", 1.0)

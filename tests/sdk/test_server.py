@@ -4,18 +4,17 @@ import time
 from pathlib import Path
 from typing import Any
 
-import httpx2 as httpx
 import pytest
 
 import evergold
 from evergold.sdk.transports import HttpTransport
-from tests.api.serving import served
+from tests.api.serving import calling, served
 
 pytestmark = pytest.mark.slow
 
 
 def test_from_a_call_to_a_golden_entry(tmp_path: Path) -> None:
-    with served(tmp_path) as url, httpx.Client(base_url=url) as server:
+    with served(tmp_path) as url, calling(url) as server:
         eg = evergold.connect(url, home=str(tmp_path / "app"))
         with eg.trace(input="capital of Peru?", session_id="s") as t:
             with t.span("search", kind="tool") as s:
@@ -44,7 +43,7 @@ def test_what_is_sent_twice_is_there_once(tmp_path: Path) -> None:
         {"type": "score", "trace_id": "t1", "name": "thumbs", "value": 1.0, "source": "user", "key": "k2"},
         {"type": "correction", "trace_id": "t1", "text": "b"},
     ]
-    with served(tmp_path) as url, httpx.Client(base_url=url) as server:
+    with served(tmp_path) as url, calling(url) as server:
         transport = HttpTransport(url, "")
         assert [transport.send(records) for _ in range(3)] == [[], [], []]
         transport.close()

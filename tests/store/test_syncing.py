@@ -9,6 +9,7 @@ import pytest
 from evergold.settings import Settings
 from evergold.store import Store
 from evergold.store.syncing import Outcome, Syncing
+from tests.patience import PATIENCE
 
 
 def test_a_log_that_cannot_be_put_on_the_disk_is_a_failure(tmp_path: Path) -> None:
@@ -16,9 +17,9 @@ def test_a_log_that_cannot_be_put_on_the_disk_is_a_failure(tmp_path: Path) -> No
     syncing = Syncing(tmp_path / "missing" / "evergold.db-wal")
     syncing.tell([Outcome(done[0], "stored"), Outcome(done[1], failure=ValueError("its own"))])
     with pytest.raises(FileNotFoundError):
-        done[0].result(30)
+        done[0].result(PATIENCE)
     with pytest.raises(ValueError, match="its own"):
-        done[1].result(30)
+        done[1].result(PATIENCE)
     syncing.close()
 
 

@@ -18,6 +18,7 @@ from evergold.workspace.arrivals import Arrivals
 from evergold.workspace.gathering import ENOUGH_SPANS, Gathering
 from evergold.workspace.spans_in import SpansWritten
 from evergold.workspace.tales import tell
+from tests.patience import PATIENCE
 
 
 @pytest.fixture
@@ -46,7 +47,7 @@ def written_together(workspace: Workspace, *requests: Arrivals) -> list[Future[S
     all_there = threading.Event()
 
     def hold(_: Connection) -> None:
-        assert all_there.wait(30)
+        assert all_there.wait(PATIENCE)
 
     workspace.store.db.submit(hold)
     futures = [put(gathering, request) for request in requests]
@@ -72,8 +73,8 @@ def test_one_that_cannot_be_stored_harms_no_other(workspace: Workspace) -> None:
     bad = spans(("t3", "d", "z"))
     bad.rows[0] = bad.rows[0]._replace(name=object())  # type: ignore[arg-type]
     good, failed = written_together(workspace, spans(("t1", "a", "x")), bad)
-    assert good.result(30).spans == 1
-    assert failed.exception(30) is not None
+    assert good.result(PATIENCE).spans == 1
+    assert failed.exception(PATIENCE) is not None
     assert workspace.intake.count(TraceFilter()) == 1
 
 
@@ -82,7 +83,7 @@ def test_a_closed_workspace_says_so(workspace: Workspace) -> None:
     workspace.close()
     for _ in range(2):
         with pytest.raises(Unavailable):
-            put(gathering, spans(("t1", "a", "x"))).result(5)
+            put(gathering, spans(("t1", "a", "x"))).result(PATIENCE)
 
 
 def test_a_transaction_takes_so_many_spans_and_no_more(workspace: Workspace) -> None:
@@ -96,7 +97,7 @@ def test_a_transaction_takes_so_many_spans_and_no_more(workspace: Workspace) -> 
     event.listen(Engine, "commit", at_commit)
     try:
         futures = written_together(workspace, *requests)
-        assert [future.result(30).spans for future in futures] == [half] * 5
+        assert [future.result(PATIENCE).spans for future in futures] == [half] * 5
     finally:
         event.remove(Engine, "commit", at_commit)
     assert [count for count, _ in groupby(committed)] == [0, 2 * half, 4 * half, 5 * half]
@@ -106,4 +107,4 @@ def test_what_is_queued_when_the_workspace_closes_is_stored(workspace: Workspace
     requests = [spans(*((f"t{number}", f"{span}", "x") for span in range(ENOUGH_SPANS))) for number in range(3)]
     futures = written_together(workspace, *requests)
     workspace.close()
-    assert [future.result(5).spans for future in futures] == [ENOUGH_SPANS] * 3
+    assert [future.result(PATIENCE).spans for future in futures] == [ENOUGH_SPANS] * 3

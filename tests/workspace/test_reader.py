@@ -21,13 +21,14 @@ from evergold.errors import BadInput
 from evergold.settings import Settings
 from evergold.sources.otlp import Wire
 from evergold.store.trace_pages import TraceFilter
-from evergold.workspace import Workspace
+from evergold.workspace import Workspace, intake
 from evergold.workspace.arrivals import Arrivals
 from evergold.workspace.reader import BUSY, LARGEST, MANY, MOST_WAITING, SMALLEST, Reader
 from evergold.workspace.reader_process import packed, unpacked
 from evergold.workspace.requests_in import Request, RequestReader, Rules, rules_of
 from evergold.workspace.spans_in import SpansWritten
 from tests.otlp import a_span, an_llm_span, json_body, protobuf_body
+from tests.patience import PATIENCE
 
 RULES = rules_of(Settings())
 LONG = "What was asked, at length. " * 700  # a body with it is large enough to be sent
@@ -89,7 +90,7 @@ def begun(reader: Reader, request: Request = REQUESTS[0]) -> Future[Arrivals]:
         taken = reader.take(request, BUSY)
         if taken is not None:
             return taken
-        assert reader._thread is not None or reader.pid is not None, "the process ended instead of beginning"
+        assert reader._enabled, "no process begins"
         RequestReader(RULES).read(request)
 
 
@@ -109,7 +110,7 @@ def ended(pid: int) -> bool:
     except ProcessLookupError:
         return True
     try:
-        return bool(select.select([handle], [], [], 30)[0])
+        return bool(select.select([handle], [], [], PATIENCE)[0])
     finally:
         os.close(handle)
 
@@ -118,12 +119,12 @@ def ended(pid: int) -> bool:
 def test_both_processes_read_the_same(longest: int) -> None:
     rules = RULES._replace(longest=longest)
     with a_reader(rules=rules) as reader:
-        begun(reader).result(30)
+        begun(reader).result(PATIENCE)
         for request in REQUESTS:
             taken = reader.take(request, 0)
             assert taken is not None
             here = RequestReader(rules).read(request)
-            assert comparable(taken.result(30)) == comparable(here)
+            assert comparable(taken.result(PATIENCE)) == comparable(here)
             assert here.rows and (here.redacted or here.ignored)
 
 
@@ -141,42 +142,62 @@ def test_arrivals_survive_the_journey(spans: list[dict[str, Any]]) -> None:
     assert unpacked(bytearray(packed(arrivals))) == arrivals
 
 
-def test_a_redactor_from_outside_works_there_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "hush.py").write_text(
-        "class Hush:\n    def redact(self, text):\n        return text.replace('asked', '***'), {'ASKED': text.count('asked')}\n"
-    )
-    facts = tmp_path / "hush-1.0.dist-info"
-    facts.mkdir()
-    (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: hush\nVersion: 1.0\n")
-    (facts / "entry_points.txt").write_text("[evergold.redactors]\nhush = hush:Hush\n")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    plugins._registered.cache_clear()
-    try:
-        rules = RULES._replace(redactor="hush")
-        with a_reader(rules=rules) as reader:
-            arrivals = begun(reader).result(30)
-        assert arrivals.redacted["ASKED"] > 0 and "asked" not in next(iter(arrivals.tales.values())).input_text
-        assert comparable(arrivals) == comparable(RequestReader(rules).read(REQUESTS[0]))
-    finally:
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], Rules]]:
+    """Installs a redactor, given its source, and gives the rules that name it."""
+
+    def install(source: str) -> Rules:
+        (tmp_path / "hush.py").write_text(source)
+        facts = tmp_path / "hush-1.0.dist-info"
+        facts.mkdir()
+        (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: hush\nVersion: 1.0\n")
+        (facts / "entry_points.txt").write_text("[evergold.redactors]\nhush = hush:Hush\n")
+        monkeypatch.syspath_prepend(str(tmp_path))
         plugins._registered.cache_clear()
+        return RULES._replace(redactor="hush")
+
+    yield install
+    plugins._registered.cache_clear()
+
+
+HUSH = """
+class Hush:
+    def redact(self, text):
+        return text.replace("asked", "***"), {"ASKED": text.count("asked")}
+"""
+HANG = """
+import os, pathlib, signal
+class Hush:
+    def __init__(self):
+        pathlib.Path(__file__).with_name("pid").write_text(str(os.getpid()))
+    def redact(self, text):
+        signal.pause()
+"""
+
+
+def test_a_redactor_from_outside_works_there_too(installed: Callable[[str], Rules]) -> None:
+    rules = installed(HUSH)
+    with a_reader(rules=rules) as reader:
+        arrivals = begun(reader).result(PATIENCE)
+    assert arrivals.redacted["ASKED"] > 0 and "asked" not in next(iter(arrivals.tales.values())).input_text
+    assert comparable(arrivals) == comparable(RequestReader(rules).read(REQUESTS[0]))
 
 
 def test_a_body_that_cannot_be_read_gets_the_same_answer() -> None:
     broken = Request("traces", Wire.PROTOBUF, b"\xff" * SMALLEST)
     with a_reader(RequestReader(RULES).read) as reader:
-        begun(reader).result(30)
+        begun(reader).result(PATIENCE)
         taken = reader.take(broken, 0)
         assert taken is not None
         with pytest.raises(BadInput, match="not an OTLP protobuf"):
-            taken.result(30)
+            taken.result(PATIENCE)
         after = reader.take(REQUESTS[0], 0)
-        assert after is not None and after.result(30).rows, "the next one is read as ever"
+        assert after is not None and after.result(PATIENCE).rows, "the next one is read as ever"
 
 
-@pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "hanging"])
-def test_what_it_leaves_unread_is_read_here(sign: signal.Signals, caplog: pytest.LogCaptureFixture) -> None:
-    with a_reader(RequestReader(RULES).read, patience=5.0 if sign is signal.SIGSTOP else 30.0) as reader:
-        begun(reader).result(30)
+def test_what_a_killed_one_leaves_unread_is_read_here(caplog: pytest.LogCaptureFixture) -> None:
+    with a_reader(RequestReader(RULES).read, patience=PATIENCE) as reader:
+        begun(reader).result(PATIENCE)
         pid = reader.pid
         assert pid is not None
         os.kill(pid, signal.SIGSTOP)
@@ -184,11 +205,22 @@ def test_what_it_leaves_unread_is_read_here(sign: signal.Signals, caplog: pytest
         assert reader.take(REQUESTS[0], MANY) is None, "the writer has little to do, so the server reads too"
         taken += [reader.take(REQUESTS[0], 2 * MOST_WAITING) for _ in range(MOST_WAITING - MANY)]
         assert reader.take(REQUESTS[0], 10 * MOST_WAITING) is None, "no more wait than that"
-        os.kill(pid, sign)
-        assert all(one is not None and one.result(60).rows for one in taken)
+        os.kill(pid, signal.SIGKILL)
+        assert all(one is not None and one.result(PATIENCE).rows for one in taken)
         assert ended(pid)
         assert "they are read in the server" in caplog.text
-        assert begun(reader).result(30).rows, "another one takes its place"
+        assert begun(reader).result(PATIENCE).rows, "another one takes its place"
+
+
+def test_what_a_hanging_one_leaves_unread_is_read_here(
+    installed: Callable[[str], Rules], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    rules = installed(HANG)
+    with a_reader(RequestReader(RULES).read, rules, patience=0.5) as reader:
+        for time in (1, 2):
+            assert begun(reader).result(PATIENCE).rows
+            assert ended(int((tmp_path / "pid").read_text()))
+            assert caplog.text.count("they are read in the server") == time, "and another one takes its place"
 
 
 def test_no_process_where_none_is_wanted_or_none_would_help() -> None:
@@ -198,13 +230,13 @@ def test_no_process_where_none_is_wanted_or_none_would_help() -> None:
         assert [off.take(REQUESTS[0], BUSY), on.take(REQUESTS[0], BUSY - 1)] == [None, None]
         assert [on.take(small, BUSY), on.take(large, BUSY)] == [None, None]
         assert off._thread is None and on._thread is None
-        allowed = os.sched_getaffinity(0)
-        try:
-            os.sched_setaffinity(0, {min(allowed)})
-            with a_reader() as single:
-                assert single.take(REQUESTS[0], BUSY) is None and single._thread is None
-        finally:
-            os.sched_setaffinity(0, allowed)
+
+
+def test_a_second_process_needs_a_second_core(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for usable in (1, 2):
+        monkeypatch.setattr(intake, "cores", lambda usable=usable: usable)
+        with Workspace.open(Settings(home=tmp_path)) as workspace:
+            assert workspace.intake._reader._enabled == (usable > 1)
 
 
 def test_one_that_cannot_begin_is_given_up(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
@@ -215,7 +247,9 @@ def test_one_that_cannot_begin_is_given_up(monkeypatch: pytest.MonkeyPatch, capl
     assert caplog.text.count("they are read in the server") == 3
 
 
-def test_a_killed_reader_loses_and_repeats_nothing(tmp_path: Path) -> None:
+def test_a_killed_reader_loses_and_repeats_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(intake, "cores", lambda: 2)
+
     def body(number: int) -> bytes:
         return protobuf_body(*(an_llm_span(n, trace=f"{number + 1:032x}", question=LONG[:300]) for n in range(30)))
 
@@ -225,10 +259,11 @@ def test_a_killed_reader_loses_and_repeats_nothing(tmp_path: Path) -> None:
         while reader.pid is None or len(sent) < 20:
             sent.append(workspace.intake.receive_traces(body(len(sent)), Wire.PROTOBUF))
         for number in range(len(sent), len(sent) + 40):
-            if number % 20 == 0 and reader.pid is not None:
-                os.kill(reader.pid, signal.SIGKILL)
+            process = reader._process
+            if number % 20 == 0 and process is not None:
+                process.kill()
             sent.append(workspace.intake.receive_traces(body(number), Wire.PROTOBUF))
-        assert {(one.result(60).spans, len(one.result().new_traces)) for one in sent} == {(30, 1)}
+        assert {(one.result(PATIENCE).spans, len(one.result().new_traces)) for one in sent} == {(30, 1)}
         assert workspace.intake.count(TraceFilter()) == len(sent)
         with workspace.store.db.read() as connection:
             assert connection.exec_driver_sql("SELECT count(*) FROM spans").scalar_one() == 30 * len(sent)
@@ -237,7 +272,7 @@ def test_a_killed_reader_loses_and_repeats_nothing(tmp_path: Path) -> None:
 def test_it_ends_with_its_server_however_that_ends() -> None:
     script = (
         "from tests.workspace.test_reader import Reader, RULES, begun, refuse\n"
-        "import signal\nreader = Reader(RULES, refuse)\nbegun(reader).result(30)\nprint(reader.pid, flush=True)\n"
+        "import signal\nreader = Reader(RULES, refuse)\nbegun(reader).result()\nprint(reader.pid, flush=True)\n"
         "signal.pause()"
     )
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as server:
@@ -245,5 +280,5 @@ def test_it_ends_with_its_server_however_that_ends() -> None:
         pid = int(server.stdout.readline())
         handle = os.pidfd_open(pid)
         server.kill()
-        assert select.select([handle], [], [], 30)[0], "the reading process is still there"
+        assert select.select([handle], [], [], PATIENCE)[0], "the reading process is still there"
         os.close(handle)

@@ -20,6 +20,7 @@ from evergold.errors import BadInput, Unavailable
 
 SMALL_BYTES = 200 << 20
 """Below this a pool of two saves less than it may cost to start: half a second, where its processes are no copies."""
+CONNECT_SECONDS = 30
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ def open_cluster(address: str) -> Iterator[Workers]:
     except ImportError:
         raise Unavailable("a cluster needs the extra: pip install 'evergold[cluster]'") from None
     try:
-        client: Any = Client(address, timeout="10s")  # type: ignore[no-untyped-call]
+        client: Any = Client(address, timeout=CONNECT_SECONDS)  # type: ignore[no-untyped-call]
     except (OSError, ValueError) as problem:
         raise Unavailable(f"no Dask scheduler at {address!r} ({problem}); start one with `dask scheduler`") from problem
     with client:

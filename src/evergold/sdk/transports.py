@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from evergold.settings import Settings
     from evergold.workspace import Workspace
 
-TIMEOUT_SECONDS = 10.0
+TIMEOUT_SECONDS = 30.0
 PATHS = {
     "trace": "/api/v1/traces",
     "score": "/api/v1/scores",

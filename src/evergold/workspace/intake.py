@@ -30,7 +30,7 @@ from evergold.workspace.cleaning import cleaned
 from evergold.workspace.gathering import Gathering
 from evergold.workspace.ingest_report import IngestReport
 from evergold.workspace.lines_in import Lines, opened_lines
-from evergold.workspace.reader import Reader
+from evergold.workspace.reader import Reader, cores
 from evergold.workspace.records_in import store_records
 from evergold.workspace.requests_in import Request, RequestReader, rules_of
 from evergold.workspace.spans_in import SpansWritten
@@ -51,7 +51,7 @@ class Intake:
         self._gathering = Gathering(store)
         rules = rules_of(settings)
         self._here = RequestReader(rules)
-        self._reader = Reader(rules, self._here.read, enabled=settings.server_reader)
+        self._reader = Reader(rules, self._here.read, enabled=settings.server_reader and cores() > 1)
         self._under_way = 0  # requests without an answer yet
         self._counting = threading.Lock()
         self.arrived: Callable[[], None] = lambda: None  # called after each commit that brought something

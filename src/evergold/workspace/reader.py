@@ -52,7 +52,10 @@ def cores() -> int:
 
 
 class Reader:
-    """`read_here` reads a request in this process; `enabled` false leaves everything to it."""
+    """`read_here` reads a request in this process; `enabled` false leaves everything to it.
+
+    `patience` is how long it may be silent once it has begun. Beginning may take `PATIENCE`, however short that is.
+    """
 
     def __init__(
         self,
@@ -65,7 +68,7 @@ class Reader:
         self._rules = rules
         self._read_here = read_here
         self._patience = patience
-        self._enabled = enabled and cores() > 1
+        self._enabled = enabled
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._process: subprocess.Popen[bytes] | None = None
@@ -110,13 +113,14 @@ class Reader:
         """The life of one reading process."""
         outbox: SimpleQueue[Request | None] = SimpleQueue()
         channel, theirs = socket.socketpair()
-        channel.settimeout(self._patience)
+        channel.settimeout(PATIENCE)
         sending = threading.Thread(target=_send_all, args=(channel, outbox), name="evergold-to-reader", daemon=True)
         with channel:
             sending.start()
             try:
                 with theirs, _started(theirs) as process:
                     self._greet(process, channel)
+                    channel.settimeout(self._patience)
                     with self._lock:
                         self._outbox = outbox
                     while True:

@@ -24,6 +24,7 @@ from tests.openai_server import (
     token,
     truncated,
 )
+from tests.patience import PATIENCE
 
 CASE = a_case(
     expected="Lima",
@@ -39,7 +40,7 @@ def judged(
     metric: str, script: Script, case: Case = CASE, attempt: Attempt | None = None, retries: int = 0
 ) -> tuple[Measurement, ScriptedServer]:
     async def work(server: ScriptedServer) -> Measurement:
-        judge = OpenAIJudge(Endpoint("j", server.url, "k"), Limits(timeout=5, retries=retries))
+        judge = OpenAIJudge(Endpoint("j", server.url, "k"), Limits(timeout=PATIENCE, retries=retries))
         try:
             return await measure(make_metric(metric), case, attempt or an_attempt(), judge)
         finally:
