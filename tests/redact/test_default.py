@@ -4,10 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evergold.redact.cards import is_card
 from evergold.redact.default import DefaultRedactor
 from evergold.redact.fields import FIELDS, FieldRedactor
+from evergold.redact.keys import MOST_REMEMBERED, Keys
 from evergold.redact.looking import suspicious
-from evergold.redact.numbers import is_card, numbers_replaced
+from evergold.redact.numbers import numbers_replaced
 from evergold.redact.patterns import PATTERNS
 
 redact = DefaultRedactor().redact
@@ -81,6 +83,71 @@ def test_a_text_that_is_json_stays_json(parts: list[tuple[str, str]]) -> None:
     assert found.total() == len(parts)
 
 
+LETTERS = st.sampled_from(["josé", "用户", "иван", "jo", "zhang"])
+PLACES = st.sampled_from(["exämple.de", "例子.公司", "пример.рф", "example.com"])
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(["\n", " ", "—", '"', "\\", "😀"]), LETTERS, PLACES), min_size=1, max_size=3),
+    st.integers(1, 3),
+)
+def test_addresses_with_any_letters_leave_json_readable_however_deep(
+    parts: list[tuple[str, str, str]], depth: int
+) -> None:
+    text: str = ", ".join(f"{before}{who}@{where}" for before, who, where in parts)
+    for _ in range(depth):
+        text = json.dumps(text)
+    clean, found = redact(text)
+    assert found == {"EMAIL": len(parts)}
+    for _ in range(depth):
+        clean = json.loads(clean)
+    assert "@" not in clean
+
+
+def test_keys_are_redacted_and_kept_apart() -> None:
+    cleaner = FieldRedactor(DefaultRedactor(), FIELDS)
+    told = {"users": {"jo@example.com": 1, "[EMAIL]": 2, "al@example.com": {"bo@example.org": "x"}}, "n": {7: "y"}}
+    clean = cleaner.clean({"metadata": told})["metadata"]
+    assert clean == {"users": {"[EMAIL]#2": 1, "[EMAIL]": 2, "[EMAIL]#3": {"[EMAIL]": "x"}}, "n": {7: "y"}}
+    assert cleaner.found == {"EMAIL": 3}
+    assert cleaner.clean({"metadata": clean}) == {"metadata": clean}
+
+
+def test_a_key_tells_what_its_value_is() -> None:
+    cleaner = FieldRedactor(DefaultRedactor(), FIELDS)
+    told = {
+        "password": "correct horse battery",
+        "phone": "4155552671",
+        "order_id": "4155552671",
+        "api_key": {"type": "x"},
+    }
+    assert cleaner.clean({"attributes": told})["attributes"] == {
+        "password": "[SECRET]",
+        "phone": "[PHONE]",
+        "order_id": "4155552671",
+        "api_key": {"type": "x"},
+    }
+    assert cleaner.found == {"SECRET": 1, "PHONE": 1}
+
+
+def test_records_with_a_private_key_are_suspected_each() -> None:
+    cleaner = FieldRedactor(DefaultRedactor(), FIELDS)
+    records = [
+        {"a": {"jo@example.com": 1}},
+        {"a": {"b": "plain enough"}},
+        [{"jo@example.com": 2}],
+        {"password": "hunter22"},
+    ]
+    assert cleaner.suspected(records) == {0, 2, 3}
+
+
+def test_what_is_known_of_keys_does_not_grow_without_end() -> None:
+    keys = Keys(DefaultRedactor())
+    for start in range(0, 3 * MOST_REMEMBERED, 1000):
+        assert not keys.tell({f"key-{number:x}-of" for number in range(start, start + 1000)})
+        assert keys.tell({"plain", "jo@example.com"})
+
+
 def test_luhn() -> None:
     assert is_card("4111111111111111") and not is_card("4111111111111112") and not is_card("1" * 16)
 
@@ -106,6 +173,13 @@ PIECES = st.sampled_from(
         "-----END PRIVATE KEY-----",
         "4111 1111",
         "+34 612",
+        "josé@exämple.de",
+        "用户@例子.公司",
+        "tel. ",
+        "(030) ",
+        "0171/",
+        "\u00a0",
+        "Authorization: Basic ",
         "345-678",
         "2026-01-02",
         "é",

@@ -18,7 +18,8 @@ class DefaultRedactor:
         if next(suspicious(text), None) is None:
             return text, found
         for pattern in PATTERNS:
-            text = _replaced(text, pattern, found)
+            if pattern.sign in text:
+                text = _replaced(text, pattern, found)
         text, numbers = numbers_replaced(text)
         return text, found + numbers
 
@@ -31,7 +32,7 @@ def _replaced(text: str, pattern: Pattern, found: Counter[str]) -> str:
     placeholder = f"[{pattern.kind}]"
 
     def replace(match: re.Match[str]) -> str:
-        if match[pattern.group] == placeholder:
+        if match[pattern.group] == placeholder or not pattern.told(match):
             return match[0]
         found[pattern.kind] += 1
         start, end = match.start(pattern.group) - match.start(), match.end(pattern.group) - match.start()

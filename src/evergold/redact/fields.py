@@ -7,6 +7,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from evergold.errors import BadInput, unknown
+from evergold.redact.keys import Keys, kept_apart
 
 if TYPE_CHECKING:
     from evergold.seams import Redactor
@@ -19,12 +20,13 @@ BETWEEN = "\n\x00\n"
 class FieldRedactor:
     """Applies a redactor to the fields that are switched on, and keeps count of what it found."""
 
-    def __init__(self, redactor: "Redactor | None", fields: Iterable[str]) -> None:
+    def __init__(self, redactor: "Redactor | None", fields: Iterable[str], keys: Keys | None = None) -> None:
         self._redactor = redactor
         self._fields = frozenset(fields) if redactor is not None else frozenset()
         for name in self._fields:
             if name not in FIELDS:
                 raise BadInput(f"redact.fields: {unknown('field', name, FIELDS)}")
+        self._keys = keys or Keys(redactor)
         self.found: Counter[str] = Counter()
 
     def clean(self, values: dict[str, Any]) -> dict[str, Any]:
@@ -42,8 +44,10 @@ class FieldRedactor:
         if not self._fields:
             return False
         assert self._redactor is not None
-        together = _together(values)
-        return len(together) >= SHORTEST and bool(self._redactor.redact(together)[1])
+        texts, keys = _gathered(values)
+        together = BETWEEN.join(texts)
+        private = len(together) >= SHORTEST and bool(self._redactor.redact(together)[1])
+        return private or self._keys.tell(keys)
 
     def suspected(self, records: Sequence[Any]) -> set[int]:
         """The numbers of the records in which there is anything to redact."""
@@ -51,15 +55,18 @@ class FieldRedactor:
         if look is None or not self._fields:
             return {number for number, record in enumerate(records) if self.suspects([record])}
         texts: list[str] = []
+        keys: set[str] = set()
         ends = []
         for record in records:
-            _gather(record, texts)
+            _gather(record, texts, keys)
             ends.append(len(texts))
-        places = list(look(BETWEEN.join(texts)))
-        if not places:
-            return set()
-        starts = [0, *accumulate(len(text) + len(BETWEEN) for text in texts)]
-        return {bisect(ends, bisect(starts, place) - 1) for place in places}
+        found: set[int] = set()
+        if places := list(look(BETWEEN.join(texts))):
+            starts = [0, *accumulate(len(text) + len(BETWEEN) for text in texts)]
+            found = {bisect(ends, bisect(starts, place) - 1) for place in places}
+        if self._keys.tell(keys):
+            found |= {number for number, record in enumerate(records) if self._keys.tell(_gathered(record)[1])}
+        return found
 
     def _redacted(self, value: Any) -> Any:
         if isinstance(value, str):
@@ -68,28 +75,47 @@ class FieldRedactor:
             self.found.update(found)
             return clean
         if isinstance(value, dict):
-            return {key: self._redacted(item) for key, item in value.items()}
+            return self._redacted_items(value)
         if isinstance(value, (list, tuple)):
             return [self._redacted(item) for item in value]
         return value
 
+    def _redacted_items(self, items: dict[Any, Any]) -> dict[Any, Any]:
+        """Keys are texts too, and one such as `password` tells what its value is."""
+        clean: dict[Any, Any] = {}
+        for key, item in items.items():
+            name = self._redacted(key)
+            if name != key:
+                name = kept_apart(name, clean.keys() | items.keys())
+            told = self._keys.told(key, item)
+            if told is None:
+                clean[name] = self._redacted(item)
+            else:
+                clean[name], found = told
+                self.found.update(found)
+        return clean
 
-def _together(value: Any) -> str:
+
+def _gathered(value: Any) -> tuple[list[str], set[str]]:
     texts: list[str] = []
-    _gather(value, texts)
-    return BETWEEN.join(texts)
+    keys: set[str] = set()
+    _gather(value, texts, keys)
+    return texts, keys
 
 
-def _gather(value: Any, texts: list[str]) -> None:
-    """Every text in `value` that is long enough to hold anything."""
+def _gather(value: Any, texts: list[str], keys: set[str]) -> None:
+    """Every text in `value` that is long enough to hold anything, and every key."""
     if isinstance(value, str):
         if len(value) >= SHORTEST:
             texts.append(value)
     elif isinstance(value, (dict, list, tuple)):
-        for item in value.values() if isinstance(value, dict) else value:
+        if isinstance(value, dict):
+            keys.update(value)
+            value = value.values()
+        for item in value:
             kind = type(item)
             if kind is str:
                 if len(item) >= SHORTEST:
                     texts.append(item)
             elif item and kind is not int and kind is not float:
-                _gather(item, texts)
+                _gather(item, texts, keys)

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from evergold.redact.numbers import DECIMAL, SEPARATORS, numbers_replaced
-from evergold.redact.patterns import ASSIGNED, BEARER, EMAIL, PRIVATE_KEY, TOKEN_HEADS, TOKENS, URL_LOGIN
+from evergold.redact.emails import is_address_at
+from evergold.redact.numbers import SEPARATORS, numbers_in
+from evergold.redact.patterns import ASSIGNED, BASIC, BEARER, PRIVATE_KEY, TOKEN_HEADS, TOKENS, URL_LOGIN
 
 Codes = NDArray[np.uint8]
 Places = NDArray[np.intp]
@@ -22,9 +23,9 @@ BLOCK = 4  # a run of so many fills three aligned blocks of this size
 LOWEST = ord("+")  # no secret has a character below it, nor a comma or a question mark, which also stands for non-ASCII
 UNBROKEN = re.compile(rb"[^\x00-*,?]*")
 RUN_BYTES = frozenset(range(LOWEST, 128)) - frozenset(b",?")
-BEARER_BEFORE, KEY_BEFORE, LOGIN_BEFORE, EMAIL_BEFORE = 24, 40, 220, 70
-KEY_AFTER, EMAIL_AFTER, VALUE_AFTER = 20_000, 300, 200
-KEY = b"PRIVATE KEY-----"
+BEARER_BEFORE, BASIC_BEFORE, KEY_BEFORE, LOGIN_BEFORE = 24, 40, 40, 220
+KEY_AFTER, VALUE_AFTER = 20_000, 200
+KEY, BASIC_LOGIN = b"PRIVATE KEY", b"asic"
 
 
 def _table(members: Iterable[int], size: int = 256) -> NDArray[np.bool_]:
@@ -41,12 +42,11 @@ MOST_TRIES = 1000  # after so many hints in vain the whole text is redacted in o
 DIGITS = 8  # the fewest of a phone number
 DAY_LENGTH = len("2026-01-02")
 SEPARATOR = _table(SEPARATORS)
-AROUND = 3  # characters beside a run of digits that decide what it is
 
 
 def suspicious(text: str) -> Iterator[int]:
     """Places at which something private stands, or may."""
-    data = text.encode("ascii", "replace")  # every pattern is ASCII, and so each character keeps its place
+    data = text.encode("ascii", "replace")  # so each character keeps its place
     codes: Codes = np.frombuffer(data, np.uint8)
     yield from _tokens(text, data, codes)
     yield from _assigned(text, codes)
@@ -112,6 +112,9 @@ def _keys(text: str, data: bytes) -> Iterator[int]:
     for place in _places(data, KEY):
         if PRIVATE_KEY.regex.search(text, max(0, place - KEY_BEFORE), place + KEY_AFTER):
             yield place
+    for place in _places(data, BASIC_LOGIN):
+        if BASIC.regex.search(text, max(0, place - BASIC_BEFORE), place + VALUE_AFTER):
+            yield place
 
 
 def _addresses(text: str, data: bytes) -> Iterator[int]:
@@ -119,7 +122,7 @@ def _addresses(text: str, data: bytes) -> Iterator[int]:
     for tries, place in enumerate(_places(data, b"@")):
         if (
             tries > MOST_TRIES
-            or EMAIL.regex.search(text, max(0, place - EMAIL_BEFORE), place + EMAIL_AFTER)
+            or is_address_at(text, place)
             or URL_LOGIN.regex.search(text, max(0, place - LOGIN_BEFORE), place + 1)
         ):
             yield place
@@ -148,6 +151,5 @@ def _numbers(text: str, codes: Codes) -> Iterator[int]:
         [codes.take(starts + at, mode="clip") == ord("-") for at in (4, 7)], 0
     )
     for start, end in np.stack((starts, ends), 1)[~days].tolist():
-        near = text[max(0, start - AROUND) : end + 1 + AROUND]
-        if not DECIMAL.fullmatch(text, start, end + 1) and numbers_replaced(near)[1]:
-            yield start
+        for number in numbers_in(text, start, end + 1):
+            yield number.start

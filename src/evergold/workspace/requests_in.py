@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from evergold import plugins
 from evergold.redact.fields import FieldRedactor
+from evergold.redact.keys import Keys
 from evergold.settings import Settings
 from evergold.sources.otlp import Wire, read_logs, read_traces
 from evergold.workspace.arrivals import Arrivals, arrivals_of
@@ -38,11 +39,12 @@ class RequestReader:
     def __init__(self, rules: Rules) -> None:
         self._rules = rules
         self._redactor: Redactor | None = plugins.load("redactors", rules.redactor) if rules.redactor else None
+        self._keys = Keys(self._redactor)
         self.cleaner()
 
     def cleaner(self) -> FieldRedactor:
         """A redactor whose count of what it found begins at nothing."""
-        return FieldRedactor(self._redactor, self._rules.fields)
+        return FieldRedactor(self._redactor, self._rules.fields, self._keys)
 
     def read(self, request: Request) -> Arrivals:
         """What a request holds, ready to be written; BadInput where it cannot be read at all."""

@@ -1,0 +1,74 @@
+"""Card numbers: the check digit alone lets one id in ten pass, so issuer, length and way of writing must fit as well."""
+
+import re
+
+ISSUERS = re.compile(
+    r"4(?:[0-9]{12}|[0-9]{15}|[0-9]{18})"  # Visa
+    r"|5[1-5][0-9]{14}|2(?:22[1-9]|2[3-9][0-9]|[3-6][0-9]{2}|7[01][0-9]|720)[0-9]{12}"  # Mastercard
+    r"|3[47][0-9]{13}"  # American Express
+    r"|3(?:0[0-5]|095|[689][0-9])[0-9]{10,11}"  # Diners Club
+    r"|(?:6011|64[4-9][0-9]|65[0-9]{2})[0-9]{12,15}"  # Discover
+    r"|35(?:2[89]|[3-8][0-9])[0-9]{12,15}"  # JCB
+    r"|62[0-9]{14,17}"  # UnionPay
+    r"|(?:5018|5020|5038|5893|6304|6759|676[1-3])[0-9]{9,15}"  # Maestro
+    r"|220[0-4][0-9]{12,15}"  # Mir
+    r"|(?:508[5-9]|60[0-9]{2}|8[12][0-9]{2})[0-9]{12}"  # RuPay
+)
+GAP = r"[ \u00a0-]"
+WRITINGS = tuple(
+    re.compile(writing)
+    for writing in (
+        r"[0-9]{13,19}",
+        rf"[0-9]{{4}}({GAP})[0-9]{{4}}\1[0-9]{{4}}\1[0-9]{{4}}\1[0-9]{{1,3}}",
+        rf"[0-9]{{4}}({GAP})[0-9]{{4}}\1[0-9]{{4}}\1[0-9]{{1,4}}",
+        rf"[0-9]{{4}}({GAP})[0-9]{{6}}\1[0-9]{{4,5}}",
+    )
+)
+BEGINNING = re.compile(r"(?<![0-9])(?=[2-6]|81|82)")
+FEWEST = 13
+LABELLED_ID = re.compile(
+    r"(?i)(?:\b(?:ean|gtin|upc|isbn|imei|iccid|barcode|snowflake)|(?:[a-z]_|[a-z][ -]|\b)id)[\"']?\s*[:=#]?\s*[\"']?$"
+)
+NEAR = 24
+
+
+def card_in(text: str, start: int, end: int) -> tuple[int, int] | None:
+    """Where in a run of digit groups a card number stands: an expiry date or another number may be beside it."""
+    if end - start < FEWEST:
+        return None
+    for begin in BEGINNING.finditer(text, start, end):
+        for writing in WRITINGS:
+            written = writing.match(text, begin.start(), end)
+            if (
+                written
+                and _stands_alone(text, *written.span())
+                and is_card(written[0])
+                and not _is_labelled(text, written)
+            ):
+                return written.span()
+    return None
+
+
+def _is_labelled(text: str, written: re.Match[str]) -> bool:
+    """Bare digits behind a word for another kind of number."""
+    start = written.start()
+    return written[0].isdecimal() and LABELLED_ID.search(text, max(0, start - NEAR), start) is not None
+
+
+def is_card(written: str) -> bool:
+    """Whether the digits are those of an issuer, in number and in order, and pass the Luhn check."""
+    digits = "".join(character for character in written if character.isdecimal())
+    if not ISSUERS.fullmatch(digits):
+        return False
+    doubled = (int(digit) * (1 + index % 2) for index, digit in enumerate(reversed(digits)))
+    return sum(sum(divmod(value, 10)) for value in doubled) % 10 == 0
+
+
+def _stands_alone(text: str, start: int, end: int) -> bool:
+    """Not the middle of a longer number, nor the places behind a decimal point."""
+    before, after = text[max(0, start - 2) : start], text[end : end + 2]
+    return not (
+        after[:1].isdecimal()
+        or (before[-1:] == "." and before[:1].isdecimal())
+        or (after[:1] == "." and after[1:].isdecimal())
+    )

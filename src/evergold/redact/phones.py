@@ -1,0 +1,136 @@
+"""Telephone numbers: what tells them from the many other digits of a text.
+
+A number is one when its writing says so: a plus and a country's code, a trunk 0 and groups, an area code in brackets, the
+groups of a country whose numbers are always written alike. Other digits (`612 345 678`, `0612345678`) are one only when the
+words before them say so: without such words they are as often an amount, a list or an order number.
+"""
+
+import re
+from itertools import pairwise
+
+from evergold.redact.phone_words import is_called_phone, is_called_something_else
+
+Place = tuple[int, int]
+
+FEWEST, MOST = 8, 15  # digits; E.164 allows 15
+MOST_GROUPS = 7
+COUNTRY = re.compile(
+    r"1|7|2(?:0|1[1-368]|2[0-9]|3[0-9]|4[0-9]|5[0-8]|6[0-9]|7|9[0-179])|3(?:[0-469]|5[0-9]|7[0-8]|8[0-35-79])"
+    r"|4(?:[013-9]|2[013])|5(?:[1-8]|0[0-9]|9[0-9])|6(?:[0-6]|7[02-9]|8[0-35-9]|9[0-2])"
+    r"|8(?:[1246]|0[08]|5[0-356]|7[08]|8[0-368])|9(?:[0-58]|6[0-8]|7[0-79]|9[2-68])"
+)
+OF_ELEVEN = {"1": re.compile(r"1[2-9][0-9]{2}[2-9][0-9]{6}"), "7": re.compile(r"7[0-9]{10}")}
+ROUND = re.compile(r"[0-9]+0{6}")
+GROUP = re.compile(r"[0-9]+")
+DECIMAL = re.compile(r"(?<![0-9.])[0-9]+\.[0-9]+(?![0-9.])")
+DATE = re.compile(
+    r"(?:19|20)[0-9]{2}[ ./-][0-9]{1,2}[ ./-][0-9]{1,2}(?![0-9])"
+    r"|[0-9]{1,2}[ ./-][0-9]{1,2}[ ./-](?:19|20)[0-9]{2}(?![0-9])"
+)
+ADDRESS = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?!\.?[0-9])")
+
+SPACE = r"[ \u00a0\u2009\u202f\u2010-\u2013-]"
+WORD = r"A-Za-z0-9_\u00aa-\u0dff"  # a number may follow right behind a word of a script without spaces
+ESCAPED = r"(?<=\\[nrtbf])|(?<=\\u[0-9a-fA-F]{4})"
+APART = rf"(?:(?<![{WORD}.+#$€£/-])(?<![{WORD}]\()|{ESCAPED})"  # not glued to what is before it, but for an escape
+PLUS_APART = re.compile(rf"(?<![{WORD})\]}}*/+-])|{ESCAPED}")
+END = rf"(?![{WORD}]|[-./][{WORD}]|[%€£$])"
+DISTINCT = re.compile(
+    APART + r"(?:"
+    r"(?:1[ .-])?[2-9][0-9]{2}(?P<gap>[.\u2010-\u2013-])[2-9][0-9]{2}(?P=gap)[0-9]{4}"  # North America
+    r"|(?:1[ .-])?\([2-9][0-9]{2}\) ?[2-9][0-9]{2}[ .-][0-9]{4}"
+    r"|1[3-9][0-9](?P<space>[ -])[0-9]{4}(?P=space)[0-9]{4}"  # China
+    r"|8[ -]?\(?9[0-9]{2}\)?[ -]?[0-9]{3}[ -][0-9]{2}[ -]?[0-9]{2}"  # Russia
+    r"|(?:\([1-9][0-9]\) ?9?[0-9]{4}|[1-9][0-9] 9[0-9]{4})-[0-9]{4}"  # Brazil
+    r"|\([1-9][0-9]{1,2}\) ?[0-9]{3,4}[ -][0-9]{4}"
+    r"|\(0[1-9]?[0-9]{0,3}\) ?[/-]? ?[0-9]{2,8}(?:[ -][0-9]{2,5}){0,3}"
+    r")" + END
+)
+TRUNK = re.compile(rf"{APART}0[1-9][0-9]{{0,4}}(?: ?/ ?|{SPACE})(?:[0-9]{{2,8}}{SPACE}){{0,4}}[0-9]{{2,8}}{END}")
+TRUNK_DIGITS = range(9, 13)
+PAIRS = re.compile(rf"{APART}0[1-9](?P<gap>[ .\u00a0\u202f-])[0-9]{{2}}(?:(?P=gap)[0-9]{{2}}){{3}}{END}")  # France
+SPACED = re.compile(rf"{APART}(?:1 )?[2-9][0-9]{{2}} [2-9][0-9]{{2}} [0-9]{{4}}{END}")  # North America
+ANY = re.compile(
+    rf"(?:(?<![{WORD}+#$€£])|{ESCAPED})\(?[0-9]+\)?(?:[ (/)\u00a0\u2009\u202f\u2010-\u2013-]{{1,2}}[0-9]+){{0,6}}{END}"
+    rf"|(?<![{WORD}+#$€£])[0-9]{{2,}}(?:\.[0-9]{{2,}}){{0,5}}{END}"
+)
+POSTCODE = re.compile(r"[0-9]{5}-[0-9]{4}")  # of the United States
+
+
+def phone_in(text: str, start: int, end: int) -> Place | None:
+    """Where a telephone number stands in a run of digit groups, with its plus and brackets; None when there is none."""
+    sign = start
+    while text[sign - 1 : sign] in ("+", "("):
+        sign -= 1
+    if "+" in text[sign:start]:
+        return _international(text, sign, start, end)
+    if DATE.match(text, start, end) or ADDRESS.match(text, start, end) or POSTCODE.fullmatch(text, start, end):
+        return None
+    if is_called_something_else(text, sign):
+        return None
+    if text.startswith("00", start):
+        return _international(text, start, start + 2, end)
+    return _distinct(text, sign, end) or _whole(text, sign, end)
+
+
+def _international(text: str, sign: int, start: int, end: int) -> Place | None:
+    """A country's code first, and as many digits as it may have; a number that stands behind it is left."""
+    if not PLUS_APART.match(text, sign) or DECIMAL.search(text, start, end):
+        return None
+    digits, last = "", start
+    for group in list(GROUP.finditer(text, start, end))[:MOST_GROUPS]:
+        eleven = OF_ELEVEN.get(digits[:1])
+        if len(digits) + len(group[0]) > MOST or (eleven and eleven.fullmatch(digits)):
+            break
+        digits, last = digits + group[0], group.end()
+    country = COUNTRY.match(digits)
+    if country is None or ROUND.fullmatch(digits) or len(digits) < FEWEST + (len(country[0]) < 3):
+        return None
+    if digits[0] in OF_ELEVEN and not OF_ELEVEN[digits[0]].fullmatch(digits):
+        return None
+    return sign, last
+
+
+def _distinct(text: str, start: int, end: int) -> Place | None:
+    found = DISTINCT.search(text, start, end)
+    if found and FEWEST <= _count(found[0]) <= max(TRUNK_DIGITS):
+        return found.span()
+    return None
+
+
+def _whole(text: str, start: int, end: int) -> Place | None:
+    """Writings that are a telephone number only when nothing else belongs to the run."""
+    run = text[start:end]
+    count, groups = _count(run), GROUP.findall(run)
+    if text[max(0, start - 2) : start - 1].isdecimal() and text[start - 1] == " ":
+        return None
+    if PAIRS.fullmatch(text, start, end) and not _counts_up(groups):
+        return start, end
+    if count in TRUNK_DIGITS and TRUNK.fullmatch(text, start, end) and not _is_list(groups):
+        return start, end
+    if SPACED.fullmatch(text, start, end) and not _is_list(groups):
+        return start, end
+    told = FEWEST <= count <= MOST and is_called_phone(text, start, grouped=len(groups) > 1)
+    if told and ANY.fullmatch(text, start, end) and not DECIMAL.fullmatch(run):
+        return start, end
+    return None
+
+
+def _count(run: str) -> int:
+    return sum(character.isdecimal() for character in run)
+
+
+def _is_list(groups: list[str]) -> bool:
+    """Sizes, round amounts, zero-padded counts and pairs: groups of one make."""
+    values = [int(group) for group in groups]
+    return (
+        all(value % 10 == 0 for value in values)
+        or all(value % 16 == 0 for value in values)
+        or all(group[0] == "0" for group in groups)
+        or all(len(group) == 2 for group in groups)
+    )
+
+
+def _counts_up(groups: list[str]) -> bool:
+    values = [int(group) for group in groups]
+    return all(later - earlier == 1 for earlier, later in pairwise(values))
