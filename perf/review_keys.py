@@ -13,7 +13,8 @@ from statistics import median, quantiles
 from playwright.sync_api import Page
 
 from tests.api.serving import served
-from tests.e2e.review_data import a_browser, import_files, open_validator, row_a, row_b, write_pair
+from tests.e2e.pages import a_browser
+from tests.e2e.review_data import import_files, open_validator, row_a, row_b, write_pair
 
 CASES = 5000
 PRESSES = 60

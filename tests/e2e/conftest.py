@@ -1,37 +1,28 @@
 """A real server with sample data, and a real browser that fails a test on any error the page reports."""
 
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
 
 import evergold
 from evergold.settings import Settings
 from evergold.workspace import Workspace
 from tests.api.serving import served
+from tests.e2e.pages import a_browser, a_page
 from tests.e2e.sample import cases, records
 
-CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
-DESK = {"width": 1280, "height": 800}
-PHONE = {"width": 390, "height": 844}
 TRACES = 260
-
-expect.set_options(timeout=20_000)
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """One per module: only one Playwright may run in a process at a time."""
-    path = next(filter(None, map(shutil.which, CHROMIUM)), None)
-    assert path, "no Chromium found; scripts/ensure_chromium.sh installs it"
-    with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+    with a_browser() as launched:
         yield launched
-        launched.close()
 
 
 @pytest.fixture(scope="session")
@@ -74,12 +65,10 @@ class Opener:
     complaints: list[str] = field(default_factory=list)
     contexts: list[BrowserContext] = field(default_factory=list)
 
-    def __call__(self, url: str, *, viewport: dict[str, int] = DESK, expected: str = "", **options: Any) -> Page:
+    def __call__(self, url: str, *, expected: str = "", **options: Any) -> Page:
         """`expected` is a text that a console error of this page may contain: a test of a failure provokes it."""
-        context = self.browser.new_context(viewport=viewport, **options)  # type: ignore[arg-type]
-        context.set_default_timeout(20_000)
-        self.contexts.append(context)
-        page = context.new_page()
+        page = a_page(self.browser, **options)
+        self.contexts.append(page.context)
 
         def heard(message: ConsoleMessage) -> None:
             if message.type in ("error", "warning") and not (expected and expected in message.text):

@@ -1,14 +1,13 @@
-"""Rows, files and a browser for the tests of the review pages."""
+"""Rows, files and a page for the tests of the review pages."""
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
-CHROMIUM = "/usr/bin/chromium"
+from tests.e2e.pages import a_page
+
 AXE = Path(__file__).parents[2] / "web/node_modules/axe-core/axe.min.js"
 
 DIFF = """diff --git a/pkg/retry.go b/pkg/retry.go
@@ -43,6 +42,10 @@ QUERIES = (
     "Cache the ranked repository summary per commit",
     "Make the extractor skip archived tasks",
 )
+
+SETTLED = """() => Promise.allSettled(
+    document.getAnimations().filter(one => one.effect.getComputedTiming().endTime < Infinity).map(one => one.finished)
+)"""
 
 
 def shared(number: int, **more: Any) -> dict[str, Any]:
@@ -102,16 +105,8 @@ def write_pair(folder: Path, rows_a: list[dict[str, Any]], rows_b: list[dict[str
     return files
 
 
-@contextmanager
-def a_browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        browser.close()
-
-
 def open_validator(browser: Browser, url: str, *, width: int = 1440, height: int = 900) -> Page:
-    page = browser.new_context(viewport={"width": width, "height": height}, accept_downloads=True).new_page()
+    page = a_page(browser, viewport={"width": width, "height": height}, accept_downloads=True)
     page.goto(f"{url}/dev/evaldata")
     page.get_by_role("heading", name="Import the two unvalidated files").wait_for()
     return page
@@ -122,7 +117,8 @@ def import_files(page: Page, files: list[Path]) -> None:
 
 
 def serious_faults(page: Page) -> list[str]:
-    """What axe calls serious or critical on the page as it is now."""
+    """What axe calls serious or critical on the page as it is when nothing moves any more."""
+    page.evaluate(SETTLED)
     page.evaluate(AXE.read_text())
     found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
     return [

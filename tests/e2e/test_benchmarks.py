@@ -12,7 +12,8 @@ from evergold.settings import Settings
 from evergold.workspace import Workspace
 from tests.api.serving import served
 from tests.builders import a_case
-from tests.e2e.conftest import PHONE, fill
+from tests.e2e.conftest import fill
+from tests.e2e.pages import PHONE
 from tests.e2e.pictures import PICTURES
 from tests.openai_server import Body, Reply, serving
 
@@ -47,7 +48,7 @@ def start(page: Page, url: str, metric: str) -> str:
     expect(page.get_by_text("The smallest difference")).to_be_visible()
     page.get_by_role("button", name="Start").click()
     expect(page.get_by_role("heading", name="recorded on live")).to_be_visible()
-    expect(page.get_by_text("completed")).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("completed")).to_be_visible()
     return page.url.rsplit("/", 1)[1]
 
 
@@ -96,7 +97,7 @@ def test_tools_behind_a_number_and_the_tasks_that_flipped(opened: Open, built_ap
             spec = {"dataset": "tool-use", "model": name, "metrics": ["tool_correctness"]}
             runs.append(page.request.post(f"{url}/api/v1/benchmarks/runs", data=spec).json()["id"])
             page.goto(f"{url}/benchmarks/runs/{runs[-1]}")
-            expect(page.get_by_text("completed")).to_be_visible(timeout=60_000)
+            expect(page.get_by_text("completed")).to_be_visible()
 
         page.goto(f"{url}/benchmarks/runs/{runs[0]}?case=same-tool-twice")
         task = page.get_by_role("dialog")
@@ -114,6 +115,7 @@ def test_tools_behind_a_number_and_the_tasks_that_flipped(opened: Open, built_ap
         page.goto(f"{url}/benchmarks?tab=leaderboard")
         expect(page.get_by_role("row").nth(1)).to_contain_text("openai/caller")
         expect(page.get_by_text("Ranked by tool_correctness")).to_be_visible()
+        page.context.close()
 
 
 def test_a_phone_shows_runs_without_scrolling_sideways(opened: Open, bench: str) -> None:

@@ -1,11 +1,13 @@
 """The Cases page: filters in the address, one case beside the list, its evidence and its history."""
 
+import time
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
-from tests.e2e.conftest import PHONE
+from tests.e2e.pages import PHONE
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.slow
 
@@ -17,8 +19,8 @@ def choose(page: Page, filter_name: str, option: str) -> None:
     page.get_by_role("option", name=option).click()
 
 
-def rows(page: Page, name: str = "Cases") -> int:
-    return page.get_by_role("list", name=name).get_by_role("listitem").count()
+def rows(page: Page) -> Locator:
+    return page.get_by_role("list", name="Cases").get_by_role("listitem")
 
 
 def test_filters_narrow_the_list_and_live_in_the_address(opened: Open, address: str) -> None:
@@ -49,14 +51,15 @@ def test_search_finds_words_and_an_empty_result_offers_a_way_out(opened: Open, a
 
 def test_the_list_is_virtual_and_loads_on(opened: Open, address: str) -> None:
     page = opened(f"{address}/cases?dataset=live")
-    expect(page.get_by_role("list", name="Cases")).to_be_visible()
-    assert 10 < rows(page) < 60
-    for _ in range(6):
-        page.get_by_role("list", name="Cases").hover()
+    expect(rows(page).nth(10)).to_be_visible()
+    assert rows(page).count() < 60
+    page.get_by_role("list", name="Cases").hover()
+    end = page.get_by_text("That is all")
+    until = time.monotonic() + PATIENCE
+    while not end.is_visible():
+        assert time.monotonic() < until
         page.mouse.wheel(0, 20_000)
-        page.wait_for_load_state("networkidle")
-    expect(page.get_by_text("That is all")).to_be_visible()
-    assert rows(page) < 60
+    assert rows(page).count() < 60
 
 
 def test_a_case_opens_beside_the_list_and_by_its_own_link(opened: Open, address: str) -> None:

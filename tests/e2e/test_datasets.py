@@ -17,7 +17,8 @@ from evergold.workspace.rag import build_rag
 from tests.api.serving import served
 from tests.build.rag_builders import a_spec, an_offline_record
 from tests.builders import a_case
-from tests.e2e.conftest import PHONE, fill
+from tests.e2e.conftest import fill
+from tests.e2e.pages import PHONE
 
 pytestmark = pytest.mark.slow
 

@@ -12,7 +12,7 @@ from evergold.settings import Settings
 from evergold.workspace import Workspace
 from tests.api.serving import served
 from tests.builders import a_case
-from tests.e2e.conftest import PHONE
+from tests.e2e.pages import PHONE
 from tests.workspace.test_versions import registered
 
 pytestmark = pytest.mark.slow

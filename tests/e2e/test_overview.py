@@ -9,7 +9,8 @@ from playwright.sync_api import Page, expect
 from evergold.settings import Settings
 from evergold.workspace import Workspace
 from tests.api.serving import served
-from tests.e2e.conftest import PHONE, fill
+from tests.e2e.conftest import fill
+from tests.e2e.pages import PHONE
 from tests.e2e.sample import records
 
 pytestmark = pytest.mark.slow
@@ -59,7 +60,7 @@ def test_what_comes_in_appears_by_itself(opened: Open, built_app: None, tmp_path
         expect(page.get_by_role("heading", name="Nothing has come in yet")).to_be_visible()
         with Workspace.open(Settings(home=tmp_path / ".evergold")) as workspace:
             workspace.intake.accept(records(10))
-        expect(page.get_by_role("img", name="10 traces")).to_be_visible(timeout=20_000)
+        expect(page.get_by_role("img", name="10 traces")).to_be_visible()
         page.context.close()
 
 

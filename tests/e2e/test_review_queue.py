@@ -8,17 +8,12 @@ from playwright.sync_api import Browser, Page, expect
 
 from evergold.model.case import Case
 from tests.api.serving import served
+from tests.e2e.pages import a_page
 from tests.e2e.pictures import PICTURES
 from tests.e2e.review_cases import fill
-from tests.e2e.review_data import a_browser, serious_faults
+from tests.e2e.review_data import serious_faults
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with a_browser() as browser:
-        yield browser
 
 
 @pytest.fixture
@@ -29,7 +24,7 @@ def server(tmp_path: Path) -> Iterator[str]:
 
 
 def a_reviewer(browser: Browser, url: str, name: str, address: str = "", *, width: int = 1440) -> Page:
-    page = browser.new_context(viewport={"width": width, "height": 900}).new_page()
+    page = a_page(browser, viewport={"width": width, "height": 900})
     page.add_init_script(f"localStorage.setItem('evergold.reviewer', '{name}')")
     page.goto(f"{url}/review{address}")
     page.get_by_text("in view").wait_for()

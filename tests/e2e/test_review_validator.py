@@ -11,7 +11,6 @@ from evergold.cli import run
 from tests.api.serving import served
 from tests.e2e.pictures import PICTURES
 from tests.e2e.review_data import (
-    a_browser,
     import_files,
     jsonl,
     open_validator,
@@ -23,12 +22,6 @@ from tests.e2e.review_data import (
 
 pytestmark = pytest.mark.slow
 EXPORTED = ("dataset_a_file_paths.validated.jsonl", "dataset_b_line_ranges.validated.jsonl")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with a_browser() as browser:
-        yield browser
 
 
 @pytest.fixture(scope="module")
@@ -57,18 +50,23 @@ def incomplete_pair(folder: Path) -> list[Path]:
     )
 
 
-def paths(page: Page) -> list[str]:
+def expect_paths(page: Page, *paths: str) -> None:
     fields = page.get_by_role("region", name="File paths").locator("[data-path]")
-    return [field.input_value() for field in fields.all()]
+    expect(fields).to_have_count(len(paths))
+    for number, path in enumerate(paths):
+        expect(fields.nth(number)).to_have_value(path)
 
 
-def drag(page: Page, grip: str, onto: str) -> None:
-    start, end = (page.get_by_role("button", name=name, exact=True).bounding_box() for name in (grip, onto))
+def drag(page: Page, number: int, onto: int) -> None:
+    names = (f"Move path {number}", f"Move path {onto}")
+    start, end = (page.get_by_role("button", name=name, exact=True).bounding_box() for name in names)
     assert start is not None and end is not None
     page.mouse.move(start["x"] + 10, start["y"] + 10)
     page.mouse.down()
     page.mouse.move(end["x"] + 10, end["y"] + 20, steps=12)
     page.mouse.move(end["x"] + 10, end["y"] + 4, steps=4)
+    said = f"Draggable item {number} was moved over droppable area {onto}."
+    expect(page.get_by_text(said)).to_have_count(1)
     page.mouse.up()
 
 
@@ -95,16 +93,16 @@ def test_import_fill_reorder_validate_reload_export(page: Page, tmp_path: Path) 
     expect(page.get_by_text("lines 14–15")).to_be_visible()
     page.screenshot(path=PICTURES / "validator.png")
     page.get_by_role("button", name="lines 14–15").click()
-    drag(page, "Move path 3", "Move path 1")
-    assert paths(page) == ["pkg/backoff.go", "pkg/retry.go", "pkg/limits.go"]
+    drag(page, 3, onto=1)
+    expect_paths(page, "pkg/backoff.go", "pkg/retry.go", "pkg/limits.go")
     page.get_by_label("Path of path 1").press("Alt+ArrowDown")
-    assert paths(page) == ["pkg/retry.go", "pkg/backoff.go", "pkg/limits.go"]
+    expect_paths(page, "pkg/retry.go", "pkg/backoff.go", "pkg/limits.go")
     page.get_by_role("button", name="Mark as validated").click()
     expect(page.get_by_text("of 4 validated")).to_contain_text("2 of 4 validated")
     expect(page.get_by_text("Saved in this browser")).to_be_visible()
     page.reload()
     expect(page.get_by_text("of 4 validated")).to_contain_text("2 of 4 validated")
-    assert paths(page) == ["pkg/retry.go", "pkg/backoff.go", "pkg/limits.go"]
+    expect_paths(page, "pkg/retry.go", "pkg/backoff.go", "pkg/limits.go")
     rows_a, rows_b = export(page, tmp_path)
     page.screenshot(path=PICTURES / "validator-export.png")
     expect(page.get_by_role("region", name="Left out")).to_contain_text("case-0002: base commit is empty")
@@ -223,8 +221,9 @@ def test_edits_are_copied_to_the_workspace_and_a_colleague_s_work_is_kept_there(
     desk = page.context.new_page()
     desk.goto(f"{server}/review?dataset=context&id=case-0700")
     expect(desk.get_by_label("First line of range 1")).to_have_value("13")
+    expect(desk.get_by_text("v1 · saved")).to_be_visible()
     desk.get_by_label("Query").fill("From the colleague")
-    expect(desk.get_by_text("Saved", exact=False).first).to_be_visible()
+    expect(desk.get_by_text("v2 · saved")).to_be_visible()
     page.get_by_label("Query").fill("From the validator")
     expect(page.get_by_text("The workspace has other work on case-0700")).to_be_visible()
     page.get_by_role("button", name="Replace it with mine").click()
@@ -238,13 +237,16 @@ def test_an_edit_made_while_a_copy_is_on_its_way_is_not_called_copied(page: Page
     page.route("**/api/v1/review/rows", lambda route: on_their_way.append(route))
     with page.expect_request("**/api/v1/review/rows"):
         import_files(page, write_pair(tmp_path, [row_a(810)], [row_b(810)]))
+    page.get_by_role("button", name="Mark as validated").wait_for()
     page.keyboard.press("v")
     expect(page.get_by_role("button", name="Mark as validated")).to_have_count(0)
-    with page.expect_request_finished():
+    with page.expect_request_finished(lambda request: request.url.endswith("/review/rows")):
         on_their_way[0].continue_()
     page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
     assert "and in the workspace" not in page.get_by_role("status").first.inner_text()
     page.unroute("**/api/v1/review/rows")
+    for route in on_their_way[1:]:
+        route.continue_()
     expect(page.get_by_text("in this browser and in the workspace")).to_be_visible()
 
 
@@ -274,16 +276,16 @@ def test_clear_all_asks_first_and_can_be_undone(page: Page, tmp_path: Path) -> N
 def test_five_thousand_rows_are_drawn_a_few_at_a_time_and_survive_a_reload(page: Page, tmp_path: Path) -> None:
     numbers = range(5000)
     import_files(page, write_pair(tmp_path, [row_a(n) for n in numbers], [row_b(n) for n in numbers]))
-    expect(page.get_by_text("of 5000 validated")).to_be_visible(timeout=20_000)
+    expect(page.get_by_text("of 5000 validated")).to_be_visible()
     assert page.get_by_role("navigation", name="Cases").get_by_role("listitem").count() < 60
     page.get_by_label("Search cases").fill("case-4321")
     expect(page.get_by_text("1 shown")).to_be_visible()
     page.get_by_role("navigation", name="Cases").get_by_role("button").click()
     page.keyboard.press("v")
     expect(page.get_by_text("of 5000 validated")).to_contain_text("1 of 5000")
-    expect(page.get_by_text("Saved in this browser")).to_be_visible(timeout=20_000)
+    expect(page.get_by_text("Saved in this browser")).to_be_visible()
     page.reload()
-    expect(page.get_by_text("of 5000 validated")).to_contain_text("1 of 5000", timeout=20_000)
+    expect(page.get_by_text("of 5000 validated")).to_contain_text("1 of 5000")
     assert page.evaluate("localStorage.getItem('evergold.evaldata').length") < 200_000
 
 

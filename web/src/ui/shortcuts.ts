@@ -4,7 +4,7 @@
  * A component registers its keys while it is mounted; the help dialog lists what is registered right now, so the list is always true.
  * Keys are single ("j", "/", "Enter") or a sequence of two typed one after the other ("g t").
  */
-import { useEffect, useRef, useSyncExternalStore } from "react";
+import { useLayoutEffect, useRef, useSyncExternalStore } from "react";
 
 export type Shortcut = { keys: string; does: string; run: () => void };
 export type ShortcutGroup = { title: string; shortcuts: readonly Shortcut[] };
@@ -58,7 +58,8 @@ export function useShortcuts(title: string, shortcuts: readonly Shortcut[]): voi
   const latest = useRef(shortcuts);
   latest.current = shortcuts;
   const shape = shortcuts.map((shortcut) => `${shortcut.keys}\t${shortcut.does}`).join("\n");
-  useEffect(() => {
+  // Not after the paint: a key that can be seen works.
+  useLayoutEffect(() => {
     const group: ShortcutGroup = {
       title,
       shortcuts: shape
