@@ -2,7 +2,7 @@
 
 import hashlib
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from evergold.model.case import Provenance
 from evergold.settings import Settings
@@ -102,3 +102,25 @@ def test_a_dataset_of_any_name_is_frozen_and_found(tmp_path: Path) -> None:
             )
             assert client.get(f"{there}/lineage/c/1").json()["case_id"] == "c/1"
             assert client.get(f"{there}/v1/files/all.jsonl").status_code == 200
+
+
+def test_a_slash_in_a_name_belongs_to_it_on_every_route(tmp_path: Path) -> None:
+    home = tmp_path / ".evergold"
+    with Workspace.open(Settings(home=home)) as workspace:
+        for name in ODD_NAMES:
+            workspace.cases.put([a_case(case_id, dataset=name) for case_id in ("c/1", "c/1/history", "plain")])
+        workspace.cases.put([a_case("faq/plain", dataset="team", input="of another dataset")])
+    with served(tmp_path) as url, calling(f"{url}/api/v1") as client:
+        for name in ODD_NAMES:
+            there = f"cases/{quote(name, safe='').replace('.', '%2E')}"
+            for case_id in ("c%2F1", "c%2F1%2Fhistory", "plain"):
+                found = client.get(f"{there}/{case_id}").json()
+                assert (found["dataset"], found["id"]) == (name, unquote(case_id)), found
+                assert len(client.get(f"{there}/{case_id}/history").json()) == 1
+            assert client.get("cases", params={"dataset": name}).json()["total"] == 3
+            assert client.get("stats", params={"dataset": name}).json()["total"] == 3
+            assert client.get("review/queue", params={"dataset": name}).json()["total"] == 3
+            assert client.get("review/case", params={"dataset": name, "id": "c/1"}).json()["case"]["dataset"] == name
+        assert client.get("cases/team/faq/plain").json()["input"] == "of another dataset"
+        assert client.get("cases/no%2Fset/c%2F1").json()["error"].startswith("no case 'c/1'")
+        assert client.get("no%2Froute/x").json()["error"].startswith("no route")

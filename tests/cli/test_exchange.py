@@ -34,3 +34,14 @@ def test_what_cannot_be_read_is_one_line(tmp_path: Path) -> None:
     for name in ("inspect", "deepeval", "yaml", "parquet", "openai-ft", "dataset-a"):
         done = evergold("import", "folder", "--format", name, cwd=tmp_path)
         assert (done.code, done.err.count("\n")) == (2, 1), done.err
+
+
+def test_an_export_without_a_path_stays_in_this_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "cases.jsonl").write_text('{"id": "1", "kind": "chat", "input": "Q", "output": "A"}\n')
+    for name, path in (("team/faq", "team%2Ffaq.jsonl"), ("../up", "%2E.%2Fup.jsonl")):
+        assert evergold("import", "cases.jsonl", "--dataset", name, cwd=folder).code == 0
+        assert evergold("export", name, "--json", cwd=folder).json["path"] == path
+        assert (folder / path).is_file()
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]

@@ -12,6 +12,7 @@ from fastapi.middleware.gzip import GZipMiddleware
 from evergold.api.errors import install_errors
 from evergold.api.guard import Guard
 from evergold.api.pages import install_pages
+from evergold.api.routing import SlashesInNames
 from evergold.settings import Settings, load_settings
 from evergold.workspace import Workspace
 
@@ -50,6 +51,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         redoc_url=None,
     )
     app.state.settings = chosen
+    app.add_middleware(SlashesInNames)
     app.add_middleware(GZipMiddleware, minimum_size=2048)
     app.add_middleware(Guard, settings=chosen)
     install_errors(app)

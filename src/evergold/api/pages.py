@@ -7,6 +7,7 @@ from fastapi.responses import FileResponse, HTMLResponse, Response
 from fastapi.staticfiles import StaticFiles
 
 from evergold.api.errors import refusal
+from evergold.api.routing import whole
 
 DIST = Path(__file__).parent.parent / "web_dist"
 NOT_BUILT = "<!doctype html><title>Evergold</title><p>The web app is not built here: run <code>make setup</code>.</p>"
@@ -28,7 +29,7 @@ def install_pages(app: FastAPI) -> None:
     @app.get("/{path:path}", include_in_schema=False)
     def page(path: str) -> Response:
         if path.startswith(("api/", "v1/")):
-            return refusal(404, f"no route /{path}; /openapi.json lists them")
+            return refusal(404, f"no route /{whole(path)}; /openapi.json lists them")
         index = DIST / "index.html"
         if not index.is_file():
             return HTMLResponse(NOT_BUILT, headers=HEADERS)

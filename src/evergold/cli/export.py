@@ -9,6 +9,7 @@ from evergold.cli.output import emit_json, json_flag
 from evergold.model.case import EntryType, ReviewState
 from evergold.model.rejected import Rejected
 from evergold.store.cases import CaseFilter
+from evergold.workspace.naming import file_name
 
 
 @click.command()
@@ -39,7 +40,7 @@ def command(
     wanted = CaseFilter.model_validate({"dataset": dataset, **filters})
     with opened(ctx) as workspace:
         workspace.cases.require_dataset(dataset)
-        path = out or Path(dataset + workspace.cases.suffix_of(format_name))
+        path = out or Path(file_name(dataset) + workspace.cases.suffix_of(format_name))
         unfit: list[Rejected] = []
         count = workspace.cases.export(wanted, format_name, path, limit=limit, rejected=unfit)
     for item in unfit:

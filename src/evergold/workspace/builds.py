@@ -19,7 +19,6 @@ from evergold.build.verify import SCHEMA_FILE
 from evergold.errors import BadInput, NotFound, unknown
 from evergold.model.build import Build, Manifest
 from evergold.model.case import Case, Provenance
-from evergold.model.ident import hash_bytes
 from evergold.settings import Settings
 from evergold.store import Store
 from evergold.store.builds import (
@@ -34,14 +33,12 @@ from evergold.store.cases import CaseFilter, find_case, iterate_cases
 from evergold.store.lineage import BuildStep, RunStep, builds_with, runs_with
 from evergold.workspace.build_files import Standing, frozen_only, located
 from evergold.workspace.cases import require_dataset
+from evergold.workspace.naming import file_name
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 _NUMBER = re.compile(r"v(\d+)")
-_ODD = re.compile(r"[^\w.-]|^\.")
-LONGEST_NAME = 200
-"""Bytes of a folder's name; file systems take 255."""
 
 
 class Lineage(BaseModel, frozen=True):
@@ -95,7 +92,7 @@ class Builds:
     def folder_of(self, dataset: str, version: str) -> Path:
         """Where a build goes when nobody says where."""
         manifests.require_version(version)
-        return self._settings.home / "builds" / _folder_name(dataset) / version
+        return self._settings.home / "builds" / file_name(dataset) / version
 
     def freeze(self, spec: SnapshotSpec) -> Build:
         """Freeze a dataset as it is now. Its newest build so far is the parent; groups stay where earlier builds had them."""
@@ -227,14 +224,6 @@ def case_filter(dataset: str, filters: Mapping[str, Any]) -> CaseFilter:
 def with_options(spec: SnapshotSpec, **options: Any) -> SnapshotSpec:
     """The spec with the options that were given."""
     return replace(spec, **{name: value for name, value in options.items() if value is not None})
-
-
-def _folder_name(dataset: str) -> str:
-    """The name itself where it is a plain one; any other character is written out, and what is too long ends in a hash."""
-    plain = _ODD.sub(lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode()), dataset)
-    if len(plain.encode()) <= LONGEST_NAME:
-        return plain
-    return f"{plain.encode()[:100].decode(errors='ignore')}-{hash_bytes(dataset.encode())[7:23]}"
 
 
 def _order(version: str) -> tuple[int, ...]:
