@@ -10,6 +10,12 @@ WEB_SOURCES := $(shell find web/src web/public web/index.html web/vite.config.ts
 # Empty is unset: modules are compiled once, not again by each of the thousand processes that the tests start.
 export PYTHONDONTWRITEBYTECODE :=
 
+# A registry that does not answer at once is asked again before anything fails.
+export UV_HTTP_RETRIES ?= 10
+export UV_HTTP_TIMEOUT ?= 120
+export PIP_RETRIES ?= 10
+export npm_config_fetch_retries ?= 6
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo quick check test types docs format web-check types-check browser perf clean
 

