@@ -116,6 +116,9 @@ def test_a_token_guards_the_interface(tmp_path: Path) -> None:
     ):
         assert client.get("/api/v1/cases").status_code == 401
         assert client.get("/api/v1/cases", headers={"Authorization": "Bearer wrong"}).status_code == 401
+        assert client.get("/api/v1/cases", auth=("pk", "wrong")).status_code == 401
+        assert client.get("/api/v1/cases", headers={"Authorization": "Basic ?"}).status_code == 401
+        assert client.get("/api/v1/cases", auth=("pk", "s3cret")).status_code == 200, "as Langfuse's library sends it"
         client.headers["Authorization"] = "Bearer s3cret"
         assert client.get("/api/v1/cases").status_code == 200
         assert client.post("/api/v1/traces", content=b"x" * 2_000_000).status_code == 413

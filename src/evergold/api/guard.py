@@ -4,6 +4,8 @@ A plain ASGI layer, because it must be cheap: OTLP comes through here thousands 
 """
 
 import hmac
+from base64 import b64decode
+from binascii import Error as Base64Error
 from urllib.parse import urlsplit
 
 from starlette.requests import HTTPConnection
@@ -44,7 +46,7 @@ class Guard:
         if length.isdigit() and int(length) > self._limit:
             return 413, f"the body has {length} bytes; at most {self._limit} are taken (server.max_body_mb)"
         if self._tokens:
-            given = connection.headers.get("authorization", "").removeprefix("Bearer ").encode()
+            given = _given(connection.headers.get("authorization", ""))
             name = next((name for token, name in self._tokens if hmac.compare_digest(token, given)), None)
             if name is None:
                 return 401, "a token is needed: send `Authorization: Bearer TOKEN`"
@@ -77,6 +79,17 @@ class _Counted:
                 await send(message)
 
         return send_unless_over
+
+
+def _given(header: str) -> bytes:
+    """The token of a request; senders that know only a name and a password send it as the password."""
+    scheme, _, rest = header.partition(" ")
+    if scheme.lower() != "basic":
+        return header.removeprefix("Bearer ").encode()
+    try:
+        return b64decode(rest, validate=True).partition(b":")[2]
+    except Base64Error:
+        return b""
 
 
 def _tokens(settings: Settings) -> list[tuple[bytes, str]]:

@@ -46,7 +46,12 @@ async def metrics(request: Request) -> Response:
     return _reply(wire, SpansWritten(), "rejectedDataPoints")
 
 
-for path, endpoint in (("/v1/traces", traces), ("/v1/logs", logs), ("/v1/metrics", metrics)):
+for path, endpoint in (
+    ("/v1/traces", traces),
+    ("/v1/logs", logs),
+    ("/v1/metrics", metrics),
+    ("/api/public/otel/v1/traces", traces),  # where Langfuse's own library sends them
+):
     router.add_route(path, endpoint, methods=["POST"], include_in_schema=False)
 
 

@@ -11,7 +11,7 @@ from evergold.sources.understand import Understood
 
 EPOCH = datetime(1970, 1, 1)
 FACTS = (
-    *("model", "provider", "input_tokens", "output_tokens", "cost", "session_id", "user_id", "tool"),
+    *("model", "provider", "input_tokens", "output_tokens", "total_tokens", "cost", "session_id", "user_id", "tool"),
     *("trace_name", "trace_input", "trace_output", "tags", "metadata", "documents"),
 )
 

@@ -23,6 +23,7 @@ TOKENS_IN = (
     "llm.token_count.prompt",
     "ai.usage.inputTokens",
     "ai.usage.promptTokens",
+    "ai.usage.tokens",
 )
 TOKENS_OUT = (
     "gen_ai.usage.output_tokens",
@@ -31,13 +32,21 @@ TOKENS_OUT = (
     "ai.usage.outputTokens",
     "ai.usage.completionTokens",
 )
+TOKENS_ALL = (
+    "gen_ai.usage.total_tokens",
+    "llm.token_count.total",
+    "llm.usage.total_tokens",
+    "ai.usage.totalTokens",
+)
 USAGE_OBJECTS = ("langfuse.observation.usage_details", "mlflow.chat.tokenUsage")
 COST = ("llm.cost.total", "gen_ai.usage.cost")
+COST_PARTS = ("llm.cost.prompt", "llm.cost.completion")
 SESSION = (
     "langfuse.session.id",
     "session.id",
     "gen_ai.conversation.id",
     "traceloop.association.properties.session_id",
+    "traceloop.association.properties.conversation_id",
     "ai.telemetry.metadata.sessionId",
     "mlflow.trace.session",
 )
@@ -51,8 +60,10 @@ USER = (
 )
 TOOL = ("gen_ai.tool.name", "tool.name", "ai.toolCall.name", "traceloop.entity.name")
 QUERY = ("gen_ai.retrieval.query.text",)
+INSTRUCTIONS = ("gen_ai.system_instructions",)
 LISTED_INPUT = ("llm.input_messages", "gen_ai.prompt", "llm.prompts")
 LISTED_OUTPUT = ("llm.output_messages", "gen_ai.completion", "llm.choices")
+ARGUMENTS = frozenset({"gen_ai.tool.call.arguments", "ai.toolCall.args", "tool_arguments"})
 JSON_INPUT = (
     "gen_ai.input.messages",
     "gen_ai.tool.call.arguments",
@@ -60,6 +71,8 @@ JSON_INPUT = (
     "ai.prompt.messages",
     "ai.prompt",
     "ai.toolCall.args",
+    "ai.value",
+    "ai.values",
     "tool_arguments",
     "mlflow.spanInputs",
     "traceloop.entity.input",
@@ -90,6 +103,8 @@ KINDS = {
     **dict.fromkeys(("retrieval", "retriever"), "retriever"),
     **dict.fromkeys(("chain", "workflow", "task", "invoke_workflow"), "chain"),
     **dict.fromkeys(("ai.generatetext", "ai.streamtext", "ai.generateobject", "ai.streamobject"), "chain"),
+    **dict.fromkeys(("ai.embed", "ai.embedmany", "ai.rerank"), "chain"),
+    "ai.rerank.dorerank": "reranker",
     "reranker": "reranker",
     "rerank": "reranker",
     "guardrail": "guardrail",
@@ -108,19 +123,6 @@ KIND = (
 )
 TAGS = ("tag.tags", "langfuse.trace.tags", "ai.telemetry.metadata.tags")
 METADATA = ("metadata", "langfuse.trace.metadata", "langfuse.observation.metadata")
+OWN_NAME = ("ai.telemetry.functionId",)
 METADATA_PREFIXES = ("langfuse.trace.metadata.", "ai.telemetry.metadata.", "traceloop.association.properties.")
-LISTED_LEAVES = (
-    ".message.role",
-    ".message.content",
-    ".content",
-    ".role",
-    ".prompt.text",
-    ".completion.text",
-    ".message.contents.0.message_content.text",
-    ".message.tool_calls.0.tool_call.function.name",
-)
-LISTED = (
-    {name: frozenset(f"{name}.0{leaf}" for leaf in LISTED_LEAVES) for name in LISTED_INPUT},
-    {name: frozenset(f"{name}.0{leaf}" for leaf in LISTED_LEAVES) for name in LISTED_OUTPUT},
-)
-DOCUMENT_KEYS = frozenset(f"retrieval.documents.0.document.{leaf}" for leaf in ("content", "id", "score"))
+DOCUMENTS = "retrieval.documents"

@@ -5,6 +5,7 @@ last user message on the way in and of its last assistant message on the way out
 the span's attributes. A reply that only calls tools stands for those calls, as JSON.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 import orjson
@@ -15,11 +16,18 @@ PAIRED = (*sorted(USER_ROLES), *sorted(REPLY_ROLES), "system", "tool")
 TEXT_KEYS = ("content", "text", "input_text", "output_text")
 WRAPPERS = (
     ("messages", "prompt", "input", "inputs", "question", "query", "text", "content"),
-    ("choices", "messages", "output", "outputs", "answer", "response", "result", "text", "content", "generations"),
+    (
+        *("choices", "messages", "output", "outputs", "answer", "response", "result", "text", "content"),
+        *("generations", "update"),
+    ),
 )
 CONTENTS = ("content", "parts", "contents", "text")
+CALLS = ("tool_calls", "toolCalls")
+CALL_TYPES = ("tool_call", "tool_use", "tool-call", "function_call")
 SPEAKERS = ("human", "ai", "system", "tool")
 AROUND = frozenset({"tags", "metadata", "kwargs", "config"})  # what a tracer of chains writes beside inputs and outputs
+WRAPPED_IN = ("message", "kwargs", "data", "prompt", "completion")  # where a message may stand inside an object
+WRAPPED = frozenset(WRAPPED_IN)
 INPUT, OUTPUT = 0, 1
 
 
@@ -52,7 +60,9 @@ def _meaning(value: Any, side: int) -> str | None:
     found = _unwrapped(document, side)
     if found is not None:
         return found
-    return value if isinstance(value, str) else _as_json(document)
+    if isinstance(document, list) and all(map(_is_hollow, document)):
+        return None
+    return value if isinstance(value, str) else as_json(document)
 
 
 def _unwrapped(document: Any, side: int) -> str | None:
@@ -60,7 +70,8 @@ def _unwrapped(document: Any, side: int) -> str | None:
         return document
     if isinstance(document, list):
         if document and len(_dicts(document)) == len(document):
-            return _said(document, side)
+            found = _said(document, side)
+            return found if found is not None or len(document) > 1 else _from_object(document[0], side)
         if document and all(map(_is_pair, document)):
             return _said([{"role": role, "content": text} for role, text in document], side)
         only = document[0] if len(document) == 1 else None
@@ -75,7 +86,8 @@ def _from_object(document: dict[str, Any], side: int) -> str | None:
         return _said([document], side)
     given = {key: value for key, value in document.items() if value not in (None, "", [], {})}
     if given and given.keys() <= {"args", "kwargs"}:
-        return _unwrapped(next(iter(given.values())), side) if len(given) == 1 else None
+        (only, *more) = given.values()
+        return None if more else _unwrapped(only, side) or as_json(only)
     inner = given.get("outputs" if side == OUTPUT else "inputs")
     if inner is not None and len(given) > 1 and given.keys() - AROUND <= {"inputs", "outputs"}:
         return _unwrapped(inner, side)
@@ -102,6 +114,14 @@ def _is_pair(item: Any) -> bool:
     return isinstance(item, list) and len(item) == 2 and isinstance(item[1], str) and item[0] in PAIRED
 
 
+def _is_hollow(item: Any) -> bool:
+    """A message that names its speaker and says nothing, as a sender writes that leaves out what it cannot spell."""
+    if not isinstance(item, dict) or not role_of(item):
+        return False
+    inner = _inner(item)
+    return not any(inner.get(key) for key in (*CONTENTS, *CALLS))
+
+
 def _said(messages: list[dict[str, Any]], side: int) -> str | None:
     wanted = REPLY_ROLES if side == OUTPUT else USER_ROLES
     for message in reversed(messages):
@@ -110,7 +130,7 @@ def _said(messages: list[dict[str, Any]], side: int) -> str | None:
     fallback = next((text for message in reversed(messages) if (text := text_of(message))), None)
     if side == OUTPUT:
         calls = [call for message in messages for call in tool_calls_of(message)]
-        return _as_json(calls) if calls else fallback
+        return as_json(calls) if calls else fallback
     return fallback
 
 
@@ -120,6 +140,8 @@ def role_of(message: dict[str, Any]) -> str:
     role = inner.get("role")
     if not role:
         kind = inner.get("type")
+        if kind not in SPEAKERS:
+            kind = message.get("type")
         role = kind if kind in SPEAKERS else "assistant" if inner is not message and "choice" in message else ""
     return str(role).lower()
 
@@ -168,9 +190,13 @@ def tool_calls_of(message: dict[str, Any]) -> list[dict[str, Any]]:
     """The calls a message makes, as `{"name", "arguments"}`, in any of the spellings."""
     inner = _inner(message)
     parts = [part for key in ("parts", "content") for part in _dicts(inner.get(key))]
-    calls = [part for part in parts if part.get("type") in ("tool_call", "tool_use", "tool-call", "function_call")]
-    calls += _dicts(inner.get("tool_calls")) + _dicts(inner.get("toolCalls"))
+    calls = [part for part in [inner, *parts] if _is_call(part)]
+    calls += [call for key in CALLS for call in _dicts(inner.get(key))]
     return [_call(call) for call in calls]
+
+
+def _is_call(part: dict[str, Any]) -> bool:
+    return part.get("type") in CALL_TYPES or ("toolName" in part and ("input" in part or "args" in part))
 
 
 def _call(call: dict[str, Any]) -> dict[str, Any]:
@@ -185,8 +211,8 @@ def _call(call: dict[str, Any]) -> dict[str, Any]:
 
 
 def _inner(message: dict[str, Any]) -> dict[str, Any]:
-    if "message" in message or "kwargs" in message:
-        for key in ("message", "kwargs"):
+    if not WRAPPED.isdisjoint(message):
+        for key in WRAPPED_IN[:2] if "role" in message else WRAPPED_IN:
             inner = message.get(key)
             if isinstance(inner, dict):
                 return inner
@@ -197,8 +223,14 @@ def _dicts(value: Any) -> list[dict[str, Any]]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
-def _as_json(value: Any) -> str:
+def as_json(value: Any) -> str:
     return orjson.dumps(value, default=str).decode()
+
+
+def numbered(prefix: str, names: Iterable[str]) -> bool:
+    """Whether any name is that of a thing in the flattened list `prefix`, whichever number it has."""
+    start = prefix + "."
+    return any(name.startswith(start) and name[len(start) : len(start) + 1].isdecimal() for name in names)
 
 
 def unflattened(attributes: dict[str, Any], prefix: str) -> list[Any]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 MODEL_KINDS = ("llm", "embedding")
-AMOUNTS = ("input_tokens", "output_tokens", "cost")
+AMOUNTS = ("input_tokens", "output_tokens", "total_tokens", "cost")
 NAMED = (("model", "models"), ("tool", "tools"), ("service", "services"))
 SHAPES: dict[str, Any] = {
     **dict.fromkeys(AMOUNTS, (int, float)),

@@ -10,27 +10,32 @@ from dataclasses import dataclass
 
 from evergold.sources.conventions import (
     COST,
-    DOCUMENT_KEYS,
+    COST_PARTS,
+    DOCUMENTS,
+    INSTRUCTIONS,
     JSON_INPUT,
     JSON_OUTPUT,
     KIND,
     LATE_OUTPUT,
-    LISTED,
+    LISTED_INPUT,
+    LISTED_OUTPUT,
     METADATA,
     METADATA_PREFIXES,
     MODEL,
+    OWN_NAME,
     PROVIDER,
     QUERY,
     SESSION,
     TAGS,
     TEXT_OUTPUT,
+    TOKENS_ALL,
     TOKENS_IN,
     TOKENS_OUT,
     TOOL,
     USAGE_OBJECTS,
     USER,
 )
-from evergold.sources.messages import INPUT, OUTPUT
+from evergold.sources.messages import INPUT, OUTPUT, numbered
 from evergold.sources.scores import ANNOTATED
 from evergold.sources.spans import Attributes
 
@@ -38,19 +43,16 @@ Names = tuple[str, ...]
 
 STATED_INPUT = (*JSON_INPUT, *QUERY)
 VALUES = ("input.value", "output.value")
-SELDOM = DOCUMENT_KEYS.union(
-    USAGE_OBJECTS,
-    COST,
-    USER,
-    TAGS,
+SELDOM = frozenset(
     (
+        *(*USAGE_OBJECTS, *COST, *COST_PARTS, *TOKENS_ALL, *USER, *TAGS, *OWN_NAME),
+        "langfuse.trace.name",
         "langfuse.observation.level",
         "langfuse.observation.cost_details",
-        "langfuse.trace.name",
         "langfuse.trace.input",
         "langfuse.trace.output",
-    ),
-    ("gen_ai.retrieval.documents",),
+        "gen_ai.retrieval.documents",
+    )
 )
 MOST = 256  # sets of names that are remembered
 LONGEST = 4096  # characters of the names of a set that is remembered
@@ -60,9 +62,9 @@ LONGEST = 4096  # characters of the names of a set that is remembered
 class Reading:
     """Where to look in a span with certain names: each field is a table of `conventions`, narrowed to those.
 
-    Where the first name that is there decides, it is that name or None. `listed` are the prefixes of flattened message
-    lists and `sources` the attributes that may be input or output to the letter, each for input and output. `seldom`,
-    `annotated`: whether there is anything of what most spans do not say.
+    Of the names of a field the first that says something decides. `listed` are the prefixes of flattened message
+    lists and `sources` the attributes that may be input or output to the letter, each for input and output. `instructions`
+    are an input where nothing else is. `seldom`, `annotated`: whether there is anything of what most spans do not say.
     """
 
     kind: Names
@@ -72,13 +74,14 @@ class Reading:
     tokens_out: Names
     session: Names
     tool: Names
-    stated_input: str | None
+    stated_input: Names
+    instructions: Names
     text_output: Names
-    json_output: str | None
-    late_output: str | None
+    json_output: Names
+    late_output: Names
     metadata: Names
     prefixed: Names
-    listed: tuple[str | None, str | None]
+    listed: tuple[Names, Names]
     sources: tuple[Names, Names]
     seldom: bool
     annotated: bool
@@ -106,7 +109,10 @@ def _reading(names: Names) -> Reading:
     def among(table: Iterable[str]) -> Names:
         return tuple(name for name in table if name in there)
 
-    listed = _listed(there, INPUT), _listed(there, OUTPUT)
+    def listing(table: Iterable[str]) -> Names:
+        return tuple(prefix for prefix in table if numbered(prefix, names))
+
+    listed = listing(LISTED_INPUT), listing(LISTED_OUTPUT)
     answers = (*TEXT_OUTPUT, *JSON_OUTPUT, *LATE_OUTPUT)
     return Reading(
         among(KIND),
@@ -116,25 +122,22 @@ def _reading(names: Names) -> Reading:
         among(TOKENS_OUT),
         among(SESSION),
         among(TOOL),
-        next(iter(among(STATED_INPUT)), None),
+        among(STATED_INPUT),
+        among(INSTRUCTIONS),
         among(TEXT_OUTPUT),
-        next(iter(among(JSON_OUTPUT)), None),
-        next(iter(among(LATE_OUTPUT)), None),
+        among(JSON_OUTPUT),
+        among(LATE_OUTPUT),
         among(METADATA),
         tuple(name for name in names if name.startswith(METADATA_PREFIXES)),
         listed,
         (
-            _below(names, listed[INPUT]) if listed[INPUT] else among((*STATED_INPUT, VALUES[INPUT])),
-            _below(names, listed[OUTPUT]) if listed[OUTPUT] else among((*answers, VALUES[OUTPUT])),
+            _below(names, listed[INPUT]) + among((*STATED_INPUT, VALUES[INPUT])),
+            _below(names, listed[OUTPUT]) + among((*answers, VALUES[OUTPUT])),
         ),
-        not SELDOM.isdisjoint(there),
-        not ANNOTATED.isdisjoint(there),
+        not SELDOM.isdisjoint(there) or numbered(DOCUMENTS, names),
+        bool(listing(ANNOTATED)),
     )
 
 
-def _listed(there: frozenset[str], side: int) -> str | None:
-    return next((name for name, leaves in LISTED[side].items() if not leaves.isdisjoint(there)), None)
-
-
-def _below(names: Names, prefix: str | None) -> Names:
-    return tuple(name for name in names if name.startswith(f"{prefix}."))
+def _below(names: Names, prefixes: Names) -> Names:
+    return tuple(name for name in names if name.startswith(tuple(f"{prefix}." for prefix in prefixes)))

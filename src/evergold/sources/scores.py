@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from evergold.sources.messages import unflattened
+from evergold.sources.messages import numbered, unflattened
 from evergold.sources.spans import Attributes, WireEvent, WireSpan
 
 RESULT_EVENT = "gen_ai.evaluation.result"
@@ -21,10 +21,13 @@ SOURCES = {
     "system": "system",
     "user": "user",
 }
-LABELS = {"pass": 1.0, "passed": 1.0, "fail": 0.0, "failed": 0.0}
+LABELS = {
+    **dict.fromkeys(("pass", "passed", "correct", "relevant"), 1.0),
+    **dict.fromkeys(("fail", "failed", "incorrect", "irrelevant", "not_relevant"), 0.0),
+}
 ON_SPAN = (("annotations", "annotation"), ("evaluations", "evaluation"))
 ON_TRACE = (("trace.annotations", "annotation"), ("trace.evaluations", "evaluation"))
-ANNOTATED = frozenset(f"{prefix}.0.{noun}.name" for prefix, noun in (*ON_SPAN, *ON_TRACE))
+ANNOTATED = tuple(prefix for prefix, _ in (*ON_SPAN, *ON_TRACE))
 
 
 @dataclass(slots=True)
@@ -46,15 +49,14 @@ def scores_in(span: WireSpan, refused: list[str]) -> Iterator[WireScore]:
     for index, event in enumerate(span.events):
         if event.name == RESULT_EVENT:
             yield from result_score(event, span.trace_id, span.span_id, str(index), refused)
-    if not ANNOTATED.isdisjoint(span.attributes):
-        for prefix, noun in (*ON_SPAN, *ON_TRACE):
-            if f"{prefix}.0.{noun}.name" in span.attributes:
-                on_span = None if prefix.startswith("trace.") else span.span_id
-                for index, item in enumerate(unflattened(span.attributes, prefix)):
-                    fields = item.get(noun) if isinstance(item, dict) else None
-                    if isinstance(fields, dict):
-                        key = f"{prefix}.{index}"
-                        yield from _score(fields, (span.trace_id, on_span, span.span_id + key, span.end_ns), refused)
+    for prefix, noun in (*ON_SPAN, *ON_TRACE):
+        if numbered(prefix, span.attributes):
+            on_span = None if prefix.startswith("trace.") else span.span_id
+            for index, item in enumerate(unflattened(span.attributes, prefix)):
+                fields = item.get(noun) if isinstance(item, dict) else None
+                if isinstance(fields, dict):
+                    key = f"{prefix}.{index}"
+                    yield from _score(fields, (span.trace_id, on_span, span.span_id + key, span.end_ns), refused)
 
 
 def result_score(
@@ -88,9 +90,8 @@ def _score(fields: Attributes, place: tuple[str, str | None, str, int], refused:
     if not name:
         refused.append(f"a score on trace {trace_id} has no name")
     elif value is None or not 0.0 <= value <= 1.0:
-        refused.append(
-            f"score {name!r} on trace {trace_id} is {fields.get('score', label)!r}; a score is a number from 0 to 1"
-        )
+        given = label if fields.get("score") is None else fields["score"]
+        refused.append(f"score {name!r} on trace {trace_id} is {given!r}; a score is a number from 0 to 1")
     elif source is None:
         allowed = ", ".join(sorted(set(SOURCES.values())))
         refused.append(
@@ -105,8 +106,11 @@ def _score(fields: Attributes, place: tuple[str, str | None, str, int], refused:
 
 
 def _number(value: Any, label: Any) -> float | None:
+    """The value as a number, also where it was written as a text; without one, what a label of two kinds says."""
     if value is None and isinstance(label, str):
-        return LABELS.get(label.strip().lower())
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value):
+        return LABELS.get(label.strip().lower().replace(" ", "_"))
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
         return None
-    return float(value)
+    return None if isinstance(value, bool) or math.isnan(number) else number

@@ -1,20 +1,25 @@
 """Read what a span says, in whichever convention it says it: the first name of a table that is there answers."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from evergold.sources.conventions import (
+    ARGUMENTS,
     COST,
-    DOCUMENT_KEYS,
+    COST_PARTS,
+    DOCUMENTS,
     KINDS,
     MESSAGE_EVENTS,
     METADATA_PREFIXES,
+    OWN_NAME,
     TAGS,
+    TOKENS_ALL,
     USAGE_OBJECTS,
     USER,
 )
-from evergold.sources.messages import INPUT, OUTPUT, input_text, loaded, output_text, unflattened
+from evergold.sources.messages import INPUT, OUTPUT, as_json, input_text, loaded, output_text, unflattened
 from evergold.sources.reading import Names, Reading, reading_of
 from evergold.sources.spans import Attributes, WireEvent, WireSpan
 
@@ -33,6 +38,7 @@ class Understood:
     provider: str | None = None
     input_tokens: int | None = None
     output_tokens: int | None = None
+    total_tokens: int | None = None
     cost: float | None = None
     session_id: str | None = None
     user_id: str | None = None
@@ -58,15 +64,15 @@ def understand(span: WireSpan, names: Reading | None = None) -> Understood:
         _text(attributes, names.provider),
         _count(_first(attributes, names.tokens_in)),
         _count(_first(attributes, names.tokens_out)),
-        None,
-        _text(attributes, names.session),
-        None,
-        _text(attributes, names.tool) if kind == "tool" else None,
+        session_id=_text(attributes, names.session),
+        tool=(_text(attributes, names.tool) or span.name or None) if kind == "tool" else None,
     )
     if names.metadata or names.prefixed:
         said.metadata = _metadata(attributes, names)
     if names.seldom:
         _understand_more(said, attributes)
+        if span.parent_id is None and said.trace_name is None:
+            said.trace_name = _text(attributes, OWN_NAME)
         if attributes.get("langfuse.observation.level") == "ERROR":
             span.failed = True
             span.status_message = span.status_message or _text(attributes, ("langfuse.observation.status_message",))
@@ -80,6 +86,8 @@ def _understand_more(said: Understood, attributes: Attributes) -> None:
         said.input_tokens = _count(_first(usage, ("input", "input_tokens", "prompt_tokens")))
     if said.output_tokens is None:
         said.output_tokens = _count(_first(usage, ("output", "output_tokens", "completion_tokens")))
+    if said.input_tokens is None or said.output_tokens is None:
+        said.total_tokens = _count(_first({**usage, **attributes}, (*TOKENS_ALL, "total", "total_tokens")))
     said.cost = _amount(attributes)
     said.user_id = _text(attributes, USER)
     said.trace_name = _text(attributes, ("langfuse.trace.name",))
@@ -103,36 +111,45 @@ def _kind(attributes: Attributes, names: Reading) -> str:
 
 
 def _input(attributes: Attributes, events: list[WireEvent], names: Reading) -> str | None:
-    listed = names.listed[INPUT]
-    if listed is not None:
-        return input_text(unflattened(attributes, listed))
-    if names.stated_input is not None:
-        return input_text(attributes[names.stated_input])
-    if events:
+    found = None
+    for prefix in names.listed[INPUT]:
+        found = found or input_text(unflattened(attributes, prefix))
+    for key in names.stated_input:
+        if found is None:
+            found = _arguments(attributes[key]) if key in ARGUMENTS else input_text(attributes[key])
+    if found is None and events:
         said = _event_messages(events, MESSAGE_EVENTS) or _event_value(events, "gen_ai.input.messages", "gen_ai.prompt")
-        if said:
-            return input_text(said)
-    return _mime_value(attributes, INPUT)
+        found = input_text(said)
+    if found is None:
+        found = _mime_value(attributes, INPUT)
+    for key in names.instructions:
+        found = input_text(attributes[key]) if found is None else found
+    return found
+
+
+def _arguments(value: Any) -> str | None:
+    """What a tool was called with, as it was written: a single argument is not the question it happens to hold."""
+    return value or None if isinstance(value, str) else as_json(value) if value is not None else None
 
 
 def _output(attributes: Attributes, events: list[WireEvent], names: Reading) -> str | None:
-    listed = names.listed[OUTPUT]
-    if listed is not None:
-        return output_text(unflattened(attributes, listed))
+    found = None
+    for prefix in names.listed[OUTPUT]:
+        found = found or output_text(unflattened(attributes, prefix))
     for key in names.text_output:
-        if attributes[key]:
-            return str(attributes[key])
-    if names.json_output is not None:
-        return output_text(attributes[names.json_output])
-    if events:
+        if found is None and attributes[key]:
+            found = str(attributes[key])
+    for key in names.json_output:
+        found = output_text(attributes[key]) if found is None else found
+    if found is None and events:
         said = _event_messages(events, ("gen_ai.choice",)) or _event_value(
             events, "gen_ai.output.messages", "gen_ai.completion"
         )
-        if said:
-            return output_text(said)
-    found = _mime_value(attributes, OUTPUT)
-    if found is None and names.late_output is not None:
-        found = output_text(attributes[names.late_output])
+        found = output_text(said)
+    if found is None:
+        found = _mime_value(attributes, OUTPUT)
+    for key in names.late_output:
+        found = output_text(attributes[key]) if found is None else found
     return found
 
 
@@ -197,13 +214,25 @@ def _count(found: Any) -> int | None:
 
 
 def _amount(attributes: Attributes) -> float | None:
+    """What the call cost, however it is written; where only its parts are told, their sum."""
     costs = loaded(attributes.get("langfuse.observation.cost_details"))
     if isinstance(costs, dict):
-        parts = [part for part in costs.values() if isinstance(part, (int, float))]
-        value = costs.get("total", sum(parts) if parts else None)
+        total, parts = costs.get("total"), list(costs.values())
     else:
-        value = _first(attributes, COST)
-    return float(value) if isinstance(value, (int, float)) and value >= 0 else None
+        total, parts = _first(attributes, COST), [attributes.get(key) for key in COST_PARTS]
+    whole = _money(total)
+    if whole is not None:
+        return whole
+    known = [amount for amount in map(_money, parts) if amount is not None]
+    return sum(known) if known else None
+
+
+def _money(value: Any) -> float | None:
+    try:
+        amount = float(value)
+    except (TypeError, ValueError):
+        return None
+    return amount if 0 <= amount < math.inf and not isinstance(value, bool) else None
 
 
 def _tags(attributes: Attributes) -> list[str]:
@@ -230,9 +259,8 @@ def _metadata(attributes: Attributes, names: Reading) -> Attributes:
 def _documents(attributes: Attributes) -> list[Attributes]:
     listed = loaded(attributes.get("gen_ai.retrieval.documents"))
     if not isinstance(listed, list):
-        if DOCUMENT_KEYS.isdisjoint(attributes):
-            return []
-        listed = [item.get("document", item) for item in unflattened(attributes, "retrieval.documents")]
+        items = unflattened(attributes, DOCUMENTS)
+        listed = [item.get("document", item) if isinstance(item, dict) else item for item in items]
     return list(_objects(listed))
 
 
