@@ -26,7 +26,8 @@ def test_from_dry_run_to_undo(folder: Path) -> None:
     assert "of 3 traces 1 golden (candidate), 1 failure" in dry.out and "would be added" in dry.out
     assert evergold("curate", "--json", cwd=folder).json["changes"] == {"added": 2}
     again = evergold("curate", cwd=folder).out
-    assert again == "curated 0 traces: nothing changed (nothing new has come; --backfill judges all of history again)\n"
+    told = "no new scores, corrections or turns of a session; --backfill judges all of history again"
+    assert again == f"curated 0 traces: nothing changed ({told})\n"
     assert evergold("curate", "--backfill", "--json", cwd=folder).json["changes"] == {}
     (policy,) = evergold("curate", "--policies", "--json", cwd=folder).json
     assert policy["in_force"] and policy["first_used"]

@@ -185,6 +185,16 @@ def test_a_queue_that_is_taken_is_empty(store: Store) -> None:
     assert store.db.write(take_queued) == []
 
 
+def test_a_new_trace_waits_only_when_something_may_follow_from_it(store: Store) -> None:
+    alone = [a_trace("t1"), a_trace("t2", session_id="s1"), a_trace("t3", scores=(a_score(),))]
+    store.db.write(lambda c: put_traces(c, alone))
+    assert store.db.write(take_queued) == ["t3"]
+    store.db.write(lambda c: put_traces(c, [a_trace("t4", session_id="s2"), a_trace("t5", session_id="s2")]))
+    assert sorted(store.db.write(take_queued)) == ["t4", "t5"]
+    store.db.write(lambda c: put_traces(c, [a_trace("t6", session_id="s1"), a_trace("t7", session_id="s3")]))
+    assert store.db.write(take_queued) == ["t6"]
+
+
 def test_a_preview_tells_and_does_nothing(store: Store) -> None:
     store.db.write(lambda c: put_traces(c, [a_trace("t1", scores=(a_score(),)), a_trace("t2")]))
     with store.db.read() as connection:
@@ -224,7 +234,7 @@ def test_tags_of_failed_checks_follow_the_present_scores(store: Store) -> None:
 
 def test_a_rehearsal_tells_and_leaves_nothing(store: Store) -> None:
     def work(connection: Connection) -> list[str]:
-        put_traces(connection, [a_trace("t1")])
+        put_traces(connection, [a_trace("t1", scores=(a_score(),))])
         return take_queued(connection)
 
     assert store.db.rehearse(work) == ["t1"]

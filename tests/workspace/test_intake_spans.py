@@ -307,10 +307,22 @@ def test_logs_bring_scores_messages_and_the_steps_of_claude_code(workspace: Work
     assert workspace.intake.counts()["otlp.ignored_logs"] == 2
 
 
-def test_every_delivery_queues_its_traces_for_curation(workspace: Workspace) -> None:
-    send(workspace, an_llm_span(0))
+def waiting(workspace: Workspace) -> list[str]:
     with workspace.store.db.read() as connection:
-        assert list(connection.execute(select(curation_queue.c.trace_id)).scalars()) == [TRACE]
+        return sorted(connection.execute(select(curation_queue.c.trace_id)).scalars())
+
+
+def test_a_trace_that_grows_or_has_neighbours_in_its_session_waits_for_curation(workspace: Workspace) -> None:
+    send(workspace, an_llm_span(0))
+    assert waiting(workspace) == []
+    send(workspace, an_llm_span(1))
+    assert waiting(workspace) == [TRACE]
+    sessions = {2: "s1", 3: "s2", 4: "s1"}
+    turns = [an_llm_span(n, trace=f"{n:032x}", attributes={"session.id": s}) for n, s in sessions.items()]
+    send(workspace, turns[0], turns[1])
+    assert waiting(workspace) == [TRACE]
+    send(workspace, turns[2])
+    assert waiting(workspace) == sorted([TRACE, f"{4:032x}"])
 
 
 def test_words_and_filters_find_traces_page_by_page(workspace: Workspace) -> None:

@@ -11,7 +11,7 @@ from evergold.errors import BadInput
 from evergold.store.curation import Changes
 from evergold.workspace import Workspace
 
-NOTHING_NEW = "nothing new has come; --backfill judges all of history again"
+NOTHING_NEW = "no new scores, corrections or turns of a session; --backfill judges all of history again"
 MADE_AGAIN = (
     "while that policy is in force, a new score makes the entry of its trace again, and --backfill makes all of them"
 )

@@ -21,6 +21,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 
 from evergold.errors import BadInput, Unavailable
 from evergold.model.ident import unit_interval
+from evergold.store.checkpointing import Checkpointing
 from evergold.store.syncing import Outcome, Syncing
 
 T = TypeVar("T")
@@ -61,7 +62,9 @@ class Database:
         self._thread: threading.Thread | None = None
         self._starting = threading.Lock()
         self._closed = False
-        self._syncing = Syncing(_log_of(url))
+        log = _log_of(url)
+        self._syncing = Syncing(log)
+        self._checkpointing = Checkpointing(self._reader_engine if log else None)
 
     @property
     def dialect(self) -> str:
@@ -114,6 +117,7 @@ class Database:
             self._jobs.put(None)
             self._thread.join()
         self._syncing.close()
+        self._checkpointing.close()
         self._reader_engine.dispose()
         self._writer_engine.dispose()
 
@@ -153,6 +157,8 @@ class Database:
         except BaseException as problem:
             outcomes = [Outcome(job.done, failure=problem) for job in jobs]
         self._syncing.tell(outcomes)
+        if jobs[0].alone:
+            self._checkpointing.wrote_much()
 
 
 @contextmanager
@@ -226,7 +232,7 @@ def _sqlite(url: str, begin: str) -> Engine:
             "synchronous=NORMAL",  # what `syncing` does is what makes it FULL
             "temp_store=MEMORY",
             "cache_size=-32000",
-            "wal_autocheckpoint=4000",
+            "wal_autocheckpoint=16000",  # pages; `checkpointing` has copied most of them by then
         ):
             connection.execute(f"PRAGMA {pragma}")
 

@@ -6,7 +6,7 @@ with its first content: the same again is a duplicate, other content under it is
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Column, ColumnElement, Connection, bindparam, case, func, select, update
 
@@ -20,6 +20,13 @@ OWN = SpanRow._fields[1:]  # the columns of a span beside its trace
 _OF_TRACES = spans.join(traces)
 
 
+class Known(NamedTuple):
+    """A stored trace: where it lies in the order of arrival, and whether it was given whole."""
+
+    place: int
+    given_whole: bool
+
+
 @dataclass
 class Sorted:
     """A batch held against what is stored."""
@@ -30,7 +37,7 @@ class Sorted:
     growing: set[str] = field(default_factory=set)
 
 
-def sort_spans(connection: Connection, batch: Sequence[SpanRow], known: Mapping[str, bool]) -> Sorted:
+def sort_spans(connection: Connection, batch: Sequence[SpanRow], known: Mapping[str, Known]) -> Sorted:
     """Which rows are new, and which at odds with the first content of their id; the others are repeated.
 
     `known`: as `known_traces` says; the rows of those, stored or new, hold their own texts.
@@ -38,30 +45,31 @@ def sort_spans(connection: Connection, batch: Sequence[SpanRow], known: Mapping[
     that are stored already and get more spans.
     """
     result = Sorted()
-    open_traces = [trace_id for trace_id, given_whole in known.items() if not given_whole]
+    open_traces = [trace_id for trace_id, stored in known.items() if not stored.given_whole]
     held = _held(connection, open_traces, batch) if open_traces else {}
     for row in batch:
-        if known.get(row.trace_id):
+        stored = known.get(row.trace_id)
+        if stored is not None and stored.given_whole:
             result.closed.append(row)
             continue
         key = (row.trace_id, row.id)
         first = held.setdefault(key, row)
         if first is row:
             result.fresh.append(row)
-            if row.trace_id in known:
+            if stored is not None:
                 result.growing.add(row.trace_id)
         elif first != row:
             result.conflicting.append(row)
     return result
 
 
-def known_traces(connection: Connection, trace_ids: Iterable[str]) -> dict[str, bool]:
-    """Which traces are stored, and whether each was given whole. Their spans hold their own texts from now on.
+def known_traces(connection: Connection, trace_ids: Iterable[str]) -> dict[str, Known]:
+    """Which traces are stored. Their spans hold their own texts from now on.
 
     More spans may come, and the trace may then take other texts for its own.
     """
-    query = "SELECT id, content_hash IS NOT NULL FROM traces WHERE id"
-    known = {row[0]: bool(row[1]) for row in rows_among(connection, query, trace_ids)}
+    query = "SELECT id, seq, content_hash IS NOT NULL FROM traces WHERE id"
+    known = {row[0]: Known(row[1], bool(row[2])) for row in rows_among(connection, query, trace_ids)}
     for batch in batches(known):
         connection.execute(_take_back, {"ids": batch})
     return known
@@ -100,15 +108,33 @@ def _held(connection: Connection, trace_ids: Sequence[str], batch: Sequence[Span
     return held
 
 
-def insert_spans(connection: Connection, rows: Sequence[SpanRow]) -> None:
-    """Store spans whose traces are stored."""
-    places = places_of(connection, {row.trace_id for row in rows})
+def insert_spans(connection: Connection, rows: Sequence[SpanRow], places: Mapping[str, int]) -> None:
+    """Store spans of traces that are stored, each of which lies at its place."""
     insert_rows(connection, "spans", ("trace_seq", *OWN), [(places[row.trace_id], *row[1:]) for row in rows])
 
 
-def places_of(connection: Connection, trace_ids: Iterable[str]) -> dict[str, int]:
-    """Where traces lie in the order of arrival."""
-    return dict(tuple(row) for row in rows_among(connection, "SELECT id, seq FROM traces WHERE id", trace_ids))
+def insert_traces(connection: Connection, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[str, int]:
+    """Store new traces, whose ids come first; the place of each in the order of arrival.
+
+    The places are asked for beforehand: looking up what the database would give by itself takes a search for each row.
+    """
+    if not rows:
+        return {}
+    places = _next_places(connection, len(rows))
+    insert_rows(
+        connection, "traces", ("seq", *columns), [(place, *row) for place, row in zip(places, rows, strict=True)]
+    )
+    learn_words(connection, ENOUGH)
+    return {row[0]: place for place, row in zip(places, rows, strict=True)}
+
+
+def _next_places(connection: Connection, count: int) -> Sequence[int]:
+    """The next numbers of `traces.seq`. SQLite's writer is alone with its sequence; PostgreSQL hands numbers out."""
+    if connection.dialect.name == "sqlite":
+        last = connection.exec_driver_sql("SELECT seq FROM sqlite_sequence WHERE name = 'traces'").scalar() or 0
+        return range(last + 1, last + 1 + count)
+    drawn = "SELECT nextval(pg_get_serial_sequence('traces', 'seq')) FROM generate_series(1, %s)"
+    return connection.exec_driver_sql(drawn, (count,)).scalars().all()
 
 
 def facts_of(connection: Connection, trace_ids: Iterable[str]) -> dict[str, list[Any]]:
@@ -137,16 +163,14 @@ def texts_of(connection: Connection, trace_id: str, span_id: str | None) -> tupl
     return row[0], row[1]
 
 
-def put_outlines(connection: Connection, fresh: Sequence[TraceRow], grown: Sequence[TraceRow]) -> None:
-    """Write traces as their spans tell them: new rows, and rows that are told anew."""
-    if fresh:
-        insert_rows(connection, "traces", TraceRow._fields, fresh)
-        learn_words(connection, ENOUGH)
-    if grown:
-        named = [name for name in TraceRow._fields if name not in ("id", "received_at")]
-        statement = update(traces).where(traces.c.id == bindparam("key"))
-        statement = statement.values({name: bindparam(f"new_{name}") for name in named})
-        changes = [row._asdict() for row in grown]
-        connection.execute(
-            statement, [{"key": row["id"], **{f"new_{name}": row[name] for name in named}} for row in changes]
-        )
+def retell_traces(connection: Connection, grown: Sequence[TraceRow]) -> None:
+    """Write traces anew, as all of their spans tell them."""
+    if not grown:
+        return
+    named = [name for name in TraceRow._fields if name not in ("id", "received_at")]
+    statement = update(traces).where(traces.c.id == bindparam("key"))
+    statement = statement.values({name: bindparam(f"new_{name}") for name in named})
+    changes = [row._asdict() for row in grown]
+    connection.execute(
+        statement, [{"key": row["id"], **{f"new_{name}": row[name] for name in named}} for row in changes]
+    )

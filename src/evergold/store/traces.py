@@ -1,6 +1,6 @@
 """Traces, spans and scores in and out. The first content of an id is kept; other content under it is refused."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,11 +13,10 @@ from evergold.model.ident import content_hash
 from evergold.model.trace import Correction, Score, ScoreSource, Span, Trace, TraceStatus
 from evergold.store.bulk import insert_rows, rows_among
 from evergold.store.folding import unfolded
-from evergold.store.rows import RAW, SpanRow, whole
+from evergold.store.rows import RAW, SpanRow, TraceRow, whole
 from evergold.store.schema import pending_records, spans, trace_corrections, trace_scores, traces
-from evergold.store.spans import OWN, places_of
+from evergold.store.spans import OWN, insert_spans, insert_traces
 from evergold.store.values import batches, dumps, loads, now, stamp, storable, worded
-from evergold.store.word_index import ENOUGH, learn_words
 
 SAID = ("name", "source", "value", "comment", "span_id")  # a score under a known key that says all the same is no news
 
@@ -42,7 +41,8 @@ def insert_new(connection: Connection, table: Any, rows: Sequence[dict[str, Any]
 def put_traces(connection: Connection, incoming: Iterable[Trace]) -> PutTraces:
     result = PutTraces()
     for batch in batches(incoming):
-        hashes = {trace.id: content_hash(trace.model_dump(mode="json", exclude={"scores"})) for trace in batch}
+        contents = [content_hash(trace.model_dump(mode="json", exclude={"scores"})) for trace in batch]
+        hashes = dict(zip((trace.id for trace in reversed(batch)), reversed(contents), strict=True))
         known: dict[str, str | None] = {
             row.id: row.content_hash
             for row in connection.execute(
@@ -51,12 +51,11 @@ def put_traces(connection: Connection, incoming: Iterable[Trace]) -> PutTraces:
         }
         fresh: dict[str, Trace] = {}
         scored: list[Trace] = []
-        for trace in batch:
-            held = hashes[trace.id] if trace.id in fresh else known.get(trace.id)
+        for trace, content in zip(batch, contents, strict=True):
             if trace.id not in known and trace.id not in fresh:
                 fresh[trace.id] = trace
                 scored.append(trace)
-            elif held == content_hash(trace.model_dump(mode="json", exclude={"scores"})):
+            elif content == (hashes[trace.id] if trace.id in fresh else known[trace.id]):
                 result.duplicates.append(trace.id)
                 scored.append(trace)
             else:
@@ -65,7 +64,7 @@ def put_traces(connection: Connection, incoming: Iterable[Trace]) -> PutTraces:
         result.added.extend(fresh)
         for trace in scored:
             result.scores += put_scores(connection, trace.id, trace.scores)
-        enqueue(connection, fresh)
+        enqueue_new(connection, {trace.id: storable(trace.session_id) for trace in fresh.values()})
     return result
 
 
@@ -112,6 +111,30 @@ def put_correction(connection: Connection, correction: Correction) -> bool:
     return True
 
 
+def enqueue_new(connection: Connection, sessions: Mapping[str, str | None]) -> None:
+    """Mark those of some new traces, given with their sessions, that something is to be decided about.
+
+    Of a trace that nobody has scored or corrected nothing follows, and whoever does so marks it. But it may be a turn of a
+    session that has others: then it may hold a correction, or be corrected by the next one.
+    """
+    shared = shared_sessions(connection, {session for session in sessions.values() if session is not None})
+    if shared:
+        enqueue(connection, [trace_id for trace_id, session in sessions.items() if session in shared])
+
+
+def shared_sessions(connection: Connection, sessions: Iterable[str]) -> set[str]:
+    """The sessions that have more than one trace."""
+    mark = "(?)" if connection.dialect.name == "sqlite" else "(%s)"
+    shared: set[str] = set()
+    for batch in batches(sessions):
+        query = (
+            f"WITH asked (session) AS (VALUES {', '.join([mark] * len(batch))}) SELECT session FROM asked "
+            "WHERE EXISTS (SELECT 1 FROM traces WHERE session_id = session LIMIT 1 OFFSET 1)"
+        )
+        shared.update(connection.exec_driver_sql(query, tuple(batch)).scalars())
+    return shared
+
+
 def enqueue(connection: Connection, trace_ids: Iterable[str]) -> None:
     """Mark traces as having something new, in the transaction that brought it."""
     moment = now()
@@ -131,6 +154,8 @@ def keep_pending(connection: Connection, trace_id: str, body: str) -> bool:
 
 def take_pending(connection: Connection, trace_ids: Iterable[str]) -> list[str]:
     """Hand over, and forget, what waited for these traces."""
+    if connection.exec_driver_sql("SELECT 1 FROM pending_records LIMIT 1").first() is None:
+        return []
     query = "SELECT id, trace_id, body FROM pending_records WHERE trace_id"
     found = sorted(tuple(row) for row in rows_among(connection, query, trace_ids))
     for batch in batches({trace_id for _, trace_id, _ in found}):
@@ -168,55 +193,46 @@ def scores_of(connection: Connection, trace_id: str) -> tuple[Score, ...]:
 
 
 def _insert_traces(connection: Connection, batch: Sequence[Trace], hashes: dict[str, str]) -> None:
-    if not batch:
-        return
     moment = now()
-    connection.execute(
-        insert(traces),
-        [
-            {
-                "id": trace.id,
-                "session_id": storable(trace.session_id),
-                "user_id": storable(trace.user_id),
-                "name": storable(trace.name),
-                "input_text": storable(trace.input),
-                "output_text": storable(trace.output),
-                "status": trace.status,
-                "message_type": worded(trace.metadata.get("message_type")),
-                "model": worded(trace.metadata.get("model")),
-                "started_at": stamp(trace.started_at) or moment,
-                "ended_at": stamp(trace.ended_at),
-                "tags": dumps(trace.tags),
-                "metadata": dumps(trace.metadata),
-                "content_hash": hashes[trace.id],
-                "received_at": moment,
-            }
-            for trace in batch
-        ],
+    rows = [(*_trace_row(trace, moment), hashes[trace.id]) for trace in batch]
+    places = insert_traces(connection, (*TraceRow._fields, "content_hash"), rows)
+    insert_spans(connection, [_span_row(trace.id, span) for trace in batch for span in trace.spans], places)
+
+
+def _trace_row(trace: Trace, moment: str) -> TraceRow:
+    return TraceRow(
+        trace.id,
+        storable(trace.session_id),
+        storable(trace.user_id),
+        storable(trace.name) or "",
+        storable(trace.input) or "",
+        storable(trace.output),
+        trace.status.value,
+        worded(trace.metadata.get("message_type")),
+        worded(trace.metadata.get("model")),
+        stamp(trace.started_at) or moment,
+        stamp(trace.ended_at),
+        dumps(trace.tags),
+        dumps(trace.metadata),
+        moment,
     )
-    learn_words(connection, ENOUGH)
-    spoken = [trace for trace in batch if trace.spans]
-    if spoken:
-        places = places_of(connection, [trace.id for trace in spoken])
-        rows = [_span_row(places[trace.id], span) for trace in spoken for span in trace.spans]
-        connection.execute(insert(spans), rows)
 
 
-def _span_row(trace_seq: int, span: Span) -> dict[str, Any]:
-    return {
-        "trace_seq": trace_seq,
-        "id": span.id,
-        "parent_id": span.parent_id,
-        "name": storable(span.name),
-        "kind": storable(span.kind),
-        "input_text": storable(span.input),
-        "output_text": storable(span.output),
-        "status": span.status,
-        "started_at": stamp(span.started_at),
-        "ended_at": stamp(span.ended_at),
-        "metadata": dumps({key: value for key, value in span.metadata.items() if key not in RAW}),
-        "raw": dumps({key: value for key, value in span.metadata.items() if key in RAW}),
-    }
+def _span_row(trace_id: str, span: Span) -> SpanRow:
+    return SpanRow(
+        trace_id,
+        span.id,
+        span.parent_id,
+        storable(span.name) or "",
+        storable(span.kind) or "",
+        storable(span.input),
+        storable(span.output),
+        span.status.value,
+        stamp(span.started_at),
+        stamp(span.ended_at),
+        dumps({key: value for key, value in span.metadata.items() if key not in RAW}),
+        dumps({key: value for key, value in span.metadata.items() if key in RAW}),
+    )
 
 
 def _score_row(trace_id: str, score: Score) -> dict[str, Any]:

@@ -11,8 +11,16 @@ from evergold.sources.outline import SpanFacts, outline, sayable
 from evergold.sources.span_lines import score_line
 from evergold.store.counters import count
 from evergold.store.rows import SpanRow, TraceRow
-from evergold.store.spans import facts_of, insert_spans, known_traces, put_outlines, sort_spans, texts_of
-from evergold.store.traces import enqueue
+from evergold.store.spans import (
+    facts_of,
+    insert_spans,
+    insert_traces,
+    known_traces,
+    retell_traces,
+    sort_spans,
+    texts_of,
+)
+from evergold.store.traces import enqueue, enqueue_new
 from evergold.store.values import loads, now
 from evergold.workspace.about_in import apply_waiting, put_about
 from evergold.workspace.arrivals import Arrivals
@@ -43,14 +51,18 @@ def write_spans(connection: Connection, many: Sequence[Arrivals]) -> list[SpansW
     batch = sort_spans(connection, [row for arrivals in many for row in arrivals.rows], known)
     problems = {id(row): _conflict(row) for row in batch.conflicting} | {id(row): _closed(row) for row in batch.closed}
     fresh = dict.fromkeys(row.trace_id for row in batch.fresh if row.trace_id not in batch.growing)
-    put_outlines(connection, _first_tales(many, fresh), [])
-    insert_spans(connection, batch.fresh)
-    put_outlines(connection, [], _told_again(connection, batch.growing | in_pieces.intersection(fresh)))
+    tales = _first_tales(many, fresh)
+    places = {trace_id: stored.place for trace_id, stored in known.items()}
+    places |= insert_traces(connection, TraceRow._fields, tales)
+    insert_spans(connection, batch.fresh, places)
+    told_again = batch.growing | in_pieces.intersection(fresh)
+    retell_traces(connection, _told_again(connection, told_again))
     apply_waiting(connection, fresh, IngestReport())
     new = {id(row) for row in batch.fresh}
     untold = dict(fresh)
     written = [_written(connection, arrivals, new, problems, untold) for arrivals in many]
-    enqueue(connection, [*fresh, *batch.growing])
+    enqueue(connection, told_again)
+    enqueue_new(connection, {tale.id: tale.session_id for tale in tales})
     counts = Counter(f"redacted.{kind}" for arrivals in many for kind in arrivals.redacted.elements())
     for arrivals, one in zip(many, written, strict=True):
         counts += Counter(

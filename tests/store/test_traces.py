@@ -1,0 +1,27 @@
+"""Whole traces in: the first content of an id is kept, and what became of each is told."""
+
+from evergold.store import Store
+from evergold.store.traces import get_trace, put_traces
+from tests.builders import a_score, a_trace
+
+
+def test_the_first_content_of_an_id_is_kept_also_within_a_batch(store: Store) -> None:
+    batch = [a_trace("t1", output="Lima."), a_trace("t1", output="Quito."), a_trace("t1", output="Lima.")]
+    done = store.db.write(lambda c: put_traces(c, batch))
+    assert (done.added, done.conflicting, done.duplicates) == (["t1"], ["t1"], ["t1"])
+    again = store.db.write(lambda c: put_traces(c, [batch[1], batch[2]]))
+    assert (again.added, again.conflicting, again.duplicates) == ([], ["t1"], ["t1"])
+    with store.db.read() as connection:
+        assert get_trace(connection, "t1").output == "Lima."
+
+
+def test_traces_lie_in_the_order_they_came_with_their_scores(store: Store) -> None:
+    scored = [a_trace(f"t{n}", scores=(a_score("check", 0.5), a_score("check", 0.5))) for n in (2, 1, 3)]
+    done = store.db.write(lambda c: put_traces(c, scored[:1]))
+    done = store.db.write(lambda c: put_traces(c, scored))
+    assert (done.added, done.duplicates, done.scores) == (["t1", "t3"], ["t2"], 2)
+    with store.db.read() as connection:
+        rows = connection.exec_driver_sql("SELECT seq, id FROM traces ORDER BY seq").all()
+        assert [row[1] for row in rows] == ["t2", "t1", "t3"]
+        assert len({row[0] for row in rows}) == 3
+        assert len(get_trace(connection, "t3").scores) == 1
