@@ -2,6 +2,7 @@
 
 from datetime import datetime, timedelta
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any
 
 from evergold.sources.reading import Reading
@@ -16,13 +17,14 @@ FACTS = (
 )
 
 
+_facts = attrgetter(*FACTS)
+
+
 def facts_of(span: WireSpan, said: Understood) -> dict[str, Any]:
     """What was understood of a span, by name; what it does not say is left out."""
-    facts: dict[str, Any] = {}
-    for name in FACTS:
-        value = getattr(said, name)
-        if value or value == 0:
-            facts[name] = value
+    facts: dict[str, Any] = {
+        name: value for name, value in zip(FACTS, _facts(said), strict=True) if value or value == 0
+    }
     service = span.resource.get("service.name")
     if service or service == 0:
         facts["service"] = service
@@ -34,22 +36,21 @@ def facts_of(span: WireSpan, said: Understood) -> dict[str, Any]:
 def raw_of(span: WireSpan, said: Understood, names: Reading) -> dict[str, Any]:
     """What the span carried; a text that became the input or output to the letter is not kept twice."""
     attributes = span.attributes
-    twice = [
-        name
-        for sources, text in zip(names.sources, (said.input, said.output), strict=True)
-        for name in sources
-        if text is not None and attributes[name] is text
-    ]
+    of_input, of_output = names.sources
+    twice = [name for name in of_input if attributes[name] is said.input] if said.input is not None else []
+    if said.output is not None:
+        twice += [name for name in of_output if attributes[name] is said.output]
     if twice:
         attributes = {name: value for name, value in attributes.items() if name not in twice}
     raw: dict[str, Any] = {"attributes": attributes, "resource": span.resource}
-    events = [
-        {"name": event.name, "time": stamp_of(event.time_ns), "attributes": event.attributes}
-        for event in span.events
-        if event.name != RESULT_EVENT
-    ]
-    if events:
-        raw["events"] = events
+    if span.events:
+        events = [
+            {"name": event.name, "time": stamp_of(event.time_ns), "attributes": event.attributes}
+            for event in span.events
+            if event.name != RESULT_EVENT
+        ]
+        if events:
+            raw["events"] = events
     if span.scope:
         raw["scope"] = span.scope
     return raw

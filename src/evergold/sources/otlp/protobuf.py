@@ -74,11 +74,11 @@ def _span(span: Any, resource: Attributes, scope: str | None) -> WireSpan:
 
 
 def attributes_of(pairs: Any) -> Attributes:
-    """Key-value pairs as a plain dict. Most values are texts, so that is tried before asking which kind it is."""
+    """Key-value pairs as a plain dict. Most values are texts or numbers, which is tried before asking which kind it is."""
     found: Attributes = {}
     for pair in pairs:
         value = pair.value
-        found[pair.key] = value.string_value or _value(value)
+        found[pair.key] = value.string_value or value.int_value or _value(value)
     return found
 
 
