@@ -20,15 +20,15 @@ from tests.patience import PATIENCE
 
 
 class Watched(RunStore):
-    """Tells when a run was let go of, in whatever way."""
+    """Tells when a worker has decided about a run: taken it up, or ended it at once."""
 
     def __init__(self, store: Store) -> None:
         super().__init__(store.db)
-        self.let_go = Event()
+        self.decided = Event()
 
     def finish(self, run_id: str, owner: str, status: RunStatus, error: str | None = None) -> None:
         super().finish(run_id, owner, status, error)
-        self.let_go.set()
+        self.decided.set()
 
 
 @pytest.fixture
@@ -57,19 +57,22 @@ def killed(runs: RunStore, times: int) -> None:
 
 
 def look(runs: Watched) -> list[str]:
-    """What a worker takes up and puts back when it looks once."""
+    """What a worker takes up, and puts back when it is told to stop."""
     taken: list[str] = []
     owner = new_owner()
-    runs.let_go.clear()
+    runs.decided.clear()
 
     async def execute(run: Run) -> None:
         taken.append(run.id)
-        runs.finish(run.id, owner, RunStatus.QUEUED)
-        await asyncio.Event().wait()
+        runs.decided.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            runs.finish(run.id, owner, RunStatus.QUEUED)
 
     worker = RunWorker(runs, owner, execute)
     worker.start()
-    assert runs.let_go.wait(PATIENCE)
+    assert runs.decided.wait(PATIENCE)
     worker.stop()
     return taken
 

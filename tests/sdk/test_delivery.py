@@ -219,7 +219,8 @@ def test_what_a_forked_child_records_arrives_too(tmp_path: Path) -> None:
 
 def test_worker_processes_deliver_before_they_leave(tmp_path: Path) -> None:
     program = (
-        "import evergold, multiprocessing, os\n"
+        "import evergold, multiprocessing, os, evergold.sdk.delivery as delivery\n"
+        "delivery.Delivery.close.__defaults__ = (300.0,)  # as long as it takes here\n"
         "eg = evergold.connect('.')\n"
         "def work(name):\n"
         "    with eg.trace(id=name, input='q'): pass\n"

@@ -193,7 +193,8 @@ def test_turned_off_it_records_nothing(tmp_path: Path) -> None:
 
 def test_everything_is_delivered_when_the_program_just_ends(tmp_path: Path) -> None:
     program = (
-        "import evergold\n"
+        "import evergold, evergold.sdk.delivery as delivery\n"
+        "delivery.Delivery.close.__defaults__ = (300.0,)  # as long as it takes here\n"
         "eg = evergold.connect('.')\n"
         "for n in range(500):\n"
         "    with eg.trace(input=str(n)) as t:\n"
