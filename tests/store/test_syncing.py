@@ -1,11 +1,12 @@
 """Told only of what is on the disk."""
 
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from evergold.errors import Unavailable
 from evergold.settings import Settings
 from evergold.store import Store
 from evergold.store.syncing import Outcome, Syncing
@@ -21,6 +22,21 @@ def test_a_log_that_cannot_be_put_on_the_disk_is_a_failure(tmp_path: Path) -> No
     with pytest.raises(ValueError, match="its own"):
         done[1].result(PATIENCE)
     syncing.close()
+
+
+def test_what_is_taken_while_it_closes_is_done_and_the_rest_refused(settings: Settings) -> None:
+    for _ in range(20):
+        store = Store.open(settings)
+
+        def hand_over(store: Store = store) -> None:
+            while True:
+                assert store.db.submit(lambda _: 1).result(PATIENCE) == 1
+
+        with ThreadPoolExecutor(4) as pool:
+            ended = [pool.submit(hand_over) for _ in range(4)]
+            store.db.submit(lambda _: 1).result(PATIENCE)
+            store.close()
+        assert {type(future.exception()) for future in ended} == {Unavailable}
 
 
 def test_everybody_is_told_before_it_closes(settings: Settings) -> None:

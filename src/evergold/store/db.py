@@ -60,7 +60,7 @@ class Database:
         self._writer_engine, self._reader_engine = _engines(url)
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
-        self._starting = threading.Lock()
+        self._taking = threading.Lock()  # what is taken before it closes is done, and nothing is taken after
         self._closed = False
         log = _log_of(url)
         self._syncing = Syncing(log)
@@ -78,13 +78,15 @@ class Database:
 
     def submit(self, work: Work[T], *, alone: bool = False) -> Future[T]:
         """Queue `work`; its future is done when the commit is. `alone`: it is large enough for a transaction of its own."""
-        if self._closed:
-            raise Unavailable("the database is closed; open the workspace again")
         done: Future[T] = Future()
         done.set_running_or_notify_cancel()  # a caller that goes away must not stop the writer
-        self._jobs.put(_Job(work, done, alone))
-        if self._thread is None:
-            self._start()
+        with self._taking:
+            if self._closed:
+                raise Unavailable("the database is closed; open the workspace again")
+            self._jobs.put(_Job(work, done, alone))
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._drain, name="evergold-writer", daemon=True)
+                self._thread.start()
         return done
 
     def write(self, work: Work[T]) -> T:
@@ -110,22 +112,17 @@ class Database:
 
     def close(self) -> None:
         """Finish what is queued, then let go of the files."""
-        if self._closed:
-            return
-        self._closed = True
-        if self._thread is not None:
+        with self._taking:
+            if self._closed:
+                return
+            self._closed = True
             self._jobs.put(None)
+        if self._thread is not None:
             self._thread.join()
         self._syncing.close()
         self._checkpointing.close()
         self._reader_engine.dispose()
         self._writer_engine.dispose()
-
-    def _start(self) -> None:
-        with self._starting:
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._drain, name="evergold-writer", daemon=True)
-                self._thread.start()
 
     def _drain(self) -> None:
         last = False
