@@ -39,7 +39,7 @@ def test_what_cannot_be_read_is_one_line(tmp_path: Path) -> None:
 def test_an_export_without_a_path_stays_in_this_folder(tmp_path: Path) -> None:
     folder = tmp_path / "in"
     folder.mkdir()
-    (folder / "cases.jsonl").write_text('{"id": "1", "kind": "chat", "input": "Q", "output": "A"}\n')
+    (folder / "cases.jsonl").write_text('{"id": "1", "dataset": "faq", "kind": "chat", "input": "Q", "output": "A"}\n')
     for name, path in (("team/faq", "team%2Ffaq.jsonl"), ("../up", "%2E.%2Fup.jsonl")):
         assert evergold("import", "cases.jsonl", "--dataset", name, cwd=folder).code == 0
         assert evergold("export", name, "--json", cwd=folder).json["path"] == path
