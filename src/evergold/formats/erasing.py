@@ -13,13 +13,14 @@ from typing import Any, BinaryIO
 import orjson
 
 from evergold.formats.atomic import FileSet
+from evergold.model.build import without_tags
 
-NOTE = "ERASED.json"
+NOTE, MANIFEST = "ERASED.json", "manifest.json"
 ID_KEYS = ("id", "case_id", "caseId", "task_id")
 
 
-def erase_lines(folder: Path, case_ids: Collection[str]) -> int:
-    """Rewrite each JSONL file of the folder without these cases; returns how many lines went."""
+def erase_lines(folder: Path, case_ids: Collection[str], tags: Collection[str] = ()) -> int:
+    """Rewrite each JSONL file of the folder without these cases, and its manifest without these tags; how many lines went."""
     wanted = set(case_ids)
     gone: dict[str, int] = {}
     with FileSet() as files:
@@ -29,6 +30,11 @@ def erase_lines(folder: Path, case_ids: Collection[str]) -> int:
             if len(kept) < len(lines):
                 files.open(path).writelines(kept)
                 gone[path.relative_to(folder).as_posix()] = len(lines) - len(kept)
+        manifest = _row((folder / MANIFEST).read_bytes()) if (folder / MANIFEST).is_file() else {}
+        if (kept_of := without_tags(manifest, tags)) != manifest:
+            files.open(folder / MANIFEST).write(
+                orjson.dumps(kept_of, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+            )
         if gone:
             files.open(folder / NOTE).write(orjson.dumps({"erased_lines": gone}, option=orjson.OPT_APPEND_NEWLINE))
     return sum(gone.values())

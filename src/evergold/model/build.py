@@ -1,5 +1,6 @@
 """A build: a dataset frozen into split files and a manifest that can prove them."""
 
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from pydantic import BaseModel, Field
@@ -40,3 +41,11 @@ class Build(BaseModel, frozen=True, extra="forbid"):
     location: str | None = None
     parent: str | None = None
     manifest: dict[str, Any] = Field(default_factory=dict)
+
+
+def without_tags(manifest: Mapping[str, Any], tags: Collection[str]) -> dict[str, Any]:
+    """A manifest that no longer counts these tags. A tag may name a person, so erasing the person takes it too."""
+    counted = manifest.get("tags")
+    if not isinstance(counted, Mapping):
+        return dict(manifest)
+    return {**manifest, "tags": {tag: count for tag, count in counted.items() if tag not in tags}}

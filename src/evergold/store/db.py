@@ -10,7 +10,7 @@ import threading
 from asyncio import wrap_future
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -38,6 +38,7 @@ class _Job:
     work: Work[Any]
     done: Future[Any]
     alone: bool
+    whole_file: bool = False  # not a transaction: something done to the file itself
 
 
 def _ends_group(job: _Job | None) -> bool:
@@ -79,15 +80,18 @@ class Database:
     def submit(self, work: Work[T], *, alone: bool = False) -> Future[T]:
         """Queue `work`; its future is done when the commit is. `alone`: it is large enough for a transaction of its own."""
         done: Future[T] = Future()
-        done.set_running_or_notify_cancel()  # a caller that goes away must not stop the writer
+        self._queue(_Job(work, done, alone))
+        return done
+
+    def _queue(self, job: _Job) -> None:
+        job.done.set_running_or_notify_cancel()  # a caller that goes away must not stop the writer
         with self._taking:
             if self._closed:
                 raise Unavailable("the database is closed; open the workspace again")
-            self._jobs.put(_Job(work, done, alone))
+            self._jobs.put(job)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._drain, name="evergold-writer", daemon=True)
                 self._thread.start()
-        return done
 
     def write(self, work: Work[T]) -> T:
         """Run `work(connection)` on the writer and return its result after the commit."""
@@ -96,6 +100,17 @@ class Database:
 
     def write_async(self, work: Work[T]) -> Awaitable[T]:
         return wrap_future(self.submit(work))
+
+    def rewrite(self) -> None:
+        """Write the file of SQLite anew, so that nothing deleted is left in its free space or its log; other writes wait.
+
+        PostgreSQL clears deleted rows away by itself.
+        """
+        if self.dialect == "sqlite":
+            job = _Job(_written_anew, Future(), alone=True, whole_file=True)
+            with explained(self.url):
+                self._queue(job)
+                job.done.result()
 
     def rehearse(self, work: Work[T]) -> T:
         """What `work` returns, with everything it wrote taken back."""
@@ -141,7 +156,10 @@ class Database:
     def _commit(self, jobs: Sequence[_Job]) -> None:
         outcomes: list[Outcome] = []
         try:
-            with self._writer_engine.connect() as connection, connection.begin():
+            with (
+                self._writer_engine.connect() as connection,
+                nullcontext() if jobs[0].whole_file else connection.begin(),
+            ):
                 for job in jobs:
                     if len(jobs) == 1:  # alone it needs no savepoint: what it fails to do goes with the transaction
                         outcomes.append(Outcome(job.done, job.work(connection)))
@@ -156,6 +174,13 @@ class Database:
         self._syncing.tell(outcomes)
         if jobs[0].alone:
             self._checkpointing.wrote_much()
+
+
+def _written_anew(connection: Connection) -> None:
+    driver = connection.connection.driver_connection
+    assert driver is not None
+    for statement in ("VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"):
+        driver.execute(statement).fetchall()
 
 
 @contextmanager

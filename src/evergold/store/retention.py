@@ -6,6 +6,7 @@ that says how much there was, with the user only as a hash. Cached model respons
 whom they are about, so the cache is emptied whole.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from typing import Any
 
 from sqlalchemy import Connection, text
 
+from evergold.model.build import without_tags
 from evergold.model.ident import content_hash
 from evergold.model.trace import Reaction
 from evergold.store.corrections import correction_case_id
@@ -26,7 +28,7 @@ NEVER_CAME = "FROM pending_records WHERE received_at < :before"
 
 # Parts of a case, an attempt or a measurement that may quote a person.
 LISTS = ("contexts", "messages", "tool_calls", "tools", "citations", "retrieved", "sources", "tags", "labels")
-EMPTIED: dict[str, Any] = {name: [] for name in LISTS} | {"metadata": {}, "extra": {}, "details": {}}
+EMPTIED: dict[str, Any] = {name: [] for name in LISTS} | {"metadata": {}, "extra": {}, "details": {}, "provenance": {}}
 
 
 @dataclass
@@ -41,7 +43,8 @@ class Pruned:
 
 @dataclass
 class Erased:
-    """What erasure reached. `locations` are the folders of builds that held a copy of an erased case."""
+    """What erasure reached. `locations` are the folders of builds that held a copy of an erased case, `tags` those that
+    such builds counted and no other case has."""
 
     traces: int = 0
     cases: int = 0
@@ -50,6 +53,7 @@ class Erased:
     spooled: int = 0
     case_ids: list[str] = field(default_factory=list)
     locations: list[str] = field(default_factory=list)
+    tags: set[str] = field(default_factory=set)
 
     def counts(self) -> dict[str, int]:
         return {name: value for name, value in vars(self).items() if isinstance(value, int)}
@@ -85,7 +89,14 @@ def copies_of(connection: Connection, user: str) -> Erased:
     """The cases that erasing a user would empty, and the folders of builds that hold copies of them."""
     entries = _entries(connection, user, _traces_of(connection, user))
     case_ids = sorted({case_id for _, case_id in entries})
-    return Erased(cases=len(entries), case_ids=case_ids, locations=_locations(connection, case_ids))
+    manifests = _manifests(connection, case_ids)
+    counted = {tag for manifest in manifests.values() for tag in manifest.get("tags") or {}}
+    return Erased(
+        cases=len(entries),
+        case_ids=case_ids,
+        locations=_locations(connection, case_ids),
+        tags=_theirs_alone(connection, sorted(counted), [entry for entry, _ in entries]),
+    )
 
 
 def erase_user(connection: Connection, user: str, who: str, why: str, begun: Erased | None = None) -> Erased:
@@ -108,6 +119,9 @@ def _erase(connection: Connection, user: str, trace_ids: Sequence[str], erased: 
     for batch in batches([entry for entry, _ in entries]):
         _empty(connection, batch)
     erased.run_copies = _empty_run_copies(connection, erased.case_ids)
+    for build, manifest in _manifests(connection, erased.case_ids).items():
+        kept = dumps(without_tags(manifest, erased.tags))
+        connection.execute(text("UPDATE builds SET manifest = :kept WHERE id = :id"), {"kept": kept, "id": build})
     _unsay(connection, user)
     if erased.case_ids:
         connection.execute(text("DELETE FROM response_cache"))
@@ -204,6 +218,31 @@ def _empty_run_copies(connection: Connection, case_ids: Sequence[str]) -> int:
 def _without_texts(body: dict[str, Any], texts: Sequence[str]) -> dict[str, Any]:
     kept = {key: EMPTIED.get(key, value) for key, value in body.items()}
     return {key: ("" if key in texts and isinstance(value, str) else value) for key, value in kept.items()}
+
+
+def _manifests(connection: Connection, case_ids: Sequence[str]) -> dict[int, dict[str, Any]]:
+    """The manifests of the builds that hold any of these cases."""
+    found: dict[int, dict[str, Any]] = {}
+    for batch in batches(case_ids):
+        rows = connection.execute(
+            *_listed(
+                "SELECT id, manifest FROM builds WHERE id IN (SELECT build_id FROM build_cases WHERE case_id IN ({}))",
+                batch,
+            )
+        )
+        found |= {row.id: loads(row.manifest) for row in rows}
+    return found
+
+
+def _theirs_alone(connection: Connection, tags: Sequence[str], entries: Sequence[int]) -> set[str]:
+    """Those of the tags that no case beside these has."""
+    others: Counter[str] = Counter()
+    counted = "SELECT tag, count(*) FROM eval_dataset_tags WHERE {} IN ({{}}) GROUP BY tag"
+    for some in batches(tags):
+        others.update({row[0]: row[1] for row in connection.execute(*_listed(counted.format("tag"), some))})
+    for theirs in batches(entries):
+        others.subtract({row[0]: row[1] for row in connection.execute(*_listed(counted.format("dataset_id"), theirs))})
+    return {tag for tag in tags if others[tag] <= 0}
 
 
 def _locations(connection: Connection, case_ids: Sequence[str]) -> list[str]:

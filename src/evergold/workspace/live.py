@@ -126,6 +126,7 @@ class Live:
         erased.build_files += _erase_copies(erased)
         if erased.traces:
             self._store.db.write(forget_words)
+        self._store.db.rewrite()
         return erased
 
     def start_background(self) -> Callable[[], None] | None:
@@ -165,7 +166,7 @@ class Live:
 
 
 def _erase_copies(erased: Erased) -> int:
-    return sum(erase_lines(Path(location), erased.case_ids) for location in erased.locations)
+    return sum(erase_lines(Path(location), erased.case_ids, erased.tags) for location in erased.locations)
 
 
 def cutoff(older_than: str) -> str:
