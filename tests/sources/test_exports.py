@@ -3,6 +3,7 @@
 import csv
 import gzip
 import json
+import sys
 from collections.abc import Iterator
 from io import BytesIO, StringIO
 from pathlib import Path
@@ -207,7 +208,7 @@ def test_langfuse_scores_that_are_words_are_no_numbers(workspace: Workspace) -> 
     ("file", "said"),
     [
         (gzip.compress(as_lines(LANGFUSE_TRACE))[:-9], "not a whole gzip file"),
-        (b"PAR1\x15\x04", "is a Parquet file; export it as JSON lines"),
+        (b"PAR1\x15\x04", "no Parquet file that can be read, behind row 0"),
         (b"\x00\x01 garbage", "none of the known formats"),
     ],
 )
@@ -287,6 +288,83 @@ def test_phoenix_annotations_may_stand_in_a_file_of_their_own(workspace: Workspa
     report = workspace.intake.ingest(files)
     assert (report.traces, report.spans, report.scores, report.rejected) == (1, 1, 1, 0)
     assert workspace.intake.get(TRACE).scores[0].name == "correct"
+
+
+def phoenix_table(path: Path, copies: int = 1) -> Path:
+    """Spans as `client.spans.get_spans_dataframe().to_parquet(path)` of Phoenix writes them, types and index included."""
+    import pyarrow
+    from pyarrow import parquet
+
+    message = pyarrow.struct([("message.role", pyarrow.string()), ("message.content", pyarrow.string())])
+    event = pyarrow.struct([("name", pyarrow.string()), ("timestamp", pyarrow.string())])
+    text, texts, time = pyarrow.large_string(), pyarrow.list_(pyarrow.string()), pyarrow.timestamp("ns", "UTC")
+    columns = {
+        **dict.fromkeys(("name", "span_kind", "parent_id"), text),
+        **dict.fromkeys(("start_time", "end_time"), time),
+        **dict.fromkeys(("status_code", "status_message"), text),
+        "events": pyarrow.list_(event),
+        **dict.fromkeys(("context.span_id", "context.trace_id", "attributes.input.value"), text),
+        "attributes.llm.token_count.prompt": pyarrow.float64(),
+        "attributes.llm.input_messages": pyarrow.list_(message),
+        "attributes.llm.output_messages": pyarrow.list_(message),
+        **dict.fromkeys(("attributes.llm.model_name", "attributes.session.id"), text),
+        "attributes.metadata": pyarrow.struct([("plan", pyarrow.string())]),
+        "attributes.tag.tags": texts,
+        "__index_level_0__": text,
+    }
+    start = 1_767_225_600_123_456_789
+    rows = [
+        {
+            "name": "ChatCompletion",
+            "span_kind": "LLM",
+            "start_time": start,
+            "end_time": start + 10**9,
+            "status_code": "OK",
+            "status_message": "",
+            "events": [{"name": "seen", "timestamp": "2026-01-01T00:00:00.5+00:00"}],
+            "context.span_id": f"{number + 1:016x}",
+            "context.trace_id": f"{number + 1:032x}",
+            "attributes.llm.token_count.prompt": 12.0,
+            "attributes.llm.input_messages": [{"message.role": "user", "message.content": "Why?"}],
+            "attributes.llm.output_messages": [{"message.role": "assistant", "message.content": "Because."}],
+            "attributes.llm.model_name": "gpt",
+            "attributes.session.id": "s-9",
+            "attributes.metadata": {"plan": "pro"},
+            "attributes.tag.tags": ["vip"],
+            "__index_level_0__": f"{number + 1:016x}",
+        }
+        for number in range(copies)
+    ]
+    parquet.write_table(
+        pyarrow.Table.from_pylist(rows, pyarrow.schema(list(columns.items()))), path, row_group_size=700
+    )
+    return path
+
+
+def test_a_phoenix_frame_saved_as_parquet(workspace: Workspace, tmp_path: Path) -> None:
+    report = workspace.intake.ingest([phoenix_table(tmp_path / "spans.parquet", copies=1600)])
+    assert (report.traces, report.spans, report.rejected) == (1600, 1600, 0)
+    trace = workspace.intake.get(f"{1:032x}")
+    assert (trace.input, trace.output, trace.session_id, trace.tags) == ("Why?", "Because.", "s-9", ("vip",))
+    assert (trace.metadata["model"], trace.metadata["input_tokens"], trace.metadata["plan"]) == ("gpt", 12, "pro")
+    assert str(trace.started_at) == "2026-01-01 00:00:00.123456+00:00"
+
+
+def test_annotations_of_a_phoenix_frame(workspace: Workspace, tmp_path: Path) -> None:
+    said = {"span_id": f"{1:016x}", "annotation_name": "correct", "annotator_kind": "HUMAN", "result.score": 0.5}
+    lines = BytesIO(json.dumps(said | {"result.label": "meh", "result.explanation": "so so"}).encode())
+    report = workspace.intake.ingest([phoenix_table(tmp_path / "spans.parquet"), lines])
+    assert (report.traces, report.scores, report.rejected) == (1, 1, 0)
+    assert workspace.intake.get(f"{1:032x}").scores[0].comment == "so so"
+
+
+def test_parquet_without_its_extra_says_which(
+    workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = phoenix_table(tmp_path / "spans.parquet")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(BadInput, match=r"pip install 'evergold\[export\]'"):
+        workspace.intake.ingest([path])
 
 
 def test_otlp_json_files_of_one_or_many_requests(workspace: Workspace) -> None:

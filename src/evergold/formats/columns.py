@@ -75,7 +75,7 @@ class _Table:
     """One Parquet file with declared types as it grows, a thousand rows at a time."""
 
     def __init__(self, handle: BinaryIO) -> None:
-        self._arrow, parquet = _arrow()
+        self._arrow, parquet = arrow()
         kinds = {"tags": self._arrow.list_(self._arrow.string()), "contexts": self._arrow.list_(self._arrow.string())}
         self._schema = self._arrow.schema([(name, kinds.get(name, self._arrow.string())) for name in COLUMNS])
         self._writer = parquet.ParquetWriter(handle, self._schema)
@@ -111,7 +111,7 @@ class HuggingFace:
 
     def write(self, cases: Iterable[Case], path: Path, **options: Any) -> int:
         """The split of a case is its metadata's `split`, where that is a plain name; else `test`."""
-        _arrow()
+        arrow()
         with FileSet() as files:
             tables: dict[str, _Table] = {}
             for case in cases:
@@ -206,7 +206,7 @@ class Parquet:
         return head.startswith(b"PAR1")
 
     def write(self, cases: Iterable[Case], path: Path, **options: Any) -> int:
-        _arrow()
+        arrow()
         with FileSet() as files:
             table = _Table(files.open(path))
             for case in cases:
@@ -215,19 +215,20 @@ class Parquet:
         return table.count
 
     def read(self, path: Path) -> Iterator[Case | Rejected]:
-        arrow, parquet = _arrow()
+        pyarrow, parquet = arrow()
         number = 0
         try:
             for batch in parquet.ParquetFile(path).iter_batches(BATCH):
                 for row in batch.to_pylist():
                     number += 1
                     yield attempted(row, f"{path.name}[{number}]", case_of)
-        except arrow.ArrowException as problem:
+        except pyarrow.ArrowException as problem:
             reason = str(problem).splitlines()[0]
             raise BadInput(f"{path}: no Parquet file that can be read, behind row {number}: {reason}") from problem
 
 
-def _arrow() -> tuple[Any, Any]:
+def arrow() -> tuple[Any, Any]:
+    """pyarrow and its Parquet part, or which extra brings them."""
     try:
         import pyarrow
         from pyarrow import parquet

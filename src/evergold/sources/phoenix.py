@@ -1,4 +1,4 @@
-"""Phoenix exports: spans as its REST interface or its data frames write them (JSON or JSON lines), and their annotations.
+"""Phoenix exports: spans as its REST interface or its data frames write them (JSON, JSON lines, Parquet), and their annotations.
 
 A data frame's columns (`context.trace_id`, `attributes.llm.model_name`) and the nested form of the interface are the
 same span; both are brought back to flat OpenInference attributes and read as those.
@@ -16,7 +16,7 @@ from evergold.sources.scores import annotation_score, scores_in
 from evergold.sources.span_lines import line_of, score_line
 from evergold.sources.spans import Attributes, WireEvent, WireSpan
 
-PREFIX = "attributes."
+PREFIX, RESULT = "attributes.", "result."
 WHOLE = ("metadata", "llm.invocation_parameters", "llm.tools", "document.metadata")
 MS_LIMIT = 10**14  # a number of milliseconds is smaller than this, one of nanoseconds larger
 
@@ -67,7 +67,8 @@ def _record(record: dict[str, Any], trace_of: dict[str, str], where: str) -> Ite
 
 def _annotations(records: list[dict[str, Any]], trace_id: str, span_id: str, refused: list[str]) -> Iterator[Incoming]:
     for record in records:
-        fields = {**record, **(record.get("result") or {})}
+        columns = {key.removeprefix(RESULT): value for key, value in record.items() if key.startswith(RESULT)}
+        fields = {"name": record.get("annotation_name"), **record, **(record.get("result") or {}), **columns}
         for score in annotation_score(fields, trace_id, span_id, str(record.get("id", fields.get("name"))), refused):
             yield score_line(score, score.comment)
 

@@ -31,19 +31,36 @@ class Lines:
     def __init__(self, handle: BinaryIO, name: str) -> None:
         self.name = name
         buffered = handle if isinstance(handle, BufferedReader) else BufferedReader(BytesIO(handle.read()), SNIFF)
-        packed = buffered.peek(len(GZIP))[: len(GZIP)] == GZIP
+        beginning = buffered.peek(len(PARQUET))
+        packed = beginning.startswith(GZIP)
         self._text = BufferedReader(gzip.GzipFile(fileobj=buffered), SNIFF) if packed else buffered
+        self._is_table = beginning.startswith(PARQUET)
 
     def read_by(
         self, source: str | None, sources: dict[str, Source], progress: Callable[[int], None]
     ) -> Iterator[Incoming | Rejected]:
         """What the source of that name reads, or the one that knows the file; `sources` are those of this call so far."""
         try:
+            if self._is_table:
+                yield from self._rows_by(source, sources, progress)
+                return
             head = self._text.peek(SNIFF).removeprefix(MARK)
             reader = self._source(head, source, sources)
             yield from reader.read(self._counted(progress), self.name)
         except (EOFError, gzip.BadGzipFile) as problem:
             raise BadInput(f"{self.name}: not a whole gzip file: {problem}") from problem
+
+    def _rows_by(
+        self, source: str | None, sources: dict[str, Source], progress: Callable[[int], None]
+    ) -> Iterator[Incoming | Rejected]:
+        """A table's rows, as the lines of JSON that they would be in such a file."""
+        from evergold.formats.parquet_lines import json_lines
+
+        rows = json_lines(self._text, self.name)
+        first = next(rows, b"")
+        reader = self._source(first, source, sources)
+        yield from reader.read(chain([first], rows), self.name)
+        progress(self._text.tell())
 
     def _counted(self, progress: Callable[[int], None]) -> Iterator[bytes]:
         lines: Iterable[bytes] = iter(self._text)
@@ -59,6 +76,4 @@ class Lines:
             reader: Source = sources.get(name) or plugins.load("sources", name)
             if named or not head.strip() or reader.accepts(head):
                 return sources.setdefault(name, reader)
-        if head.startswith(PARQUET):
-            raise BadInput(f"{self.name} is a Parquet file; export it as JSON lines, JSON or CSV")
         raise BadInput(f"{self.name}: none of the known formats ({', '.join(known)}); name one with --source")
