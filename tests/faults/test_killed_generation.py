@@ -5,11 +5,13 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections import Counter
 from pathlib import Path
 from threading import Event
 
 from tests.openai_server import Body, Reply, ScriptedServer, json_reply, serving
+from tests.patience import PATIENCE
 
 EVERGOLD = str(Path(sys.executable).parent / "evergold")
 DOCUMENTS = 30
@@ -32,6 +34,13 @@ def environment(server: ScriptedServer) -> dict[str, str]:
     return {**os.environ, "OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "none"}
 
 
+def wait_for_lines(path: Path, count: int) -> None:
+    """A call may begin while the answer before it is on its way to the disk; the kill comes after that."""
+    until = time.monotonic() + PATIENCE
+    while path.read_bytes().count(b"\n") < count:
+        assert time.monotonic() < until
+
+
 def test_a_killed_generation_goes_on_where_it_was(tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     for number in range(DOCUMENTS):
@@ -49,6 +58,7 @@ def test_a_killed_generation_goes_on_where_it_was(tmp_path: Path) -> None:
     with serving(until_stuck) as server:
         process = subprocess.Popen(command("a.jsonl"), cwd=tmp_path, env=environment(server))
         server.wait_for(DOCUMENTS + CONCURRENCY)
+        wait_for_lines(tmp_path / "a.calls.jsonl", DOCUMENTS)
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
         stuck.set()
