@@ -19,9 +19,11 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from tests.api.serving import calling, served
 from tests.openai_server import Reply, serving
 from tests.otlp import TRACE, a_span, an_llm_span, json_body, protobuf_body
+from tests.patience import PATIENCE
 
 PROTOBUF = {"content-type": "application/x-protobuf"}
 JSON = {"content-type": "application/json; charset=utf-8"}
+FLUSH_MS = int(PATIENCE * 1000)
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +37,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
 def provider(server: httpx.Client) -> Iterator[TracerProvider]:
     """An app's tracing as its documentation says to set it up, pointed here."""
     provider = TracerProvider(resource=Resource.create({"service.name": "travel"}))
-    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint=str(server.base_url.join("/v1/traces")))))
+    exporter = OTLPSpanExporter(endpoint=str(server.base_url.join("/v1/traces")), timeout=PATIENCE)
+    provider.add_span_processor(BatchSpanProcessor(exporter))
     yield provider
     provider.shutdown()
 
@@ -57,9 +60,9 @@ def test_the_opentelemetry_sdk_and_exporter(server: httpx.Client, provider: Trac
                 "gen_ai.evaluation.score.value": 0.9,
             }
             call.add_event("gen_ai.evaluation.result", result)
-        provider.force_flush()  # the child travels first, its root in a later request
+        provider.force_flush(FLUSH_MS)  # the child travels first, its root in a later request
         root.set_attribute("output.value", "In Peru.")
-    provider.force_flush()
+    provider.force_flush(FLUSH_MS)
     trace = one_trace(server, session_id="sdk")
     assert (trace["input"], trace["output"], trace["status"]) == ("Where is Lima?", "In Peru.", "completed")
     assert [span["name"] for span in trace["spans"]] == ["answer", "chat"]
@@ -84,7 +87,7 @@ def test_the_openinference_instrumentation_of_the_openai_package(
                     {"role": "user", "content": "Capital of Peru, openinference?"},
                 ],
             )
-        provider.force_flush()
+        provider.force_flush(FLUSH_MS)
     finally:
         instrumentor.uninstrument()
     trace = one_trace(server, search="openinference")
