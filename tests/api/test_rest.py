@@ -38,7 +38,7 @@ def test_a_bad_record_does_not_sink_its_list(server: httpx.Client) -> None:
     answer = server.post("/api/v1/traces", json=given)
     told = answer.json()
     assert (answer.status_code, told["traces"], told["rejected"]) == (201, 1, 2)
-    assert told["problems"][0] == "[1]: input: Input should be a valid string"
+    assert told["problems"][0] == "[1]: input: must be a text, not a number"
     assert "span id 's' is there twice" in told["problems"][1]
     scores = [{"trace_id": "good", "name": "n", "value": 1}, {"trace_id": "good", "name": "n", "value": 7}]
     assert server.post("/api/v1/scores", json=scores).json()["scores"] == 1
@@ -68,14 +68,23 @@ def test_an_empty_reaction_takes_the_reaction_away(server: httpx.Client) -> None
         ("GET", "/api/v1/nothing", None, 404, "no route"),
         ("POST", "/api/v1/scores", {"trace_id": "t", "name": "n", "value": 3}, 400, "value"),
         ("GET", "/api/v1/traces?since=yesterday", None, 400, "time 'yesterday' cannot be read"),
-        ("POST", "/api/v1/traces", {"id": ""}, 400, "id"),
+        ("POST", "/api/v1/traces", {"id": ""}, 400, "cannot be used: id: is empty"),
+        ("POST", "/api/v1/traces", {"id": "t", "inptu": "x"}, 400, "unknown field 'inptu'; did you mean 'input'?"),
+        ("POST", "/api/v1/traces", {"id": "t", "scores": [{"nam": "x"}]}, 400, "scores.0: unknown field 'nam'"),
+        ("POST", "/api/v1/traces", [{"trace_id": "t"}], 400, "[0]: unknown field 'trace_id' (valid: ended_at, id,"),
+        ("POST", "/api/v1/scores", {"trace_id": "t", "nam": "x"}, 400, "(valid: comment, created_at, key, name,"),
+        ("POST", "/api/v1/scores", [{"trace_id": "t", "nam": "x"}], 400, "(valid: comment, created_at, key, name,"),
+        ("POST", "/api/v1/reactions", {"trace_id": "t"}, 400, "cannot be used: emoji: is missing"),
+        ("POST", "/api/v1/traces", "x", 400, "must be an object, not a text"),
+        ("POST", "/api/v1/traces", [], 201, "'problems': []"),
+        ("POST", "/api/v1/traces", None, 400, "cannot be used: body: is missing"),
         ("POST", "/api/v1/traces", {"id": "a\x00"}, 400, "NUL"),
         (
             "POST",
             "/api/v1/corrections",
             {"trace_id": "t", "text": "  "},
             400,
-            "body.record.text: there is nothing in it",
+            "cannot be used: text: there is nothing in it",
         ),
         ("POST", "/api/v1/traces", {"id": "t", "started_at": "0001-01-01T00:00:00+01:00"}, 400, "years 1 to 9999"),
     ],

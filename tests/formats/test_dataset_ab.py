@@ -118,7 +118,10 @@ def test_either_file_of_a_pair_reads_both(tmp_path: Path) -> None:
             b'{"caseId": "x", "lineRanges": [{"path": "y", "startLine": 5, "endLine": 2}]}',
             "endLine 2 is before startLine 5",
         ),
-        (b'{"caseId": "x", "lineRanges": [{"path": "y", "startLine": 0, "endLine": 2}]}', "greater than or equal to 1"),
+        (
+            b'{"caseId": "x", "lineRanges": [{"path": "y", "startLine": 0, "endLine": 2}]}',
+            "is 0; at least 1 is allowed",
+        ),
         (b'{"caseId": "x", "lineRanges": [{"path": "y"}]}', "startLine' is missing"),
     ],
 )

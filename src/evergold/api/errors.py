@@ -1,11 +1,15 @@
 """Errors → HTTP, once. The status stands on the exception; the body is always `{"error", "problems"}`."""
 
+from collections.abc import Sequence
+from typing import Any
+
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from evergold.errors import EvergoldError
+from evergold.model.faults import Fault, faults_of
 
 
 def refusal(status: int, message: str, problems: tuple[str, ...] = ()) -> JSONResponse:
@@ -19,12 +23,20 @@ def install_errors(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, problem: RequestValidationError) -> JSONResponse:
-        problems = tuple(
-            f"{'.'.join(str(part) for part in error['loc'])}: {error['msg'].removeprefix('Value error, ')}"
-            for error in problem.errors()
-        )
+        problems = tuple(map(str, _faults(problem.errors(), request)))
         return refusal(400, f"the request cannot be used: {problems[0]}", problems)
 
     @app.exception_handler(HTTPException)
     async def plain(request: Request, problem: HTTPException) -> JSONResponse:
         return refusal(problem.status_code, f"{request.method} {request.url.path}: {problem.detail}")
+
+
+def _faults(errors: Sequence[Any], request: Request) -> list[Fault]:
+    """What is wrong with a request, in the terms of whoever sent it: a field of the body, or a parameter by its place."""
+    body = getattr(request.scope.get("route"), "body_field", None)
+    inside = [
+        error for error in errors if error["loc"][0] == "body" and error["loc"][1:] and error["type"] != "json_invalid"
+    ]
+    stripped = [{**error, "loc": error["loc"][1:]} for error in inside]
+    shape = body.field_info.annotation if body is not None else None
+    return faults_of(stripped, shape) + faults_of([error for error in errors if error not in inside])

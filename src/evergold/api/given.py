@@ -6,7 +6,8 @@ The others are stored and the answer names the bad one; only where none can be u
 from collections.abc import Sequence
 from typing import Annotated, Any, TypeVar
 
-from pydantic import Discriminator, Tag, ValidationError, ValidatorFunctionWrapHandler, WrapValidator
+from pydantic import Discriminator, GetCoreSchemaHandler, Tag, ValidationError, ValidatorFunctionWrapHandler
+from pydantic_core import CoreSchema, core_schema
 
 from evergold.errors import BadInput
 from evergold.model.rejected import Rejected
@@ -15,11 +16,17 @@ from evergold.seams import Incoming
 T = TypeVar("T")
 
 
-def _or_rejected(value: Any, validate: ValidatorFunctionWrapHandler) -> Any:
-    try:
-        return validate(value)
-    except ValidationError as problem:
-        return Rejected.of(problem, "")
+class _OrRejected:
+    """Instead of a record that cannot be used: what is wrong with it."""
+
+    def __get_pydantic_core_schema__(self, shape: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        def checked(value: Any, validate: ValidatorFunctionWrapHandler) -> Any:
+            try:
+                return validate(value)
+            except ValidationError as problem:
+                return Rejected.of(problem, "", shape)
+
+        return core_schema.no_info_wrap_validator_function(checked, handler(shape))
 
 
 def _form(value: Any) -> str:
@@ -27,7 +34,7 @@ def _form(value: Any) -> str:
 
 
 Sent = Annotated[
-    Annotated[list[Annotated[T, WrapValidator(_or_rejected)]], Tag("list")] | Annotated[T, Tag("record")],
+    Annotated[list[Annotated[T, _OrRejected()]], Tag("list")] | Annotated[T, Tag("record")],
     Discriminator(_form),
 ]
 

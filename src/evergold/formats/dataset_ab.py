@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from evergold.errors import BadInput, Incomplete
 from evergold.formats.atomic import FileSet, recover, write_chunks
 from evergold.model.case import BOOKKEEPING, Case, CaseKind, LineRange, Provenance, RankedPath, ReviewState, is_blank
+from evergold.model.faults import faults_of
 from evergold.model.rejected import Rejected
 
 FILE_A = "dataset_a_file_paths"
@@ -315,6 +316,5 @@ def _range(entry: Row) -> Row:
 
 def _first_reason(problem: Exception) -> str:
     if isinstance(problem, ValidationError):
-        error = problem.errors()[0]
-        return f"field {'.'.join(str(part) for part in error['loc'])}: {error['msg']}"
+        return f"field {faults_of(problem.errors(include_url=False), Case)[0]}"
     return f"field {problem} is missing" if isinstance(problem, KeyError) else str(problem)

@@ -56,8 +56,7 @@ def attempted(record: Record, where: str, case_of: Callable[[Record], Case]) -> 
     try:
         return case_of(record)
     except ValidationError as problem:
-        first = problem.errors(include_url=False, include_context=False)[0]
-        return Rejected(where=where, field=".".join(map(str, first["loc"])) or None, reason=first["msg"])
+        return Rejected.of(problem, where, Case)
     except KeyError as problem:
         return Rejected(where=where, reason=f"the record has no {problem}")
     except (TypeError, AttributeError, IndexError) as problem:

@@ -1,8 +1,10 @@
 """A record that could not be used. It is counted, named and kept; it never sinks the rest."""
 
-from typing import Self
+from typing import Any, Self
 
 from pydantic import BaseModel, ValidationError
+
+from evergold.model.faults import faults_of
 
 
 class Rejected(BaseModel, frozen=True, extra="forbid"):
@@ -14,15 +16,10 @@ class Rejected(BaseModel, frozen=True, extra="forbid"):
     record: str | None = None
 
     @classmethod
-    def of(cls, problem: ValidationError, where: str, *, skip: str = "", record: str | None = None) -> Self:
-        """The first thing that is wrong with a record; `skip` is a part of its path that a reader would not know."""
-        first = problem.errors(include_url=False, include_context=False, include_input=False)[0]
-        path = [str(part) for part in first["loc"]]
-        if path and path[0] == skip:
-            path = path[1:]
-        return cls(
-            where=where, field=".".join(path) or None, reason=first["msg"].removeprefix("Value error, "), record=record
-        )
+    def of(cls, problem: ValidationError, where: str, shape: Any = None, record: str | None = None) -> Self:
+        """The first thing that is wrong with a record; `shape` is the type it should have been."""
+        first = faults_of(problem.errors(include_url=False), shape)[0]
+        return cls(where=where, field=first.field or None, reason=first.reason, record=record)
 
     def __str__(self) -> str:
         return ": ".join(part for part in (self.where, self.field, self.reason) if part)

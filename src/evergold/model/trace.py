@@ -4,7 +4,7 @@ from collections import Counter
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, Field, field_validator
+from pydantic import AfterValidator, BaseModel, Field, ValidationInfo, field_validator
 
 from evergold.model.moment import UtcTime
 
@@ -24,6 +24,7 @@ def said(value: str) -> str:
 
 
 Ident = Annotated[str, Field(min_length=1, max_length=512), AfterValidator(without_nul)]
+OF_LINES = frozenset({"type", "trace_id"})  # what a span or score has only on a line of its own
 UnitValue = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
 
 
@@ -89,6 +90,12 @@ class Trace(BaseModel, frozen=True, extra="forbid"):
     spans: tuple[Span, ...] = ()
     scores: tuple[Score, ...] = ()
 
+    @field_validator("spans", "scores", mode="before")
+    @classmethod
+    def of_this_trace(cls, items: Any, info: ValidationInfo) -> Any:
+        """A span or score that is written as a line of its own may stand here too, if it is this trace that it names."""
+        return [_own(item, info.data.get("id")) for item in items] if isinstance(items, (list, tuple)) else items
+
     @field_validator("spans", mode="after")
     @classmethod
     def each_once(cls, spans: tuple[Span, ...]) -> tuple[Span, ...]:
@@ -96,6 +103,15 @@ class Trace(BaseModel, frozen=True, extra="forbid"):
         if twice is not None:
             raise ValueError(f"span id {twice!r} is there twice; a trace has each span once")
         return spans
+
+
+def _own(item: Any, trace_id: str | None) -> Any:
+    if not isinstance(item, dict) or OF_LINES.isdisjoint(item) or item.get("type", "span") not in ("span", "score"):
+        return item
+    named = item.get("trace_id", trace_id)
+    if trace_id is not None and named != trace_id:
+        raise ValueError(f"trace_id {named!r} is not the id of its trace, {trace_id!r}; send it as a line of its own")
+    return {key: value for key, value in item.items() if key not in OF_LINES}
 
 
 class SpanLine(Span, frozen=True):

@@ -7,6 +7,7 @@ from pydantic import ValidationError
 
 from evergold.errors import BadInput, unknown
 from evergold.model.case import BOOKKEEPING, Case, ReviewState
+from evergold.model.faults import faults_of
 
 FIXED = frozenset({"id", "dataset", "kind", "provenance"}) | BOOKKEEPING
 EDITABLE = tuple(name for name in Case.model_fields if name not in FIXED)
@@ -53,7 +54,7 @@ def between(revisions: Sequence[Changed], first: int, last: int) -> dict[str, di
 
 
 def _all(problem: ValidationError) -> list[str]:
-    return [f"{'.'.join(str(part) for part in item['loc'])}: {item['msg']}" for item in problem.errors()]
+    return [str(fault) for fault in faults_of(problem.errors(include_url=False), Case)]
 
 
 def _first(problem: ValidationError) -> str:

@@ -130,6 +130,7 @@ class EmbeddedTransport:
         from pydantic import TypeAdapter, ValidationError
 
         from evergold.errors import EvergoldError
+        from evergold.model.faults import faults_of
         from evergold.model.trace import Record
 
         adapter: TypeAdapter[Any] = TypeAdapter(Record)
@@ -139,7 +140,7 @@ class EmbeddedTransport:
                 try:
                     good.append(adapter.validate_python(record))
                 except ValidationError as problem:
-                    refused.append(f"{kind}: {problem.errors()[0]['msg']!s}")
+                    refused.append(f"{kind}: {faults_of(problem.errors(include_url=False), Record)[0]}")
         try:
             workspace = self._open()
             refused += workspace.intake.accept(good).problems

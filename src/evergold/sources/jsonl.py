@@ -41,7 +41,7 @@ def parse_record(value: dict[str, Any], where: str) -> Incoming | Rejected:
         return RECORD.validate_python({"type": "trace"} | value)
     except ValidationError as problem:
         told = _short(orjson.dumps(value, default=str))
-        return Rejected.of(problem, where, skip=str(value.get("type", "trace")), record=told)
+        return Rejected.of(problem, where, Record, told)
 
 
 def _short(line: bytes) -> str:

@@ -82,7 +82,7 @@ def _record(exported: Exported, where: str) -> Iterator[Incoming | Rejected]:
         else:
             yield Rejected(where=where, reason="neither a trace, an observation nor a score")
     except ValidationError as problem:
-        yield Rejected.of(problem, where)
+        yield Rejected.of(problem, where, SpanLine | ScoreLine)
 
 
 def _root(trace: Exported) -> SpanLine:

@@ -1,0 +1,146 @@
+"""What pydantic found wrong with a value, in words for whoever wrote the value: which field, what it is, what it may be.
+
+A file of a million lines is mended by a person who has never heard of pydantic. So its messages are put into our own words
+here, once for every record, file and request; and a name that is no field is answered with those that are, which pydantic does
+not tell: they are read off the type that the value was held against.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from types import UnionType
+from typing import Annotated, Any, NamedTuple, TypeVar, Union, get_args, get_origin
+
+from pydantic import BaseModel
+
+from evergold.errors import unknown
+
+SHOWN = 60  # characters of a value that are worth repeating
+Say = Callable[[Any, dict[str, Any]], str]
+
+
+class Fault(NamedTuple):
+    """Where in a record something is wrong, as `scores.0.value` (empty: the record itself), and what."""
+
+    field: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.reason}" if self.field else self.reason
+
+
+def faults_of(errors: Sequence[Any], shape: Any = None) -> list[Fault]:
+    """Each fault; `shape` is the type that was asked for, where the caller knows it. Names that are no field come first:
+    a field that is missing is most often one of them."""
+    ordered = sorted(errors, key=lambda error: bool(error["type"] != "extra_forbidden"))
+    return [_fault(error, shape) for error in ordered]
+
+
+def _fault(error: Any, shape: Any) -> Fault:
+    place, kind, value = tuple(error["loc"]), error["type"], error.get("input")
+    if kind == "extra_forbidden":
+        path, owners = _walked(place[:-1], shape)
+        known = dict.fromkeys(name for owner in owners for name in _fields(owner))
+        name = str(place[-1])
+        return Fault(".".join(path), unknown("field", name, list(known)) if known else f"unknown field {name!r}")
+    path, _ = _walked(place, shape)
+    say = WORDS.get(kind)
+    told = say(value, error.get("ctx") or {}) if say else str(error["msg"]).removeprefix("Value error, ")
+    return Fault(".".join(path), told)
+
+
+def _kind(value: Any) -> str:
+    names = ((bool, str(value).lower()), (str, "a text"), (int, "a number"), (float, "a number"), (dict, "an object"))
+    found = next((name for kind, name in names if isinstance(value, kind)), None)
+    return found or (
+        "null" if value is None else "a list" if isinstance(value, (list, tuple)) else type(value).__name__
+    )
+
+
+def _shown(value: Any) -> str:
+    if not isinstance(value, (str, int, float)):
+        return _kind(value)
+    told = repr(value)
+    return told if len(told) <= SHOWN else f"{told[:SHOWN]}…"
+
+
+def _must_be(what: str) -> Say:
+    return lambda value, _: f"must be {what}, not {_kind(value)}"
+
+
+def _must_read(what: str) -> Say:
+    return lambda value, _: f"must be {what}, not {_shown(value)}"
+
+
+def _too_short(value: Any, limits: dict[str, Any]) -> str:
+    least = limits.get("min_length", 1)
+    return "is empty" if not value else f"is shorter than {least}"
+
+
+WORDS: dict[str, Say] = {
+    "missing": lambda *_: "is missing",
+    "string_type": _must_be("a text"),
+    **dict.fromkeys(("list_type", "tuple_type", "set_type", "iterable_type"), _must_be("a list")),
+    **dict.fromkeys(("dict_type", "model_type", "model_attributes_type", "dataclass_type"), _must_be("an object")),
+    **dict.fromkeys(("float_type", "int_type", "decimal_type"), _must_be("a number")),
+    **dict.fromkeys(("float_parsing", "decimal_parsing"), _must_read("a number")),
+    **dict.fromkeys(("int_parsing", "int_from_float"), _must_read("a whole number")),
+    **dict.fromkeys(("bool_type", "bool_parsing"), _must_read("true or false")),
+    **dict.fromkeys(
+        ("datetime_type", "datetime_parsing", "datetime_from_date_parsing", "datetime_object_invalid"),
+        _must_read("a time such as 2026-01-31T12:00:00Z"),
+    ),
+    "finite_number": lambda value, _: f"must be a finite number, not {value}",
+    "greater_than_equal": lambda value, limits: f"is {_shown(value)}; at least {limits['ge']:g} is allowed",
+    "less_than_equal": lambda value, limits: f"is {_shown(value)}; at most {limits['le']:g} is allowed",
+    "greater_than": lambda value, limits: f"is {_shown(value)}; it must be more than {limits['gt']:g}",
+    "less_than": lambda value, limits: f"is {_shown(value)}; it must be less than {limits['lt']:g}",
+    "string_too_short": _too_short,
+    "string_too_long": lambda value, limits: f"has {len(value)} characters; at most {limits['max_length']} are allowed",
+    **dict.fromkeys(("enum", "literal_error"), lambda value, may: f"is {_shown(value)}; allowed is {may['expected']}"),
+    "union_tag_invalid": lambda _, may: f"type is {may['tag']!r}; allowed is {may['expected_tags']}",
+}
+
+
+def _walked(place: Sequence[Any], shape: Any) -> tuple[list[str], list[Any]]:
+    """The fields on the way to a place, without the tags of unions between them, and the models that are there."""
+    at, path = list(_parts(shape)), []
+    for part in place:
+        inner = [found for owner in at for found in _inside(owner, part)]
+        if inner or not at:
+            path.append(str(part))
+            at = [found for one in inner for found in _parts(one)]
+        else:
+            at = [owner for owner in at if _tag(owner) == part] or at
+    return path, [owner for owner in at if _is_model(owner)]
+
+
+def _parts(shape: Any) -> Iterator[Any]:
+    """The models and containers a type may be, without what is written around them."""
+    origin = get_origin(shape)
+    if origin is Annotated:
+        yield from _parts(get_args(shape)[0])
+    elif origin in (Union, UnionType):
+        for one in get_args(shape):
+            yield from _parts(one)
+    elif shape is not None and shape is not type(None) and not isinstance(shape, TypeVar):
+        yield shape
+
+
+def _inside(owner: Any, part: Any) -> list[Any]:
+    if isinstance(part, int):
+        return list(get_args(owner)[:1]) if get_origin(owner) in (list, tuple, Sequence) else []
+    if _is_model(owner):
+        return [owner.model_fields[part].annotation] if part in owner.model_fields else []
+    return list(get_args(owner)[1:]) if get_origin(owner) is dict else []
+
+
+def _is_model(owner: Any) -> bool:
+    return isinstance(owner, type) and issubclass(owner, BaseModel)
+
+
+def _fields(owner: Any) -> list[str]:
+    return list(owner.model_fields)
+
+
+def _tag(owner: Any) -> Any:
+    field = owner.model_fields.get("type") if _is_model(owner) else None
+    return field.default if field is not None else None
