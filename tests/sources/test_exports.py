@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from google.protobuf.json_format import MessageToDict
 
 from evergold.errors import BadInput
 from evergold.settings import Settings
 from evergold.workspace import Workspace
 from evergold.workspace.ingest_report import IngestReport
-from tests.otlp import TRACE, a_span, an_llm_span, json_body
+from tests.otlp import TRACE, a_request, a_span, an_llm_span, json_body
 
 
 @pytest.fixture
@@ -377,6 +378,19 @@ def test_otlp_json_files_of_one_or_many_requests(workspace: Workspace) -> None:
     assert (trace.input, trace.output, trace.scores[0].name) == ("Plan", "Done", "ok")
     again = ingest(workspace, second, indent=2)
     assert (again.spans, again.duplicates, again.rejected) == (0, 1, 0)
+
+
+@pytest.mark.parametrize("named_as_in_the_proto_file", [True, False])
+def test_otlp_as_the_printer_of_protobuf_writes_it(workspace: Workspace, named_as_in_the_proto_file: bool) -> None:
+    result = ("gen_ai.evaluation.result", {"gen_ai.evaluation.name": "ok", "gen_ai.evaluation.score.value": 1.0})
+    request = a_request(an_llm_span(1, parent=0, events=[result]), a_span(0, attributes={"some_key": ["a_b", 2, 0.5]}))
+    printed = MessageToDict(request, preserving_proto_field_name=named_as_in_the_proto_file)
+    report = ingest(workspace, printed)
+    assert (report.traces, report.spans, report.scores, report.rejected) == (1, 2, 1, 0)
+    trace = workspace.intake.get(TRACE)
+    assert (trace.input, trace.output, trace.metadata["input_tokens"]) == ("why?", "because", 10)
+    assert trace.spans[0].metadata["attributes"] == {"some_key": ["a_b", 2, 0.5]}
+    assert trace.spans[1].parent_id == trace.spans[0].id
 
 
 def test_a_span_has_one_content_whichever_way_it_comes(workspace: Workspace) -> None:

@@ -14,12 +14,14 @@ from evergold.sources.scores import result_score, scores_in
 from evergold.sources.span_lines import line_of, score_line
 from evergold.sources.spans import Received
 
+NAMES = (b'"resourceSpans"', b'"resourceLogs"', b'"resource_spans"', b'"resource_logs"')
+
 
 class OtlpFile:
     """Export requests for traces and logs."""
 
     def accepts(self, head: bytes) -> bool:
-        return b'"resourceSpans"' in head or b'"resourceLogs"' in head
+        return any(name in head for name in NAMES)
 
     def read(self, lines: Iterable[bytes], name: str) -> Iterator[Incoming | Rejected]:
         for item in documents(lines, name):

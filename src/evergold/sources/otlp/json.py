@@ -3,20 +3,26 @@
 Read by hand and not by protobuf's JSON parser: OTLP writes trace and span ids as hex, that parser takes
 them for base64 and turns them into other ids without a word. One record of the wrong shape is refused
 by its place in the document; the others are kept.
+
+Files are also written by protobuf's own JSON printer, which knows no better: names as in the .proto file
+(`resource_spans`), ids in base64. Neither can be mistaken for the other spelling, so both are read.
 """
 
-from base64 import b64decode
+from base64 import b64decode, b64encode
 from binascii import Error as Base64Error
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import orjson
 
 from evergold.errors import BadInput
-from evergold.sources.spans import Attributes, Received, WireEvent, WireLog, WireSpan
+from evergold.sources.spans import NO_SPAN, NO_TRACE, Attributes, Received, WireEvent, WireLog, WireSpan
 
 ERROR_CODES = (2, "STATUS_CODE_ERROR")
 HEX = frozenset("0123456789abcdef")
+BASE64 = {len(b64encode(bytes.fromhex(none))): len(none) for none in (NO_TRACE, NO_SPAN)}  # its length → that in hex
+SNAKE = ("resource_spans", "resource_logs")
 
 
 def read_traces(body: bytes) -> Received:
@@ -39,6 +45,8 @@ def _read(body: bytes, keys: tuple[str, str, str], keep: Keep) -> Received:
         raise BadInput(f"the body is not JSON: {error}") from None
     if not isinstance(document, dict):
         raise BadInput(f"an OTLP JSON body is an object with {keys[0]}, not {type(document).__name__}")
+    if not document.keys().isdisjoint(SNAKE):
+        document = _camel(document)
     received = Received()
     for place, record, resource, scope in _records(document, keys, received):
         try:
@@ -46,6 +54,20 @@ def _read(body: bytes, keys: tuple[str, str, str], keep: Keep) -> Received:
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             received.refused.append(f"{place}: {_reason(error)}")
     return received
+
+
+def _camel(value: Any) -> Any:
+    """A document with the names of the .proto file, spelled as OTLP spells them; keys of attributes are values there."""
+    if isinstance(value, list):
+        return [_camel(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {_camel_name(key): _camel(item) for key, item in value.items()}
+
+
+def _camel_name(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(part.capitalize() for part in rest)
 
 
 def _records(
@@ -74,7 +96,7 @@ def _objects(parent: dict[str, Any], key: str, place: str, received: Received) -
 def _keep_span(received: Received, span: dict[str, Any], resource: Attributes, scope: str | None) -> None:
     status = span.get("status") or {}
     events = [
-        WireEvent(str(event["name"]), _nanos(event, "timeUnixNano"), attributes_of(event.get("attributes")))
+        WireEvent(str(event.get("name") or ""), _nanos(event, "timeUnixNano"), attributes_of(event.get("attributes")))
         for event in span.get("events") or []
     ]
     received.check(
@@ -105,9 +127,14 @@ def _keep_log(received: Received, record: dict[str, Any], resource: Attributes, 
 
 
 def _hex(record: dict[str, Any], key: str) -> str:
-    text = str(record.get(key) or "").lower()
+    given = str(record.get(key) or "")
+    text = given.lower()
+    if len(given) in BASE64:
+        with suppress(Base64Error):
+            decoded = b64decode(given, validate=True).hex()
+            text = decoded if len(decoded) == BASE64[len(given)] else text
     if not HEX.issuperset(text):
-        raise ValueError(f"{key} {record[key]!r} is not hex")
+        raise ValueError(f"{key} {given!r} is not hex")
     return text
 
 
