@@ -103,7 +103,7 @@ def test_a_seed_names_a_sample_and_a_case_shows_its_lineage(opened: Open, frozen
     before = sample.inner_text()
     page.get_by_role("button", name="Draw others").click()
     expect(page.get_by_text("seed 4", exact=False)).to_be_visible()
-    assert sample.inner_text() != before
+    expect(sample).not_to_have_text(before, use_inner_text=True)
     page.get_by_label("Seed").fill("3")
     expect(sample).to_have_text(before, use_inner_text=True)
     sample.get_by_role("button", name="Lineage").first.click()

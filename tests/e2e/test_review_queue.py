@@ -142,6 +142,7 @@ def test_a_saved_view_brings_its_filters_back(browser: Browser, server: str) -> 
     page.get_by_role("button", name="Save this view").click()
     page.get_by_label("Name of the view").fill("Only questions")
     page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Only questions", exact=True)).to_be_visible()
     page.goto(f"{server}/review")
     page.get_by_role("button", name="Only questions", exact=True).click()
     expect(page.get_by_text("in view")).to_contain_text("1 in view")
