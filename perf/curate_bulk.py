@@ -33,7 +33,7 @@ from evergold.model.trace import Score, ScoreSource, Trace
 from evergold.settings import Settings
 from evergold.store import Store
 from evergold.store.curation import Changes, curate_traces, take_queued
-from evergold.store.traces import put_scores
+from evergold.store.scores import put_scores
 from evergold.store.values import now
 
 POLICY = Policy()

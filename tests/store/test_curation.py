@@ -16,7 +16,8 @@ from evergold.model.trace import Correction, Score, ScoreSource, Span, Trace, Tr
 from evergold.store import Store
 from evergold.store.cases import CaseFilter, Revision, iterate_cases, revisions_of
 from evergold.store.curation import Changes, curate_range, curate_traces, preview, ranges, take_queued
-from evergold.store.traces import put_correction, put_scores, put_traces, scores_of
+from evergold.store.scores import put_scores, scores_of
+from evergold.store.traces import put_correction, put_traces
 from tests.builders import a_score, a_trace
 
 VALUES = [0.0, 0.1, math.nextafter(0.3, 0), 0.3, 0.5, math.nextafter(0.8, 0), 0.8, 0.95, 1.0]

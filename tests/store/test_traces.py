@@ -1,6 +1,7 @@
 """Whole traces in: the first content of an id is kept, and what became of each is told."""
 
 from evergold.store import Store
+from evergold.store.scores import put_scores_of_many, scores_of
 from evergold.store.traces import get_trace, put_traces
 from tests.builders import a_score, a_trace
 
@@ -25,3 +26,15 @@ def test_traces_lie_in_the_order_they_came_with_their_scores(store: Store) -> No
         assert [row[1] for row in rows] == ["t2", "t1", "t3"]
         assert len({row[0] for row in rows}) == 3
         assert len(get_trace(connection, "t3").scores) == 1
+
+
+def test_what_was_said_last_under_a_key_stands(store: Store) -> None:
+    said = [a_score("thumbs", value, "user", key="ana") for value in (1.0, 0.0, 0.0, 0.5)]
+    done = store.db.write(lambda c: put_traces(c, [a_trace("t1", scores=tuple(said[:1])), a_trace("t2")]))
+    assert done.scores == 1
+    both = [("t2", said[0]), *(("t1", score) for score in said), ("t2", a_score("other", 1.0, key="ben"))]
+    assert store.db.write(lambda c: put_scores_of_many(c, both)) == 4
+    with store.db.read() as connection:
+        assert [score.value for score in scores_of(connection, "t1")] == [0.5]
+        assert [score.name for score in scores_of(connection, "t2")] == ["thumbs", "other"]
+    assert store.db.write(lambda c: put_scores_of_many(c, [both[0], both[-1]])) == 0

@@ -13,7 +13,8 @@ from evergold.curate.detectors import CORRECTION_SCORE, HIGH
 from evergold.model.trace import Correction, Score, ScoreSource
 from evergold.seams import Detector
 from evergold.store.corrections import DETECTED, DETECTED_KEY, Detected, detected_among, exchanges, take_back
-from evergold.store.traces import drop_score, put_correction, put_scores
+from evergold.store.scores import drop_score, put_scores
+from evergold.store.traces import put_correction
 
 SHOWN = 200
 

@@ -18,7 +18,7 @@ from evergold.model.build import without_tags
 from evergold.model.ident import content_hash
 from evergold.model.trace import Reaction
 from evergold.store.corrections import correction_case_id
-from evergold.store.traces import enqueue
+from evergold.store.curation_queue import enqueue
 from evergold.store.values import batches, dumps, loads
 
 BATCH = 5000

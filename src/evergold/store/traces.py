@@ -1,6 +1,6 @@
 """Traces, spans and scores in and out. The first content of an id is kept; other content under it is refused."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,15 +10,15 @@ from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
 from evergold.errors import NotFound
 from evergold.model.ident import content_hash
-from evergold.model.trace import Correction, Score, ScoreSource, Span, Trace, TraceStatus
-from evergold.store.bulk import insert_rows, rows_among
+from evergold.model.trace import Correction, Score, Span, Trace, TraceStatus
+from evergold.store.bulk import rows_among
+from evergold.store.curation_queue import enqueue, enqueue_new
 from evergold.store.folding import unfolded
 from evergold.store.rows import RAW, SpanRow, TraceRow, whole
-from evergold.store.schema import pending_records, spans, trace_corrections, trace_scores, traces
+from evergold.store.schema import pending_records, spans, trace_corrections, traces
+from evergold.store.scores import put_scores_of_many, scores_of
 from evergold.store.spans import OWN, insert_spans, insert_traces
 from evergold.store.values import batches, dumps, loads, now, stamp, storable, worded
-
-SAID = ("name", "source", "value", "comment", "span_id")  # a score under a known key that says all the same is no news
 
 
 @dataclass
@@ -62,42 +62,11 @@ def put_traces(connection: Connection, incoming: Iterable[Trace]) -> PutTraces:
                 result.conflicting.append(trace.id)
         _insert_traces(connection, list(fresh.values()), hashes)
         result.added.extend(fresh)
-        for trace in scored:
-            result.scores += put_scores(connection, trace.id, trace.scores)
+        result.scores += put_scores_of_many(
+            connection, [(trace.id, score) for trace in scored for score in trace.scores]
+        )
         enqueue_new(connection, {trace.id: storable(trace.session_id) for trace in fresh.values()})
     return result
-
-
-def put_scores(connection: Connection, trace_id: str, scores: Sequence[Score]) -> int:
-    """Add scores to a stored trace; the same score again is no change. Returns how many were new or replaced."""
-    changed = 0
-    for score in scores:
-        row = _score_row(trace_id, score)
-        held = connection.execute(
-            select(*(trace_scores.c[name] for name in SAID)).where(
-                trace_scores.c.trace_id == trace_id, trace_scores.c.key == row["key"]
-            )
-        ).first()
-        if held is not None and tuple(held) == tuple(row[name] for name in SAID):
-            continue
-        if held is not None:
-            connection.execute(
-                delete(trace_scores).where(trace_scores.c.trace_id == trace_id, trace_scores.c.key == row["key"])
-            )
-        connection.execute(insert(trace_scores), row)
-        changed += 1
-    if changed:
-        enqueue(connection, [trace_id])
-    return changed
-
-
-def drop_score(connection: Connection, trace_id: str, key: str) -> bool:
-    """Take a score away again (a reaction that was removed); False when there is none."""
-    held = (trace_scores.c.trace_id == trace_id) & (trace_scores.c.key == key)
-    gone = connection.execute(delete(trace_scores).where(held)).rowcount > 0
-    if gone:
-        enqueue(connection, [trace_id])
-    return gone
 
 
 def put_correction(connection: Connection, correction: Correction) -> bool:
@@ -109,37 +78,6 @@ def put_correction(connection: Connection, correction: Correction) -> bool:
     connection.execute(insert(trace_corrections), row)
     enqueue(connection, [correction.trace_id])
     return True
-
-
-def enqueue_new(connection: Connection, sessions: Mapping[str, str | None]) -> None:
-    """Mark those of some new traces, given with their sessions, that something is to be decided about.
-
-    Of a trace that nobody has scored or corrected nothing follows, and whoever does so marks it. But it may be a turn of a
-    session that has others: then it may hold a correction, or be corrected by the next one.
-    """
-    shared = shared_sessions(connection, {session for session in sessions.values() if session is not None})
-    if shared:
-        enqueue(connection, [trace_id for trace_id, session in sessions.items() if session in shared])
-
-
-def shared_sessions(connection: Connection, sessions: Iterable[str]) -> set[str]:
-    """The sessions that have more than one trace."""
-    mark = "(?)" if connection.dialect.name == "sqlite" else "(%s)"
-    shared: set[str] = set()
-    for batch in batches(sessions):
-        query = (
-            f"WITH asked (session) AS (VALUES {', '.join([mark] * len(batch))}) SELECT session FROM asked "
-            "WHERE EXISTS (SELECT 1 FROM traces WHERE session_id = session LIMIT 1 OFFSET 1)"
-        )
-        shared.update(connection.exec_driver_sql(query, tuple(batch)).scalars())
-    return shared
-
-
-def enqueue(connection: Connection, trace_ids: Iterable[str]) -> None:
-    """Mark traces as having something new, in the transaction that brought it."""
-    moment = now()
-    rows = [(trace_id, moment) for trace_id in trace_ids]
-    insert_rows(connection, "curation_queue", ("trace_id", "queued_at"), rows, new_only=True)
 
 
 def keep_pending(connection: Connection, trace_id: str, body: str) -> bool:
@@ -175,21 +113,6 @@ def get_trace(connection: Connection, trace_id: str) -> Trace:
     if row is None:
         raise NotFound(f"no trace {trace_id!r}; `evergold traces list` shows what there is")
     return trace_of(row, _spans_of(connection, row), scores_of(connection, trace_id))
-
-
-def scores_of(connection: Connection, trace_id: str) -> tuple[Score, ...]:
-    query = select(trace_scores).where(trace_scores.c.trace_id == trace_id).order_by(trace_scores.c.id)
-    return tuple(
-        Score(
-            name=row["name"],
-            value=row["value"],
-            source=ScoreSource(row["source"]),
-            comment=row["comment"],
-            span_id=row["span_id"],
-            created_at=row["created_at"],
-        )
-        for row in connection.execute(query).mappings()
-    )
 
 
 def _insert_traces(connection: Connection, batch: Sequence[Trace], hashes: dict[str, str]) -> None:
@@ -233,20 +156,6 @@ def _span_row(trace_id: str, span: Span) -> SpanRow:
         dumps({key: value for key, value in span.metadata.items() if key not in RAW}),
         dumps({key: value for key, value in span.metadata.items() if key in RAW}),
     )
-
-
-def _score_row(trace_id: str, score: Score) -> dict[str, Any]:
-    own = [score.span_id, score.name, score.source, score.value, score.comment]
-    return {
-        "trace_id": trace_id,
-        "span_id": score.span_id,
-        "name": score.name,
-        "value": score.value,
-        "source": score.source,
-        "comment": storable(score.comment),
-        "key": score.key or content_hash(own),
-        "created_at": stamp(score.created_at) or now(),
-    }
 
 
 def _spans_of(connection: Connection, trace: Any) -> tuple[Span, ...]:

@@ -1,13 +1,15 @@
 """Scores, corrections and reactions: records about a trace. One whose trace has not come yet waits for it."""
 
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 
 from pydantic import TypeAdapter
 from sqlalchemy import Connection
 
 from evergold.curate.reactions import REACTION_SCORE, reaction_value
 from evergold.model.trace import Correction, Reaction, ScoreLine, ScoreSource
-from evergold.store.traces import drop_score, keep_pending, known_traces, put_correction, put_scores, take_pending
+from evergold.store.scores import drop_score, put_scores, put_scores_of_many
+from evergold.store.traces import keep_pending, known_traces, put_correction, take_pending
 from evergold.workspace.ingest_report import IngestReport
 
 About = ScoreLine | Correction | Reaction
@@ -17,17 +19,28 @@ ABOUT: TypeAdapter[About] = TypeAdapter(About)
 def put_about(connection: Connection, records: Sequence[About], report: IngestReport) -> None:
     """Apply each record to its trace, or keep it until the trace comes."""
     known = known_traces(connection, {record.trace_id for record in records})
-    for record in records:
-        if record.trace_id in known:
-            _apply(connection, record, report)
-        else:
-            report.pending += keep_pending(connection, record.trace_id, record.model_dump_json())
+    for are_scores, some in groupby(records, lambda one: isinstance(one, ScoreLine) and one.trace_id in known):
+        if are_scores:
+            _apply_scores(connection, [record for record in some if isinstance(record, ScoreLine)], report)
+            continue
+        for record in some:
+            if record.trace_id in known:
+                _apply(connection, record, report)
+            else:
+                report.pending += keep_pending(connection, record.trace_id, record.model_dump_json())
 
 
 def apply_waiting(connection: Connection, arrived: Iterable[str], report: IngestReport) -> None:
     """Apply what waited for traces that are now there."""
     for body in take_pending(connection, arrived):
         _apply(connection, ABOUT.validate_json(body), report)
+
+
+def _apply_scores(connection: Connection, scores: Sequence[ScoreLine], report: IngestReport) -> None:
+    """Scores that follow one another, as in a file of them, are stored together."""
+    changed = put_scores_of_many(connection, [(score.trace_id, score) for score in scores])
+    report.scores += changed
+    report.duplicates += len(scores) - changed
 
 
 def _apply(connection: Connection, record: About, report: IngestReport) -> None:

@@ -1,15 +1,48 @@
 """Private things out of records before they are stored, each part under the switch of its field."""
 
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
+from evergold.model.rejected import Rejected
 from evergold.model.trace import Correction, Score, ScoreLine, Span, SpanLine, Trace
 from evergold.redact.fields import FieldRedactor
 from evergold.seams import Incoming
 from evergold.store.rows import RAW
+from evergold.store.values import batches
 from evergold.workspace.span_parts import clean_parts
 
 SpanT = TypeVar("SpanT", bound=Span)
 ScoreT = TypeVar("ScoreT", bound=Score)
+TOGETHER = 100  # records that are looked at as one
+
+
+def all_cleaned(records: Sequence[Incoming | Rejected], cleaner: FieldRedactor) -> list[Incoming | Rejected]:
+    """The records with private things taken out. They are looked at many together: nearly all of them hold nothing."""
+    clean: list[Incoming | Rejected] = []
+    for some in batches(records, TOGETHER):
+        private = cleaner.suspected([_said(record) for record in some])
+        for number, record in enumerate(some):
+            if isinstance(record, Rejected) or number not in private:
+                clean.append(record)
+            else:
+                clean.append(cleaned(record, cleaner))
+    return clean
+
+
+def _said(record: Incoming | Rejected) -> list[Any]:
+    """Everything in a record that `cleaned` looks at."""
+    if isinstance(record, Trace):
+        own = [record.input, record.output, record.name, record.tags, record.metadata]
+        return [*own, [_said_in(span) for span in record.spans], [score.comment for score in record.scores]]
+    if isinstance(record, SpanLine):
+        return _said_in(record)
+    if isinstance(record, ScoreLine):
+        return [record.comment]
+    return [record.text] if isinstance(record, Correction) else []
+
+
+def _said_in(span: Span) -> list[Any]:
+    return [span.name, span.input, span.output, span.metadata]
 
 
 def cleaned(record: Incoming, cleaner: FieldRedactor) -> Incoming:

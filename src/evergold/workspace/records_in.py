@@ -12,7 +12,7 @@ from evergold.store.counters import count
 from evergold.store.traces import put_traces
 from evergold.workspace.about_in import apply_waiting, put_about
 from evergold.workspace.arrivals import arrivals_of_lines
-from evergold.workspace.cleaning import cleaned
+from evergold.workspace.cleaning import all_cleaned
 from evergold.workspace.ingest_report import IngestReport
 from evergold.workspace.spans_in import write_spans
 
@@ -21,7 +21,7 @@ def store_records(
     connection: Connection, records: Sequence[Incoming | Rejected], report: IngestReport, cleaner: FieldRedactor
 ) -> None:
     """Store a batch; `report` gains what became of each record."""
-    clean = [record if isinstance(record, Rejected) else cleaned(record, cleaner) for record in records]
+    clean = all_cleaned(records, cleaner)
     _store_traces(connection, [record for record in clean if isinstance(record, Trace)], report)
     _store_spans(connection, [record for record in clean if isinstance(record, SpanLine)], report)
     put_about(connection, [record for record in clean if isinstance(record, ScoreLine | Correction | Reaction)], report)
@@ -35,8 +35,9 @@ def _store_traces(connection: Connection, traces: Sequence[Trace], report: Inges
     if not traces:
         return
     done = put_traces(connection, traces)
-    report.traces += len(done.added)
-    report.spans += sum(len(trace.spans) for trace in traces if trace.id in set(done.added))
+    added = set(done.added)
+    report.traces += len(added)
+    report.spans += sum(len(trace.spans) for trace in traces if trace.id in added)
     report.scores += done.scores
     report.duplicates += len(done.duplicates)
     for trace_id in done.conflicting:

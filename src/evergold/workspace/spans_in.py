@@ -10,6 +10,7 @@ from sqlalchemy import Connection
 from evergold.sources.outline import SpanFacts, outline, sayable
 from evergold.sources.span_lines import score_line
 from evergold.store.counters import count
+from evergold.store.curation_queue import enqueue, enqueue_new
 from evergold.store.rows import SpanRow, TraceRow
 from evergold.store.spans import (
     facts_of,
@@ -20,7 +21,6 @@ from evergold.store.spans import (
     sort_spans,
     texts_of,
 )
-from evergold.store.traces import enqueue, enqueue_new
 from evergold.store.values import loads, now
 from evergold.workspace.about_in import apply_waiting, put_about
 from evergold.workspace.arrivals import Arrivals

@@ -1,0 +1,95 @@
+"""Scores in and out, many at a time: a score is known by its trace and its key, and what was said last under a key stands."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, delete, select
+
+from evergold.model.ident import content_hash
+from evergold.model.trace import Score, ScoreSource
+from evergold.store.bulk import insert_rows, rows_among
+from evergold.store.curation_queue import enqueue
+from evergold.store.schema import trace_scores
+from evergold.store.values import now, stamp, storable
+
+SAID = ("name", "source", "value", "comment", "span_id")  # a score under a known key that says all the same is no news
+COLUMNS = ("trace_id", "key", *SAID, "created_at")
+
+Key = tuple[str, str]  # a trace and the key of one of its scores
+
+
+def put_scores(connection: Connection, trace_id: str, scores: Sequence[Score]) -> int:
+    """Add scores to a stored trace; the same score again is no change. Returns how many were new or replaced."""
+    return put_scores_of_many(connection, [(trace_id, score) for score in scores])
+
+
+def put_scores_of_many(connection: Connection, scored: Sequence[tuple[str, Score]]) -> int:
+    """The same for scores of any stored traces, in the order in which they were given."""
+    if not scored:
+        return 0
+    stored = _stored(connection, {trace_id for trace_id, _ in scored})
+    said = dict(stored)
+    fresh: dict[Key, tuple[Any, ...]] = {}
+    changed = 0
+    for trace_id, score in scored:
+        row = _row(trace_id, score)
+        key, told = row[:2], row[2:-1]
+        if said.get(key) == told:
+            continue
+        said[key] = told
+        fresh.pop(key, None)  # a score that is said again is the latest
+        fresh[key] = row
+        changed += 1
+    for of_trace, of_key in fresh.keys() & stored.keys():
+        connection.execute(_one, {"of_trace": of_trace, "of_key": of_key})
+    insert_rows(connection, "trace_scores", COLUMNS, list(fresh.values()))
+    enqueue(connection, dict.fromkeys(trace_id for trace_id, _ in fresh))
+    return changed
+
+
+def _stored(connection: Connection, trace_ids: set[str]) -> dict[Key, tuple[Any, ...]]:
+    query = f"SELECT {', '.join(COLUMNS[:-1])} FROM trace_scores WHERE trace_id"
+    return {(row[0], row[1]): tuple(row[2:]) for row in rows_among(connection, query, trace_ids)}
+
+
+_one = delete(trace_scores).where(
+    trace_scores.c.trace_id == bindparam("of_trace"), trace_scores.c.key == bindparam("of_key")
+)
+
+
+def _row(trace_id: str, score: Score) -> tuple[Any, ...]:
+    own = [score.span_id, score.name, score.source, score.value, score.comment]
+    return (
+        trace_id,
+        score.key or content_hash(own),
+        score.name,
+        score.source.value,
+        score.value,
+        storable(score.comment),
+        score.span_id,
+        stamp(score.created_at) or now(),
+    )
+
+
+def drop_score(connection: Connection, trace_id: str, key: str) -> bool:
+    """Take a score away again (a reaction that was removed); False when there is none."""
+    held = (trace_scores.c.trace_id == trace_id) & (trace_scores.c.key == key)
+    gone = connection.execute(delete(trace_scores).where(held)).rowcount > 0
+    if gone:
+        enqueue(connection, [trace_id])
+    return gone
+
+
+def scores_of(connection: Connection, trace_id: str) -> tuple[Score, ...]:
+    query = select(trace_scores).where(trace_scores.c.trace_id == trace_id).order_by(trace_scores.c.id)
+    return tuple(
+        Score(
+            name=row["name"],
+            value=row["value"],
+            source=ScoreSource(row["source"]),
+            comment=row["comment"],
+            span_id=row["span_id"],
+            created_at=row["created_at"],
+        )
+        for row in connection.execute(query).mappings()
+    )
