@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
@@ -200,6 +201,49 @@ def test_goldens_are_read_in_either_spelling(tmp_path: Path) -> None:
         path.write_bytes(golden)
         (case,) = plugins.load("formats", "deepeval").read(path)
         assert (case.expected, case.expected_tools) == ("A", (ToolCall(name="t", args={"x": 1}),))
+
+
+def knowing(path: Path) -> list[str]:
+    """The formats that take a file for theirs."""
+    return [name for name in LOSSLESS if plugins.load("formats", name).accepts(path.read_bytes())]
+
+
+def test_goldens_saved_as_lines_by_deepeval_itself_are_read(tmp_path: Path) -> None:
+    golden = {"input": "Q", "actual_output": "O", "expected_output": "A", "retrieval_context": "r1|r2", "context": "c"}
+    path = tmp_path / "goldens.jsonl"
+    path.write_text(json.dumps(golden) + "\n" + json.dumps(dict.fromkeys(golden) | {"input": "Q2"}) + "\n")
+    assert knowing(path) == ["deepeval"]
+    first, second = plugins.load("formats", "deepeval").read(path)
+    assert (first.input, first.expected, first.output) == ("Q", "A", "O")
+    assert [context.text for context in first.contexts] == ["r1", "r2"]
+    assert (second.input, second.expected, second.contexts) == ("Q2", None, ())
+
+
+def test_cases_saved_as_json_by_pydantic_evals_itself_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "cases.json"
+    cases = [{"name": "c1", "inputs": "Q", "metadata": {"k": 1}, "expected_output": "A", "evaluators": []}]
+    path.write_text(json.dumps({"$schema": "x.json", "name": "d", "cases": cases}, indent=2))
+    assert knowing(path) == ["pydantic-evals"]
+    (case,) = plugins.load("formats", "pydantic-evals").read(path)
+    assert (case.id, case.input, case.expected, case.metadata) == ("c1", "Q", "A", {"k": 1})
+
+
+@pytest.mark.parametrize("expected", ["{{ x }}", "{% raw %}{{ y }}{% endraw %}", '{{ "z" }}', "file://a.txt", "{# c"])
+def test_an_answer_that_looks_like_a_template_is_asserted_to_the_letter(expected: str, tmp_path: Path) -> None:
+    path = tmp_path / "cases.yaml"
+    promptfoo = plugins.load("formats", "promptfoo")
+    promptfoo.write([Case(id="a", dataset="d", input="Q", expected=expected)], path)
+    value = yaml.safe_load(path.read_text())["tests"][0]["assert"][0]["value"]
+    assert value in (f"{{% raw %}}{expected}{{% endraw %}}", f"{{{{ {json.dumps(expected)} }}}}")
+    assert [case.expected for case in promptfoo.read(path)] == [expected]
+
+
+def test_a_picture_adds_nothing_to_the_text_of_a_message(tmp_path: Path) -> None:
+    parts = [{"type": "text", "text": "Q"}, {"type": "image", "image": "data:image/png;base64,AA=="}]
+    path = tmp_path / "samples.jsonl"
+    path.write_text(json.dumps({"input": [{"role": "user", "content": parts}], "target": "A"}))
+    (case,) = plugins.load("formats", "inspect").read(path)
+    assert case.input == "Q"
 
 
 @pytest.mark.parametrize("name", ["inspect", "ragas", "mlflow", "openai-ft", "qa", "case-jsonl"])

@@ -1,7 +1,8 @@
 """DeepEval goldens: one JSON array of objects, with the keys its own loader looks for.
 
 `EvaluationDataset.add_goldens_from_json_file` reads `expected_output` and its kin; files that spell them `expectedOutput`, as
-DeepEval's web service does, are read here too.
+DeepEval's web service does, are read here too. So are the JSON lines that DeepEval saves, where the texts of a context stand in
+one, with `|` between them.
 """
 
 from codecs import BOM_UTF8
@@ -16,7 +17,7 @@ import orjson
 from evergold.errors import BadInput
 from evergold.formats.atomic import FileSet
 from evergold.formats.carrying import metadata_of, rebuilt, unread_of, with_edits
-from evergold.formats.lines import Record, one_case
+from evergold.formats.lines import Record, first_record, one_case, read_lines
 from evergold.model.case import Case
 from evergold.model.rejected import Rejected
 
@@ -29,6 +30,7 @@ _KNOWN = (
     "expected_tools",
     "additional_metadata",
 )
+DELIMITER = "|"  # between the texts of a context, where DeepEval writes them as one
 _TELLING = (b'"expected_output"', b'"actual_output"', b'"expectedOutput"', b'"actualOutput"')
 
 _decode_array = msgspec.json.Decoder(list[msgspec.Raw]).decode
@@ -39,6 +41,8 @@ class DeepEval:
 
     def accepts(self, head: bytes) -> bool:
         start = head.removeprefix(BOM_UTF8).lstrip()
+        if start[:1] == b"{":
+            return {"input", "actual_output", "expected_output"} <= first_record(head).keys()
         return start[:1] == b"[" and any(key in start for key in _TELLING)
 
     def write(self, cases: Iterable[Case], path: Path, **options: Any) -> int:
@@ -52,8 +56,11 @@ class DeepEval:
         return count
 
     def read(self, path: Path) -> Iterator[Case | Rejected]:
-        """One golden after the other; the file is mapped into memory, not copied and decoded whole."""
+        """One golden after the other; an array is mapped into memory, not copied and decoded whole."""
         with path.open("rb") as handle:
+            if handle.read(64).removeprefix(BOM_UTF8).lstrip()[:1] == b"{" and _in_lines(path):
+                yield from read_lines(path, case_of)
+                return
             try:
                 mapped = memoryview(mmap(handle.fileno(), 0, access=ACCESS_READ))
                 start = len(BOM_UTF8) if bytes(mapped[: len(BOM_UTF8)]) == BOM_UTF8 else 0
@@ -64,6 +71,11 @@ class DeepEval:
                 raise BadInput(f"{path}: not JSON: {problem}") from problem
         for number, raw in enumerate(records, 1):
             yield one_case(bytes(raw), f"{path.name}[{number}]", case_of)
+
+
+def _in_lines(path: Path) -> bool:
+    with path.open("rb") as handle:
+        return "input" in first_record(handle.readline())
 
 
 def record_of(case: Case) -> Record:
@@ -102,6 +114,8 @@ def case_of(record: Record) -> Case:
 
 def _shown(record: Record) -> Record:
     texts = _either(record, "retrieval_context") or record.get("context") or []
+    if isinstance(texts, str):
+        texts = texts.split(DELIMITER)
     return {
         "contexts": [{"text": text} for text in texts],
         "tool_calls": [_call(call) for call in _either(record, "tools_called") or []],

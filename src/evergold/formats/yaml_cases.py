@@ -1,9 +1,11 @@
 """YAML files of other tools: promptfoo tests and pydantic-evals cases. Read safely, written one case at a time."""
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, ClassVar
 
+import orjson
 import yaml
 
 from evergold.errors import BadInput
@@ -62,6 +64,28 @@ COMPARED = frozenset(
 """Assertions of promptfoo whose value is the answer itself."""
 
 
+TEMPLATE = ("{{", "{%", "{#", "file://")
+RAW = ("{% raw %}", "{% endraw %}")
+
+
+def _literal(text: str) -> str:
+    """The text as an assertion's value, which promptfoo takes for a template or the name of a file where it looks like one:
+    an answer of `{{ x }}` would be filled with nothing, and nothing is contained in every reply."""
+    if not any(sign in text for sign in TEMPLATE):
+        return text
+    return f"{RAW[0]}{text}{RAW[1]}" if "endraw" not in text else f"{{{{ {orjson.dumps(text).decode()} }}}}"
+
+
+def _meant(value: str | None) -> str | None:
+    """What such a value says."""
+    if value and value.startswith(RAW[0]) and value.endswith(RAW[1]) and value.count("endraw") == 1:
+        return value.removeprefix(RAW[0]).removesuffix(RAW[1])
+    if value and value.startswith('{{ "') and value.endswith('" }}'):
+        with suppress(orjson.JSONDecodeError):
+            return str(orjson.loads(value[3:-3]))
+    return value
+
+
 class Promptfoo(_ListInYaml):
     """`tests: [{vars, assert, metadata}]`; the expected answer is asserted as contained, whatever its case."""
 
@@ -77,7 +101,7 @@ class Promptfoo(_ListInYaml):
         if case.name:
             record["description"] = case.name
         if case.expected:
-            record["assert"] = [{"type": "icontains", "value": case.expected}]
+            record["assert"] = [{"type": "icontains", "value": _literal(case.expected)}]
         return record | {"metadata": metadata_of(case, {"input", "expected", "name"})}
 
     def case(self, record: Record) -> Case:
@@ -90,7 +114,7 @@ class Promptfoo(_ListInYaml):
         )
         held = {
             "input": variables.get("input") or "\n".join(texts),
-            "expected": compared.get("value"),
+            "expected": _meant(compared.get("value")),
             "name": record.get("description"),
         }
         context = variables.get("context")
@@ -104,6 +128,9 @@ class Promptfoo(_ListInYaml):
         return rebuilt(held, record.get("metadata"), guessed=guessed, unread=unread)
 
 
+SPELLED = ((b"cases:", b"inputs:"), (b'"cases":', b'"inputs":'))  # its package writes YAML or JSON, which is YAML too
+
+
 class PydanticEvals(_ListInYaml):
     """`cases: [{name, inputs, expected_output, metadata}]`; a name may be there once only, so it is the case's id."""
 
@@ -111,7 +138,7 @@ class PydanticEvals(_ListInYaml):
     key: ClassVar[str] = "cases"
 
     def accepts(self, head: bytes) -> bool:
-        return b"cases:" in head and b"inputs:" in head
+        return any(cases in head and inputs in head for cases, inputs in SPELLED)
 
     def record(self, case: Case) -> Record:
         record: Record = {"name": case.id, "inputs": case.input}
