@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evergold.errors import BadInput, unknown
+from evergold.formats.yaml_reading import Unreadable, bytes_of
 from evergold.formats.yaml_tasks import TaskFile, check
 from evergold.model.case import Case
 from evergold.model.ident import content_hash
@@ -40,9 +41,11 @@ def read_file(path: Path, root: Path | None = None, *, sample: bool = False) -> 
     """One file, with problems spelled `file:line: what`."""
     shown = str(path.relative_to(root) if root else path)
     try:
-        checked = check(path.read_bytes())
+        checked = check(bytes_of(path))
     except OSError as problem:
         return DatasetFile(path.stem, path, None, (f"{shown}: {problem.strerror}",), sample)
+    except Unreadable as problem:
+        return DatasetFile(path.stem, path, None, (f"{shown}: {problem}",), sample)
     problems = tuple(f"{shown}:{problem.line}: {problem.message}" for problem in checked.problems)
     return DatasetFile(path.stem, path, checked.file, problems, sample)
 

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from evergold.errors import BadInput
 from evergold.formats.atomic import FileSet
 from evergold.formats.carrying import KEY, metadata_of, rebuilt, with_edits
+from evergold.formats.yaml_reading import Unreadable, bytes_of
 from evergold.formats.yaml_tasks import Task, parse, write
 from evergold.model.case import Case, Difficulty
 from evergold.model.rejected import Rejected
@@ -29,7 +30,11 @@ class TaskFiles:
         return len(tasks)
 
     def read(self, path: Path) -> Iterator[Case | Rejected]:
-        for task in parse(path.read_bytes(), str(path)).tasks:
+        try:
+            content = bytes_of(path)
+        except Unreadable as problem:
+            raise BadInput(f"{path}: {problem}") from problem
+        for task in parse(content, str(path)).tasks:
             if KEY not in task.metadata:
                 yield task.case(path.stem)
                 continue

@@ -12,8 +12,8 @@ from evergold.errors import BadInput
 from evergold.formats.atomic import FileSet
 from evergold.formats.carrying import metadata_of, rebuilt, unread_of
 from evergold.formats.lines import Record, attempted
+from evergold.formats.yaml_items import items
 from evergold.formats.yaml_reading import Unreadable
-from evergold.formats.yaml_reading import read as read_yaml
 from evergold.formats.yaml_tasks import block_dumper
 from evergold.model.case import Case
 from evergold.model.rejected import Rejected
@@ -47,15 +47,13 @@ class _ListInYaml:
         return count
 
     def read(self, path: Path) -> Iterator[Case | Rejected]:
-        try:
-            content = read_yaml(path.read_bytes()).value
-        except Unreadable as problem:
-            raise BadInput(f"{path}: {problem}") from problem
-        records = content.get(self.key) if isinstance(content, dict) else None
-        if not isinstance(records, list):
-            raise BadInput(f"{path}: expected a list under {self.key!r}")
-        for number, record in enumerate(records, 1):
-            yield attempted(record, f"{path.name}: {self.key}[{number}]", self.case)
+        """One case at a time, so that a file may be as long as it likes."""
+        with path.open("rb") as stream:
+            try:
+                for number, record in enumerate(items(stream, self.key), 1):
+                    yield attempted(record, f"{path.name}: {self.key}[{number}]", self.case)
+            except Unreadable as problem:
+                raise BadInput(f"{problem.problem.at(path)}: {problem}") from problem
 
 
 COMPARED = frozenset(

@@ -5,19 +5,22 @@ gigabytes), turns `2026-01-02` into a date that JSON cannot hold, keeps the last
 recurses as deep as the text asks. `read` refuses all four with the line, and gives plain JSON values.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar
 
 import yaml
 
-MAX_BYTES = 64 * 1024 * 1024
-MAX_NODES = 2_000_000
+MAX_BYTES = 16 * 1024 * 1024  # of a document that is read whole, which takes some forty times as much memory
+MAX_NODES = 1_000_000
 MAX_DEPTH = 60
 _PLAIN_TAGS = {f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "null", "seq", "map", "merge")}
 _Base: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-class _Loader(_Base):  # type: ignore[misc, valid-type]
+class Loader(_Base):  # type: ignore[misc, valid-type]
     """Safe loading with dates left as the text they were."""
 
     yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {
@@ -32,6 +35,9 @@ class Problem:
 
     line: int
     message: str
+
+    def at(self, path: Path) -> str:
+        return f"{path}:{self.line}" if self.line else str(path)
 
 
 class Unreadable(Exception):
@@ -65,19 +71,36 @@ class Document:
 
 def read(text: str | bytes) -> Document:
     """Parse one document. Raises `Unreadable` with the line and what to change."""
-    if len(text) > MAX_BYTES:
-        raise Unreadable(0, f"the file has {len(text):,} bytes; at most {MAX_BYTES:,} are read: split it")
-    try:
-        _check_depth(text)
-        loader = _Loader(text)
+    _check_bytes(len(text))
+    with explained():
+        _check_size(text)
+        loader = Loader(text)
         try:
             root = loader.get_single_node()
             if root is None:
                 return Document(None, None)
-            _check_nodes(root)
+            check_nodes(root)
             return Document(loader.construct_document(root), root)
         finally:
             loader.dispose()
+
+
+def bytes_of(path: Path) -> bytes:
+    """A file that is to be read whole; one that is too large is refused unread."""
+    _check_bytes(path.stat().st_size)
+    return path.read_bytes()
+
+
+def _check_bytes(size: int) -> None:
+    if size > MAX_BYTES:
+        raise Unreadable(0, f"the file has {size:,} bytes; at most {MAX_BYTES:,} are read: split it")
+
+
+@contextmanager
+def explained() -> Iterator[None]:
+    """What the parser complains of, as `Unreadable`."""
+    try:
+        yield
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         raise Unreadable(mark.line + 1 if mark else 0, f"not valid YAML: {error.problem or error.context}") from None
@@ -85,9 +108,14 @@ def read(text: str | bytes) -> Document:
         raise Unreadable(0, f"not valid YAML: {' '.join(str(error).split())}") from None
 
 
-def _check_depth(text: str | bytes) -> None:
-    depth = 0
-    for event in yaml.parse(text, Loader=_Loader):
+def _check_size(text: str | bytes) -> None:
+    """Refuse what is too deep or has too many values, before anything is kept of it."""
+    depth = values = 0
+    for event in yaml.parse(text, Loader=Loader):
+        if isinstance(event, yaml.NodeEvent):
+            values += 1
+            if values > MAX_NODES:
+                raise Unreadable(_line(event), f"over {MAX_NODES:,} values; split the file")
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
             if depth > MAX_DEPTH:
@@ -96,7 +124,7 @@ def _check_depth(text: str | bytes) -> None:
             depth -= 1
 
 
-def _check_nodes(root: yaml.Node) -> None:
+def check_nodes(root: yaml.Node) -> None:
     """Refuse what JSON cannot hold and what aliases would blow up, before any value is built."""
     measured: dict[int, tuple[int, int]] = {}
     open_nodes: set[int] = set()
