@@ -135,3 +135,28 @@ def test_a_token_guards_the_interface(tmp_path: Path) -> None:
         assert client.post("/api/v1/traces", content=chunks).status_code == 413
         foreign = client.post("/api/v1/scores", json={}, headers={"Origin": "https://elsewhere.example"})
         assert foreign.status_code == 403
+
+
+def nested(levels: int) -> str:
+    return "[" * levels + "]" * levels
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ('{"value": NaN}', "the body is not JSON that can be read: unexpected character"),
+        ("{", "the body is not JSON that can be read: unexpected end of data (character 1)"),
+        (f'{{"id": "d", "input": "x", "metadata": {{"a": {nested(900)}}}}}', "nested more than 200 levels deep"),
+        (f'{{"id": "d", "input": "x", "metadata": {{"a": {nested(120)}}}}}', "nested more than 100 levels deep"),
+    ],
+)
+def test_a_body_that_cannot_be_read_is_one_clear_line(server: httpx.Client, body: str, said: str) -> None:
+    answer = server.post("/api/v1/traces", content=body, headers={"content-type": "application/json"})
+    assert (answer.status_code, said in answer.json()["error"]) == (400, True), answer.text
+
+
+def test_a_record_that_is_nested_too_deep_does_not_sink_the_others(server: httpx.Client) -> None:
+    body = f'[{{"id": "ok", "input": "x"}}, {{"id": "d", "input": "x", "metadata": {{"a": {nested(120)}}}}}]'
+    told = server.post("/api/v1/traces", content=body, headers={"content-type": "application/json"}).json()
+    assert (told["traces"], told["rejected"]) == (1, 1)
+    assert told["problems"] == ["[1]: metadata: values are nested more than 100 levels deep"]

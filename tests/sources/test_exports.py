@@ -416,3 +416,19 @@ def test_native_span_lines(workspace: Workspace) -> None:
     assert [(score.value, score.source) for score in trace.scores] == [(1.0, "user")]
     assert ingest(workspace, {"type": "reaction", "trace_id": "t", "emoji": None, "author": "jo"}).reactions == 1
     assert workspace.intake.get("t").scores == ()
+
+
+def test_values_nested_too_deep_are_refused_by_name(workspace: Workspace) -> None:
+    deep = "[" * 900 + "]" * 900
+    native = f'{{"id": "d", "input": "x", "metadata": {{"a": {deep}}}}}'
+    value = '{"stringValue": "x"}'
+    for _ in range(120):
+        value = f'{{"arrayValue": {{"values": [{value}]}}}}'
+    span = f'{{"traceId": "{TRACE}", "spanId": "{"a" * 16}", "name": "x", "attributes": [{{"key": "k", "value": {value}}}]}}'
+    otlp = f'{{"resourceSpans": [{{"scopeSpans": [{{"spans": [{span}]}}]}}]}}'
+    problems = [
+        workspace.intake.ingest([BytesIO(text.encode())]).problems[0]
+        for text in (native, otlp, f'{{"resourceSpans": {deep}}}')
+    ]
+    assert problems[0] == "stdin:1: metadata: values are nested more than 100 levels deep"
+    assert all("nested" in problem for problem in problems), problems

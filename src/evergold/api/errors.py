@@ -11,6 +11,8 @@ from starlette.exceptions import HTTPException
 from evergold.errors import EvergoldError
 from evergold.model.faults import Fault, faults_of
 
+NOT_JSON = "json_invalid"
+
 
 def refusal(status: int, message: str, problems: tuple[str, ...] = ()) -> JSONResponse:
     return JSONResponse({"error": message, "problems": list(problems)}, status_code=status)
@@ -24,7 +26,8 @@ def install_errors(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, problem: RequestValidationError) -> JSONResponse:
         problems = tuple(map(str, _faults(problem.errors(), request)))
-        return refusal(400, f"the request cannot be used: {problems[0]}", problems)
+        unread = problem.errors()[0]["type"] == NOT_JSON
+        return refusal(400, problems[0] if unread else f"the request cannot be used: {problems[0]}", problems)
 
     @app.exception_handler(HTTPException)
     async def plain(request: Request, problem: HTTPException) -> JSONResponse:
@@ -33,10 +36,11 @@ def install_errors(app: FastAPI) -> None:
 
 def _faults(errors: Sequence[Any], request: Request) -> list[Fault]:
     """What is wrong with a request, in the terms of whoever sent it: a field of the body, or a parameter by its place."""
+    if errors[0]["type"] == NOT_JSON:
+        at = f"the body is not JSON that can be read: {errors[0]['ctx']['error']} (character {errors[0]['loc'][-1]})"
+        return [Fault("", at)]
     body = getattr(request.scope.get("route"), "body_field", None)
-    inside = [
-        error for error in errors if error["loc"][0] == "body" and error["loc"][1:] and error["type"] != "json_invalid"
-    ]
+    inside = [error for error in errors if error["loc"][0] == "body" and error["loc"][1:]]
     stripped = [{**error, "loc": error["loc"][1:]} for error in inside]
     shape = body.field_info.annotation if body is not None else None
     return faults_of(stripped, shape) + faults_of([error for error in errors if error not in inside])

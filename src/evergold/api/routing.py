@@ -17,6 +17,9 @@ from fastapi import APIRouter, Request, Response
 from fastapi.routing import APIRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from evergold.model.nesting import require_shallow
+
+MOST_LEVELS_OF_BODY = 200  # a record in it may have half as many, and one that has more does not sink the others
 HIDDEN = "\x00"  # stands for a slash; no name has it
 ENCODED_SLASH = re.compile(rb"%2[Ff]")
 
@@ -37,7 +40,13 @@ class SlashesInNames:
 
 class JsonRequest(Request):
     async def json(self) -> Any:
-        return orjson.loads(await self.body())
+        body = await self.body()
+        try:
+            return require_shallow(orjson.loads(body), MOST_LEVELS_OF_BODY)
+        except orjson.JSONDecodeError:
+            raise
+        except ValueError as problem:
+            raise orjson.JSONDecodeError(str(problem), "", 0) from problem
 
 
 class JsonRoute(APIRoute):

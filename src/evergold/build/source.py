@@ -34,8 +34,11 @@ def state_of(location: str) -> State:
     if not is_url(location):
         path = Path(location)
         if path.exists() and not path.is_file():
-            what = "a folder" if path.is_dir() else "no file with a beginning and an end"
-            raise BadInput(f"{location} is {what}; a build reads its source more than once, so write it to a file")
+            if path.is_dir():
+                raise BadInput(f"{location} is a folder; name the JSONL file of the offline dataset in it")
+            raise BadInput(
+                f"{location} is no file with an end; a build reads its source more than once: write it to a file"
+            )
         if not path.is_file():
             raise NotFound(missing)
         found = path.stat()

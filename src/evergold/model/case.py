@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field, model_validator
 from evergold.errors import Incomplete
 from evergold.model.ident import content_hash
 from evergold.model.moment import UtcTime
+from evergold.model.nesting import Values
 
 CaseId = Annotated[str, Field(min_length=1, max_length=1024)]
 """Longer than a trace's id may be, because a curated case is named after its policy and its trace."""
@@ -52,12 +53,12 @@ class Context(BaseModel, frozen=True, extra="forbid"):
 
     text: str | None
     source: str | None = None
-    retrieved: dict[str, Any] | None = None
+    retrieved: Values | None = None
 
 
 class ToolCall(BaseModel, frozen=True, extra="forbid"):
     name: str
-    args: dict[str, Any] = Field(default_factory=dict)
+    args: Values = Field(default_factory=dict)
 
 
 class RankedPath(BaseModel, frozen=True, extra="forbid"):
@@ -65,7 +66,7 @@ class RankedPath(BaseModel, frozen=True, extra="forbid"):
 
     path: str
     sources: tuple[str, ...] = ()
-    extra: dict[str, Any] = Field(default_factory=dict)
+    extra: Values = Field(default_factory=dict)
 
 
 class LineRange(BaseModel, frozen=True, extra="forbid"):
@@ -80,7 +81,7 @@ class LineRange(BaseModel, frozen=True, extra="forbid"):
     sources: tuple[str, ...] = ()
     blob: str | None = None
     text_hash: str | None = None
-    extra: dict[str, Any] = Field(default_factory=dict)
+    extra: Values = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def ends_after_start(self) -> Self:
@@ -136,18 +137,18 @@ class Case(BaseModel, frozen=True, extra="forbid"):
     prompt: str | None = None
     difficulty: Difficulty | None = None
     contexts: tuple[Context, ...] = ()
-    messages: tuple[dict[str, Any], ...] = ()
-    tools: tuple[dict[str, Any], ...] = ()
+    messages: tuple[Values, ...] = ()
+    tools: tuple[Values, ...] = ()
     tool_calls: tuple[ToolCall, ...] = ()
     expected_tools: tuple[ToolCall, ...] = ()
     paths: tuple[RankedPath, ...] = ()
     ranges: tuple[LineRange, ...] = ()
     base_commit: str | None = None
-    citations: tuple[dict[str, Any], ...] = ()
-    answer_citations: tuple[dict[str, Any], ...] | None = None
+    citations: tuple[Values, ...] = ()
+    answer_citations: tuple[Values, ...] | None = None
     tags: tuple[str, ...] = ()
-    metadata: dict[str, Any] = Field(default_factory=dict)
-    extra: dict[str, Any] = Field(default_factory=dict)
+    metadata: Values = Field(default_factory=dict)
+    extra: Values = Field(default_factory=dict)
     provenance: Provenance = Provenance()
     review: ReviewState = ReviewState.UNVALIDATED
     status: CaseStatus = CaseStatus.ACTIVE

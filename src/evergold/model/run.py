@@ -7,6 +7,7 @@ from pydantic import BaseModel, Field, model_validator
 
 from evergold.model.case import LineRange, ToolCall
 from evergold.model.moment import UtcTime
+from evergold.model.nesting import Values
 
 
 class RunStatus(StrEnum):
@@ -124,7 +125,7 @@ class RunSpec(BaseModel, frozen=True, extra="forbid"):
     budget_tokens: Annotated[int, Field(ge=1)] | None = None
     budget_money: Annotated[float, Field(gt=0)] | None = None
     cache: bool = True
-    params: dict[str, Any] = Field(default_factory=dict)
+    params: Values = Field(default_factory=dict)
 
 
 class Run(BaseModel, frozen=True, extra="forbid"):

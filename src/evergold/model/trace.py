@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, Field, ValidationInfo, field_validator
 
 from evergold.model.moment import UtcTime
+from evergold.model.nesting import Values
 
 
 def without_nul(value: str) -> str:
@@ -69,7 +70,7 @@ class Span(BaseModel, frozen=True, extra="forbid"):
     status: TraceStatus = TraceStatus.COMPLETED
     started_at: UtcTime | None = None
     ended_at: UtcTime | None = None
-    metadata: dict[str, Any] = Field(default_factory=dict)
+    metadata: Values = Field(default_factory=dict)
 
 
 class Trace(BaseModel, frozen=True, extra="forbid"):
@@ -86,7 +87,7 @@ class Trace(BaseModel, frozen=True, extra="forbid"):
     started_at: UtcTime | None = None
     ended_at: UtcTime | None = None
     tags: tuple[str, ...] = ()
-    metadata: dict[str, Any] = Field(default_factory=dict)
+    metadata: Values = Field(default_factory=dict)
     spans: tuple[Span, ...] = ()
     scores: tuple[Score, ...] = ()
 

@@ -40,8 +40,15 @@ def parse_record(value: dict[str, Any], where: str) -> Incoming | Rejected:
     try:
         return RECORD.validate_python({"type": "trace"} | value)
     except ValidationError as problem:
-        told = _short(orjson.dumps(value, default=str))
-        return Rejected.of(problem, where, Record, told)
+        return Rejected.of(problem, where, Record, _told(value))
+
+
+def _told(value: dict[str, Any]) -> str | None:
+    """What arrived, where it can be written at all."""
+    try:
+        return _short(orjson.dumps(value, default=str))
+    except orjson.JSONEncodeError:
+        return None
 
 
 def _short(line: bytes) -> str:

@@ -32,7 +32,11 @@ class OtlpFile:
 
 
 def _request(where: str, document: object) -> Iterator[Incoming | Rejected]:
-    body = orjson.dumps(document)
+    try:
+        body = orjson.dumps(document)
+    except orjson.JSONEncodeError:
+        yield Rejected(where=where, reason="values are nested too deep to be read")
+        return
     for read in (read_traces, lambda sent, wire: spans_of_logs(read_logs(sent, wire))):
         try:
             received = read(body, Wire.JSON)

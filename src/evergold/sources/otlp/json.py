@@ -17,6 +17,7 @@ from typing import Any
 import orjson
 
 from evergold.errors import BadInput
+from evergold.model.nesting import MOST_LEVELS
 from evergold.sources.spans import NO_SPAN, NO_TRACE, Attributes, Received, WireEvent, WireLog, WireSpan
 
 ERROR_CODES = (2, "STATUS_CODE_ERROR")
@@ -142,12 +143,14 @@ def _nanos(record: dict[str, Any], key: str) -> int:
     return int(record.get(key) or 0)
 
 
-def attributes_of(pairs: Any) -> Attributes:
+def attributes_of(pairs: Any, level: int = 1) -> Attributes:
     """`[{"key": …, "value": {"stringValue": …}}]` as a plain dict."""
-    return {str(pair["key"]): _value(pair.get("value") or {}) for pair in pairs or []}
+    return {str(pair["key"]): _value(pair.get("value") or {}, level) for pair in pairs or []}
 
 
-def _value(value: dict[str, Any]) -> Any:
+def _value(value: dict[str, Any], level: int = 1) -> Any:
+    if level > MOST_LEVELS:
+        raise ValueError(f"an attribute is nested more than {MOST_LEVELS} levels deep")
     for kind, content in value.items():
         if kind in ("stringValue", "boolValue"):
             return content
@@ -156,9 +159,9 @@ def _value(value: dict[str, Any]) -> Any:
         if kind == "doubleValue":
             return float(content)
         if kind == "arrayValue":
-            return [_value(item) for item in content.get("values") or []]
+            return [_value(item, level + 1) for item in content.get("values") or []]
         if kind == "kvlistValue":
-            return attributes_of(content.get("values"))
+            return attributes_of(content.get("values"), level + 1)
         if kind == "bytesValue":
             return _checked_base64(content)
     return None
