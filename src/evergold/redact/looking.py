@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from evergold.redact.emails import is_address_at
 from evergold.redact.numbers import SEPARATORS, numbers_in
-from evergold.redact.patterns import ASSIGNED, BASIC, BEARER, PRIVATE_KEY, TOKEN_HEADS, TOKENS, URL_LOGIN
+from evergold.redact.patterns import ASSIGNED, BASIC, BEARER, PRIVATE_KEY, TOKEN_HEADS, TOKENS, URL_LOGIN, Pattern
 
 Codes = NDArray[np.uint8]
 Places = NDArray[np.intp]
@@ -22,10 +22,11 @@ TOKEN_RUN = 16  # the shortest secret is a run of this many characters
 BLOCK = 4  # a run of so many fills three aligned blocks of this size
 LOWEST = ord("+")  # no secret has a character below it, nor a comma or a question mark, which also stands for non-ASCII
 UNBROKEN = re.compile(rb"[^\x00-*,?]*")
+BLANKS = frozenset(b" \t\r\n\x0b\x0c\x1c\x1d\x1e\x1f?")  # a blank that is not ASCII is a question mark here
 RUN_BYTES = frozenset(range(LOWEST, 128)) - frozenset(b",?")
-BEARER_BEFORE, BASIC_BEFORE, KEY_BEFORE, LOGIN_BEFORE = 24, 40, 40, 220
+BEARER_BEFORE, KEY_BEFORE, LOGIN_BEFORE = 24, 40, 220
 KEY_AFTER, VALUE_AFTER = 20_000, 200
-KEY, BASIC_LOGIN = b"PRIVATE KEY", b"asic"
+KEY = b"PRIVATE KEY"
 
 
 def _table(members: Iterable[int], size: int = 256) -> NDArray[np.bool_]:
@@ -36,6 +37,7 @@ def _table(members: Iterable[int], size: int = 256) -> NDArray[np.bool_]:
 
 BETWEEN = _table(b" \t\r\n\x0b\x0c\x1c\x1d\x1e\x1f\"'\\?")  # may stand between a telling word and its sign
 TELLING = _table((int.from_bytes(pair, "big") for pair in (b"rd", b"wd", b"et", b"ey", b"en")), 1 << 16)
+LAST_OF_HEADER = int.from_bytes(b"on", "big")  # of `authorization`
 MOST_BETWEEN = 5
 LONGEST_WORD = len("secret_access_key")
 MOST_TRIES = 1000  # after so many hints in vain the whole text is redacted in one go, which is cheaper
@@ -61,7 +63,8 @@ def _tokens(text: str, data: bytes, codes: Codes) -> Iterator[int]:
     told = "\n".join([text[start:end] for start, end in runs])
     headed = any(map(told.__contains__, TOKEN_HEADS))
     for start, end in runs:
-        if (headed and TOKENS.regex.search(text, start, end)) or _is_borne(text, start, end):
+        borne = start and data[start - 1] in BLANKS and _is_borne(text, start, end)
+        if borne or (headed and TOKENS.regex.search(text, start, end)):
             yield start
 
 
@@ -93,7 +96,8 @@ def _is_borne(text: str, start: int, end: int) -> bool:
 
 
 def _assigned(text: str, codes: Codes) -> Iterator[int]:
-    """`password=…` and its like, found from the sign backwards: the word before it must end as one of the telling words."""
+    """`password=…` and its like, found from the sign backwards: the word before it must end as one of the telling words, or as
+    `authorization`."""
     ends: Places = np.flatnonzero((codes == ord(":")) | (codes == ord("="))) - 1
     if not len(ends):
         return
@@ -101,8 +105,14 @@ def _assigned(text: str, codes: Codes) -> Iterator[int]:
         ends = ends - (BETWEEN[codes[ends]] & (ends > 0))
     ends = ends[ends > 0]
     folded = (codes[ends - 1] | 32).astype(np.uint16) << 8 | codes[ends] | 32
-    for tries, end in enumerate(ends[TELLING[folded]].tolist()):
-        if tries > MOST_TRIES or ASSIGNED.regex.search(text, max(0, end - LONGEST_WORD), end + VALUE_AFTER):
+    yield from _signed(text, ends[TELLING[folded]], ASSIGNED)
+    yield from _signed(text, ends[(folded == LAST_OF_HEADER) & ((codes[ends - 2] | 32) == ord("i"))], BASIC)
+
+
+def _signed(text: str, ends: Places, pattern: Pattern) -> Iterator[int]:
+    """The ends of words at which the pattern, which begins with such a word, is found."""
+    for tries, end in enumerate(ends.tolist()):
+        if tries > MOST_TRIES or pattern.regex.search(text, max(0, end - LONGEST_WORD), end + VALUE_AFTER):
             yield end
             if tries > MOST_TRIES:
                 return
@@ -111,9 +121,6 @@ def _assigned(text: str, codes: Codes) -> Iterator[int]:
 def _keys(text: str, data: bytes) -> Iterator[int]:
     for place in _places(data, KEY):
         if PRIVATE_KEY.regex.search(text, max(0, place - KEY_BEFORE), place + KEY_AFTER):
-            yield place
-    for place in _places(data, BASIC_LOGIN):
-        if BASIC.regex.search(text, max(0, place - BASIC_BEFORE), place + VALUE_AFTER):
             yield place
 
 

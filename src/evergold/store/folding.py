@@ -49,12 +49,12 @@ def _find(text: str, side: str, long: list[tuple[str, str]], around: dict[str, A
     before = len(around)
     for spelling, spell in SPELLINGS.items():
         spelled = spell(text)
-        head = spelled[:HEAD]
+        head, size = spelled[:HEAD], len(spelled)
         for name, value in long:
-            if len(value) >= len(spelled):
+            if len(value) >= size:
                 place = value.find(head)
                 if place >= 0 and value.startswith(spelled, place):
-                    around[name] = (side, spelling, value[:place], value[place + len(spelled) :])
+                    around[name] = (side, spelling, value[:place], value[place + size :])
         if len(around) > before:
             return
 

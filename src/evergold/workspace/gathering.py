@@ -17,7 +17,7 @@ from evergold.store import Store
 from evergold.workspace.arrivals import Arrivals
 from evergold.workspace.spans_in import SpansWritten, write_spans
 
-ENOUGH_SPANS = 200  # no further request joins those that have so many
+ENOUGH_SPANS = 300  # no further request joins those that have so many
 
 
 @dataclass

@@ -8,7 +8,7 @@ tale of the first piece is stored, and told anew from all that is stored as the 
 from collections.abc import Sequence
 from typing import Any
 
-from evergold.sources.outline import Outline, SpanFacts, outline
+from evergold.sources.outline import Outline, SpanFacts, outline, outline_of_one
 from evergold.store.rows import SpanRow, TraceRow, shares
 from evergold.store.values import dumps, now, storable, worded
 
@@ -24,6 +24,9 @@ def tell(spans: Sequence[Told]) -> tuple[list[SpanRow], dict[str, TraceRow]]:
     moment = now()
     tales: dict[str, TraceRow] = {}
     for trace_id, numbers in traces.items():
+        if len(numbers) == 1:
+            rows[numbers[0]], tales[trace_id] = _told_alone(*spans[numbers[0]], moment)
+            continue
         heard = {rows[number].id: number for number in reversed(numbers)}
         tale = outline([_heard(*spans[number]) for number in heard.values()])
         asking, answering = (heard.get(span_id or "") for span_id in (tale.input_from, tale.output_from))
@@ -34,6 +37,16 @@ def tell(spans: Sequence[Told]) -> tuple[list[SpanRow], dict[str, TraceRow]]:
             for number in {number for number in (asking, answering) if number is not None}:
                 rows[number] = shares(rows[number], trace, input=number == asking, output=number == answering)
     return rows, tales
+
+
+def _told_alone(row: SpanRow, said: dict[str, Any], moment: str) -> tuple[SpanRow, TraceRow]:
+    """The same for the only span of a trace, which is how many come."""
+    tale = outline_of_one(_heard(row, said))
+    asks, answers = tale.input_from is not None, tale.output_from is not None
+    trace = trace_row(
+        row.trace_id, tale, (row.input_text if asks else None, row.output_text if answers else None), moment
+    )
+    return shares(row, trace, input=asks, output=answers), trace
 
 
 def _heard(row: SpanRow, said: dict[str, Any]) -> SpanFacts:
