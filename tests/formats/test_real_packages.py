@@ -149,6 +149,30 @@ def test_inspect_gets_ids_conversations_and_targets(peers: Path, tmp_path: Path)
     ]
 
 
+def test_inspect_gets_calls_results_and_pictures(peers: Path, tmp_path: Path) -> None:
+    called = {"id": "1", "type": "function", "function": {"name": "route", "arguments": '{"to": "Cusco"}'}}
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}}
+    talk = (
+        {"role": "user", "content": [{"type": "text", "text": "Where is this?"}, picture]},
+        {"role": "assistant", "content": None, "tool_calls": [called]},
+        {"role": "tool", "tool_call_id": "1", "content": "Cusco"},
+        {"role": "user", "content": "And how do I get there?"},
+    )
+    case = Case(id="c", dataset="d", input="And how do I get there?", messages=talk, expected="By bus")
+    (sample,) = seen_by(peers, "inspect", exported("inspect", tmp_path, [case]))
+    asked, call, result, last = sample["input"]
+    assert [(part["type"], part.get("image")) for part in asked["content"]] == [
+        ("text", None),
+        ("image", "data:image/png;base64,AA=="),
+    ]
+    assert [(one["id"], one["function"], one["arguments"]) for one in call["tool_calls"]] == [
+        ("1", "route", {"to": "Cusco"})
+    ]
+    assert (result["role"], result["tool_call_id"], result["content"]) == ("tool", "1", "Cusco")
+    assert (last["role"], last["content"]) == ("user", "And how do I get there?")
+    assert list(plugins.load("formats", "inspect").read(tmp_path / "cases.inspect.jsonl")) == [case]
+
+
 def test_deepeval_gets_answers_contexts_and_tool_calls(peers: Path, tmp_path: Path) -> None:
     goldens = seen_by(peers, "deepeval", exported("deepeval", tmp_path))
     for golden, case in zip(goldens, CASES, strict=True):

@@ -1,17 +1,17 @@
 """Inspect samples: `{"id", "input", "target", "metadata"}` as JSON lines."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
 from evergold.formats.carrying import metadata_of, rebuilt, unread_of, with_edits
+from evergold.formats.inspect_messages import spelled, unspelled
 from evergold.formats.lines import Record, first_record, read_lines, write_lines
 from evergold.formats.messages import last_user_text
 from evergold.model.case import Case
 from evergold.model.rejected import Rejected
 
 HELD = {"id", "input", "expected"}
-ROLES = ("system", "user", "assistant")
 
 
 class Inspect:
@@ -28,17 +28,10 @@ class Inspect:
 
 
 def record_of(case: Case) -> Record:
-    """A conversation of plain messages is the input itself, as a solver wants it."""
-    given, held = (list(case.messages), HELD - {"input"}) if _is_plain(case.messages) else (case.input, HELD)
+    """A conversation is the input itself, as a solver wants it."""
+    talk = spelled(case.messages)
+    given, held = (talk, HELD - {"input"}) if talk else (case.input, HELD)
     return {"id": case.id, "input": given, "target": case.expected or "", "metadata": metadata_of(case, held)}
-
-
-def _is_plain(messages: Sequence[Record]) -> bool:
-    """Whether these are messages that Inspect takes without asking for more: a known role and a text."""
-    return bool(messages) and all(
-        message.keys() == {"role", "content"} and message["role"] in ROLES and isinstance(message["content"], str)
-        for message in messages
-    )
 
 
 def case_of(record: Record) -> Case:
@@ -60,5 +53,5 @@ def case_of(record: Record) -> Case:
 
 def _asked(record: Record) -> Record:
     given = record["input"]
-    messages = given if isinstance(given, list) else []
+    messages = unspelled(given) if isinstance(given, list) else []
     return {"input": last_user_text(messages) if messages else given, "messages": messages}

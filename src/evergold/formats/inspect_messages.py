@@ -1,0 +1,87 @@
+"""Conversations as Inspect spells them, and back: tool calls with their arguments as an object, pictures as parts of their own.
+
+A conversation that Inspect has no words for (a part of another kind, arguments that are no object) is not spelled at all:
+half of it would ask another question.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+
+Message = dict[str, Any]
+KEYS = {
+    "system": {"role", "content"},
+    "user": {"role", "content"},
+    "assistant": {"role", "content", "tool_calls"},
+    "tool": {"role", "content", "tool_call_id", "name"},
+}
+
+
+def spelled(messages: Sequence[Message]) -> list[Message] | None:
+    """The conversation in Inspect's words, or None where it has none."""
+    try:
+        return [_spelled(message) for message in messages] or None
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return None
+
+
+def _spelled(message: Message) -> Message:
+    if not message.keys() <= KEYS[message["role"]]:
+        raise ValueError("a key that Inspect does not know")
+    said: Message = {"role": message["role"], "content": _content(message.get("content"))}
+    if message.get("tool_calls"):
+        said["tool_calls"] = [_call(call) for call in message["tool_calls"]]
+    if message["role"] == "tool":
+        said |= {"tool_call_id": message["tool_call_id"], "function": message.get("name")}
+    return {key: value for key, value in said.items() if value is not None}
+
+
+def _content(content: Any) -> Any:
+    if content is None or isinstance(content, str):
+        return content or ""
+    return [_part(part) for part in content]
+
+
+def _part(part: Message) -> Message:
+    if part["type"] == "text":
+        return {"type": "text", "text": part["text"]}
+    if part["type"] == "image_url":
+        return {"type": "image", "image": part["image_url"]["url"]}
+    raise ValueError(f"a part of type {part['type']}")
+
+
+def _call(call: Message) -> Message:
+    arguments = orjson.loads(call["function"].get("arguments") or "{}")
+    if not isinstance(arguments, dict):
+        raise TypeError("arguments that are no object")
+    return {"id": call["id"], "type": "function", "function": call["function"]["name"], "arguments": arguments}
+
+
+def unspelled(messages: Sequence[Message]) -> list[Message]:
+    """Messages of Inspect in the words of a chat API; what is not in Inspect's own words stays as it is."""
+    return [_unspelled(message) for message in messages]
+
+
+def _unspelled(message: Message) -> Message:
+    said = dict(message)
+    if isinstance(said.get("content"), list):
+        said["content"] = [_ours(part) for part in said["content"]]
+    if isinstance(said.get("tool_calls"), list):
+        said["tool_calls"] = [_called(call) for call in said["tool_calls"]]
+    if said.get("role") == "tool" and "function" in said:
+        said["name"] = said.pop("function")
+    return said
+
+
+def _ours(part: Any) -> Any:
+    if isinstance(part, dict) and part.get("type") == "image" and isinstance(part.get("image"), str):
+        return {"type": "image_url", "image_url": {"url": part["image"]}}
+    return part
+
+
+def _called(call: Any) -> Any:
+    if not isinstance(call, dict) or not isinstance(call.get("function"), str):
+        return call
+    arguments = orjson.dumps(call.get("arguments") or {}).decode()
+    return {"id": call.get("id"), "type": "function", "function": {"name": call["function"], "arguments": arguments}}
