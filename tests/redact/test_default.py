@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from evergold.redact.cards import is_card
 from evergold.redact.default import DefaultRedactor
+from evergold.redact.emails import ADDRESS, addresses_replaced
 from evergold.redact.fields import FIELDS, FieldRedactor
 from evergold.redact.keys import MOST_REMEMBERED, Keys
 from evergold.redact.looking import suspicious
@@ -203,3 +204,8 @@ def test_texts_looked_at_together_are_found_one_by_one(texts: list[str]) -> None
     cleaner = FieldRedactor(DefaultRedactor(), FIELDS)
     private = {number for number, text in enumerate(texts) if redact(text)[1]}
     assert private <= cleaner.suspected([[text] for text in texts])
+
+
+@given(st.lists(PIECES | st.sampled_from(["@", "a" * 80, "x.", "git@", "用户", "\\u00e9"]), max_size=14).map("".join))
+def test_addresses_are_found_around_each_sign_as_everywhere(text: str) -> None:
+    assert addresses_replaced(text, "[EMAIL]") == ADDRESS.subn("[EMAIL]", text)

@@ -40,7 +40,23 @@ BEFORE, ESCAPED_BEFORE, AFTER = 70, 600, 2000  # the most characters of an addre
 
 def is_address_at(text: str, place: int) -> bool:
     """Whether the @ at this place is that of an address."""
-    before = max(0, place - BEFORE)
+    return _address_at(text, place, 0) is not None
+
+
+def addresses_replaced(text: str, placeholder: str) -> tuple[str, int]:
+    """The text with each address replaced, and how many: sought around each @, which is much cheaper than everywhere."""
+    pieces: list[str] = []
+    done, place = 0, text.find("@")
+    while place >= 0:
+        if match := _address_at(text, place, done):
+            pieces += [text[done : match.start()], placeholder]
+            done = match.end()
+        place = text.find("@", max(place + 1, done))
+    return "".join([*pieces, text[done:]]), len(pieces) // 2
+
+
+def _address_at(text: str, place: int, done: int) -> re.Match[str] | None:
+    before = max(done, place - BEFORE)
     if text.find("\\u", before, place) >= 0:
-        before = max(0, place - ESCAPED_BEFORE)
-    return ADDRESS.search(text, before, place + AFTER) is not None
+        before = max(done, place - ESCAPED_BEFORE)
+    return ADDRESS.search(text, before, place + AFTER)

@@ -18,50 +18,17 @@ START = r"(?:(?<![A-Za-z0-9_\\])|(?<=\\[nrtbf\\])|(?<=\\u[0-9a-f]{4})|(?<=\\)(?!
 class Pattern:
     """A kind of private text. `group` is the part replaced; 0 is all of it. `told` has the last word on a match.
 
-    `sign` is in every text that holds a match, so that most texts need not be searched.
+    One of `signs` is in every text that holds a match, so that most texts need not be searched.
     """
 
     kind: str
     regex: re.Pattern[str]
     group: int = 0
     told: Callable[[re.Match[str]], bool] = bool
-    sign: str = ""
+    signs: tuple[str, ...] = ("",)
 
 
-TOKENS = Pattern(
-    "SECRET",
-    re.compile(
-        START + r"(?:"
-        r"sk-(?=(?:[A-Za-z_-]*[0-9]){2})[A-Za-z0-9_-]{16,}"  # OpenAI, Anthropic and many after them; no class of a style sheet
-        r"|(?:sk|rk|pk|whsec)_(?:live_|test_)?[A-Za-z0-9]{16,}"
-        r"|gsk_[A-Za-z0-9]{20,}"
-        r"|xai-[A-Za-z0-9]{20,}"
-        r"|gh[pousr]_[A-Za-z0-9]{20,}"
-        r"|github_pat_[A-Za-z0-9_]{20,}"
-        r"|glpat-[A-Za-z0-9_-]{16,}"
-        r"|hf_[A-Za-z0-9]{20,}"
-        r"|npm_[A-Za-z0-9]{20,}"
-        r"|pypi-[A-Za-z0-9_-]{20,}"
-        r"|dckr_pat_[A-Za-z0-9_-]{20,}"
-        r"|shp(?:at|ca|pa|ss)_[a-f0-9]{32}"
-        r"|dop_v1_[a-f0-9]{64}"
-        r"|dapi[a-f0-9]{32}"
-        r"|xox[abeoprs]-[A-Za-z0-9-]{12,}"
-        r"|xapp-[A-Za-z0-9-]{20,}"
-        r"|hooks\.slack\.com/services/[A-Za-z0-9/]{20,}"
-        r"|(?:AKIA|ASIA)[A-Z0-9]{16}"
-        r"|AIza[A-Za-z0-9_-]{30,}"
-        r"|ya29\.[A-Za-z0-9_-]{20,}"
-        r"|GOCSPX-[A-Za-z0-9_-]{20,}"
-        r"|SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"
-        r"|SK[a-f0-9]{32}"
-        r"|hvs\.[A-Za-z0-9_-]{20,}"
-        r"|AGE-SECRET-KEY-1[A-Z0-9]{40,}"
-        r"|eyJ[A-Za-z0-9_-]{13,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]{8,}){0,2}"
-        r")"
-    ),
-)
-TOKEN_HEADS = (  # one of these is in every match of the above
+TOKEN_HEADS = (  # one of these is in every match of the tokens
     *(
         "sk-",
         "sk_",
@@ -96,6 +63,40 @@ TOKEN_HEADS = (  # one of these is in every match of the above
     ),
     *("SG.", "SK", "hvs.", "AGE-SECRET-KEY-1"),
 )
+TOKENS = Pattern(
+    "SECRET",
+    re.compile(
+        START + r"(?:"
+        r"sk-(?=(?:[A-Za-z_-]*[0-9]){2})[A-Za-z0-9_-]{16,}"  # OpenAI, Anthropic and many after them; no class of a style sheet
+        r"|(?:sk|rk|pk|whsec)_(?:live_|test_)?[A-Za-z0-9]{16,}"
+        r"|gsk_[A-Za-z0-9]{20,}"
+        r"|xai-[A-Za-z0-9]{20,}"
+        r"|gh[pousr]_[A-Za-z0-9]{20,}"
+        r"|github_pat_[A-Za-z0-9_]{20,}"
+        r"|glpat-[A-Za-z0-9_-]{16,}"
+        r"|hf_[A-Za-z0-9]{20,}"
+        r"|npm_[A-Za-z0-9]{20,}"
+        r"|pypi-[A-Za-z0-9_-]{20,}"
+        r"|dckr_pat_[A-Za-z0-9_-]{20,}"
+        r"|shp(?:at|ca|pa|ss)_[a-f0-9]{32}"
+        r"|dop_v1_[a-f0-9]{64}"
+        r"|dapi[a-f0-9]{32}"
+        r"|xox[abeoprs]-[A-Za-z0-9-]{12,}"
+        r"|xapp-[A-Za-z0-9-]{20,}"
+        r"|hooks\.slack\.com/services/[A-Za-z0-9/]{20,}"
+        r"|(?:AKIA|ASIA)[A-Z0-9]{16}"
+        r"|AIza[A-Za-z0-9_-]{30,}"
+        r"|ya29\.[A-Za-z0-9_-]{20,}"
+        r"|GOCSPX-[A-Za-z0-9_-]{20,}"
+        r"|SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"
+        r"|SK[a-f0-9]{32}"
+        r"|hvs\.[A-Za-z0-9_-]{20,}"
+        r"|AGE-SECRET-KEY-1[A-Z0-9]{40,}"
+        r"|eyJ[A-Za-z0-9_-]{13,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]{8,}){0,2}"
+        r")"
+    ),
+    signs=TOKEN_HEADS,
+)
 PRIVATE_KEY = Pattern(
     "SECRET",
     re.compile(
@@ -103,13 +104,13 @@ PRIVATE_KEY = Pattern(
         r"(?:(?:[A-Za-z0-9+/=\s\\:,.]|-(?!----))*-----END (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
         r"|(?:(?:\\{1,4}[nr]|\s)*[A-Za-z0-9+/=]{24,})+(?:(?:\\{1,4}n|\n)[A-Za-z0-9+/=]+)?)"  # a key whose end was cut off
     ),
-    sign="PRIVATE KEY",
+    signs=("PRIVATE KEY",),
 )
 BEARER = Pattern("SECRET", re.compile(r"(?i)bearer\s+((?=\S*[0-9])[A-Za-z0-9._~+/-]{16,}=*)"), 1)
 BASIC = Pattern(
     "SECRET", re.compile(r"(?i)authorization\\?[\"']?\s{0,3}[:=]\s{0,3}\\?[\"']?basic\s+([A-Za-z0-9+/]{8,}=*)"), 1
 )
-EMAIL = Pattern("EMAIL", ADDRESS, sign="@")
+EMAIL = Pattern("EMAIL", ADDRESS, signs=("@",))
 
 NAMES_OF_SECRETS = (
     r"passw(?:or)?d|secret(?:[_-]?(?:access[_-]?)?key)?|(?:api|private|account|signing|encryption)[_-]?key"
@@ -140,7 +141,9 @@ def _is_no_place(match: re.Match[str]) -> bool:
     return not NO_SECRET.fullmatch(match[1])
 
 
-URL_LOGIN = Pattern("SECRET", re.compile(r"://[^\s/:@\"'\\]{0,64}:([^\s/@\"'\\]{1,128})@"), 1, _is_no_place, sign="@")
+URL_LOGIN = Pattern(
+    "SECRET", re.compile(r"://[^\s/:@\"'\\]{0,64}:([^\s/@\"'\\]{1,128})@"), 1, _is_no_place, signs=("@",)
+)
 ASSIGNED = Pattern(
     "SECRET",
     re.compile(rf"(?i)(?:{NAMES_OF_SECRETS})\\?[\"']?\s{{0,3}}[:=]\s{{0,3}}\\?[\"']?([^\s\"'\\,;{{}}\[\]()&]{{6,}})"),
