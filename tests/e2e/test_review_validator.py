@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Event
 
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
@@ -234,7 +235,15 @@ def test_edits_are_copied_to_the_workspace_and_a_colleague_s_work_is_kept_there(
 
 def test_an_edit_made_while_a_copy_is_on_its_way_is_not_called_copied(page: Page, tmp_path: Path) -> None:
     on_their_way: list[Route] = []
-    page.route("**/api/v1/review/rows", lambda route: on_their_way.append(route))
+    released = Event()
+
+    def hold(route: Route) -> None:
+        if released.is_set():
+            route.continue_()
+        else:
+            on_their_way.append(route)
+
+    page.route("**/api/v1/review/rows", hold)
     with page.expect_request("**/api/v1/review/rows"):
         import_files(page, write_pair(tmp_path, [row_a(810)], [row_b(810)]))
     page.get_by_role("button", name="Mark as validated").wait_for()
@@ -244,7 +253,7 @@ def test_an_edit_made_while_a_copy_is_on_its_way_is_not_called_copied(page: Page
         on_their_way[0].continue_()
     page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
     assert "and in the workspace" not in page.get_by_role("status").first.inner_text()
-    page.unroute("**/api/v1/review/rows")
+    released.set()
     for route in on_their_way[1:]:
         route.continue_()
     expect(page.get_by_text("in this browser and in the workspace")).to_be_visible()
