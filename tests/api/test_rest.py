@@ -29,6 +29,8 @@ def test_traces_in_and_out(server: httpx.Client) -> None:
 def test_a_score_waits_for_its_trace(server: httpx.Client) -> None:
     score = {"trace_id": "late", "name": "rating", "value": 1.0, "source": "user"}
     assert server.post("/api/v1/scores", json=score).json()["pending"] == 1
+    again = server.post("/api/v1/scores", json=score).json()
+    assert (again["pending"], again["duplicates"]) == (0, 1), "what waits already is told, like all that comes twice"
     server.post("/api/v1/traces", json={"id": "late", "input": "x", "output": "y"})
     assert [s["name"] for s in server.get("/api/v1/traces/late").json()["scores"]] == ["rating"]
 
@@ -43,6 +45,14 @@ def test_a_bad_record_does_not_sink_its_list(server: httpx.Client) -> None:
     scores = [{"trace_id": "good", "name": "n", "value": 1}, {"trace_id": "good", "name": "n", "value": 7}]
     assert server.post("/api/v1/scores", json=scores).json()["scores"] == 1
     assert server.post("/api/v1/scores", json=scores[1:]).status_code == 400
+
+
+def test_a_body_that_is_not_said_to_be_json_is_answered_with_what_to_say(server: httpx.Client) -> None:
+    answer = server.post("/api/v1/traces", content=b'{"id": "t"}', headers={"content-type": "text/plain"})
+    assert (answer.status_code, answer.json()["error"]) == (
+        400,
+        "the request cannot be used: a body here is JSON; its content type is text/plain, send application/json",
+    )
 
 
 def test_an_id_may_hold_slashes(server: httpx.Client) -> None:

@@ -27,7 +27,9 @@ def put_about(connection: Connection, records: Sequence[About], report: IngestRe
             if record.trace_id in known:
                 _apply(connection, record, report)
             else:
-                report.pending += keep_pending(connection, record.trace_id, record.model_dump_json())
+                kept = keep_pending(connection, record.trace_id, record.model_dump_json())
+                report.pending += kept
+                report.duplicates += not kept
 
 
 def apply_waiting(connection: Connection, arrived: Iterable[str], report: IngestReport) -> None:
