@@ -14,6 +14,7 @@ from pydantic import BaseModel, Field, ValidationError
 from evergold.bench.metrics import measure
 from evergold.errors import BadInput
 from evergold.model.case import Case, Context, ToolCall
+from evergold.model.faults import faults_of
 from evergold.model.run import Attempt, Measurement
 from evergold.seams import Judge
 from evergold.stats.agreement import cohen_kappa
@@ -84,8 +85,7 @@ def read_labels(lines: Iterable[bytes], name: str) -> list[Label]:
         except orjson.JSONDecodeError as problem:
             problems.append(f"{name}:{number}: not JSON: {problem}")
         except ValidationError as problem:
-            first = problem.errors()[0]
-            problems.append(f"{name}:{number}: {'.'.join(map(str, first['loc']))}: {first['msg']}")
+            problems.append(f"{name}:{number}: {faults_of(problem.errors(include_url=False), Label)[0]}")
     if problems:
         raise BadInput(f"{len(problems)} labels cannot be read; the first: {problems[0]}", problems=problems)
     if not found:

@@ -19,6 +19,7 @@ from pydantic import ValidationError
 from evergold.errors import BadInput, NotFound
 from evergold.formats.atomic import recover
 from evergold.model.build import Manifest
+from evergold.model.faults import faults_of
 from evergold.model.ident import content_hash
 
 CASE_SCHEMA = "evergold-case"
@@ -87,9 +88,8 @@ def read(path: Path) -> Manifest:
     except FileNotFoundError:
         raise NotFound(f"no manifest at {path}; build one with `evergold build`") from None
     except ValidationError as problem:
-        first = problem.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "the file"
-        raise BadInput(f"{path} is not a manifest: {where}: {first['msg']}") from None
+        first = faults_of(problem.errors(include_url=False), Manifest)[0]
+        raise BadInput(f"{path} is not a manifest: {first}") from None
     except OSError as problem:
         raise BadInput(f"cannot read {path}: {problem.strerror}") from problem
 

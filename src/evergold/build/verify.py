@@ -15,6 +15,7 @@ from evergold.build import manifest as manifests
 from evergold.build.findings import Finding, Report
 from evergold.model.build import FileEntry, Manifest
 from evergold.model.case import Case
+from evergold.model.faults import faults_of
 from evergold.model.ident import content_hash
 
 PINNED = ("source", "rejected_records", "excluded_cases")
@@ -58,7 +59,7 @@ def _pinned(path: Path, manifest: Manifest, name: str, pinned: dict[str, Any]) -
         entry = FileEntry.model_validate({"count": 0, **pinned})
     except ValidationError as problem:
         finding = Finding("sha256", name)
-        finding.fail(f"the manifest's entry cannot be read: {problem.errors()[0]['msg']}")
+        finding.fail(f"the manifest's entry cannot be read: {faults_of(problem.errors(include_url=False))[0]}")
         return finding
     return _file(path, manifest, name, entry, may_be_absent=name == "source")
 
@@ -115,8 +116,10 @@ def _problems_of(line: bytes) -> Iterator[str]:
         pinned = row.pop("rev", None) if isinstance(row, dict) else None
         derived = Case.model_validate(row).rev()
     except ValueError as problem:
-        first = problem.errors()[0]["msg"] if isinstance(problem, ValidationError) else problem
-        yield f" is no case: {first}"
+        faults = (
+            faults_of(problem.errors(include_url=False), Case) if isinstance(problem, ValidationError) else [problem]
+        )
+        yield f" is no case: {faults[0]}"
         return
     if pinned != derived:
         yield f" ({row['id']}): its content gives {derived}, the line says {pinned}"

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from evergold.calls.failures import failed
 from evergold.model.case import Case
+from evergold.model.faults import faults_of
 from evergold.model.run import Attempt
 
 MAX_OUTPUT = 1_000_000
@@ -33,8 +34,7 @@ def answered(case: Case, trial: int, reply: object) -> Attempt:
     try:
         attempt = Attempt(case_id=case.id, trial=trial, **fields)
     except ValidationError as problem:
-        first = problem.errors(include_url=False)[0]
-        return failed(case, trial, "malformed", f"{'.'.join(map(str, first['loc']))}: {first['msg']}")
+        return failed(case, trial, "malformed", str(faults_of(problem.errors(include_url=False), Attempt)[0]))
     if attempt.error is not None:
         return failed(case, trial, "target", attempt.error)
     return bounded(attempt, case)
