@@ -9,8 +9,6 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from evergold.redact.emails import ADDRESS
-
 START = r"(?:(?<![A-Za-z0-9_\\])|(?<=\\[nrtbf\\])|(?<=\\u[0-9a-f]{4})|(?<=\\)(?![nrtbfu]))"
 
 
@@ -110,7 +108,6 @@ BEARER = Pattern("SECRET", re.compile(r"(?i)bearer\s+((?=\S*[0-9])[A-Za-z0-9._~+
 BASIC = Pattern(
     "SECRET", re.compile(r"(?i)authorization\\?[\"']?\s{0,3}[:=]\s{0,3}\\?[\"']?basic\s+([A-Za-z0-9+/]{8,}=*)"), 1
 )
-EMAIL = Pattern("EMAIL", ADDRESS, signs=("@",))
 
 NAMES_OF_SECRETS = (
     r"passw(?:or)?d|secret(?:[_-]?(?:access[_-]?)?key)?|(?:api|private|account|signing|encryption)[_-]?key"
@@ -150,4 +147,4 @@ ASSIGNED = Pattern(
     1,
     _is_value,
 )
-PATTERNS = (TOKENS, PRIVATE_KEY, BEARER, BASIC, ASSIGNED, URL_LOGIN, EMAIL)
+PATTERNS = (TOKENS, PRIVATE_KEY, BEARER, BASIC, ASSIGNED, URL_LOGIN)
