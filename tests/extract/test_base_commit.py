@@ -7,7 +7,8 @@ import pytest
 from evergold.extract.approval import Approval
 from evergold.extract.base_commit import Base, derive_base
 from evergold.extract.diff import parse_diff
-from evergold.extract.golden import Golden
+from evergold.extract.golden import Golden, golden_of
+from evergold.extract.split import Segment
 from evergold.repo.git import Repo
 from tests.repos import GitRepo, numbered
 
@@ -144,3 +145,109 @@ def test_submodules_and_renames_are_part_of_the_proof(made: GitRepo) -> None:
     diff = made.diff("-M", "with-sub", "move")
     made.git("checkout", "-q", "-f", "main")
     assert derive(made, diff, "move").commit == commit(made, "with-sub")
+
+
+def squash(made: GitRepo, branch: str, message: str = "Squashed") -> None:
+    made.git("merge", "-q", "--squash", branch)
+    made.commit(message=message)
+
+
+def test_a_squash_merge_of_a_deleted_branch_is_recognised_by_content(made: GitRepo) -> None:
+    squash(made, "feat")
+    made.git("branch", "-q", "-D", "feat")
+    made.commit({"f.py": "all new\n"})
+    base = derive(made, work(made))
+    assert base.commit == commit(made, "start")
+    assert base.evidence and "makes exactly this change" in base.evidence[0]
+
+
+def test_a_rebased_and_deleted_branch_is_recognised_by_content(made: GitRepo) -> None:
+    made.commit({"g.py": numbered(9)})
+    made.git("tag", "moved")
+    made.git("rebase", "-q", "main", "feat")
+    made.switch("main")
+    made.merge("feat", "--ff-only")
+    made.git("branch", "-q", "-D", "feat")
+    assert derive(made, work(made)).commit == commit(made, "moved")
+
+
+def test_a_change_split_over_commits_of_the_target_begins_before_the_first(made: GitRepo) -> None:
+    made.git("branch", "-q", "-D", "feat")
+    made.commit({"other.py": "x\n"})
+    made.git("tag", "before")
+    made.commit({"new.py": "x\n"})
+    made.commit({"f.py": numbered(30, l10="ten", l20="twenty")})
+    base = derive(made, work(made))
+    assert base.commit == commit(made, "before")
+
+
+def test_an_addition_of_other_content_is_no_evidence(made: GitRepo) -> None:
+    made.git("branch", "-q", "-D", "feat")
+    made.commit({"late.py": "something else\n"})
+    made.branch("side")
+    made.git("rm", "-q", "late.py")
+    made.git("commit", "-q", "-m", "gone")
+    made.git("tag", "gone")
+    made.commit({"late.py": "mine\n"})
+    diff = made.diff("gone", "side")
+    made.git("checkout", "-q", "-f", "main")
+    made.git("branch", "-q", "-D", "side")
+    assert derive(made, diff, "side").commit is None
+
+
+def test_a_diff_without_blob_ids_of_a_deleted_branch_is_proved_by_applying_it(made: GitRepo) -> None:
+    squash(made, "feat")
+    made.git("branch", "-q", "-D", "feat")
+    bare = b"".join(line for line in work(made).splitlines(keepends=True) if not line.startswith(b"index "))
+    assert derive(made, bare).commit == commit(made, "start")
+
+
+def segments(made: GitRepo, *diffs: bytes) -> list[Segment]:
+    approvals = [Approval(f"a{n}", True, diff.decode(), "", "feat", "main", ()) for n, diff in enumerate(diffs)]
+    return [Segment(n, (), approval, earlier=tuple(approvals[:n])) for n, approval in enumerate(approvals)]
+
+
+def later_case(made: GitRepo, *diffs: bytes) -> tuple[Base, Golden]:
+    segment = segments(made, *diffs)[-1]
+    with Repo.open(made.path) as repo:
+        golden = golden_of(segment)
+        return derive_base(repo, segment.approval, golden), golden
+
+
+@pytest.mark.parametrize("kept", [True, False], ids=["branch kept", "branch deleted"])
+def test_the_second_case_of_a_squashed_flow_begins_after_the_first(made: GitRepo, kept: bool) -> None:
+    """The file that the first case added is there, and the lines of the second are those of that file."""
+    first = work(made)
+    squash(made, "feat")
+    made.git("tag", "first-merged")
+    made.switch("feat")
+    made.commit({"new.py": "x\ny\n", "f.py": numbered(30, l10="ten", l20="twenty", l25="more")})
+    second = made.diff("start", "feat")
+    made.switch("main")
+    made.git("checkout", "-q", "feat", "--", ".")
+    made.commit(message="Second squash")
+    if not kept:
+        made.git("branch", "-q", "-D", "feat")
+    base, _ = later_case(made, first, second)
+    assert base.commit == commit(made, "first-merged")
+    assert base.files is not None
+    spans = {file.path: [change.old_line for hunk in file.hunks for change in hunk.changes] for file in base.files}
+    assert spans == {"f.py": [25], "new.py": [2]}
+
+
+def test_a_later_case_is_open_where_no_commit_has_the_state_it_began_in(made: GitRepo) -> None:
+    first = work(made)
+    made.switch("feat")
+    made.commit({"new.py": "x\ny\n"})
+    second = made.diff("start", "feat")
+    made.switch("main")
+    base, _ = later_case(made, first, second)
+    assert base.commit is None and "new.py was added by an earlier case" in base.reason
+
+
+def test_a_later_case_keeps_the_context_lines_of_hunks_that_are_all_its_own(made: GitRepo) -> None:
+    first = made.diff("start", "end~1")
+    whole = made.diff("start", "end")
+    golden = golden_of(segments(made, first, whole)[-1])
+    hunks = [(hunk.old_start, hunk.old_count) for file in golden.files for hunk in file.hunks if file.path == "f.py"]
+    assert hunks == [(17, 7)]

@@ -1,14 +1,16 @@
 """The commit the work of a case started from, and the proof that it is that one.
 
-Repositories forget: branches are deleted, targets move on. So candidates are gathered from what is left (the branch or its
-archive tag, merges on the target's main line, commits named in the approval), and the first one that *proves* is taken:
-every old file of the golden diff must be there with exactly the content the diff was made against. A candidate that
-does not prove is never used, however plausible: a wrong base makes every golden line wrong.
+Branches are deleted and targets move on. So candidates are collected from what is left: the branch or its archive tag,
+merges on the target's main line, commits named in the approval, and commits of the target's history that changed these
+files in this way (`base_by_content`). The first one that *proves* is taken: every old file of the golden diff must be there
+with exactly the content the diff was made against. A candidate that does not prove is never used, however plausible: a
+wrong base makes every golden line wrong.
 """
 
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from evergold.extract import base_by_content
 from evergold.extract.approval import Approval
 from evergold.extract.diff import ChangeType, FileDiff
 from evergold.extract.golden import Golden
@@ -19,21 +21,63 @@ ANCESTORS_TRIED = 1000
 
 
 class Base(NamedTuple):
-    """A proved commit, or none and the reason why."""
+    """A proved commit, or none and the reason why.
+
+    `files` is set where the golden part was computed again against this commit. `evidence` says what speaks for the
+    commit where it was recognised by content.
+    """
 
     commit: str | None
     reason: str = ""
+    files: list[FileDiff] | None = None
+    evidence: tuple[str, ...] = ()
 
 
 def derive_base(repo: Repo, approval: Approval, golden: Golden) -> Base:
+    """Find and prove the base commit of a case."""
     if not golden.proof:
         return Base(None, "the approval shows no diff to prove a base commit with")
+    if golden.steps and (base := _after_earlier_cases(repo, approval, golden)):
+        return base
     tried: set[str] = set()
     for commit in _candidates(repo, approval):
         if commit not in tried and proves(repo, commit, golden):
-            return Base(commit)
+            return _unless_files_are_missing(Base(commit), golden)
         tried.add(commit)
+    for candidate in ranked_candidates(repo, approval.target_branch, golden.proof):
+        if candidate.commit not in tried and proves(repo, candidate.commit, golden):
+            return _unless_files_are_missing(Base(candidate.commit, evidence=tuple(candidate.evidence)), golden)
+        tried.add(candidate.commit)
     return Base(None, _why_not(repo, approval, tried))
+
+
+def ranked_candidates(repo: Repo, target_branch: str | None, files: list[FileDiff]) -> list[base_by_content.Candidate]:
+    """Commits of the target's history that may be the base of a change, by content, the likeliest first; unproved."""
+    tip = (refs.target_tip(repo, target_branch) if target_branch else None) or repo.objects.commit("HEAD")
+    if tip is None:
+        return []
+    return base_by_content.candidates(repo.changes(tip), base_by_content.steps_of(files))
+
+
+def _after_earlier_cases(repo: Repo, approval: Approval, golden: Golden) -> Base | None:
+    """The commit at which a later case of a flow began: the target has the earlier cases and not yet this one."""
+    tip = refs.target_tip(repo, approval.target_branch) if approval.target_branch else None
+    files = base_by_content.files_of(repo, golden.steps) if tip else None
+    if tip is None or files is None:
+        return None
+    for candidate in base_by_content.candidates(repo.changes(tip), golden.steps):
+        if all(base_by_content.holds(repo, candidate.commit, step) for step in golden.steps):
+            return Base(candidate.commit, files=files, evidence=tuple(candidate.evidence))
+    return None
+
+
+def _unless_files_are_missing(base: Base, golden: Golden) -> Base:
+    """Refuse a base that lacks a file which an earlier case of the flow added and this case changed."""
+    changed = {step.path for step in golden.steps if step.old_blob is not None}
+    for file in golden.files:
+        if file.type is ChangeType.ADDED and file.new_path in changed:
+            return Base(None, f"{file.new_path} was added by an earlier case; no commit of the target has that state")
+    return base
 
 
 def proves(repo: Repo, commit: str, golden: Golden) -> bool:

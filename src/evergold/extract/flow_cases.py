@@ -6,7 +6,7 @@ what cannot be read at all is rejected and said.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Any
@@ -23,7 +23,7 @@ from evergold.extract.ranking import PathRanking, PathSource, RangeRanking, Rang
 from evergold.extract.spans import HunkContext, Side, spans_of
 from evergold.extract.split import Segment, split
 from evergold.extract.tools import seen_in_arguments, seen_in_result
-from evergold.model.case import Case, CaseKind, Provenance
+from evergold.model.case import Case, CaseKind, LineRange, Provenance
 from evergold.model.flow import Action, Flow
 from evergold.model.rejected import Rejected
 from evergold.repo.git import Repo
@@ -63,19 +63,21 @@ def _extract(flow: Flow, segment: Segment, repo: Repo | None, rules: Rules) -> E
     golden = golden_of(segment)
     query = _query(segment.actions)
     base = derive_base(repo, segment.approval, golden) if repo else Base(None, "no repository was given")
+    if base.files is not None:
+        golden = replace(golden, files=base.files)
     paths, ranges, remarks = _ranked(flow, segment, golden, rules)
-    found = ranges.ranked()
+    ranked = ranges.ranked()
     if repo and base.commit and rules.side is Side.BASE:
-        found = with_proof(found, repo, base.commit, RangeSource.GOLDEN_DIFF)
+        ranked = with_proof(ranked, repo, base.commit, RangeSource.GOLDEN_DIFF)
     case = Case(
         id=segment.case_id,
         dataset=DATASET,
         kind=CaseKind.CONTEXT,
         input=query or "",
         paths=paths.ranked(),
-        ranges=found,
+        ranges=ranked,
         base_commit=base.commit,
-        metadata=_metadata(flow, base, query),
+        metadata=_metadata(flow, base, query, _golden_lines_exist(ranked, rules)),
         provenance=Provenance(
             source=rules.source,
             workspace_id=flow.workspace_id,
@@ -97,10 +99,18 @@ def _query(actions: Iterable[Action]) -> str | None:
     return None
 
 
-def _metadata(flow: Flow, base: Base, query: str | None) -> dict[str, Any]:
+def _golden_lines_exist(ranges: Iterable[LineRange], rules: Rules) -> bool:
+    """Whether every golden range carries the proof of its text at base; ranges of the new side are not at base."""
+    return rules.side is not Side.BASE or all(
+        item.text_hash for item in ranges if RangeSource.GOLDEN_DIFF in item.sources
+    )
+
+
+def _metadata(flow: Flow, base: Base, query: str | None, golden_lines_exist: bool) -> dict[str, Any]:
+    """`baseVerified`: the diff applies to the base commit and every golden line exists there."""
     metadata: dict[str, Any] = {}
     if base.commit:
-        metadata["baseVerified"] = True
+        metadata["baseVerified"] = golden_lines_exist
     if not query and flow.description and flow.description.strip():
         metadata["suggestedQuery"] = flow.description
     return metadata

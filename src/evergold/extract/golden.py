@@ -5,19 +5,25 @@ first. Where the app recorded the diff since the last review, and that review wa
 the changes already merged are taken out of the cumulative one.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
+from evergold.extract.base_by_content import Step, steps_between
 from evergold.extract.diff import Change, ChangeType, FileDiff, Hunk, parse_diff
 from evergold.extract.split import Segment
 
 
 @dataclass(frozen=True, slots=True)
 class Golden:
-    """`files` is the part that counts; `proof` is the whole diff, which must apply to the base commit."""
+    """`files` is the part that counts; `proof` is the whole diff, which must apply to the base commit.
+
+    `steps` is set for a later case of a flow whose diff is cumulative: what this case did to each file since the case
+    before it. A commit of the target where all of them begin is a better base than the one the whole flow started from.
+    """
 
     files: list[FileDiff]
     proof: list[FileDiff]
     proof_text: str
+    steps: list[Step] = field(default_factory=list)
 
 
 def golden_of(segment: Segment) -> Golden:
@@ -29,8 +35,8 @@ def golden_of(segment: Segment) -> Golden:
     if approval.since_last_review and not segment.reviews:
         files = parse_diff(approval.since_last_review)
         return Golden(files, files, approval.since_last_review)
-    whole = parse_diff(approval.diff)
-    return Golden(without(whole, parse_diff(segment.earlier[-1].diff)), whole, approval.diff)
+    whole, earlier = parse_diff(approval.diff), parse_diff(segment.earlier[-1].diff)
+    return Golden(without(whole, earlier), whole, approval.diff, steps_between(earlier, whole))
 
 
 def without(files: list[FileDiff], earlier: list[FileDiff]) -> list[FileDiff]:
@@ -51,14 +57,17 @@ def _rest(file: FileDiff, before: FileDiff) -> FileDiff | None:
         same = file.new_blob == before.new_blob if file.new_blob else file.hunks == before.hunks
         return None if same else file
     seen = {identity for hunk in before.hunks for identity in _identities(hunk)}
-    hunks = [
-        part
-        for hunk in file.hunks
-        for part, identity in zip(hunk.parted(), _identities(hunk), strict=True)
-        if identity not in seen
-    ]
+    hunks = [part for hunk in file.hunks for part in _new_parts(hunk, seen)]
     moved = (file.old_mode, file.new_mode) != (before.old_mode, before.new_mode)
     return replace(file, hunks=hunks) if hunks or moved else None
+
+
+def _new_parts(hunk: Hunk, seen: set[tuple[int, bytes, bytes]]) -> list[Hunk]:
+    """The changes of a hunk that are not `seen`; a hunk of new changes alone keeps its context lines."""
+    identities = _identities(hunk)
+    if seen.isdisjoint(identities):
+        return [hunk]
+    return [part for part, identity in zip(hunk.parted(), identities, strict=True) if identity not in seen]
 
 
 def _identities(hunk: Hunk) -> list[tuple[int, bytes, bytes]]:

@@ -7,11 +7,14 @@ program, no repository, a commit that a shallow clone cut off) becomes one line 
 
 from functools import cached_property
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from evergold.errors import NotFound
 from evergold.repo.objects import Objects
 from evergold.repo.running import Git, reason_of
+
+if TYPE_CHECKING:
+    from evergold.repo.changes import ChangeIndex
 
 
 class Repo(Git):
@@ -33,7 +36,20 @@ class Repo(Git):
     def objects(self) -> Objects:
         return Objects(self)
 
+    @cached_property
+    def _indexes(self) -> "dict[str, ChangeIndex]":
+        return {}
+
+    def changes(self, tip: str) -> "ChangeIndex":
+        """The indexed history of a commit, read once."""
+        from evergold.repo.changes import read_changes
+
+        if tip not in self._indexes:
+            self._indexes[tip] = read_changes(self, tip)
+        return self._indexes[tip]
+
     def close(self) -> None:
+        """End the git processes of this repository."""
         if "objects" in self.__dict__:
             self.objects.close()
 
