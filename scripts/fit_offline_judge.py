@@ -1,6 +1,6 @@
 """Fit the offline judge's weights and measure it against people.
 
-    python -m scripts.fit_offline_judge DATA            fit, write weights.json, measure, write figures.json
+    python -m scripts.fit_offline_judge DATA            fit, write regression.json, measure, write figures.json
     python -m scripts.fit_offline_judge DATA --measure  measure the shipped weights only
 
 DATA is a folder with copies of public data, none of which is part of this repository: `judge_data.py` lists it. Fitted on
@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evergold.bench.judges.offline import OfflineJudge
-from evergold.bench.offline import model
-from evergold.bench.offline.answers import compare_answers
-from evergold.bench.offline.evidence import Evidence, Floats, Match
-from evergold.bench.offline.features import EMBEDDED, LEXICAL, RISING, claim_features
+from evergold.judge import regression as model
+from evergold.judge.answers import compare_answers
+from evergold.judge.evidence import Evidence, Floats, Match
+from evergold.judge.features import EMBEDDED, LEXICAL, RISING, claim_features
+from evergold.judge.offline import OfflineJudge
 from evergold.stats.correlation import pearson, spearman
 from evergold.stats.intervals import Interval, bootstrap, proportion_interval
 from evergold.text.embed import Embedder, embedder
@@ -42,7 +42,7 @@ def main() -> None:
     options = parser.parse_args()
     if not options.measure:
         fitted = {"lexical": fit(options.data, None), "embedded": fit(options.data, embedder())}
-        _write(PACKAGE / "weights.json", fitted)
+        _write(PACKAGE / "regression.json", fitted)
         model.shipped_weights.cache_clear()
     measured = {
         basis: measure(options.data, OfflineJudge(lexical=basis == "lexical")) for basis in ("embedded", "lexical")

@@ -125,7 +125,7 @@ class Judging:
 
 def offline_figures() -> dict[str, Any]:
     """How the offline judge agrees with people on public data it was not fitted on."""
-    figures: dict[str, Any] = json.loads(files("evergold.bench.offline").joinpath("figures.json").read_text())
+    figures: dict[str, Any] = json.loads(files("evergold.judge").joinpath("figures.json").read_text())
     return figures
 
 

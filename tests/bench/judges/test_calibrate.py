@@ -8,10 +8,10 @@ import pytest
 from click.testing import CliRunner
 
 from evergold.bench.calibrate import calibrate, read_labels
-from evergold.bench.judges.offline import OfflineJudge
 from evergold.bench.metrics import make_metric
 from evergold.cli import root
 from evergold.errors import BadInput, NotFound
+from evergold.judge.offline import OfflineJudge
 from evergold.model.case import EntryType
 from evergold.model.judging import Answer, Question
 from evergold.settings import Settings

@@ -14,7 +14,7 @@ import math
 import numpy as np
 from rapidfuzz.distance import LCSseq
 
-from evergold.bench.offline.evidence import Evidence, Match
+from evergold.judge.evidence import Evidence, Match
 from evergold.text.words import STOPWORDS, Text, ngrams, stem
 
 RISING = ("copied_trigrams", "copied_fourgrams", "copied_runs", "in_order", "best_sentence", "unigrams", "best_cosine")

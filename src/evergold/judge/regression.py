@@ -1,6 +1,6 @@
 """The calibrated regression: features → the probability that a claim is supported.
 
-The weights are data (`weights.json`), made by `scripts/fit_offline_judge.py`. There are two sets: with word vectors,
+The weights are data (`regression.json`), made by `scripts/fit_offline_judge.py`. There are two sets: with word vectors,
 and lexical for an installation without them.
 """
 
@@ -41,6 +41,6 @@ class Weights:
 
 @cache
 def shipped_weights() -> Weights:
-    raw = files("evergold.bench.offline").joinpath("weights.json").read_bytes()
+    raw = files("evergold.judge").joinpath("regression.json").read_bytes()
     data = json.loads(raw)
     return Weights(SupportModel(**data["lexical"]), SupportModel(**data["embedded"]), hash_bytes(raw))

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from evergold.bench.judges.offline import OfflineJudge, make_offline
 from evergold.bench.metrics import make_metric, measure
-from evergold.bench.offline.answers import compare_answers, refuses
-from evergold.bench.offline.features import EMBEDDED, LEXICAL
-from evergold.bench.offline.model import shipped_weights
 from evergold.errors import BadInput
+from evergold.judge.answers import compare_answers, refuses
+from evergold.judge.features import EMBEDDED, LEXICAL
+from evergold.judge.offline import OfflineJudge, make_offline
+from evergold.judge.regression import shipped_weights
 from evergold.model.case import Case, Context, ToolCall
 from evergold.model.judging import Question
 from evergold.model.run import Measurement, MeasurementState

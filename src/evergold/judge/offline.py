@@ -7,11 +7,11 @@ it does not see that one changed word turns a sentence around. `docs/offline-jud
 from collections.abc import Callable
 from typing import Any
 
-from evergold.bench.offline.answers import RELEVANT_FROM, compare_answers, refuses, relevance
-from evergold.bench.offline.evidence import Evidence
-from evergold.bench.offline.features import claim_features
-from evergold.bench.offline.model import shipped_weights
 from evergold.errors import BadInput
+from evergold.judge.answers import RELEVANT_FROM, compare_answers, refuses, relevance
+from evergold.judge.evidence import Evidence
+from evergold.judge.features import claim_features
+from evergold.judge.regression import shipped_weights
 from evergold.model.judging import Answer, Question
 from evergold.settings import Settings
 from evergold.text.embed import embedder

@@ -1,1 +1,0 @@
-"""The offline judge's parts: text, embeddings, features, weights. No model, no key, no network."""
