@@ -25,7 +25,7 @@ from evergold.extract.filters import HistoryRules
 from evergold.extract.history import history_cases
 from evergold.repo.git import Repo
 from evergold.repo.quoting import path_text, unquote
-from evergold.workspace.flows import Extraction, HistoryWish, extract_history
+from evergold.workspace.flows import Extraction, HistoryQuery, extract_history
 
 EVERYTHING = HistoryRules(max_files=10**9, exclude=(), keep_reverts=True, min_words=0)
 Lines = set[tuple[str, int]]
@@ -86,7 +86,7 @@ def speed(repo_dir: Path, commits: int, repeats: int) -> None:
         bare.append(time.perf_counter() - began)
         with tempfile.TemporaryDirectory() as folder:
             began = time.perf_counter()
-            wish = HistoryWish(repo_dir, first_parent=True, since=f"HEAD~{commits}")
+            wish = HistoryQuery(repo_dir, first_parent=True, since=f"HEAD~{commits}")
             summary = extract_history(wish, Extraction(Path(folder)), EVERYTHING)
             ours.append(time.perf_counter() - began)
             cases = summary.counts["new"]

@@ -45,13 +45,13 @@ def test_stopping_finishes_what_waits(ws: Workspace) -> None:
 def test_what_comes_in_wakes_it(ws: Workspace) -> None:
     ws.curate_in_background()
     woken = threading.Event()
-    wake = ws.intake.arrived
+    wake = ws.intake.on_commit
 
     def wake_and_tell() -> None:
         wake()
         woken.set()
 
-    ws.intake.arrived = wake_and_tell
+    ws.intake.on_commit = wake_and_tell
     ws.intake.receive_traces(b'{"resourceSpans": []}', Wire.JSON).result(PATIENCE)
     assert woken.wait(PATIENCE)
     woken.clear()

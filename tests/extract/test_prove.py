@@ -9,7 +9,7 @@ import pytest
 
 from evergold.cli import run
 from evergold.extract.filters import HistoryRules
-from evergold.workspace.flows import Extraction, HistoryWish, check_rows, extract_history
+from evergold.workspace.flows import Extraction, HistoryQuery, check_rows, extract_history
 from tests.repos import GitRepo, numbered
 
 
@@ -23,7 +23,7 @@ def made(tmp_path: Path) -> GitRepo:
 
 
 def extracted(made: GitRepo, tmp_path: Path) -> Path:
-    extract_history(HistoryWish(made.path), Extraction(tmp_path / "out"), HistoryRules())
+    extract_history(HistoryQuery(made.path), Extraction(tmp_path / "out"), HistoryRules())
     return tmp_path / "out" / "dataset_b_line_ranges.unvalidated.jsonl"
 
 

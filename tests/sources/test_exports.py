@@ -13,9 +13,9 @@ import pytest
 from google.protobuf.json_format import MessageToDict
 
 from evergold.errors import BadInput
+from evergold.ingest.report import IngestReport
 from evergold.settings import Settings
 from evergold.workspace import Workspace
-from evergold.workspace.ingest_report import IngestReport
 from tests.otlp import TRACE, a_request, a_span, an_llm_span, json_body
 
 

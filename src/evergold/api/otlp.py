@@ -15,9 +15,9 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
+from evergold.ingest.write_spans import SpansWritten
 from evergold.sources.otlp import Wire, unpacked, wire_of
 from evergold.workspace import Workspace
-from evergold.workspace.spans_in import SpansWritten
 
 LARGE = 1 << 20  # decoding more than this would hold up the other requests
 SHOWN = 5

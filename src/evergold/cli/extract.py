@@ -12,7 +12,7 @@ from evergold.extract.filters import HistoryRules
 from evergold.extract.flow_cases import Rules
 from evergold.extract.spans import HunkContext, Side
 from evergold.sources.sidekick import SidekickSource
-from evergold.workspace.flows import HistoryWish, extract_history, extract_sidekick, repository_name
+from evergold.workspace.flows import HistoryQuery, extract_history, extract_sidekick, repository_name
 
 
 @click.group()
@@ -78,7 +78,7 @@ def git(ctx: click.Context, /, out_dir: Path, full: bool, into_store: bool, as_j
         keep_reverts=given["keep_reverts"],
         repository=repository_name(given["repo"]),
     )
-    wish = HistoryWish(given["repo"], given["revision"], given["since"], given["first_parent"], given["limit"])
+    wish = HistoryQuery(given["repo"], given["revision"], given["since"], given["first_parent"], given["limit"])
     with destination(ctx, out_dir, full, into_store) as into, progress("commits", None) as advance:
         summary = extract_history(wish, into, rules, advance)
     return report(summary, as_json)

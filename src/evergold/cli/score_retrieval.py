@@ -7,7 +7,7 @@ import click
 
 from evergold.cli.output import emit_json, json_flag, table
 from evergold.report.retrieval import as_html, as_rows, compare_rows
-from evergold.workspace.retrieval import ScoringWish, score_retrieval, write_per_case
+from evergold.workspace.retrieval import ScoringQuery, score_retrieval, write_per_case
 
 PROBLEMS_SHOWN = 20
 
@@ -42,7 +42,7 @@ def command(golden: Path, predictions: Path, other: Path | None, as_json: bool, 
 
     A prediction is {"caseId", "ranges": [{"path", "startLine", "endLine"}]} or {"caseId", "paths": [...]}, best first.
     """
-    wish = ScoringWish(given["tier"], given["seed"], given["repo"])
+    wish = ScoringQuery(given["tier"], given["seed"], given["repo"])
     scored = score_retrieval(golden, predictions, other, wish)
     if given["per_case"]:
         write_per_case(scored.scores, given["per_case"])

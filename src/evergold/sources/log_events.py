@@ -10,9 +10,9 @@ import hashlib
 from typing import Any
 
 from evergold.model.ident import canonical_json
+from evergold.sources.read_span import message_of
 from evergold.sources.scores import RESULT_EVENT
 from evergold.sources.spans import Attributes, Received, WireEvent, WireLog, WireSpan
-from evergold.sources.understand import message_of
 
 CLAUDE = "claude_code."
 DETAILS = "gen_ai.client.inference.operation.details"

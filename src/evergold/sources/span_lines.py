@@ -3,31 +3,31 @@
 from datetime import UTC, datetime, timedelta
 
 from evergold.model.trace import ScoreLine, ScoreSource, SpanLine, TraceStatus
-from evergold.sources.carried import facts_of, raw_of
-from evergold.sources.reading import reading_of
+from evergold.sources.attribute_plan import plan_for
+from evergold.sources.read_span import read_span
 from evergold.sources.scores import WireScore
+from evergold.sources.span_fields import facts_of, raw_of
 from evergold.sources.spans import WireSpan
-from evergold.sources.understand import understand
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def line_of(span: WireSpan) -> SpanLine:
     """The span as a record of its own, for sources that read files."""
-    names = reading_of(span.attributes)
-    said = understand(span, names)
+    plan = plan_for(span.attributes)
+    parsed = read_span(span, plan)
     return SpanLine(
         trace_id=span.trace_id,
         id=span.span_id,
         parent_id=span.parent_id,
-        name=said.tool or span.name,
-        kind=said.kind,
-        input=said.input,
-        output=said.output,
+        name=parsed.tool or span.name,
+        kind=parsed.kind,
+        input=parsed.input,
+        output=parsed.output,
         status=TraceStatus.FAILED if span.failed else TraceStatus.COMPLETED,
         started_at=_moment(span.start_ns),
         ended_at=_moment(span.end_ns),
-        metadata=facts_of(span, said) | {key: value for key, value in raw_of(span, said, names).items() if value},
+        metadata=facts_of(span, parsed) | {key: value for key, value in raw_of(span, parsed, plan).items() if value},
     )
 
 

@@ -9,8 +9,8 @@ from sqlalchemy.engine import RowMapping
 
 from evergold.errors import NotFound
 from evergold.model.case import Case, CaseKind, CaseStatus, EntryType, ReviewState
-from evergold.store.borders import Border
 from evergold.store.case_rows import case_of
+from evergold.store.cutoffs import Cutoff
 from evergold.store.schema import case_reviews, case_revisions, eval_dataset, eval_dataset_tags
 from evergold.store.values import batches, loads
 
@@ -28,7 +28,7 @@ class CaseFilter(BaseModel, frozen=True, extra="forbid"):
     trace_id: str | None = None
     session_id: str | None = None
     policy: str | None = None
-    since: Border | None = None
+    since: Cutoff | None = None
     search: str | None = None
 
 

@@ -20,10 +20,10 @@ OWN = SpanRow._fields[1:]  # the columns of a span beside its trace
 _OF_TRACES = spans.join(traces)
 
 
-class Known(NamedTuple):
-    """A stored trace: where it lies in the order of arrival, and whether it was given whole."""
+class StoredTrace(NamedTuple):
+    """A stored trace: its sequence number, and whether it was given whole."""
 
-    place: int
+    seq: int
     given_whole: bool
 
 
@@ -37,10 +37,10 @@ class Sorted:
     growing: set[str] = field(default_factory=set)
 
 
-def sort_spans(connection: Connection, batch: Sequence[SpanRow], known: Mapping[str, Known]) -> Sorted:
+def sort_spans(connection: Connection, batch: Sequence[SpanRow], known: Mapping[str, StoredTrace]) -> Sorted:
     """Which rows are new, and which at odds with the first content of their id; the others are repeated.
 
-    `known`: as `known_traces` says; the rows of those, stored or new, hold their own texts.
+    `known`: the stored traces; their rows, stored or new, hold their own texts (`unshare_texts`).
     `closed` are spans of a trace that was given whole, by its own content; it takes no more. `growing` are the traces
     that are stored already and get more spans.
     """
@@ -63,16 +63,19 @@ def sort_spans(connection: Connection, batch: Sequence[SpanRow], known: Mapping[
     return result
 
 
-def known_traces(connection: Connection, trace_ids: Iterable[str]) -> dict[str, Known]:
-    """Which traces are stored. Their spans hold their own texts from now on.
-
-    More spans may come, and the trace may then take other texts for its own.
-    """
+def stored_traces(connection: Connection, trace_ids: Iterable[str]) -> dict[str, StoredTrace]:
+    """Read which of these traces are stored."""
     query = "SELECT id, seq, content_hash IS NOT NULL FROM traces WHERE id"
-    known = {row[0]: Known(row[1], bool(row[2])) for row in rows_among(connection, query, trace_ids)}
-    for batch in batches(known):
+    return {row[0]: StoredTrace(row[1], bool(row[2])) for row in rows_among(connection, query, trace_ids)}
+
+
+def unshare_texts(connection: Connection, trace_ids: Iterable[str]) -> None:
+    """Copy shared texts back from stored traces to their spans.
+
+    A trace that gains spans may take its input and output from other spans than before.
+    """
+    for batch in batches(trace_ids):
         connection.execute(_take_back, {"ids": batch})
-    return known
 
 
 def _of_trace(bit: int, column: Column[Any], of_trace: Column[Any]) -> ColumnElement[Any]:
@@ -108,27 +111,25 @@ def _held(connection: Connection, trace_ids: Sequence[str], batch: Sequence[Span
     return held
 
 
-def insert_spans(connection: Connection, rows: Sequence[SpanRow], places: Mapping[str, int]) -> None:
-    """Store spans of traces that are stored, each of which lies at its place."""
-    insert_rows(connection, "spans", ("trace_seq", *OWN), [(places[row.trace_id], *row[1:]) for row in rows])
+def insert_spans(connection: Connection, rows: Sequence[SpanRow], seqs: Mapping[str, int]) -> None:
+    """Store spans of stored traces; `seqs` are the sequence numbers of the traces."""
+    insert_rows(connection, "spans", ("trace_seq", *OWN), [(seqs[row.trace_id], *row[1:]) for row in rows])
 
 
 def insert_traces(connection: Connection, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[str, int]:
-    """Store new traces, whose ids come first; the place of each in the order of arrival.
+    """Store new traces, whose ids come first; return their sequence numbers.
 
-    The places are asked for beforehand: looking up what the database would give by itself takes a search for each row.
+    The numbers are drawn beforehand: reading back those the database would assign takes a search for each row.
     """
     if not rows:
         return {}
-    places = _next_places(connection, len(rows))
-    insert_rows(
-        connection, "traces", ("seq", *columns), [(place, *row) for place, row in zip(places, rows, strict=True)]
-    )
+    seqs = _next_seqs(connection, len(rows))
+    insert_rows(connection, "traces", ("seq", *columns), [(seq, *row) for seq, row in zip(seqs, rows, strict=True)])
     learn_words(connection, ENOUGH)
-    return {row[0]: place for place, row in zip(places, rows, strict=True)}
+    return {row[0]: seq for seq, row in zip(seqs, rows, strict=True)}
 
 
-def _next_places(connection: Connection, count: int) -> Sequence[int]:
+def _next_seqs(connection: Connection, count: int) -> Sequence[int]:
     """The next numbers of `traces.seq`. SQLite's writer is alone with its sequence; PostgreSQL hands numbers out."""
     if connection.dialect.name == "sqlite":
         last = connection.exec_driver_sql("SELECT seq FROM sqlite_sequence WHERE name = 'traces'").scalar() or 0
@@ -139,7 +140,7 @@ def _next_places(connection: Connection, count: int) -> Sequence[int]:
 
 def facts_of(connection: Connection, trace_ids: Iterable[str]) -> dict[str, list[Any]]:
     """The stored spans of traces without their texts: what a trace is recomputed from."""
-    found: dict[str, list[Any]] = {}
+    grouped: dict[str, list[Any]] = {}
     columns = (spans.c[name] for name in ("id", "parent_id", "name", "kind", "status", "started_at", "ended_at"))
     query = select(
         traces.c.id.label("trace_id"),
@@ -150,8 +151,8 @@ def facts_of(connection: Connection, trace_ids: Iterable[str]) -> dict[str, list
     ).select_from(_OF_TRACES)
     for batch in batches(trace_ids):
         for row in connection.execute(query.where(traces.c.id.in_(batch))):
-            found.setdefault(row.trace_id, []).append(row)
-    return found
+            grouped.setdefault(row.trace_id, []).append(row)
+    return grouped
 
 
 def texts_of(connection: Connection, trace_id: str, span_id: str | None) -> tuple[str | None, str | None]:
@@ -163,8 +164,8 @@ def texts_of(connection: Connection, trace_id: str, span_id: str | None) -> tupl
     return row[0], row[1]
 
 
-def retell_traces(connection: Connection, grown: Sequence[TraceRow]) -> None:
-    """Write traces anew, as all of their spans tell them."""
+def update_summaries(connection: Connection, grown: Sequence[TraceRow]) -> None:
+    """Replace the summary columns of traces by these rows."""
     if not grown:
         return
     named = [name for name in TraceRow._fields if name not in ("id", "received_at")]

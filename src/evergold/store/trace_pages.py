@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Select, func, select, tuple_
 
 from evergold.errors import BadInput
 from evergold.model.trace import Trace, TraceStatus
-from evergold.store.borders import Border
+from evergold.store.cutoffs import Cutoff
 from evergold.store.schema import traces
 from evergold.store.search import asked_for, with_words, words_of
 from evergold.store.traces import trace_of
@@ -25,8 +25,8 @@ class TraceFilter(BaseModel, frozen=True, extra="forbid"):
     status: TraceStatus | None = None
     name: str | None = None
     model: str | None = None
-    since: Border | None = None
-    until: Border | None = None
+    since: Cutoff | None = None
+    until: Cutoff | None = None
     search: str | None = None
 
 

@@ -18,7 +18,7 @@ from evergold.store.rows import RAW, SpanRow, TraceRow, whole
 from evergold.store.schema import pending_records, spans, trace_corrections, traces
 from evergold.store.scores import put_scores_of_many, scores_of
 from evergold.store.spans import OWN, insert_spans, insert_traces
-from evergold.store.values import batches, dumps, loads, now, stamp, storable, worded
+from evergold.store.values import batches, dumps, loads, now, stamp, storable, text_or_none
 
 
 @dataclass
@@ -131,8 +131,8 @@ def _trace_row(trace: Trace, moment: str) -> TraceRow:
         storable(trace.input) or "",
         storable(trace.output),
         trace.status.value,
-        worded(trace.metadata.get("message_type")),
-        worded(trace.metadata.get("model")),
+        text_or_none(trace.metadata.get("message_type")),
+        text_or_none(trace.metadata.get("model")),
         stamp(trace.started_at) or moment,
         stamp(trace.ended_at),
         dumps(trace.tags),

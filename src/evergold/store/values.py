@@ -26,7 +26,7 @@ def now() -> str:
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def worded(value: Any) -> str | None:
+def text_or_none(value: Any) -> str | None:
     """A value that has to be a text to stand in a column of its own; anything else has no place there."""
     return storable(value) if isinstance(value, str) else None
 

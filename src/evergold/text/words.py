@@ -131,5 +131,5 @@ def sentences(text: str) -> tuple[str, ...]:
             parts[-1] = f"{parts[-1]} {piece.strip()}"
         elif piece and piece.strip():
             parts.append(piece.strip())
-    cleaned = (LIST_MARK.sub("", part).strip() for part in parts)
-    return tuple(part for part in cleaned if WORD.search(part))
+    redact_record = (LIST_MARK.sub("", part).strip() for part in parts)
+    return tuple(part for part in redact_record if WORD.search(part))

@@ -45,7 +45,7 @@ class Workspace:
         """From now until it is closed, what comes in is curated after the reply; unless the settings turn that off."""
         wake = self.live.start_background()
         if wake is not None:
-            self.intake.arrived = wake
+            self.intake.on_commit = wake
 
     def close(self) -> None:
         if "intake" in vars(self):

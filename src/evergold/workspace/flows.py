@@ -149,7 +149,7 @@ def extract_flows(flows: Iterable[Flow], into: Extraction, repo: Repo | None, ru
 
 
 @dataclass(frozen=True)
-class HistoryWish:
+class HistoryQuery:
     """Which commits of which repository."""
 
     repo_dir: Path
@@ -160,7 +160,7 @@ class HistoryWish:
 
 
 def extract_history(
-    wish: HistoryWish, into: Extraction, rules: HistoryRules, advance: Callable[[int], None] = lambda commits: None
+    wish: HistoryQuery, into: Extraction, rules: HistoryRules, advance: Callable[[int], None] = lambda commits: None
 ) -> Summary:
     """Cases of a git history; `limit` counts cases, known ones too."""
     with Repo.open(wish.repo_dir) as repo:
@@ -192,7 +192,7 @@ def fill_from_history(
 
     rules = HistoryRules(repository=repository_name(repo_dir))
     with TemporaryDirectory(prefix="evergold-") as folder:
-        extract_history(HistoryWish(repo_dir, limit=limit), Extraction(Path(folder), keep=keep), rules, advance)
+        extract_history(HistoryQuery(repo_dir, limit=limit), Extraction(Path(folder), keep=keep), rules, advance)
     cases.put_derived(found, EXTRACTED)
     return len(found)
 

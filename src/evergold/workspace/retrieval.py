@@ -38,7 +38,7 @@ class Slice(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ScoringWish:
+class ScoringQuery:
     """`tier` is the gold that must be found; a repository adds tokens, symbols and ranges outside their files."""
 
     tier: str = "edited"
@@ -50,7 +50,7 @@ class ScoringWish:
 class _Pass:
     """One pass over the golden rows: each is scored against every file of predictions and forgotten."""
 
-    wish: ScoringWish
+    wish: ScoringQuery
     predictions: list[Predictions]
     read: ReadLines | None
     has_commit: Callable[[str], bool]
@@ -90,10 +90,10 @@ class _Pass:
 
 
 def score_retrieval(
-    golden: Path, predictions: Path, other: Path | None = None, wish: ScoringWish | None = None
+    golden: Path, predictions: Path, other: Path | None = None, wish: ScoringQuery | None = None
 ) -> Scored:
     """With a second file of predictions, `compare` holds the paired differences (the second minus the first)."""
-    wish = wish or ScoringWish()
+    wish = wish or ScoringQuery()
     found = [read_predictions(path) for path in (predictions, other) if path is not None]
     if wish.repo_dir is None:
         done = _Pass(wish, found, None, lambda commit: True)

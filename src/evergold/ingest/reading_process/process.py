@@ -17,11 +17,11 @@ import sys
 from collections import Counter
 from dataclasses import astuple
 
+from evergold.ingest.decode import Request, RequestReader, Rules
+from evergold.ingest.prepare import PreparedSpans
 from evergold.sources.otlp import Wire
 from evergold.sources.scores import WireScore
 from evergold.store.rows import SpanRow, TraceRow
-from evergold.workspace.arrivals import Arrivals
-from evergold.workspace.requests_in import Request, RequestReader, Rules
 
 LENGTH = struct.Struct("!Q")
 READY, UNREAD = b"ready", b""  # no arrivals are packed into nothing
@@ -61,25 +61,25 @@ def receive_request(channel: socket.socket) -> Request:
     return Request(what, Wire[wire], bytes(receive(channel)))
 
 
-def packed(arrivals: Arrivals) -> bytes:
+def packed(prepared: PreparedSpans) -> bytes:
     return marshal.dumps(
         (
-            list(map(tuple, arrivals.rows)),
-            list(map(tuple, arrivals.tales.values())),
-            [astuple(score) for score in arrivals.scores],
-            arrivals.refused,
-            arrivals.cut,
-            arrivals.ignored,
-            dict(arrivals.redacted),
+            list(map(tuple, prepared.rows)),
+            list(map(tuple, prepared.summaries.values())),
+            [astuple(score) for score in prepared.scores],
+            prepared.refused,
+            prepared.cut,
+            prepared.ignored,
+            dict(prepared.redacted),
         )
     )
 
 
-def unpacked(message: bytearray) -> Arrivals:
-    rows, tales, scores, refused, cut, ignored, redacted = marshal.loads(message)
-    return Arrivals(
+def unpacked(message: bytearray) -> PreparedSpans:
+    rows, summaries, scores, refused, cut, ignored, redacted = marshal.loads(message)
+    return PreparedSpans(
         list(map(SpanRow._make, rows)),
-        {tale[0]: TraceRow._make(tale) for tale in tales},
+        {summary[0]: TraceRow._make(summary) for summary in summaries},
         [WireScore(*score) for score in scores],
         refused,
         cut,

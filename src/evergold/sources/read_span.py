@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from evergold.sources.attribute_plan import AttributePlan, Names, plan_for
 from evergold.sources.conventions import (
     ARGUMENTS,
     COST,
@@ -20,7 +21,6 @@ from evergold.sources.conventions import (
     USER,
 )
 from evergold.sources.messages import INPUT, OUTPUT, as_json, input_text, loaded, output_text, unflattened
-from evergold.sources.reading import Names, Reading, reading_of
 from evergold.sources.spans import Attributes, WireEvent, WireSpan
 
 MIME = (("input.value", "input.mime_type"), ("output.value", "output.mime_type"))
@@ -28,7 +28,7 @@ READ = (input_text, output_text)
 
 
 @dataclass(slots=True)
-class Understood:
+class ParsedSpan:
     """What a span says about itself and about its trace, with the convention's names left behind."""
 
     kind: str = "span"
@@ -51,55 +51,55 @@ class Understood:
     documents: list[Attributes] = field(default_factory=list)
 
 
-def understand(span: WireSpan, names: Reading | None = None) -> Understood:
+def read_span(span: WireSpan, plan: AttributePlan | None = None) -> ParsedSpan:
     """Read a span, as `names` say where its caller knows. Nothing is taken away: its attributes stay as they came."""
     attributes = span.attributes
-    names = names or reading_of(attributes)
-    kind = _kind(attributes, names)
-    said = Understood(
+    plan = plan or plan_for(attributes)
+    kind = _kind(attributes, plan)
+    parsed = ParsedSpan(
         kind,
-        _input(attributes, span.events, names),
-        _output(attributes, span.events, names),
-        _text(attributes, names.model),
-        _text(attributes, names.provider),
-        _count(_first(attributes, names.tokens_in)),
-        _count(_first(attributes, names.tokens_out)),
-        session_id=_text(attributes, names.session),
-        tool=(_text(attributes, names.tool) or span.name or None) if kind == "tool" else None,
+        _input(attributes, span.events, plan),
+        _output(attributes, span.events, plan),
+        _text(attributes, plan.model),
+        _text(attributes, plan.provider),
+        _count(_first(attributes, plan.tokens_in)),
+        _count(_first(attributes, plan.tokens_out)),
+        session_id=_text(attributes, plan.session),
+        tool=(_text(attributes, plan.tool) or span.name or None) if kind == "tool" else None,
     )
-    if names.metadata or names.prefixed:
-        said.metadata = _metadata(attributes, names)
-    if names.seldom:
-        _understand_more(said, attributes)
-        if span.parent_id is None and said.trace_name is None:
-            said.trace_name = _text(attributes, OWN_NAME)
+    if plan.metadata or plan.prefixed:
+        parsed.metadata = _metadata(attributes, plan)
+    if plan.seldom:
+        _read_rare_fields(parsed, attributes)
+        if span.parent_id is None and parsed.trace_name is None:
+            parsed.trace_name = _text(attributes, OWN_NAME)
         if attributes.get("langfuse.observation.level") == "ERROR":
             span.failed = True
             span.status_message = span.status_message or _text(attributes, ("langfuse.observation.status_message",))
-    return said
+    return parsed
 
 
-def _understand_more(said: Understood, attributes: Attributes) -> None:
+def _read_rare_fields(parsed: ParsedSpan, attributes: Attributes) -> None:
     """What most spans do not say: one look tells whether any of it is there."""
     usage = _usage(attributes)
-    if said.input_tokens is None:
-        said.input_tokens = _count(_first(usage, ("input", "input_tokens", "prompt_tokens")))
-    if said.output_tokens is None:
-        said.output_tokens = _count(_first(usage, ("output", "output_tokens", "completion_tokens")))
-    if said.input_tokens is None or said.output_tokens is None:
-        said.total_tokens = _count(_first({**usage, **attributes}, (*TOKENS_ALL, "total", "total_tokens")))
-    said.cost = _amount(attributes)
-    said.user_id = _text(attributes, USER)
-    said.trace_name = _text(attributes, ("langfuse.trace.name",))
-    said.trace_input = input_text(attributes.get("langfuse.trace.input"))
-    said.trace_output = output_text(attributes.get("langfuse.trace.output"))
-    said.tags = _tags(attributes)
-    said.documents = _documents(attributes)
+    if parsed.input_tokens is None:
+        parsed.input_tokens = _count(_first(usage, ("input", "input_tokens", "prompt_tokens")))
+    if parsed.output_tokens is None:
+        parsed.output_tokens = _count(_first(usage, ("output", "output_tokens", "completion_tokens")))
+    if parsed.input_tokens is None or parsed.output_tokens is None:
+        parsed.total_tokens = _count(_first({**usage, **attributes}, (*TOKENS_ALL, "total", "total_tokens")))
+    parsed.cost = _amount(attributes)
+    parsed.user_id = _text(attributes, USER)
+    parsed.trace_name = _text(attributes, ("langfuse.trace.name",))
+    parsed.trace_input = input_text(attributes.get("langfuse.trace.input"))
+    parsed.trace_output = output_text(attributes.get("langfuse.trace.output"))
+    parsed.tags = _tags(attributes)
+    parsed.documents = _documents(attributes)
 
 
-def _kind(attributes: Attributes, names: Reading) -> str:
+def _kind(attributes: Attributes, plan: AttributePlan) -> str:
     """llm, tool, agent, retriever, embedding, chain, reranker, guardrail, evaluator; or plain span."""
-    for key in names.kind:
+    for key in plan.kind:
         value = attributes[key]
         if isinstance(value, str):
             kind = KINDS.get(value.strip('"').lower())
@@ -110,19 +110,21 @@ def _kind(attributes: Attributes, names: Reading) -> str:
     return "span"
 
 
-def _input(attributes: Attributes, events: list[WireEvent], names: Reading) -> str | None:
+def _input(attributes: Attributes, events: list[WireEvent], plan: AttributePlan) -> str | None:
     found = None
-    for prefix in names.listed[INPUT]:
+    for prefix in plan.listed[INPUT]:
         found = found or input_text(unflattened(attributes, prefix))
-    for key in names.stated_input:
+    for key in plan.stated_input:
         if found is None:
             found = _arguments(attributes[key]) if key in ARGUMENTS else input_text(attributes[key])
     if found is None and events:
-        said = _event_messages(events, MESSAGE_EVENTS) or _event_value(events, "gen_ai.input.messages", "gen_ai.prompt")
-        found = input_text(said)
+        parsed = _event_messages(events, MESSAGE_EVENTS) or _event_value(
+            events, "gen_ai.input.messages", "gen_ai.prompt"
+        )
+        found = input_text(parsed)
     if found is None:
         found = _mime_value(attributes, INPUT)
-    for key in names.instructions:
+    for key in plan.instructions:
         found = input_text(attributes[key]) if found is None else found
     return found
 
@@ -132,23 +134,23 @@ def _arguments(value: Any) -> str | None:
     return value or None if isinstance(value, str) else as_json(value) if value is not None else None
 
 
-def _output(attributes: Attributes, events: list[WireEvent], names: Reading) -> str | None:
+def _output(attributes: Attributes, events: list[WireEvent], plan: AttributePlan) -> str | None:
     found = None
-    for prefix in names.listed[OUTPUT]:
+    for prefix in plan.listed[OUTPUT]:
         found = found or output_text(unflattened(attributes, prefix))
-    for key in names.text_output:
+    for key in plan.text_output:
         if found is None and attributes[key]:
             found = str(attributes[key])
-    for key in names.json_output:
+    for key in plan.json_output:
         found = output_text(attributes[key]) if found is None else found
     if found is None and events:
-        said = _event_messages(events, ("gen_ai.choice",)) or _event_value(
+        parsed = _event_messages(events, ("gen_ai.choice",)) or _event_value(
             events, "gen_ai.output.messages", "gen_ai.completion"
         )
-        found = output_text(said)
+        found = output_text(parsed)
     if found is None:
         found = _mime_value(attributes, OUTPUT)
-    for key in names.late_output:
+    for key in plan.late_output:
         found = output_text(attributes[key]) if found is None else found
     return found
 
@@ -165,8 +167,8 @@ def _mime_value(attributes: Attributes, side: int) -> str | None:
     return value
 
 
-def _event_messages(events: list[WireEvent], names: tuple[str, ...]) -> list[Attributes]:
-    return [message_of(event) for event in events if event.name in names]
+def _event_messages(events: list[WireEvent], plan: tuple[str, ...]) -> list[Attributes]:
+    return [message_of(event) for event in events if event.name in plan]
 
 
 def message_of(event: WireEvent) -> Attributes:
@@ -244,13 +246,13 @@ def _tags(attributes: Attributes) -> list[str]:
     return tags
 
 
-def _metadata(attributes: Attributes, names: Reading) -> Attributes:
+def _metadata(attributes: Attributes, plan: AttributePlan) -> Attributes:
     found: Attributes = {}
-    for key in names.metadata:
+    for key in plan.metadata:
         value = loaded(attributes[key])
         if isinstance(value, dict):
             found.update(value)
-    for key in names.prefixed:
+    for key in plan.prefixed:
         prefix = next(prefix for prefix in METADATA_PREFIXES if key.startswith(prefix))
         found[key.removeprefix(prefix)] = loaded(attributes[key])
     return found

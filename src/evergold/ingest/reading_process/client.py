@@ -26,9 +26,9 @@ from contextlib import contextmanager
 from queue import SimpleQueue
 from typing import NamedTuple
 
-from evergold.workspace.arrivals import Arrivals
-from evergold.workspace.reader_process import introduce, receive, send_request, unpacked
-from evergold.workspace.requests_in import Request, Rules
+from evergold.ingest.decode import Request, Rules
+from evergold.ingest.prepare import PreparedSpans
+from evergold.ingest.reading_process.process import introduce, receive, send_request, unpacked
 
 PATIENCE = 30.0  # seconds of silence after which it hangs, if requests wait for it, or else is not needed
 BUSY = 2  # requests that are under way before it is worth a process
@@ -43,7 +43,7 @@ class _Waiting(NamedTuple):
     """A request that is being read, and the future of whoever asked."""
 
     request: Request
-    done: Future[Arrivals]
+    done: Future[PreparedSpans]
 
 
 def cores() -> int:
@@ -60,7 +60,7 @@ class Reader:
     def __init__(
         self,
         rules: Rules,
-        read_here: Callable[[Request], Arrivals],
+        read_here: Callable[[Request], PreparedSpans],
         *,
         enabled: bool = True,
         patience: float = PATIENCE,
@@ -76,7 +76,7 @@ class Reader:
         self._waiting: deque[_Waiting] = deque()
         self._failures = 0
 
-    def take(self, request: Request, under_way: int) -> Future[Arrivals] | None:
+    def take(self, request: Request, under_way: int) -> Future[PreparedSpans] | None:
         """Have a request read; None when it is for the caller to read. `under_way`: others that have no answer yet."""
         if not self._enabled or not SMALLEST <= len(request.body) <= LARGEST:
             return None
@@ -89,7 +89,7 @@ class Reader:
             waiting = len(self._waiting)
             if waiting >= MOST_WAITING or (waiting >= MANY and 2 * waiting > under_way):
                 return None
-            done: Future[Arrivals] = Future()
+            done: Future[PreparedSpans] = Future()
             self._waiting.append(_Waiting(request, done))
             self._outbox.put(request)
             return done
@@ -124,7 +124,7 @@ class Reader:
                     with self._lock:
                         self._outbox = outbox
                     while True:
-                        self._hear(receive(channel))
+                        self._receive_answer(receive(channel))
             except (OSError, EOFError) as problem:
                 left = self._end(problem)
             outbox.put(None)
@@ -142,23 +142,23 @@ class Reader:
         introduce(channel, self._rules)
         receive(channel)
 
-    def _hear(self, answer: bytearray) -> None:
+    def _receive_answer(self, answer: bytearray) -> None:
         with self._lock:
             waiting = self._waiting.popleft()
         try:
-            arrivals = unpacked(answer)
+            prepared = unpacked(answer)
         except (EOFError, ValueError, TypeError):
             self._read(waiting)
         else:
-            waiting.done.set_result(arrivals)
+            waiting.done.set_result(prepared)
 
     def _read(self, waiting: _Waiting) -> None:
         try:
-            arrivals = self._read_here(waiting.request)
+            prepared = self._read_here(waiting.request)
         except Exception as problem:
             waiting.done.set_exception(problem)
         else:
-            waiting.done.set_result(arrivals)
+            waiting.done.set_result(prepared)
 
     def _end(self, problem: Exception) -> list[_Waiting]:
         """Take no more requests; those that are left. Being silent with nothing to do is no failure."""
@@ -177,7 +177,7 @@ class Reader:
 @contextmanager
 def _started(theirs: socket.socket) -> Iterator["subprocess.Popen[bytes]"]:
     """A reading process at the other end of a socket. On the way out it is killed, which can hurt nothing."""
-    command = [sys.executable, "-P", "-m", "evergold.workspace.reader_process"]
+    command = [sys.executable, "-P", "-m", "evergold.ingest.reading_process.process"]
     process = subprocess.Popen(command, stdin=theirs.fileno(), start_new_session=True)  # Ctrl-C is for the server
     theirs.close()
     try:

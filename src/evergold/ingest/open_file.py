@@ -20,7 +20,7 @@ MARK = b"\xef\xbb\xbf"
 
 
 @contextmanager
-def opened_lines(path: Path) -> Iterator["Lines"]:
+def open_lines(path: Path) -> Iterator["Lines"]:
     with path.open("rb", buffering=SNIFF) as handle:
         yield Lines(handle, str(path))
 

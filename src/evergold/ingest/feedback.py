@@ -6,17 +6,17 @@ from itertools import groupby
 from pydantic import TypeAdapter
 from sqlalchemy import Connection
 
-from evergold.curate.reactions import REACTION_SCORE, reaction_value
+from evergold.ingest.report import IngestReport
+from evergold.model.reaction import REACTION_SCORE, reaction_value
 from evergold.model.trace import Correction, Reaction, ScoreLine, ScoreSource
 from evergold.store.scores import drop_score, put_scores, put_scores_of_many
 from evergold.store.traces import keep_pending, known_traces, put_correction, take_pending
-from evergold.workspace.ingest_report import IngestReport
 
-About = ScoreLine | Correction | Reaction
-ABOUT: TypeAdapter[About] = TypeAdapter(About)
+Feedback = ScoreLine | Correction | Reaction
+FEEDBACK: TypeAdapter[Feedback] = TypeAdapter(Feedback)
 
 
-def put_about(connection: Connection, records: Sequence[About], report: IngestReport) -> None:
+def apply_feedback(connection: Connection, records: Sequence[Feedback], report: IngestReport) -> None:
     """Apply each record to its trace, or keep it until the trace comes."""
     known = known_traces(connection, {record.trace_id for record in records})
     for are_scores, some in groupby(records, lambda one: isinstance(one, ScoreLine) and one.trace_id in known):
@@ -32,10 +32,10 @@ def put_about(connection: Connection, records: Sequence[About], report: IngestRe
                 report.duplicates += not kept
 
 
-def apply_waiting(connection: Connection, arrived: Iterable[str], report: IngestReport) -> None:
+def apply_pending(connection: Connection, arrived: Iterable[str], report: IngestReport) -> None:
     """Apply what waited for traces that are now there."""
     for body in take_pending(connection, arrived):
-        _apply(connection, ABOUT.validate_json(body), report)
+        _apply(connection, FEEDBACK.validate_json(body), report)
 
 
 def _apply_scores(connection: Connection, scores: Sequence[ScoreLine], report: IngestReport) -> None:
@@ -45,7 +45,7 @@ def _apply_scores(connection: Connection, scores: Sequence[ScoreLine], report: I
     report.duplicates += len(scores) - changed
 
 
-def _apply(connection: Connection, record: About, report: IngestReport) -> None:
+def _apply(connection: Connection, record: Feedback, report: IngestReport) -> None:
     if isinstance(record, ScoreLine):
         changed = put_scores(connection, record.trace_id, [record])
         report.scores += changed

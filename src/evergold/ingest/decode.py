@@ -3,11 +3,11 @@
 from typing import TYPE_CHECKING, NamedTuple
 
 from evergold import plugins
+from evergold.ingest.prepare import PreparedSpans, prepare_request
 from evergold.redact.fields import FieldRedactor
 from evergold.redact.keys import Keys
 from evergold.settings import Settings
 from evergold.sources.otlp import Wire, read_logs, read_traces
-from evergold.workspace.arrivals import Arrivals, arrivals_of
 
 if TYPE_CHECKING:
     from evergold.seams import Redactor
@@ -46,7 +46,7 @@ class RequestReader:
         """A redactor whose count of what it found begins at nothing."""
         return FieldRedactor(self._redactor, self._rules.fields, self._keys)
 
-    def read(self, request: Request) -> Arrivals:
+    def read(self, request: Request) -> PreparedSpans:
         """What a request holds, ready to be written; BadInput where it cannot be read at all."""
         if request.what == "traces":
             received = read_traces(request.body, request.wire)
@@ -54,4 +54,4 @@ class RequestReader:
             from evergold.sources.log_events import spans_of_logs
 
             received = spans_of_logs(read_logs(request.body, request.wire))
-        return arrivals_of(received, self.cleaner(), self._rules.longest, len(request.body))
+        return prepare_request(received, self.cleaner(), self._rules.longest, len(request.body))

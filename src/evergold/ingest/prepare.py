@@ -5,30 +5,30 @@ from collections.abc import Container, Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from evergold.ingest.redact_span import redact_parts
+from evergold.ingest.summarise import SpanWithFacts, summarise_spans
 from evergold.redact.fields import FieldRedactor
-from evergold.sources.carried import facts_of, raw_of, stamp_of
-from evergold.sources.outline import sayable
-from evergold.sources.reading import reading_of
+from evergold.sources.attribute_plan import plan_for
+from evergold.sources.read_span import read_span
 from evergold.sources.scores import WireScore, result_score, scores_in
+from evergold.sources.span_fields import facts_of, raw_of, stamp_of
 from evergold.sources.spans import Received, WireSpan, shortened
-from evergold.sources.understand import understand
+from evergold.sources.trace_summary import usable_facts
 from evergold.store.folding import fold
 from evergold.store.rows import RAW, SpanRow, TraceRow, whole
 from evergold.store.values import dumps, stamp, storable
-from evergold.workspace.span_parts import clean_parts
-from evergold.workspace.tales import Told, tell
 
 if TYPE_CHECKING:
     from evergold.model.trace import SpanLine
 
 
 @dataclass
-class Arrivals:
+class PreparedSpans:
     """A batch of spans ready to be written: their rows, the traces as they alone tell them, the scores they carry,
     and what had to be refused."""
 
     rows: list[SpanRow] = field(default_factory=list)
-    tales: dict[str, TraceRow] = field(default_factory=dict)
+    summaries: dict[str, TraceRow] = field(default_factory=dict)
     scores: list[WireScore] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
     cut: int = 0
@@ -39,55 +39,57 @@ class Arrivals:
         """Give the spans of these traces their own texts again."""
         for number, row in enumerate(self.rows):
             if row.shared and row.trace_id in trace_ids:
-                tale = self.tales[row.trace_id]
-                self.rows[number] = whole(row, tale.input_text, tale.output_text)
+                summary = self.summaries[row.trace_id]
+                self.rows[number] = whole(row, summary.input_text, summary.output_text)
 
 
-def arrivals_of_lines(lines: Iterable["SpanLine"]) -> Arrivals:
+def prepare_lines(lines: Iterable["SpanLine"]) -> PreparedSpans:
     """Prepare spans that came as nouns; they are redacted already."""
-    return Arrivals(*tell([told_of_line(line) for line in lines]))
+    return PreparedSpans(*summarise_spans([prepare_line(line) for line in lines]))
 
 
-def arrivals_of(received: Received, cleaner: FieldRedactor, longest: int, size: int) -> Arrivals:
+def prepare_request(received: Received, cleaner: FieldRedactor, longest: int, size: int) -> PreparedSpans:
     """Prepare what a request held. `size` of the whole body: below `longest` no text in it can need cutting."""
-    arrivals = Arrivals(refused=received.refused)
+    prepared = PreparedSpans(refused=received.refused)
     cuts: list[None] = []
     for span in received.spans:
         if size > longest:
             span.attributes = shortened(span.attributes, longest, lambda: cuts.append(None))
             for event in span.events:
                 event.attributes = shortened(event.attributes, longest, lambda: cuts.append(None))
-    private = _private(received.spans, cleaner)
-    told = [_told(arrivals, span, cleaner, number in private) for number, span in enumerate(received.spans)]
-    arrivals.rows, arrivals.tales = tell(told)
+    private = _with_private_text(received.spans, cleaner)
+    prepared_rows = [
+        _prepare_span(prepared, span, cleaner, number in private) for number, span in enumerate(received.spans)
+    ]
+    prepared.rows, prepared.summaries = summarise_spans(prepared_rows)
     for log in received.logs:
         if log.trace_id:
-            found = result_score(log.event, log.trace_id, log.span_id, "log", arrivals.refused)
-            arrivals.scores += [_score(score, cleaner) for score in found]
-    arrivals.ignored = received.ignored
-    arrivals.cut = len(cuts)
-    arrivals.redacted = cleaner.found
-    return arrivals
+            scores = result_score(log.event, log.trace_id, log.span_id, "log", prepared.refused)
+            prepared.scores += [_score(score, cleaner) for score in scores]
+    prepared.ignored = received.ignored
+    prepared.cut = len(cuts)
+    prepared.redacted = cleaner.found
+    return prepared
 
 
-def _told(arrivals: Arrivals, span: WireSpan, cleaner: FieldRedactor, private: bool) -> Told:
-    names = reading_of(span.attributes)
-    said = understand(span, names)
-    name, question, answer = said.tool or span.name, said.input, said.output
-    facts, raw = facts_of(span, said), raw_of(span, said, names)
+def _prepare_span(prepared: PreparedSpans, span: WireSpan, cleaner: FieldRedactor, private: bool) -> SpanWithFacts:
+    plan = plan_for(span.attributes)
+    parsed = read_span(span, plan)
+    name, question, answer = parsed.tool or span.name, parsed.input, parsed.output
+    facts, raw = facts_of(span, parsed), raw_of(span, parsed, plan)
     if private:
-        (name, question, answer), facts, raw = clean_parts((name, question, answer), facts, raw, cleaner)
+        (name, question, answer), facts, raw = redact_parts((name, question, answer), facts, raw, cleaner)
     question, answer = storable(question), storable(answer)
-    if span.events or names.annotated:
-        for score in scores_in(span, arrivals.refused):
-            arrivals.scores.append(_score(score, cleaner))
+    if span.events or plan.annotated:
+        for score in scores_in(span, prepared.refused):
+            prepared.scores.append(_score(score, cleaner))
     fold(raw, question, answer)
     row = SpanRow(
         span.trace_id,
         span.span_id,
         span.parent_id,
         storable(name) or "",
-        said.kind,
+        parsed.kind,
         question,
         answer,
         "failed" if span.failed else "completed",
@@ -99,15 +101,17 @@ def _told(arrivals: Arrivals, span: WireSpan, cleaner: FieldRedactor, private: b
     return row, facts
 
 
-def _private(spans: list[WireSpan], cleaner: FieldRedactor) -> set[int]:
+def _with_private_text(spans: list[WireSpan], cleaner: FieldRedactor) -> set[int]:
     """The numbers of the spans that hold anything private; spans of one sender share its resource, looked at once."""
-    found = cleaner.suspected([_carried(span) for span in spans])
+    suspects = cleaner.suspected([_redactable(span) for span in spans])
     resources = list({id(span.resource): span.resource for span in spans}.values())
-    telling = {id(resources[number]) for number in cleaner.suspected(resources)}
-    return found | {number for number, span in enumerate(spans) if id(span.resource) in telling} if telling else found
+    private_resources = {id(resources[number]) for number in cleaner.suspected(resources)}
+    if not private_resources:
+        return suspects
+    return suspects | {number for number, span in enumerate(spans) if id(span.resource) in private_resources}
 
 
-def _carried(span: WireSpan) -> list[Any]:
+def _redactable(span: WireSpan) -> list[Any]:
     """Where all comes from that is kept of a span beside its resource: with nothing private in it, there is none in that."""
     return [span.attributes, [event.attributes for event in span.events], span.status_message, span.name]
 
@@ -116,7 +120,7 @@ def _score(score: WireScore, cleaner: FieldRedactor) -> WireScore:
     return replace(score, comment=cleaner.clean({"comments": score.comment})["comments"])
 
 
-def told_of_line(line: "SpanLine") -> Told:
+def prepare_line(line: "SpanLine") -> SpanWithFacts:
     """A span that came as a noun, as a row and what it says."""
     facts = {key: value for key, value in line.metadata.items() if key not in RAW}
     carried = {key: value for key, value in line.metadata.items() if key in RAW}
@@ -137,7 +141,7 @@ def told_of_line(line: "SpanLine") -> Told:
         dumps(facts),
         dumps(raw),
     )
-    return row, sayable(facts)
+    return row, usable_facts(facts)
 
 
 def _six_digits(moment: str | None) -> str | None:

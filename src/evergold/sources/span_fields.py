@@ -5,10 +5,10 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import Any
 
-from evergold.sources.reading import Reading
+from evergold.sources.attribute_plan import AttributePlan
+from evergold.sources.read_span import ParsedSpan
 from evergold.sources.scores import RESULT_EVENT
 from evergold.sources.spans import WireSpan
-from evergold.sources.understand import Understood
 
 EPOCH = datetime(1970, 1, 1)
 FACTS = (
@@ -20,10 +20,10 @@ FACTS = (
 _facts = attrgetter(*FACTS)
 
 
-def facts_of(span: WireSpan, said: Understood) -> dict[str, Any]:
+def facts_of(span: WireSpan, parsed: ParsedSpan) -> dict[str, Any]:
     """What was understood of a span, by name; what it does not say is left out."""
     facts: dict[str, Any] = {
-        name: value for name, value in zip(FACTS, _facts(said), strict=True) if value or value == 0
+        name: value for name, value in zip(FACTS, _facts(parsed), strict=True) if value or value == 0
     }
     service = span.resource.get("service.name")
     if service or service == 0:
@@ -33,13 +33,13 @@ def facts_of(span: WireSpan, said: Understood) -> dict[str, Any]:
     return facts
 
 
-def raw_of(span: WireSpan, said: Understood, names: Reading) -> dict[str, Any]:
+def raw_of(span: WireSpan, parsed: ParsedSpan, plan: AttributePlan) -> dict[str, Any]:
     """What the span carried; a text that became the input or output to the letter is not kept twice."""
     attributes = span.attributes
-    of_input, of_output = names.sources
-    twice = [name for name in of_input if attributes[name] is said.input] if said.input is not None else []
-    if said.output is not None:
-        twice += [name for name in of_output if attributes[name] is said.output]
+    of_input, of_output = plan.sources
+    twice = [name for name in of_input if attributes[name] is parsed.input] if parsed.input is not None else []
+    if parsed.output is not None:
+        twice += [name for name in of_output if attributes[name] is parsed.output]
     if twice:
         attributes = {name: value for name, value in attributes.items() if name not in twice}
     raw: dict[str, Any] = {"attributes": attributes, "resource": span.resource}

@@ -3,55 +3,55 @@
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
+from evergold.ingest.redact_span import redact_parts
 from evergold.model.rejected import Rejected
 from evergold.model.trace import Correction, Score, ScoreLine, Span, SpanLine, Trace
 from evergold.redact.fields import FieldRedactor
 from evergold.seams import Incoming
 from evergold.store.rows import RAW
 from evergold.store.values import batches
-from evergold.workspace.span_parts import clean_parts
 
 SpanT = TypeVar("SpanT", bound=Span)
 ScoreT = TypeVar("ScoreT", bound=Score)
 TOGETHER = 100  # records that are looked at as one
 
 
-def all_cleaned(records: Sequence[Incoming | Rejected], cleaner: FieldRedactor) -> list[Incoming | Rejected]:
+def redact_all(records: Sequence[Incoming | Rejected], cleaner: FieldRedactor) -> list[Incoming | Rejected]:
     """The records with private things taken out. They are looked at many together: nearly all of them hold nothing."""
     clean: list[Incoming | Rejected] = []
     for some in batches(records, TOGETHER):
-        private = cleaner.suspected([_said(record) for record in some])
+        private = cleaner.suspected([_texts(record) for record in some])
         for number, record in enumerate(some):
             if isinstance(record, Rejected) or number not in private:
                 clean.append(record)
             else:
-                clean.append(cleaned(record, cleaner))
+                clean.append(redact_record(record, cleaner))
     return clean
 
 
-def _said(record: Incoming | Rejected) -> list[Any]:
+def _texts(record: Incoming | Rejected) -> list[Any]:
     """Everything in a record that `cleaned` looks at."""
     if isinstance(record, Trace):
         own = [record.input, record.output, record.name, record.tags, record.metadata]
-        return [*own, [_said_in(span) for span in record.spans], [score.comment for score in record.scores]]
+        return [*own, [_span_texts(span) for span in record.spans], [score.comment for score in record.scores]]
     if isinstance(record, SpanLine):
-        return _said_in(record)
+        return _span_texts(record)
     if isinstance(record, ScoreLine):
         return [record.comment]
     return [record.text] if isinstance(record, Correction) else []
 
 
-def _said_in(span: Span) -> list[Any]:
+def _span_texts(span: Span) -> list[Any]:
     return [span.name, span.input, span.output, span.metadata]
 
 
-def cleaned(record: Incoming, cleaner: FieldRedactor) -> Incoming:
+def redact_record(record: Incoming, cleaner: FieldRedactor) -> Incoming:
     """The record with private things taken out of the fields that are switched on."""
     if isinstance(record, Trace):
-        told = cleaner.clean({"input": record.input, "output": record.output, "metadata": _about(record)})
+        clean_fields = cleaner.clean({"input": record.input, "output": record.output, "metadata": _metadata(record)})
         spans = tuple(_clean_span(span, cleaner) for span in record.spans)
         scores = tuple(_clean_score(score, cleaner) for score in record.scores)
-        parts = {"input": told["input"], "output": told["output"], **told["metadata"]}
+        parts = {"input": clean_fields["input"], "output": clean_fields["output"], **clean_fields["metadata"]}
         parts |= {"tags": tuple(parts["tags"]), "spans": spans, "scores": scores}
         return record.model_copy(update=parts)
     if isinstance(record, SpanLine):
@@ -63,14 +63,14 @@ def cleaned(record: Incoming, cleaner: FieldRedactor) -> Incoming:
     return record
 
 
-def _about(trace: Trace) -> dict[str, Any]:
+def _metadata(trace: Trace) -> dict[str, Any]:
     return {"name": trace.name, "tags": trace.tags, "metadata": trace.metadata}
 
 
 def _clean_span(span: SpanT, cleaner: FieldRedactor) -> SpanT:
     facts = {key: value for key, value in span.metadata.items() if key not in RAW}
     raw = {key: value for key, value in span.metadata.items() if key in RAW}
-    (name, question, answer), facts, raw = clean_parts((span.name, span.input, span.output), facts, raw, cleaner)
+    (name, question, answer), facts, raw = redact_parts((span.name, span.input, span.output), facts, raw, cleaner)
     return span.model_copy(update={"name": name, "input": question, "output": answer, "metadata": facts | raw})
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from evergold.curate.reactions import folded, reaction_value
+from evergold.model.reaction import folded, reaction_value
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy import select
 
 from evergold.errors import BadInput
+from evergold.ingest.write_spans import SpansWritten
 from evergold.model.trace import Reaction, ScoreLine, Span, SpanLine, Trace
 from evergold.settings import Settings
 from evergold.sources.otlp import Wire
@@ -18,7 +19,6 @@ from evergold.store.schema import curation_queue
 from evergold.store.schema import spans as spans_table
 from evergold.store.trace_pages import TraceFilter
 from evergold.workspace import Workspace
-from evergold.workspace.spans_in import SpansWritten
 from tests.otlp import TRACE, a_span, an_llm_span, json_body, protobuf_body, span_id
 
 Spans = tuple[Any, ...]

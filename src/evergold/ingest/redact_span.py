@@ -14,19 +14,23 @@ SIDES = {"input": "trace_input", "output": "trace_output"}  # where a span speak
 Texts = tuple[str, str | None, str | None]
 
 
-def clean_parts(
+def redact_parts(
     texts: Texts, facts: dict[str, Any], raw: dict[str, Any], cleaner: FieldRedactor
 ) -> tuple[Texts, dict[str, Any], dict[str, Any]]:
     """The texts (name, input, output), what was understood and what was carried of a span, without private things."""
-    name, *said = texts
+    name, *sides = texts
     apart = {key: facts[key] for key in (*IDS, *SIDES.values()) if key in facts}
     rest = {key: value for key, value in facts.items() if key not in apart}
     parts: dict[str, Any] = {
-        side: [text, apart.get(whole)] for (side, whole), text in zip(SIDES.items(), said, strict=True)
+        side: [text, apart.get(whole)] for (side, whole), text in zip(SIDES.items(), sides, strict=True)
     }
-    told = cleaner.clean(parts | {"metadata": {"name": name, "facts": rest}, "attributes": raw})
+    redacted = cleaner.clean(parts | {"metadata": {"name": name, "facts": rest}, "attributes": raw})
     for side, whole in SIDES.items():
         if whole in apart:
-            apart[whole] = told[side][1]
-    about = told["metadata"]
-    return (about["name"], told["input"][0], told["output"][0]), about["facts"] | apart, told["attributes"]
+            apart[whole] = redacted[side][1]
+    metadata = redacted["metadata"]
+    return (
+        (metadata["name"], redacted["input"][0], redacted["output"][0]),
+        metadata["facts"] | apart,
+        redacted["attributes"],
+    )

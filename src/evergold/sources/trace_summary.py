@@ -37,11 +37,11 @@ class SpanFacts:
     ended: str
     has_input: bool
     has_output: bool
-    said: dict[str, Any]
+    stated: dict[str, Any]
 
 
 @dataclass(slots=True)
-class Outline:
+class TraceSummary:
     """The trace's own fields. `input` and `output` are set where a span states them for the whole trace."""
 
     name: str = ""
@@ -58,84 +58,84 @@ class Outline:
     metadata: dict[str, Any] = field(default_factory=dict)
 
 
-def sayable(facts: dict[str, Any]) -> dict[str, Any]:
+def usable_facts(facts: dict[str, Any]) -> dict[str, Any]:
     """The facts whose values an outline can use: a sender of whole spans may put anything under these names."""
     return {
         key: value for key, value in facts.items() if isinstance(value, SHAPES.get(key, object)) and value is not None
     }
 
 
-def outline(spans: Sequence[SpanFacts]) -> Outline:
+def summarise(spans: Sequence[SpanFacts]) -> TraceSummary:
     """The outline of a trace from all its spans, in whatever order they come."""
-    return outline_of_one(spans[0]) if len(spans) == 1 else outline_of_many(spans)
+    return summarise_one(spans[0]) if len(spans) == 1 else summarise_many(spans)
 
 
-def outline_of_one(span: SpanFacts) -> Outline:
+def summarise_one(span: SpanFacts) -> TraceSummary:
     """The same for a trace of one span, which is how many are: nothing is to be sorted, summed up or chosen from."""
-    said = span.said
+    stated = span.stated
     is_root, is_call = span.parent_id is None, span.kind == "llm"
     speaks = is_root or is_call or span.kind == "event"
-    metadata: dict[str, Any] = dict(said["metadata"]) if "metadata" in said else {}
+    metadata: dict[str, Any] = dict(stated["metadata"]) if "metadata" in stated else {}
     for key in AMOUNTS:
-        if key in said:
-            metadata[key] = 0 + said[key]
+        if key in stated:
+            metadata[key] = 0 + stated[key]
     for key, name in NAMED:
-        if key in said:
-            metadata[name] = [said[key]]
+        if key in stated:
+            metadata[name] = [stated[key]]
     if "models" in metadata:
         metadata.setdefault("model", metadata["models"][-1])
     if span.failed:
         metadata["failed_spans"] = [span.name]
-    return Outline(
-        said.get("trace_name") or span.name,
+    return TraceSummary(
+        stated.get("trace_name") or span.name,
         ("failed" if span.failed else "completed") if is_root or is_call else "started",
         span.started,
         span.ended,
-        said.get("session_id"),
-        said.get("user_id"),
+        stated.get("session_id"),
+        stated.get("user_id"),
         span.id if speaks and span.has_input else None,
         span.id if speaks and span.has_output else None,
-        said.get("trace_input"),
-        said.get("trace_output"),
-        _each((span,), "tags") if "tags" in said else [],
+        stated.get("trace_input"),
+        stated.get("trace_output"),
+        _each((span,), "tags") if "tags" in stated else [],
         metadata,
     )
 
 
-def outline_of_many(spans: Sequence[SpanFacts]) -> Outline:
+def summarise_many(spans: Sequence[SpanFacts]) -> TraceSummary:
     """The same for any number of spans."""
     ordered = sorted(spans, key=lambda span: (span.started, span.id))
     root = next((span for span in ordered if span.parent_id is None), None)
     calls = [span for span in ordered if span.kind == "llm"]
-    heard = [span for span in ordered if span.kind == "event"]
+    events = [span for span in ordered if span.kind == "event"]
     speaking = [root, *(span for span in ordered if span is not root)] if root else ordered
-    said: dict[str, Any] = {}
+    stated: dict[str, Any] = {}
     for span in reversed(speaking):
-        said.update(span.said)  # what the first says stands
-    return Outline(
-        name=said.get("trace_name") or (root or ordered[0]).name,
+        stated.update(span.stated)  # what the first says stands
+    return TraceSummary(
+        name=stated.get("trace_name") or (root or ordered[0]).name,
         status=_status(root, calls),
         started=min((span.started for span in ordered if span.started), default=""),
         ended=max(span.ended for span in ordered),
-        session_id=said.get("session_id"),
-        user_id=said.get("user_id"),
-        input_from=_input_span(root, calls, heard),
-        output_from=_output_span(root, calls, heard),
-        input=said.get("trace_input"),
-        output=_last_said(speaking, "trace_output") if "trace_output" in said else None,
-        tags=_each(ordered, "tags") if "tags" in said else [],
-        metadata=_metadata(ordered, root, said),
+        session_id=stated.get("session_id"),
+        user_id=stated.get("user_id"),
+        input_from=_input_span(root, calls, events),
+        output_from=_output_span(root, calls, events),
+        input=stated.get("trace_input"),
+        output=_last_stated(speaking, "trace_output") if "trace_output" in stated else None,
+        tags=_each(ordered, "tags") if "tags" in stated else [],
+        metadata=_metadata(ordered, root, stated),
     )
 
 
-def _input_span(root: SpanFacts | None, calls: Sequence[SpanFacts], heard: Sequence[SpanFacts]) -> str | None:
+def _input_span(root: SpanFacts | None, calls: Sequence[SpanFacts], events: Sequence[SpanFacts]) -> str | None:
     """The root's, else the first model call's, else the last message that was logged beside the spans."""
-    speakers = [*([root] if root else []), *calls, *reversed(heard)]
+    speakers = [*([root] if root else []), *calls, *reversed(events)]
     return next((span.id for span in speakers if span.has_input), None)
 
 
-def _output_span(root: SpanFacts | None, calls: Sequence[SpanFacts], heard: Sequence[SpanFacts]) -> str | None:
-    speakers = [*([root] if root else []), *reversed(calls), *reversed(heard)]
+def _output_span(root: SpanFacts | None, calls: Sequence[SpanFacts], events: Sequence[SpanFacts]) -> str | None:
+    speakers = [*([root] if root else []), *reversed(calls), *reversed(events)]
     return next((span.id for span in speakers if span.has_output), None)
 
 
@@ -147,29 +147,29 @@ def _status(root: SpanFacts | None, calls: Sequence[SpanFacts]) -> str:
     return "failed" if decisive.failed else "completed"
 
 
-def _last_said(spans: Sequence[SpanFacts], key: str) -> Any:
-    return next(span.said[key] for span in reversed(spans) if key in span.said)
+def _last_stated(spans: Sequence[SpanFacts], key: str) -> Any:
+    return next(span.stated[key] for span in reversed(spans) if key in span.stated)
 
 
 def _each(ordered: Sequence[SpanFacts], key: str) -> list[Any]:
-    return list(dict.fromkeys(str(item) for span in ordered for item in span.said.get(key, ())))
+    return list(dict.fromkeys(str(item) for span in ordered for item in span.stated.get(key, ())))
 
 
-def _metadata(ordered: Sequence[SpanFacts], root: SpanFacts | None, said: dict[str, Any]) -> dict[str, Any]:
+def _metadata(ordered: Sequence[SpanFacts], root: SpanFacts | None, stated: dict[str, Any]) -> dict[str, Any]:
     """Sums of what model calls used, and what was named; `said` are the facts that any span states."""
     metadata: dict[str, Any] = {}
-    if "metadata" in said:
+    if "metadata" in stated:
         for span in ordered:
-            metadata.update(span.said.get("metadata", ()))
+            metadata.update(span.stated.get("metadata", ()))
     counted = [span for span in ordered if span.kind in MODEL_KINDS] or [root or ordered[0]]
     for key in AMOUNTS:
-        if key in said:
-            amounts = [span.said[key] for span in counted if key in span.said]
+        if key in stated:
+            amounts = [span.stated[key] for span in counted if key in span.stated]
             if amounts:
                 metadata[key] = sum(amounts)
     for key, name in NAMED:
-        if key in said:
-            metadata[name] = list(dict.fromkeys(span.said[key] for span in ordered if key in span.said))
+        if key in stated:
+            metadata[name] = list(dict.fromkeys(span.stated[key] for span in ordered if key in span.stated))
     if "models" in metadata:
         metadata.setdefault("model", metadata["models"][-1])
     failed = [span.name for span in ordered if span.failed]

@@ -10,14 +10,14 @@ import pytest
 from sqlalchemy import Connection, Engine, event
 
 from evergold.errors import Unavailable
+from evergold.ingest.batcher import ENOUGH_SPANS, Batcher
+from evergold.ingest.prepare import PreparedSpans
+from evergold.ingest.summarise import summarise_spans
+from evergold.ingest.write_spans import SpansWritten
 from evergold.settings import Settings
 from evergold.store.rows import SpanRow
 from evergold.store.trace_pages import TraceFilter
 from evergold.workspace import Workspace
-from evergold.workspace.arrivals import Arrivals
-from evergold.workspace.gathering import ENOUGH_SPANS, Gathering
-from evergold.workspace.spans_in import SpansWritten
-from evergold.workspace.tales import tell
 from tests.patience import PATIENCE
 
 
@@ -27,30 +27,30 @@ def workspace(tmp_path: Path) -> Iterator[Workspace]:
         yield opened
 
 
-def spans(*named: tuple[str, str, str]) -> Arrivals:
+def spans(*named: tuple[str, str, str]) -> PreparedSpans:
     rows = [
         SpanRow(trace_id, span_id, None, name, "llm", "hi", "ho", "completed", None, None, "{}", "{}")
         for trace_id, span_id, name in named
     ]
-    return Arrivals(*tell([(row, {}) for row in rows]))
+    return PreparedSpans(*summarise_spans([(row, {}) for row in rows]))
 
 
-def put(gathering: Gathering, arrivals: Arrivals) -> Future[SpansWritten]:
+def put(batcher: Batcher, prepared: PreparedSpans) -> Future[SpansWritten]:
     done: Future[SpansWritten] = Future()
-    gathering.put(arrivals, done)
+    batcher.put(prepared, done)
     return done
 
 
-def written_together(workspace: Workspace, *requests: Arrivals) -> list[Future[SpansWritten]]:
+def written_together(workspace: Workspace, *requests: PreparedSpans) -> list[Future[SpansWritten]]:
     """The requests wait behind a job that ends when all are there."""
-    gathering = Gathering(workspace.store)
+    batcher = Batcher(workspace.store)
     all_there = threading.Event()
 
     def hold(_: Connection) -> None:
         assert all_there.wait(PATIENCE)
 
     workspace.store.db.submit(hold)
-    futures = [put(gathering, request) for request in requests]
+    futures = [put(batcher, request) for request in requests]
     all_there.set()
     return futures
 
@@ -79,11 +79,11 @@ def test_one_that_cannot_be_stored_harms_no_other(workspace: Workspace) -> None:
 
 
 def test_a_closed_workspace_says_so(workspace: Workspace) -> None:
-    gathering = Gathering(workspace.store)
+    batcher = Batcher(workspace.store)
     workspace.close()
     for _ in range(2):
         with pytest.raises(Unavailable):
-            put(gathering, spans(("t1", "a", "x"))).result(PATIENCE)
+            put(batcher, spans(("t1", "a", "x"))).result(PATIENCE)
 
 
 def test_a_transaction_takes_so_many_spans_and_no_more(workspace: Workspace) -> None:

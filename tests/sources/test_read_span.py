@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evergold.sources import reading
-from evergold.sources.carried import raw_of
+from evergold.sources import attribute_plan
+from evergold.sources.attribute_plan import MOST, plan_for
 from evergold.sources.otlp import Wire, read_traces
-from evergold.sources.reading import MOST, reading_of
+from evergold.sources.read_span import ParsedSpan, read_span
+from evergold.sources.span_fields import raw_of
 from evergold.sources.spans import WireEvent, WireSpan
-from evergold.sources.understand import Understood, understand
 from tests.otlp import a_span, protobuf_body
 
 QUESTION, ANSWER = "What is the capital of Peru?", "Lima."
@@ -30,8 +30,8 @@ def flat(prefix: str, messages: list[dict[str, str]], infix: str = "") -> dict[s
     return {f"{prefix}.{i}.{infix}{key}": value for i, item in enumerate(messages) for key, value in item.items()}
 
 
-def read(attributes: dict[str, Any], events: list[WireEvent] | None = None) -> Understood:
-    return understand(WireSpan("t", "s", None, "call", 0, 1, attributes=attributes, events=events or []))
+def read(attributes: dict[str, Any], events: list[WireEvent] | None = None) -> ParsedSpan:
+    return read_span(WireSpan("t", "s", None, "call", 0, 1, attributes=attributes, events=events or []))
 
 
 CALLS: dict[str, dict[str, Any]] = {
@@ -281,7 +281,7 @@ def test_what_chains_wrap_around_question_and_answer(question: Any, answer: Any)
 def test_an_observation_of_level_error_failed() -> None:
     attributes = {"langfuse.observation.level": "ERROR", "langfuse.observation.status_message": "no"}
     span = WireSpan("t", "s", None, "call", 0, 1, attributes=attributes)
-    understand(span)
+    read_span(span)
     assert (span.failed, span.status_message) == (True, "no")
 
 
@@ -373,7 +373,7 @@ ODD: list[Any] = [
 @pytest.mark.parametrize("value", ODD, ids=repr)
 def test_odd_values_never_break_the_reading(value: Any) -> None:
     names = [name for call in CALLS.values() for name in call]
-    understand(read_traces(protobuf_body(a_span(attributes=dict.fromkeys(names, value))), Wire.PROTOBUF).spans[0])
+    read_span(read_traces(protobuf_body(a_span(attributes=dict.fromkeys(names, value))), Wire.PROTOBUF).spans[0])
 
 
 NAMES = sorted({name for call in CALLS.values() for name in call})
@@ -389,15 +389,15 @@ def test_neither_order_nor_foreign_names_change_what_is_understood(attributes: d
 
 def test_a_way_of_reading_is_remembered_for_some_sets_of_names_only() -> None:
     known = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m"}
-    assert reading_of(known) is reading_of(dict(known))
-    reading_of({"x" * 10_000: 1})
+    assert plan_for(known) is plan_for(dict(known))
+    plan_for({"x" * 10_000: 1})
     for number in range(2 * MOST):
-        reading_of({f"name {number}": 1})
-    assert len(reading._known) <= MOST
-    assert not any("x" * 10_000 in names for names in reading._known)
+        plan_for({f"name {number}": 1})
+    assert len(attribute_plan._known) <= MOST
+    assert not any("x" * 10_000 in names for names in attribute_plan._known)
 
 
 def test_only_the_text_that_became_input_or_output_is_left_out_of_what_is_kept() -> None:
     attributes = {"input.value": "7", "output.value": "why " * 9, "seats": "7", "nothing": None}
     span = WireSpan("t", "s", None, "call", 0, 1, attributes=attributes)
-    assert raw_of(span, understand(span), reading_of(attributes))["attributes"] == {"seats": "7", "nothing": None}
+    assert raw_of(span, read_span(span), plan_for(attributes))["attributes"] == {"seats": "7", "nothing": None}

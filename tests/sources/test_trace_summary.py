@@ -3,7 +3,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evergold.sources.outline import SpanFacts, outline, outline_of_many, outline_of_one
+from evergold.sources.trace_summary import SpanFacts, summarise, summarise_many, summarise_one
 
 
 def facts(number: int, parent: int | None = None, kind: str = "span", **fields: Any) -> SpanFacts:
@@ -17,12 +17,12 @@ def facts(number: int, parent: int | None = None, kind: str = "span", **fields: 
         ended=str(fields.pop("ended", number + 1)),
         has_input=fields.pop("has_input", True),
         has_output=fields.pop("has_output", True),
-        said=fields,
+        stated=fields,
     )
 
 
 def test_the_root_speaks_for_the_trace() -> None:
-    told = outline(
+    told = summarise(
         [facts(1, 0, "llm"), facts(0, session_id="s", trace_name="checkout"), facts(2, 0, "llm", failed=True)]
     )
     assert (told.input_from, told.output_from) == ("0", "0")
@@ -31,31 +31,31 @@ def test_the_root_speaks_for_the_trace() -> None:
 
 
 def test_without_a_speaking_root_the_first_and_last_model_call_do() -> None:
-    told = outline(
+    told = summarise(
         [facts(3, 0, "llm"), facts(0, has_input=False, has_output=False), facts(1, 0, "tool"), facts(2, 0, "llm")]
     )
     assert (told.input_from, told.output_from) == ("2", "3")
-    rootless = outline([facts(3, 9, "llm", failed=True), facts(2, 9, "llm")])
+    rootless = summarise([facts(3, 9, "llm", failed=True), facts(2, 9, "llm")])
     assert (rootless.input_from, rootless.output_from, rootless.status) == ("2", "3", "failed")
 
 
 def test_a_trace_with_neither_root_nor_model_call_has_only_begun() -> None:
-    told = outline([facts(5, 4, "tool")])
+    told = summarise([facts(5, 4, "tool")])
     assert (told.status, told.input_from, told.output_from) == ("started", None, None)
 
 
 def test_tokens_are_counted_where_they_were_spent() -> None:
     agent = facts(0, None, "agent", input_tokens=30, model="m")
-    told = outline(
+    told = summarise(
         [agent, facts(1, 0, "llm", input_tokens=10, model="m"), facts(2, 0, "llm", input_tokens=20, model="n")]
     )
     assert told.metadata["input_tokens"] == 30
     assert told.metadata["models"] == ["m", "n"]
-    assert outline([agent]).metadata["input_tokens"] == 30
+    assert summarise([agent]).metadata["input_tokens"] == 30
 
 
 def test_clock_skew_leaves_a_trace_that_ends_after_it_starts() -> None:
-    told = outline([facts(0, started=20, ended=30), facts(1, 0, started=10, ended=15)])
+    told = summarise([facts(0, started=20, ended=30), facts(1, 0, started=10, ended=15)])
     assert (told.started, told.ended) == ("10", "30")
 
 
@@ -69,7 +69,7 @@ SPANS = [
 
 @given(st.permutations(SPANS))
 def test_the_order_of_arrival_does_not_matter(spans: list[SpanFacts]) -> None:
-    assert outline(spans) == outline(SPANS)
+    assert summarise(spans) == summarise(SPANS)
 
 
 SAID = st.fixed_dictionaries(
@@ -108,4 +108,4 @@ ONE = st.builds(
 
 @given(ONE)
 def test_a_trace_of_one_span_is_told_as_one_of_many(span: SpanFacts) -> None:
-    assert outline_of_one(span) == outline_of_many([span])
+    assert summarise_one(span) == summarise_many([span])

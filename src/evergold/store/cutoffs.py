@@ -8,7 +8,7 @@ from pydantic import AfterValidator
 from evergold.errors import BadInput
 
 
-def border(moment: str) -> str:
+def parse_cutoff(moment: str) -> str:
     """A moment a person wrote, so that it can be compared with stamps of any number of digits: UTC, without the `Z`."""
     try:
         read = datetime.fromisoformat(moment.strip())
@@ -21,4 +21,4 @@ def border(moment: str) -> str:
     return read.replace(tzinfo=None).isoformat()
 
 
-Border = Annotated[str, AfterValidator(border)]
+Cutoff = Annotated[str, AfterValidator(parse_cutoff)]

@@ -59,7 +59,7 @@ LONGEST = 4096  # characters of the names of a set that is remembered
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class AttributePlan:
     """Where to look in a span with certain names: each field is a table of `conventions`, narrowed to those.
 
     Of the names of a field the first that says something decides. `listed` are the prefixes of flattened message
@@ -87,15 +87,15 @@ class Reading:
     annotated: bool
 
 
-_known: dict[Names, Reading] = {}
+_known: dict[Names, AttributePlan] = {}
 
 
-def reading_of(attributes: Attributes) -> Reading:
+def plan_for(attributes: Attributes) -> AttributePlan:
     """How to read a span with these attributes."""
     names = tuple(attributes)
     known = _known.get(names)
     if known is None:
-        known = _reading(names)
+        known = _plan(names)
         if sum(map(len, names)) <= LONGEST:
             if len(_known) >= MOST:
                 _known.clear()
@@ -103,7 +103,7 @@ def reading_of(attributes: Attributes) -> Reading:
     return known
 
 
-def _reading(names: Names) -> Reading:
+def _plan(names: Names) -> AttributePlan:
     there = frozenset(names)
 
     def among(table: Iterable[str]) -> Names:
@@ -114,7 +114,7 @@ def _reading(names: Names) -> Reading:
 
     listed = listing(LISTED_INPUT), listing(LISTED_OUTPUT)
     answers = (*TEXT_OUTPUT, *JSON_OUTPUT, *LATE_OUTPUT)
-    return Reading(
+    return AttributePlan(
         among(KIND),
         among(MODEL),
         among(PROVIDER),

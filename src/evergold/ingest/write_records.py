@@ -4,27 +4,29 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection
 
+from evergold.ingest.feedback import apply_feedback, apply_pending
+from evergold.ingest.prepare import prepare_lines
+from evergold.ingest.redact_records import redact_all
+from evergold.ingest.report import IngestReport
+from evergold.ingest.write_spans import write_spans
 from evergold.model.rejected import Rejected
 from evergold.model.trace import Correction, Reaction, ScoreLine, SpanLine, Trace
 from evergold.redact.fields import FieldRedactor
 from evergold.seams import Incoming
 from evergold.store.counters import count
 from evergold.store.traces import put_traces
-from evergold.workspace.about_in import apply_waiting, put_about
-from evergold.workspace.arrivals import arrivals_of_lines
-from evergold.workspace.cleaning import all_cleaned
-from evergold.workspace.ingest_report import IngestReport
-from evergold.workspace.spans_in import write_spans
 
 
-def store_records(
+def write_records(
     connection: Connection, records: Sequence[Incoming | Rejected], report: IngestReport, cleaner: FieldRedactor
 ) -> None:
     """Store a batch; `report` gains what became of each record."""
-    clean = all_cleaned(records, cleaner)
+    clean = redact_all(records, cleaner)
     _store_traces(connection, [record for record in clean if isinstance(record, Trace)], report)
     _store_spans(connection, [record for record in clean if isinstance(record, SpanLine)], report)
-    put_about(connection, [record for record in clean if isinstance(record, ScoreLine | Correction | Reaction)], report)
+    apply_feedback(
+        connection, [record for record in clean if isinstance(record, ScoreLine | Correction | Reaction)], report
+    )
     for bad in clean:
         if isinstance(bad, Rejected):
             report.reject(bad)
@@ -44,13 +46,13 @@ def _store_traces(connection: Connection, traces: Sequence[Trace], report: Inges
         report.reject(
             Rejected(where=f"trace {trace_id}", field="id", reason="known with other content; the first is kept")
         )
-    apply_waiting(connection, done.added, report)
+    apply_pending(connection, done.added, report)
 
 
 def _store_spans(connection: Connection, lines: Sequence[SpanLine], report: IngestReport) -> None:
     if not lines:
         return
-    (written,) = write_spans(connection, [arrivals_of_lines(lines)])
+    (written,) = write_spans(connection, [prepare_lines(lines)])
     report.traces += len(written.new_traces)
     report.spans += written.spans
     report.scores += written.scores

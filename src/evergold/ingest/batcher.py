@@ -13,9 +13,9 @@ from functools import partial
 from sqlalchemy import Connection
 
 from evergold.errors import Unavailable
+from evergold.ingest.prepare import PreparedSpans
+from evergold.ingest.write_spans import SpansWritten, write_spans
 from evergold.store import Store
-from evergold.workspace.arrivals import Arrivals
-from evergold.workspace.spans_in import SpansWritten, write_spans
 
 ENOUGH_SPANS = 300  # no further request joins those that have so many
 
@@ -24,27 +24,27 @@ ENOUGH_SPANS = 300  # no further request joins those that have so many
 class _Waiting:
     """Requests that will be written by the next job, each with the future its sender waits for."""
 
-    arrivals: list[Arrivals] = field(default_factory=list)
+    prepared: list[PreparedSpans] = field(default_factory=list)
     futures: list[Future[SpansWritten]] = field(default_factory=list)
     spans: int = 0
 
 
-class Gathering:
+class Batcher:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._lock = threading.Lock()
         self._waiting: _Waiting | None = None
 
-    def put(self, arrivals: Arrivals, done: Future[SpansWritten]) -> None:
+    def put(self, prepared: PreparedSpans, done: Future[SpansWritten]) -> None:
         """Hand a request to the writer; `done` is told when it is committed."""
         with self._lock:
             waiting = self._waiting
             first = waiting is None or waiting.spans >= ENOUGH_SPANS
             if waiting is None or first:
                 waiting = self._waiting = _Waiting()
-            waiting.arrivals.append(arrivals)
+            waiting.prepared.append(prepared)
             waiting.futures.append(done)
-            waiting.spans += len(arrivals.rows)
+            waiting.spans += len(prepared.rows)
         if first:
             self._submit(waiting)
 
@@ -56,7 +56,7 @@ class Gathering:
             for done in waiting.futures:
                 done.set_exception(problem)
         else:
-            job.add_done_callback(partial(self._tell, waiting))
+            job.add_done_callback(partial(self._resolve, waiting))
 
     def _begin_anew(self, waiting: _Waiting) -> None:
         with self._lock:
@@ -65,9 +65,9 @@ class Gathering:
 
     def _write(self, connection: Connection, waiting: _Waiting) -> list[SpansWritten]:
         self._begin_anew(waiting)
-        return write_spans(connection, waiting.arrivals)
+        return write_spans(connection, waiting.prepared)
 
-    def _tell(self, waiting: _Waiting, job: Future[list[SpansWritten]]) -> None:
+    def _resolve(self, waiting: _Waiting, job: Future[list[SpansWritten]]) -> None:
         """Tell each sender what became of its request. If they failed together, each is tried by itself."""
         problem = job.exception()
         if problem is None:
@@ -76,5 +76,5 @@ class Gathering:
         elif len(waiting.futures) == 1:
             waiting.futures[0].set_exception(problem)
         else:
-            for arrivals, done in zip(waiting.arrivals, waiting.futures, strict=True):
-                self._submit(_Waiting([arrivals], [done]))
+            for prepared, done in zip(waiting.prepared, waiting.futures, strict=True):
+                self._submit(_Waiting([prepared], [done]))

@@ -1,11 +1,11 @@
 """Records that are looked at together are cleaned as each would be by itself."""
 
+from evergold.ingest.redact_records import TOGETHER, redact_all, redact_record
 from evergold.model.rejected import Rejected
 from evergold.model.trace import Correction, Reaction, ScoreLine, SpanLine
 from evergold.redact.default import DefaultRedactor
 from evergold.redact.fields import FIELDS, FieldRedactor
 from evergold.seams import Incoming
-from evergold.workspace.cleaning import TOGETHER, all_cleaned, cleaned
 from tests.builders import a_score, a_trace
 
 MAIL = "write to ana@example.com, please"
@@ -32,10 +32,10 @@ def a_cleaner() -> FieldRedactor:
 def test_each_record_is_as_if_it_had_come_alone() -> None:
     many = [record for record in RECORDS for _ in range(TOGETHER // 2)]
     together, one_by_one = a_cleaner(), a_cleaner()
-    expected = [record if isinstance(record, Rejected) else cleaned(record, one_by_one) for record in many]
-    assert all_cleaned(many, together) == expected
+    expected = [record if isinstance(record, Rejected) else redact_record(record, one_by_one) for record in many]
+    assert redact_all(many, together) == expected
     assert together.found == one_by_one.found and together.found["EMAIL"] == 9 * (TOGETHER // 2)
 
 
 def test_with_nothing_to_redact_records_stay_as_they_are() -> None:
-    assert all_cleaned(RECORDS, FieldRedactor(None, ())) == RECORDS
+    assert redact_all(RECORDS, FieldRedactor(None, ())) == RECORDS

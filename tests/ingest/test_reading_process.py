@@ -18,15 +18,16 @@ from hypothesis import strategies as st
 
 from evergold import plugins
 from evergold.errors import BadInput
+from evergold.ingest import ingest
+from evergold.ingest.decode import Request, RequestReader, Rules, rules_of
+from evergold.ingest.prepare import PreparedSpans
+from evergold.ingest.reading_process.client import BUSY, LARGEST, MANY, MOST_WAITING, SMALLEST, Reader
+from evergold.ingest.reading_process.process import packed, unpacked
+from evergold.ingest.write_spans import SpansWritten
 from evergold.settings import Settings
 from evergold.sources.otlp import Wire
 from evergold.store.trace_pages import TraceFilter
-from evergold.workspace import Workspace, intake
-from evergold.workspace.arrivals import Arrivals
-from evergold.workspace.reader import BUSY, LARGEST, MANY, MOST_WAITING, SMALLEST, Reader
-from evergold.workspace.reader_process import packed, unpacked
-from evergold.workspace.requests_in import Request, RequestReader, Rules, rules_of
-from evergold.workspace.spans_in import SpansWritten
+from evergold.workspace import Workspace
 from tests.otlp import a_span, an_llm_span, json_body, protobuf_body
 from tests.patience import PATIENCE
 
@@ -73,18 +74,18 @@ REQUESTS = [
 ]
 
 
-def refuse(_: Request) -> Arrivals:
+def refuse(_: Request) -> PreparedSpans:
     raise AssertionError("read here")
 
 
-def comparable(arrivals: Arrivals) -> tuple[Any, ...]:
+def comparable(prepared: PreparedSpans) -> tuple[Any, ...]:
     """Everything but the moment at which it was read."""
-    told = [tale._replace(received_at="", started_at="") for tale in arrivals.tales.values()]
-    counts = (arrivals.cut, arrivals.ignored, arrivals.redacted)
-    return arrivals.rows, told, arrivals.scores, arrivals.refused, counts
+    told = [summary._replace(received_at="", started_at="") for summary in prepared.summaries.values()]
+    counts = (prepared.cut, prepared.ignored, prepared.redacted)
+    return prepared.rows, told, prepared.scores, prepared.refused, counts
 
 
-def begun(reader: Reader, request: Request = REQUESTS[0]) -> Future[Arrivals]:
+def begun(reader: Reader, request: Request = REQUESTS[0]) -> Future[PreparedSpans]:
     """Ask until the process takes requests, as a sender does who has to wait for the first ones anyway."""
     while True:
         taken = reader.take(request, BUSY)
@@ -95,7 +96,9 @@ def begun(reader: Reader, request: Request = REQUESTS[0]) -> Future[Arrivals]:
 
 
 @contextmanager
-def a_reader(read_here: Callable[[Request], Arrivals] = refuse, rules: Rules = RULES, **how: Any) -> Iterator[Reader]:
+def a_reader(
+    read_here: Callable[[Request], PreparedSpans] = refuse, rules: Rules = RULES, **how: Any
+) -> Iterator[Reader]:
     reader = Reader(rules, read_here, **how)
     try:
         yield reader
@@ -138,8 +141,8 @@ NAMES = st.sampled_from(
 @given(st.lists(st.dictionaries(NAMES, VALUES | st.lists(VALUES, max_size=3), max_size=6), min_size=1, max_size=4))
 def test_arrivals_survive_the_journey(spans: list[dict[str, Any]]) -> None:
     body = protobuf_body(*(a_span(number, attributes=attributes) for number, attributes in enumerate(spans)))
-    arrivals = RequestReader(RULES).read(Request("traces", Wire.PROTOBUF, body))
-    assert unpacked(bytearray(packed(arrivals))) == arrivals
+    prepared = RequestReader(RULES).read(Request("traces", Wire.PROTOBUF, body))
+    assert unpacked(bytearray(packed(prepared))) == prepared
 
 
 @pytest.fixture
@@ -178,9 +181,9 @@ class Hush:
 def test_a_redactor_from_outside_works_there_too(installed: Callable[[str], Rules]) -> None:
     rules = installed(HUSH)
     with a_reader(rules=rules) as reader:
-        arrivals = begun(reader).result(PATIENCE)
-    assert arrivals.redacted["ASKED"] > 0 and "asked" not in next(iter(arrivals.tales.values())).input_text
-    assert comparable(arrivals) == comparable(RequestReader(rules).read(REQUESTS[0]))
+        prepared = begun(reader).result(PATIENCE)
+    assert prepared.redacted["ASKED"] > 0 and "asked" not in next(iter(prepared.summaries.values())).input_text
+    assert comparable(prepared) == comparable(RequestReader(rules).read(REQUESTS[0]))
 
 
 def test_a_body_that_cannot_be_read_gets_the_same_answer() -> None:
@@ -234,9 +237,9 @@ def test_no_process_where_none_is_wanted_or_none_would_help() -> None:
 
 def test_a_second_process_needs_a_second_core(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for usable in (1, 2):
-        monkeypatch.setattr(intake, "cores", lambda usable=usable: usable)
+        monkeypatch.setattr(ingest, "cores", lambda usable=usable: usable)
         with Workspace.open(Settings(home=tmp_path)) as workspace:
-            assert workspace.intake._reader._enabled == (usable > 1)
+            assert workspace.intake._stage._reader._enabled == (usable > 1)
 
 
 def test_one_that_cannot_begin_is_given_up(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
@@ -248,13 +251,13 @@ def test_one_that_cannot_begin_is_given_up(monkeypatch: pytest.MonkeyPatch, capl
 
 
 def test_a_killed_reader_loses_and_repeats_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(intake, "cores", lambda: 2)
+    monkeypatch.setattr(ingest, "cores", lambda: 2)
 
     def body(number: int) -> bytes:
         return protobuf_body(*(an_llm_span(n, trace=f"{number + 1:032x}", question=LONG[:300]) for n in range(30)))
 
     with Workspace.open(Settings(home=tmp_path)) as workspace:
-        reader = workspace.intake._reader
+        reader = workspace.intake._stage._reader
         sent: list[Future[SpansWritten]] = []
         while reader.pid is None or len(sent) < 20:
             sent.append(workspace.intake.receive_traces(body(len(sent)), Wire.PROTOBUF))
@@ -271,7 +274,7 @@ def test_a_killed_reader_loses_and_repeats_nothing(tmp_path: Path, monkeypatch: 
 
 def test_it_ends_with_its_server_however_that_ends() -> None:
     script = (
-        "from tests.workspace.test_reader import Reader, RULES, begun, refuse\n"
+        "from tests.ingest.test_reading_process import Reader, RULES, begun, refuse\n"
         "import signal\nreader = Reader(RULES, refuse)\nbegun(reader).result()\nprint(reader.pid, flush=True)\n"
         "signal.pause()"
     )

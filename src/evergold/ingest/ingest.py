@@ -1,0 +1,148 @@
+"""The ingest stage: files, records and OTLP requests in, redacted rows in the store.
+
+One request, in one direction:
+
+    body ─► decode ─► prepare (redact, summarise) ─► batcher ─► write_spans ─► commit ─► answer
+
+`prepare` does everything that needs no database, so that the single writer is busy as briefly as possible.
+A caller that has its answer has waited for the commit.
+"""
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import BinaryIO
+
+from sqlalchemy import Connection
+
+from evergold.errors import NotFound
+from evergold.ingest.batcher import Batcher
+from evergold.ingest.decode import Request, RequestReader, rules_of
+from evergold.ingest.open_file import Lines, open_lines
+from evergold.ingest.prepare import PreparedSpans
+from evergold.ingest.reading_process.client import Reader, cores
+from evergold.ingest.redact_records import redact_record
+from evergold.ingest.report import IngestReport
+from evergold.ingest.write_records import write_records
+from evergold.ingest.write_spans import SpansWritten
+from evergold.model.rejected import Rejected
+from evergold.model.trace import Correction
+from evergold.seams import Incoming, Source
+from evergold.settings import Settings
+from evergold.store import Store
+from evergold.store.values import batches
+
+BATCH = 1000
+
+
+class _NothingStored(Exception):
+    """Rolls a strict ingest back."""
+
+
+class Ingest:
+    """Store traces, spans and feedback, and queue them for curation in the same transaction."""
+
+    def __init__(self, store: Store, settings: Settings) -> None:
+        self._store = store
+        self._batcher = Batcher(store)
+        rules = rules_of(settings)
+        self._here = RequestReader(rules)
+        self._reader = Reader(rules, self._here.read, enabled=settings.server_reader and cores() > 1)
+        self._under_way = 0  # requests without an answer yet
+        self._counting = threading.Lock()
+        self.on_commit: Callable[[], None] = lambda: None  # called after each commit that stored something
+
+    def files(
+        self,
+        files: Iterable[Path | BinaryIO],
+        *,
+        source: str | None = None,
+        strict: bool = False,
+        progress: Callable[[int], None] = lambda _: None,
+    ) -> IngestReport:
+        """Read files of traces. Bad records are reported and counted, the good ones stored; strict: all or nothing."""
+        report = IngestReport()
+        sources: dict[str, Source] = {}
+        records = chain.from_iterable(self._read(file, source, sources, progress) for file in files)
+        if strict:
+            return self._strictly(records, report)
+        for batch in batches(records, BATCH):
+            self._write(batch, report)
+        return report
+
+    def records(self, records: Iterable[Incoming | Rejected]) -> IngestReport:
+        """Store records that were parsed elsewhere (over HTTP, by the SDK)."""
+        report = IngestReport()
+        self._write(list(records), report)
+        return report
+
+    def redacted(self, correction: Correction) -> Correction:
+        """Redact a correction as it would be stored."""
+        clean = redact_record(correction, self._here.cleaner())
+        assert isinstance(clean, Correction)
+        return clean
+
+    def request(self, request: Request) -> Future[SpansWritten]:
+        """Take an OTLP request; the future is done when its spans are committed."""
+        reading = self._reader.take(request, self._under_way)
+        prepared = self._here.read(request) if reading is None else None
+        written: Future[SpansWritten] = Future()
+        written.set_running_or_notify_cancel()  # a client that disconnects cancels nothing
+        self._count(1)
+        written.add_done_callback(self._answered)
+        if prepared is not None:
+            self._batcher.put(prepared, written)
+        elif reading is not None:
+            reading.add_done_callback(partial(self._store_read, written))
+        return written
+
+    def close(self) -> None:
+        """End the reading process, if there is one; the requests it was reading are stored."""
+        self._reader.close()
+
+    def _write(self, batch: Sequence[Incoming | Rejected], report: IngestReport) -> None:
+        cleaner = self._here.cleaner()
+        self._store.db.write(partial(write_records, records=batch, report=report, cleaner=cleaner))
+        self.on_commit()
+
+    def _store_read(self, written: Future[SpansWritten], reading: Future[PreparedSpans]) -> None:
+        problem = reading.exception()
+        if problem is None:
+            self._batcher.put(reading.result(), written)
+        else:
+            written.set_exception(problem)
+
+    def _answered(self, _: Future[SpansWritten]) -> None:
+        self._count(-1)
+        self.on_commit()
+
+    def _count(self, step: int) -> None:
+        with self._counting:
+            self._under_way += step
+
+    def _strictly(self, records: Iterator[Incoming | Rejected], report: IngestReport) -> IngestReport:
+        def work(connection: Connection) -> None:
+            for batch in batches(records, BATCH):
+                write_records(connection, batch, report, self._here.cleaner())
+            if report.rejected:
+                raise _NothingStored
+
+        try:
+            self._store.db.write(work)
+        except _NothingStored:
+            return IngestReport(rejected=report.rejected, problems=report.problems)
+        return report
+
+    def _read(
+        self, file: Path | BinaryIO, source: str | None, sources: dict[str, Source], progress: Callable[[int], None]
+    ) -> Iterator[Incoming | Rejected]:
+        if isinstance(file, Path):
+            if not file.is_file():
+                raise NotFound(f"no file {str(file)!r}; give a file of traces, or - for standard input")
+            with open_lines(file) as lines:
+                yield from lines.read_by(source, sources, progress)
+        else:
+            yield from Lines(file, "stdin").read_by(source, sources, progress)

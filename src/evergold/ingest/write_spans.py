@@ -1,0 +1,129 @@
+"""Store batches of spans in one transaction and rebuild the summaries of the traces they belong to."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import Connection
+
+from evergold.ingest.feedback import apply_feedback, apply_pending
+from evergold.ingest.prepare import PreparedSpans
+from evergold.ingest.report import IngestReport
+from evergold.ingest.summarise import facts, trace_row
+from evergold.sources.span_lines import score_line
+from evergold.sources.trace_summary import SpanFacts, summarise, usable_facts
+from evergold.store.counters import count
+from evergold.store.curation_queue import enqueue, enqueue_new
+from evergold.store.rows import SpanRow, TraceRow
+from evergold.store.spans import (
+    facts_of,
+    insert_spans,
+    insert_traces,
+    sort_spans,
+    stored_traces,
+    texts_of,
+    unshare_texts,
+    update_summaries,
+)
+from evergold.store.values import loads, now
+
+
+@dataclass
+class SpansWritten:
+    """The outcome of a batch of spans. `refused` has one line for each span or score that was not stored."""
+
+    spans: int = 0
+    new_traces: list[str] = field(default_factory=list)
+    scores: int = 0
+    duplicates: int = 0
+    cut: int = 0
+    refused: list[str] = field(default_factory=list)
+
+
+def write_spans(connection: Connection, many: Sequence[PreparedSpans]) -> list[SpansWritten]:
+    """Store the new spans of several batches; summaries are recomputed from all spans, never added up."""
+    pieces = Counter(trace_id for prepared in many for trace_id in prepared.summaries)
+    known = stored_traces(connection, pieces)
+    unshare_texts(connection, known)
+    in_pieces = {trace_id for trace_id, times in pieces.items() if times > 1} if len(pieces) < pieces.total() else set()
+    if known or in_pieces:
+        for prepared in many:
+            prepared.whole(known.keys() | in_pieces)
+    batch = sort_spans(connection, [row for prepared in many for row in prepared.rows], known)
+    problems = {id(row): _conflict(row) for row in batch.conflicting} | {id(row): _closed(row) for row in batch.closed}
+    fresh = dict.fromkeys(row.trace_id for row in batch.fresh if row.trace_id not in batch.growing)
+    summaries = _first_summaries(many, fresh)
+    seqs = {trace_id: stored.seq for trace_id, stored in known.items()}
+    seqs |= insert_traces(connection, TraceRow._fields, summaries)
+    insert_spans(connection, batch.fresh, seqs)
+    rebuilt = batch.growing | in_pieces.intersection(fresh)
+    update_summaries(connection, _rebuild(connection, rebuilt))
+    apply_pending(connection, fresh, IngestReport())
+    new = {id(row) for row in batch.fresh}
+    unreported = dict(fresh)
+    written = [_written(connection, prepared, new, problems, unreported) for prepared in many]
+    enqueue(connection, rebuilt)
+    enqueue_new(connection, {summary.id: summary.session_id for summary in summaries})
+    counts = Counter(f"redacted.{kind}" for prepared in many for kind in prepared.redacted.elements())
+    for prepared, one in zip(many, written, strict=True):
+        counts += Counter(
+            {"otlp.refused": len(one.refused), "otlp.cut": prepared.cut, "otlp.ignored_logs": prepared.ignored}
+        )
+    count(connection, counts)
+    return written
+
+
+def _first_summaries(many: Sequence[PreparedSpans], fresh: Iterable[str]) -> list[TraceRow]:
+    summaries: dict[str, TraceRow] = {}
+    for prepared in reversed(many):
+        summaries.update(prepared.summaries)
+    return [summaries[trace_id] for trace_id in fresh]
+
+
+def _written(
+    connection: Connection,
+    prepared: PreparedSpans,
+    new: set[int],
+    problems: dict[int, str],
+    unreported: dict[str, None],
+) -> SpansWritten:
+    """Report the outcome of one batch. A trace that several batches began is reported to the first of them."""
+    report = IngestReport()
+    apply_feedback(connection, [score_line(score, score.comment) for score in prepared.scores], report)
+    refused = [problems[id(row)] for row in prepared.rows if id(row) in problems] if problems else []
+    spans = sum(id(row) in new for row in prepared.rows)
+    began = [trace_id for trace_id in dict.fromkeys(row.trace_id for row in prepared.rows) if trace_id in unreported]
+    for trace_id in began:
+        del unreported[trace_id]
+    return SpansWritten(
+        spans=spans,
+        new_traces=began,
+        scores=report.scores,
+        duplicates=len(prepared.rows) - spans - len(refused),
+        cut=prepared.cut,
+        refused=prepared.refused + refused,
+    )
+
+
+def _rebuild(connection: Connection, growing: Iterable[str]) -> list[TraceRow]:
+    rebuilt = []
+    moment = now()
+    for trace_id, rows in facts_of(connection, growing).items():
+        summary = summarise([_stored(row) for row in rows])
+        question, _ = texts_of(connection, trace_id, summary.input_from)
+        _, answer = texts_of(connection, trace_id, summary.output_from)
+        rebuilt.append(trace_row(trace_id, summary, (question, answer), moment))
+    return rebuilt
+
+
+def _stored(row: Any) -> SpanFacts:
+    return facts(row, usable_facts(loads(row.metadata)), has_input=bool(row.has_input), has_output=bool(row.has_output))
+
+
+def _conflict(row: SpanRow) -> str:
+    return f"span {row.id} of trace {row.trace_id} is known with other content; the first is kept"
+
+
+def _closed(row: SpanRow) -> str:
+    return f"trace {row.trace_id} was given whole and takes no more spans; span {row.id} is refused"
