@@ -11,8 +11,9 @@ from evergold.bench.judge_names import make_judge
 from evergold.bench.metrics import make_metric, measure
 from evergold.bench.targets import make_target
 from evergold.errors import Unavailable
-from evergold.model.case import Case, Context, ToolCall
+from evergold.model.case import Case, Context
 from evergold.model.run import Attempt, Measurement, MeasurementState, Usage
+from evergold.model.tool_calls import ToolCall
 from evergold.settings import Settings
 from tests.builders import a_case, an_attempt
 from tests.native_servers import AnthropicServer, GoogleServer, texts_of

@@ -14,8 +14,9 @@ from evergold.bench.metric_names import NamedMetric
 from evergold.bench.runner import Parts, Runner
 from evergold.calls.failures import failed
 from evergold.calls.retry import RetryPolicy
-from evergold.model.case import Case, ToolCall
+from evergold.model.case import Case
 from evergold.model.run import Attempt, Measurement, MeasurementState, Run, RunSpec, RunStatus, Usage
+from evergold.model.tool_calls import ToolCall
 from evergold.store import Store
 from evergold.store.attempts import AttemptStore
 from evergold.store.runs import RunStore

@@ -13,8 +13,9 @@ import pytest
 
 from evergold.bench.targets import make_target, parse_name, refuse_remote
 from evergold.errors import BadInput, Refused, Unavailable
-from evergold.model.case import Case, CaseKind, ToolCall
+from evergold.model.case import Case, CaseKind
 from evergold.model.run import Attempt
+from evergold.model.tool_calls import ToolCall
 from evergold.settings import Settings
 from tests.builders import a_case
 from tests.openai_server import Reply, Script, broken, rate_limited, serving

@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from evergold.model.case import Case, CaseKind, Context, EntryType, LineRange, Provenance, RankedPath, ToolCall
+from evergold.model.case import Case, CaseKind, Context, EntryType, LineRange, Provenance, RankedPath
+from evergold.model.tool_calls import ExpectedTool
 from evergold.model.trace import Score, ScoreSource, Span, Trace
 from evergold.settings import Settings
 from evergold.workspace import Workspace
@@ -71,7 +72,7 @@ def cases() -> list[Case]:
         name="Reserve a desk",
         input="Reserve the walnut desk until tomorrow.",
         expected="Reserved until tomorrow.",
-        expected_tools=(ToolCall(name="reserve", args={"item": "walnut desk"}),),
+        expected_tools=(ExpectedTool(name="reserve", args={"item": "walnut desk"}),),
     )
     context = Case(
         id="case-0001",

@@ -15,8 +15,8 @@ from evergold.model.case import (
     Provenance,
     RankedPath,
     ReviewState,
-    ToolCall,
 )
+from evergold.model.tool_calls import ExpectedTool
 from evergold.model.trace import Correction, Score, ScoreSource, Span, Trace, TraceStatus
 
 DAYS = 21
@@ -144,7 +144,7 @@ def cases() -> Iterator[Case]:
         name="Refund with the right tool",
         input="Refund order 1182",
         expected="Order 1182 is refunded.",
-        expected_tools=(ToolCall(name="refund", args={"order": 1182}),),
+        expected_tools=(ExpectedTool(name="refund", args={"order": 1182}),),
         difficulty=Difficulty.EASY,
         provenance=Provenance(source="yaml"),
     )

@@ -8,7 +8,8 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Page, expect
 
-from evergold.model.case import Case, Context, LineRange, Provenance, RankedPath, ToolCall
+from evergold.model.case import Case, Context, LineRange, Provenance, RankedPath
+from evergold.model.tool_calls import ToolCall
 from evergold.model.trace import Score, Span, Trace
 from evergold.settings import Settings
 from evergold.workspace import Workspace

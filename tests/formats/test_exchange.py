@@ -25,9 +25,9 @@ from evergold.model.case import (
     Provenance,
     RankedPath,
     ReviewState,
-    ToolCall,
 )
 from evergold.model.rejected import Rejected
+from evergold.model.tool_calls import ExpectedTool, ToolCall
 
 LOSSLESS = sorted({*plugins.names("formats")} - {"dataset-a", "dataset-b", "shout"})
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30) | st.sampled_from(
@@ -74,6 +74,7 @@ JSON = st.recursive(
 )
 OBJECT = st.dictionaries(WORD | TEXT | st.sampled_from(["evergold", "split", "document", "tags"]), JSON, max_size=3)
 CALL = st.builds(ToolCall, name=WORD, args=OBJECT)
+EXPECTED = st.builds(ExpectedTool, name=WORD, args=OBJECT)
 CASES = st.builds(
     Case,
     id=WORD | st.sampled_from(["a b", "a,b", "2026-01-02", "1", "null", "ñ/…\u2028"]),
@@ -92,7 +93,7 @@ CASES = st.builds(
     messages=st.lists(st.fixed_dictionaries({"role": st.just("user"), "content": TEXT}), max_size=2).map(tuple),
     tools=st.lists(OBJECT, max_size=2).map(tuple),
     tool_calls=st.lists(CALL, max_size=2).map(tuple),
-    expected_tools=st.lists(CALL, max_size=2).map(tuple),
+    expected_tools=st.none() | st.lists(EXPECTED, max_size=2).map(tuple),
     paths=st.lists(st.builds(RankedPath, path=WORD, sources=st.just(("manual",))), max_size=2).map(tuple),
     ranges=st.lists(st.builds(LineRange, path=WORD, start=st.just(3), end=st.integers(3, 9)), max_size=2).map(tuple),
     base_commit=st.none() | WORD,
@@ -200,7 +201,7 @@ def test_goldens_are_read_in_either_spelling(tmp_path: Path) -> None:
     ):
         path.write_bytes(golden)
         (case,) = plugins.load("formats", "deepeval").read(path)
-        assert (case.expected, case.expected_tools) == ("A", (ToolCall(name="t", args={"x": 1}),))
+        assert (case.expected, case.expected_tools) == ("A", (ExpectedTool(name="t", args={"x": 1}),))
 
 
 def knowing(path: Path) -> list[str]:
@@ -341,7 +342,7 @@ def test_an_answer_in_tool_calls_is_an_expected_call(tmp_path: Path) -> None:
     path = tmp_path / "tune.jsonl"
     path.write_text(json.dumps({"messages": [{"role": "user", "content": "To Cusco"}, answer]}))
     (case,) = plugins.load("formats", "openai-ft").read(path)
-    assert (case.expected, case.expected_tools) == (None, (ToolCall(name="route", args={"to": "Cusco"}),))
+    assert (case.expected, case.expected_tools) == (None, (ExpectedTool(name="route", args={"to": "Cusco"}),))
 
 
 TRAINED = [

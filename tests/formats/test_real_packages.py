@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 
 from evergold import plugins
-from evergold.model.case import Case, CaseKind, Context, EntryType, Provenance, ToolCall
+from evergold.model.case import Case, CaseKind, Context, EntryType, Provenance
 from evergold.model.rejected import Rejected
+from evergold.model.tool_calls import ExpectedTool, ToolCall
 from tests.uv import the_uv
 
 pytestmark = pytest.mark.slow
@@ -73,7 +74,7 @@ CASES = [
         expected="By bus",
         tools=(TOOL,),
         tool_calls=(ToolCall(name="route", args={"to": "Cusco"}),),
-        expected_tools=(ToolCall(name="route", args={"from": "Lima", "to": "Cusco"}),),
+        expected_tools=(ExpectedTool(name="route", args={"from": "Lima", "to": "Cusco"}),),
     ),
     Case(id="2026-01-03", dataset="d", name="Route", entry_type=EntryType.FAILURE, input="null", output="1e400"),
 ]
@@ -185,7 +186,7 @@ def test_deepeval_gets_answers_contexts_and_tool_calls(peers: Path, tmp_path: Pa
         assert (golden["retrieval_context"] or []) == [context.text for context in case.contexts]
         for name, calls in (("tools_called", case.tool_calls), ("expected_tools", case.expected_tools)):
             assert [(call["name"], call["input_parameters"]) for call in golden[name] or []] == [
-                (call.name, call.args) for call in calls
+                (call.name, call.args) for call in calls or ()
             ]
         assert {**golden["additional_metadata"], "evergold": None} == {**case.metadata, "evergold": None}
 

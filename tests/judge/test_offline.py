@@ -12,9 +12,10 @@ from evergold.judge.answers import compare_answers, refuses
 from evergold.judge.features import EMBEDDED, LEXICAL
 from evergold.judge.offline import OfflineJudge, make_offline
 from evergold.judge.regression import shipped_weights
-from evergold.model.case import Case, Context, ToolCall
+from evergold.model.case import Case, Context
 from evergold.model.judging import Question
 from evergold.model.run import Measurement, MeasurementState
+from evergold.model.tool_calls import ExpectedTool, ToolCall
 from evergold.settings import Settings
 from evergold.text.words import Text, sentences
 from tests.builders import a_case, an_attempt
@@ -83,7 +84,7 @@ def test_a_useful_context_in_front_is_better_than_behind(judge: OfflineJudge) ->
 
 
 def test_tool_arguments_can_be_judged_too() -> None:
-    case = a_case(expected_tools=(ToolCall(name="book", args={"city": "New York", "day": 3}),))
+    case = a_case(expected_tools=(ExpectedTool(name="book", args={"city": "New York", "day": 3}),))
     attempt = an_attempt(tool_calls=(ToolCall(name="book", args={"city": "new york", "day": 3}),))
     other = an_attempt(tool_calls=(ToolCall(name="book", args={"city": "new york", "day": 4}),))
     metric = make_metric("tool_correctness:semantic=true")

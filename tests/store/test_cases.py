@@ -6,7 +6,8 @@ import pytest
 from sqlalchemy import text
 
 from evergold.errors import Conflict, NotFound
-from evergold.model.case import Case, CaseKind, Context, LineRange, Provenance, RankedPath, ToolCall
+from evergold.model.case import Case, CaseKind, Context, LineRange, Provenance, RankedPath
+from evergold.model.tool_calls import ExpectedTool, ToolCall
 from evergold.store import Store
 from evergold.store.case_writes import Author, put_cases, revise_case
 from evergold.store.cases import CaseFilter, count_cases, get_case, iterate_cases, page_of_cases, revisions_of
@@ -26,7 +27,7 @@ WHOLE = Case(
     messages=({"role": "user", "content": "hi"},),
     tools=({"name": "f"},),
     tool_calls=(ToolCall(name="f", args={"a": [1]}),),
-    expected_tools=(ToolCall(name="f"),),
+    expected_tools=(ExpectedTool(name="f"),),
     paths=(RankedPath(path="a.py", sources=("manual",), extra={"changeType": "add"}),),
     ranges=(LineRange(path="a.py", start=1, end=2, sources=("golden_diff",), blob="b", text_hash="h"),),
     base_commit="abc",

@@ -13,9 +13,10 @@ from pydantic import BaseModel, Field, ValidationError
 
 from evergold.bench.metrics import measure
 from evergold.errors import BadInput
-from evergold.model.case import Case, Context, ToolCall
+from evergold.model.case import Case, Context
 from evergold.model.faults import faults_of
 from evergold.model.run import Attempt, Measurement
+from evergold.model.tool_calls import ExpectedTool, ToolCall
 from evergold.seams import Judge
 from evergold.stats.agreement import cohen_kappa
 from evergold.stats.correlation import spearman
@@ -33,7 +34,7 @@ class Label(BaseModel, frozen=True, extra="ignore"):
     expected: str | None = None
     contexts: tuple[str, ...] = ()
     tool_calls: tuple[ToolCall, ...] = ()
-    expected_tools: tuple[ToolCall, ...] = ()
+    expected_tools: tuple[ExpectedTool, ...] | None = None
     label: float = Field(ge=0, le=1)
 
     def case(self, number: int) -> Case:

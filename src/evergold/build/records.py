@@ -12,7 +12,7 @@ from evergold.build.manifest import CASE_SCHEMA
 from evergold.build.splits import KINDS, SPLITS, Kind
 from evergold.errors import BadInput, unknown
 from evergold.model.build import Manifest
-from evergold.model.case import Case
+from evergold.model.case import written_case
 
 REFERENCES = ("reference_answer", "reference_summary", "reference_context")
 INPUTS = ("question", "instruction")
@@ -137,7 +137,7 @@ def decode_case(line: bytes) -> CaseRecord | None:
     if "canary" in row:
         return None
     row.pop("rev", None)
-    case = Case.model_validate(row)
+    case = written_case(row)
     reference = case.expected or case.output or ("paths" if case.paths else "")
     return CaseRecord(case.id, f"{case.kind}/{case.entry_type}", case.input, reference, list(case.tags))
 

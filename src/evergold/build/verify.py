@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from evergold.build import manifest as manifests
 from evergold.build.findings import Finding, Report
 from evergold.model.build import FileEntry, Manifest
-from evergold.model.case import Case
+from evergold.model.case import Case, written_case
 from evergold.model.faults import faults_of
 from evergold.model.ident import content_hash
 
@@ -114,7 +114,7 @@ def _problems_of(line: bytes) -> Iterator[str]:
         if isinstance(row, dict) and "canary" in row:
             return
         pinned = row.pop("rev", None) if isinstance(row, dict) else None
-        derived = Case.model_validate(row).rev()
+        derived = written_case(row).rev()
     except ValueError as problem:
         faults = (
             faults_of(problem.errors(include_url=False), Case) if isinstance(problem, ValidationError) else [problem]

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from evergold.formats.carrying import MOVING
 from evergold.formats.lines import Record, first_record, numbered_lines, one_case, write_lines
-from evergold.model.case import Case
+from evergold.model.case import Case, written_case
 from evergold.model.rejected import Rejected
 
 CANARY = "canary"
@@ -34,7 +34,7 @@ class CaseLines:
 
 def _case_of(record: Record) -> Case:
     pinned = record.pop("rev", None)
-    case = Case.model_validate(record)
+    case = written_case(record)
     if pinned is not None and pinned != case.rev():
         raise ValueError(f"its content gives {case.rev()}, the line says {pinned}: it was changed after it was frozen")
     return case

@@ -87,7 +87,8 @@ def record_of(case: Case) -> Record:
         "name": case.name,
         "retrieval_context": texts or None,
         "tools_called": [{"name": call.name, "input_parameters": call.args} for call in case.tool_calls] or None,
-        "expected_tools": [{"name": call.name, "input_parameters": call.args} for call in case.expected_tools] or None,
+        "expected_tools": [{"name": call.name, "input_parameters": call.args} for call in case.expected_tools or ()]
+        or None,
         "additional_metadata": metadata_of(case, HELD),
     }
     return {name: value for name, value in record.items() if value is not None}
@@ -119,7 +120,7 @@ def _shown(record: Record) -> Record:
     return {
         "contexts": [{"text": text} for text in texts],
         "tool_calls": [_call(call) for call in _either(record, "tools_called") or []],
-        "expected_tools": [_call(call) for call in _either(record, "expected_tools") or []],
+        "expected_tools": [_call(call) for call in _either(record, "expected_tools") or []] or None,
     }
 
 

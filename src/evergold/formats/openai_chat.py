@@ -15,7 +15,7 @@ from evergold.formats.atomic import FileSet
 from evergold.formats.carrying import metadata_of, rebuilt, unread_of, with_edits
 from evergold.formats.lines import Record, first_record, numbered_lines, one_case, read_lines, write_lines
 from evergold.formats.messages import assistant, conversation, last_user_text, text_of, told, tool_call_of
-from evergold.model.case import Case, EntryType
+from evergold.model.case import Case, EntryType, written_case
 from evergold.model.ident import hash_bytes
 from evergold.model.rejected import Rejected
 
@@ -83,7 +83,7 @@ class _Beside:
         with self._path.open("rb") as handle:
             handle.seek(places.popleft())
             try:
-                return Case.model_validate(orjson.loads(handle.readline())["case"])
+                return written_case(orjson.loads(handle.readline())["case"])
             except (ValueError, KeyError):
                 return None
 

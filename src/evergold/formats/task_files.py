@@ -12,7 +12,7 @@ from evergold.formats.yaml_tasks import Task, parse, write
 from evergold.model.case import Case, Difficulty
 from evergold.model.rejected import Rejected
 
-HELD = {"id", "name", "input", "expected", "difficulty", "expected_tools", "tags", "tools"}
+HELD = {"id", "name", "input", "expected", "difficulty", "expected_tools", "ordered", "tags", "tools"}
 
 
 class TaskFiles:
@@ -44,7 +44,8 @@ class TaskFiles:
                 "expected": task.expected_output,
                 "tags": task.tags,
                 "tools": task.tools,
-                "expected_tools": [call.model_dump() for call in task.expected_tools],
+                "expected_tools": task.expected_tools,
+                "ordered": task.ordered,
             }
             case = rebuilt(held, task.metadata, dataset=path.stem)
             yield with_edits(case, _shown(task), _shown(task_of(case)))
@@ -66,6 +67,7 @@ def task_of(case: Case) -> Task:
         expected_output=case.expected or "",
         difficulty=case.difficulty or Difficulty.MEDIUM,
         expected_tools=case.expected_tools,
+        ordered=case.ordered,
         context=tuple(context.text for context in case.contexts if context.text is not None),
         tags=case.tags,
         tools=case.tools,

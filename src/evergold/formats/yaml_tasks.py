@@ -14,7 +14,8 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
 from evergold.errors import BadInput
 from evergold.formats.yaml_reading import Document, Problem, Unreadable, read
-from evergold.model.case import Case, CaseKind, Context, Difficulty, Provenance, ToolCall
+from evergold.model.case import Case, CaseKind, Context, Difficulty, Provenance
+from evergold.model.tool_calls import ExpectedTool
 
 Text = Annotated[str, Field(min_length=1)]
 
@@ -33,12 +34,13 @@ class Task(_Strict):
     difficulty: Difficulty = Field(
         Difficulty.MEDIUM, strict=False, description="How hard the task is; reports are sliced by it."
     )
-    expected_tools: tuple[ToolCall, ...] = Field(
-        (),
+    expected_tools: tuple[ExpectedTool, ...] | None = Field(
+        None,
         strict=False,
         validation_alias=AliasChoices("expected_tools", "expected_tool_sequence"),
-        description="Expected tool calls, in order, for the metric tool_correctness.",
+        description="Expected tool calls, in order, for the metric tool_correctness; an empty list expects none.",
     )
+    ordered: bool = Field(True, description="Whether the expected tool calls must come in this order.")
     context: tuple[str, ...] = Field((), strict=False, description="Retrieval passages, for faithfulness and the like.")
     tags: tuple[str, ...] = Field((), strict=False, description="Labels to slice reports by.")
     tools: tuple[dict[str, Any], ...] = Field(
@@ -57,6 +59,7 @@ class Task(_Strict):
             difficulty=self.difficulty,
             contexts=tuple(Context(text=text) for text in self.context),
             expected_tools=self.expected_tools,
+            ordered=self.ordered,
             tags=self.tags,
             tools=self.tools,
             metadata=self.metadata,
@@ -178,7 +181,7 @@ def _shown(value: object) -> str:
 
 
 def _nearest(path: tuple[int | str, ...]) -> str:
-    model: type[BaseModel] = TaskFile if len(path) == 1 else ToolCall if len(path) > 3 else Task
+    model: type[BaseModel] = TaskFile if len(path) == 1 else ExpectedTool if len(path) > 3 else Task
     known = [*model.model_fields]
     close = difflib.get_close_matches(str(path[-1]).lower(), known, n=1, cutoff=0.5)
     return f"did you mean {close[0]}?" if close else f"known keys are {', '.join(known)}; anything goes under metadata"

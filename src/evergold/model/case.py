@@ -1,5 +1,6 @@
 """A case: one unit of evaluation data, of any of the five kinds. Rules about a case live on the case."""
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Any, Self
 
@@ -9,6 +10,8 @@ from evergold.errors import Incomplete
 from evergold.model.ident import content_hash
 from evergold.model.moment import UtcTime
 from evergold.model.nesting import Values
+from evergold.model.reference import Answer, Origin, Reference
+from evergold.model.tool_calls import ExpectedTool, ToolCall, expected_of
 
 CaseId = Annotated[str, Field(min_length=1, max_length=1024)]
 """Longer than a trace's id may be, because a curated case is named after its policy and its trace."""
@@ -54,11 +57,7 @@ class Context(BaseModel, frozen=True, extra="forbid"):
     text: str | None
     source: str | None = None
     retrieved: Values | None = None
-
-
-class ToolCall(BaseModel, frozen=True, extra="forbid"):
-    name: str
-    args: Values = Field(default_factory=dict)
+    score: float | None = None
 
 
 class RankedPath(BaseModel, frozen=True, extra="forbid"):
@@ -122,6 +121,11 @@ BOOKKEEPING = frozenset({"review", "status", "version", "created_at", "updated_a
 class Case(BaseModel, frozen=True, extra="forbid"):
     """`(dataset, id)` names a case for ever; `rev()` names what it says now; `version` counts its revisions.
 
+    `messages` is the conversation that was to be answered, up to its last user message; `turn` is what the assistant then
+    did, in the same shape, and `tool_calls` the calls of that turn. `input` and `output` are the texts of both for people.
+    `expected` is the reference of the source (for a correction the words that corrected), `approved` what a person wrote
+    or approved, `revised` the corrected answer of a correction: `reference()` chooses. `expected_tools` is None where
+    nothing is known, empty where no call is expected; they are expected in this order unless `ordered` is false.
     `metadata` belongs to users and sources, `extra` keeps unknown keys of an imported row so that they survive a
     round trip, and everything else means the same for every kind that uses it.
     """
@@ -138,9 +142,13 @@ class Case(BaseModel, frozen=True, extra="forbid"):
     difficulty: Difficulty | None = None
     contexts: tuple[Context, ...] = ()
     messages: tuple[Values, ...] = ()
+    turn: tuple[Values, ...] = ()
     tools: tuple[Values, ...] = ()
     tool_calls: tuple[ToolCall, ...] = ()
-    expected_tools: tuple[ToolCall, ...] = ()
+    expected_tools: tuple[ExpectedTool, ...] | None = None
+    ordered: bool = True
+    approved: Answer | None = None
+    revised: Answer | None = None
     paths: tuple[RankedPath, ...] = ()
     ranges: tuple[LineRange, ...] = ()
     base_commit: str | None = None
@@ -161,13 +169,49 @@ class Case(BaseModel, frozen=True, extra="forbid"):
         """A golden case that a person stood behind; a candidate has only the system's word."""
         return bool(self.metadata.get("confirmed"))
 
+    def reference(self) -> Reference | None:
+        """The one answer this case is measured by: a person's, the source's, the corrected one, or a golden output."""
+        if self.approved is not None:
+            calls = self.approved.tool_calls
+            return self._reference(self.approved.text, Origin.PERSON, self._golden_calls() if calls is None else calls)
+        if self.entry_type is EntryType.CORRECTION:
+            revised = self.revised
+            return None if revised is None else self._reference(revised.text, Origin.REVISED, revised.tool_calls)
+        if not is_blank(self.expected) or self.expected_tools:
+            return self._reference(self.expected, Origin.SOURCE, self._golden_calls() if self.turn else None)
+        if self.entry_type is EntryType.GOLDEN:
+            stood_behind = self.confirmed or self.review is ReviewState.VALIDATED
+            origin = Origin.CONFIRMED if stood_behind else Origin.CANDIDATE
+            return self._reference(self.output, origin, self._golden_calls())
+        return None
+
+    def expected_calls(self) -> tuple[ExpectedTool, ...] | None:
+        """The calls a right answer makes: as stated, else those of the reference; None where nothing is known."""
+        if self.expected_tools is not None:
+            return self.expected_tools
+        reference = self.reference()
+        return None if reference is None or reference.tool_calls is None else expected_of(reference.tool_calls)
+
+    def _reference(self, text: str | None, origin: Origin, calls: tuple[ToolCall, ...] | None) -> Reference | None:
+        if self.expected_tools is not None:
+            examples = [wanted.example() for wanted in self.expected_tools]
+            calls = None if None in examples else tuple(call for call in examples if call is not None)
+        if is_blank(text) and not calls:
+            return None
+        return Reference(text=None if is_blank(text) else text, tool_calls=calls, origin=origin)
+
+    def _golden_calls(self) -> tuple[ToolCall, ...] | None:
+        """The calls of a golden turn; a turn that made none was right to make none only where tools were offered."""
+        known = self.tool_calls or (self.turn and self.tools)
+        return self.tool_calls if known and self.entry_type is EntryType.GOLDEN else None
+
     def content(self) -> dict[str, Any]:
         """What the case says, without who reviewed it and when it changed."""
         return self.model_dump(mode="json", exclude=set(BOOKKEEPING))
 
     def rev(self) -> str:
         """Identity of the content; review state is left out, so a verdict makes no new identity."""
-        return content_hash(self.content())
+        return content_hash(_as_before(self.content()))
 
     def missing(self) -> tuple[str, ...]:
         """The fields this kind of case still needs before anybody can call it true."""
@@ -181,6 +225,34 @@ class Case(BaseModel, frozen=True, extra="forbid"):
         if lacking:
             raise Incomplete(f"case {self.id!r} lacks {', '.join(lacking)}; fill them before validating")
         return self.model_copy(update={"review": ReviewState.VALIDATED})
+
+
+LATER: dict[str, Any] = {"turn": [], "ordered": True, "approved": None, "revised": None}
+LATER_OF_CALL: dict[str, Any] = {"id": None, "result": None, "failed": False}
+
+
+def _as_before(content: dict[str, Any]) -> dict[str, Any]:
+    """Leave out fields that came after the first revs were written, while a case does not use them: its rev stays.
+
+    A case without `expected_tools` used to have an empty list of them, so an explicit empty one is written another way.
+    """
+    kept = _without(content, LATER)
+    kept["contexts"] = [_without(context, {"score": None}) for context in content["contexts"]]
+    kept["tool_calls"] = [_without(call, LATER_OF_CALL) for call in content["tool_calls"]]
+    expected = content["expected_tools"]
+    kept["expected_tools"] = [_without(call, {"optional": [], "match": {}}) for call in expected or ()]
+    return kept if expected != [] else kept | {"no_calls_expected": True}
+
+
+def _without(values: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if name not in defaults or value != defaults[name]}
+
+
+def written_case(record: Any) -> Case:
+    """Read a case that was written whole to a file, also by a version that wrote `[]` for "nothing expected is known"."""
+    if isinstance(record, Mapping) and "turn" not in record and record.get("expected_tools") == []:
+        record = {name: value for name, value in record.items() if name != "expected_tools"}
+    return Case.model_validate(record)
 
 
 def is_blank(value: object) -> bool:

@@ -5,9 +5,10 @@ from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, Field, model_validator
 
-from evergold.model.case import LineRange, ToolCall
+from evergold.model.case import LineRange
 from evergold.model.moment import UtcTime
 from evergold.model.nesting import Values
+from evergold.model.tool_calls import ToolCall
 
 
 class RunStatus(StrEnum):

@@ -21,7 +21,7 @@ from evergold.build.manifest import CASE_SCHEMA, hash_file, locate
 from evergold.build.manifest import read as read_manifest
 from evergold.errors import BadInput, Conflict, unknown
 from evergold.model.build import FileEntry, Manifest
-from evergold.model.case import Case
+from evergold.model.case import Case, written_case
 from evergold.model.rejected import Rejected
 from evergold.seams import Format
 
@@ -108,7 +108,7 @@ def _frozen_cases(path: Path) -> Iterator[Case]:
             row = orjson.loads(line)
             if "canary" not in row:
                 row.pop("rev", None)
-                yield Case.model_validate(row)
+                yield written_case(row)
 
 
 def case_of_line(split: str, line: bytes) -> Case | None:

@@ -10,8 +10,9 @@ import pytest
 from evergold.bench.judges.openai_judge import Limits, OpenAIJudge
 from evergold.bench.metrics import make_metric, measure
 from evergold.calls.endpoints import Endpoint
-from evergold.model.case import Case, Context, ToolCall
+from evergold.model.case import Case, Context
 from evergold.model.run import Attempt, Measurement, MeasurementState
+from evergold.model.tool_calls import ExpectedTool, ToolCall
 from tests.builders import a_case, an_attempt
 from tests.openai_server import (
     Reply,
@@ -154,13 +155,18 @@ def test_contextual_precision_is_the_average_precision_over_ranks() -> None:
 
 
 def test_arguments_that_mean_the_same_count_as_equal() -> None:
-    case = a_case(expected_tools=(ToolCall(name="f", args={"city": "NYC"}),))
+    case = a_case(expected_tools=(ExpectedTool(name="f", args={"city": "NYC"}),))
     attempt = an_attempt(tool_calls=(ToolCall(name="f", args={"city": "New York"}), ToolCall(name="g")))
     made, _ = judged("tool_correctness:semantic=true", verdicts((1, "same")), case, attempt)
     assert made.value == pytest.approx(2 / 3)
     other, _ = judged("tool_correctness:semantic=true", verdicts((1, "different")), case, attempt)
     assert (other.value, other.reason) == (0.0, "extra: g; other arguments: f")
-    equal, server = judged("tool_correctness:semantic=true", broken(), case, an_attempt(tool_calls=case.expected_tools))
+    equal, server = judged(
+        "tool_correctness:semantic=true",
+        broken(),
+        case,
+        an_attempt(tool_calls=(ToolCall(name="f", args={"city": "NYC"}),)),
+    )
     assert (equal.value, server.requests) == (1.0, [])
 
 

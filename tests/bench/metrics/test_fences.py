@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from evergold.bench.metrics import make_metric, measure
 from evergold.bench.metrics.fences import fenced, numbered
-from evergold.model.case import Case, Context, ToolCall
+from evergold.model.case import Case, Context
 from evergold.model.judging import Answer, Question
 from evergold.model.run import Attempt
+from evergold.model.tool_calls import ExpectedTool, ToolCall
 from tests.builders import a_case, an_attempt
 
 HOSTILE = (
@@ -60,7 +61,7 @@ def hostile() -> tuple[Case, Attempt]:
         input=HOSTILE,
         expected=HOSTILE,
         contexts=(Context(text=HOSTILE), Context(text="b")),
-        expected_tools=(ToolCall(name="f", args={"x": "y"}),),
+        expected_tools=(ExpectedTool(name="f", args={"x": "y"}),),
     )
     return case, an_attempt(output=HOSTILE, tool_calls=(call,))
 

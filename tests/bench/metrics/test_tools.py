@@ -10,8 +10,8 @@ from scipy.optimize import linear_sum_assignment
 
 from evergold.bench.metrics.assignment import best_pairs
 from evergold.bench.metrics.tools import ToolCorrectness
-from evergold.model.case import ToolCall
 from evergold.model.run import Measurement
+from evergold.model.tool_calls import ToolCall, expected_of
 from tests.builders import a_case, an_attempt
 
 
@@ -20,7 +20,7 @@ def calls(*names: str | tuple[str, dict[str, Any]]) -> tuple[ToolCall, ...]:
 
 
 def measured(expected: tuple[ToolCall, ...], actual: tuple[ToolCall, ...], ordered: bool = False) -> Measurement:
-    return ToolCorrectness(ordered).measure(a_case(expected_tools=expected), an_attempt(tool_calls=actual))
+    return ToolCorrectness(ordered).measure(a_case(expected_tools=expected_of(expected)), an_attempt(tool_calls=actual))
 
 
 def test_extra_calls_cost_precision_and_are_named() -> None:

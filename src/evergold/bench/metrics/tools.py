@@ -13,16 +13,17 @@ from evergold.bench.metrics.fences import MATERIAL, fenced
 from evergold.bench.metrics.judging import billed, no_answer, prompt_hash, read_verdicts, verdict_question
 from evergold.bench.metrics.similarity import likeness
 from evergold.bench.metrics.tokens import f_score
-from evergold.model.case import Case, ToolCall
+from evergold.model.case import Case
 from evergold.model.ident import canonical_json
 from evergold.model.judging import Question
 from evergold.model.run import Attempt, Measurement
+from evergold.model.tool_calls import ExpectedTool, ToolCall
 from evergold.seams import Judge
 
 Weights = list[list[float]]
 
 
-def call_weights(expected: Sequence[ToolCall], actual: Sequence[ToolCall]) -> Weights:
+def call_weights(expected: Sequence[ExpectedTool], actual: Sequence[ToolCall]) -> Weights:
     """How well each actual call fits each expected one: 0 for another tool, else the likeness of the arguments."""
     return [[likeness(want.args, got.args) if want.name == got.name else 0.0 for got in actual] for want in expected]
 
@@ -35,10 +36,10 @@ class ToolCorrectness:
     ordered: bool = False
 
     def measure(self, case: Case, attempt: Attempt) -> Measurement:
-        expected, actual = case.expected_tools, attempt.tool_calls
+        expected, actual = case.expected_tools or (), attempt.tool_calls
         return self.score(expected, actual, call_weights(expected, actual))
 
-    def score(self, expected: Sequence[ToolCall], actual: Sequence[ToolCall], weights: Weights) -> Measurement:
+    def score(self, expected: Sequence[ExpectedTool], actual: Sequence[ToolCall], weights: Weights) -> Measurement:
         if not expected and not actual:
             return Measurement.of(1.0, "no calls expected, none made", precision=1.0, recall=1.0, f1=1.0, order=1.0)
         pairs = [(i, j) for i, j in best_pairs(weights) if expected[i].name == actual[j].name]
@@ -78,12 +79,12 @@ class SemanticToolCorrectness:
 
     async def measure_with(self, case: Case, attempt: Attempt, judge: Judge) -> Measurement:
         plain = ToolCorrectness(ordered=self.ordered)
-        expected, actual = case.expected_tools, attempt.tool_calls
+        expected, actual = case.expected_tools or (), attempt.tool_calls
         weights = call_weights(expected, actual)
         doubtful = _doubtful(expected, actual, weights)
         if not doubtful:
             return plain.score(expected, actual, weights)
-        question = self._question(case, attempt, doubtful)
+        question = self._question(case, expected, attempt, doubtful)
         answer = await judge.ask(question)
         verdicts = read_verdicts(question, answer)
         if verdicts is None:
@@ -93,12 +94,14 @@ class SemanticToolCorrectness:
                 weights[i][j] = 1.0
         return billed(plain.score(expected, actual, weights), answer)
 
-    def _question(self, case: Case, attempt: Attempt, doubtful: list[tuple[int, int]]) -> Question:
+    def _question(
+        self, case: Case, expected: Sequence[ExpectedTool], attempt: Attempt, doubtful: list[tuple[int, int]]
+    ) -> Question:
         pairs = [
             {
                 "id": number,
-                "name": case.expected_tools[i].name,
-                "expected": case.expected_tools[i].args,
+                "name": expected[i].name,
+                "expected": expected[i].args,
                 "actual": attempt.tool_calls[j].args,
             }
             for number, (i, j) in enumerate(doubtful, start=1)
@@ -116,7 +119,7 @@ def tool_correctness(ordered: bool = False, semantic: bool = False) -> ToolCorre
     return SemanticToolCorrectness(ordered) if semantic else ToolCorrectness(ordered)
 
 
-def _doubtful(expected: Sequence[ToolCall], actual: Sequence[ToolCall], weights: Weights) -> list[tuple[int, int]]:
+def _doubtful(expected: Sequence[ExpectedTool], actual: Sequence[ToolCall], weights: Weights) -> list[tuple[int, int]]:
     """The matched pairs of one tool whose arguments differ; a pair of one tool is preferred to none, however unlike."""
     nudged = [
         [weights[i][j] + 1e-6 * (want.name == got.name) for j, got in enumerate(actual)]
@@ -138,7 +141,7 @@ def _common_subsequence(weights: Weights) -> float:
 
 
 def _what_differs(
-    expected: Sequence[ToolCall], actual: Sequence[ToolCall], pairs: list[tuple[int, int]], weights: Weights
+    expected: Sequence[ExpectedTool], actual: Sequence[ToolCall], pairs: list[tuple[int, int]], weights: Weights
 ) -> str | None:
     found, used = {i for i, _ in pairs}, {j for _, j in pairs}
     notes = {

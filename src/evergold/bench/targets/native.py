@@ -7,8 +7,9 @@ from evergold.bench.native_models import NativeModel, native_model, tool_definit
 from evergold.bench.targets.prompts import OWN_PARAMS, messages
 from evergold.bench.targets.replies import bounded
 from evergold.calls.failures import Failure, failed
-from evergold.model.case import Case, ToolCall
+from evergold.model.case import Case
 from evergold.model.run import Attempt
+from evergold.model.tool_calls import ToolCall
 from evergold.settings import Settings
 
 

@@ -16,8 +16,9 @@ from evergold.calls.endpoints import Endpoint, openai_endpoint
 from evergold.calls.failures import classified, failed
 from evergold.calls.local_model import local_endpoint
 from evergold.calls.prices import cost
-from evergold.model.case import Case, ToolCall
+from evergold.model.case import Case
 from evergold.model.run import Attempt, Usage
+from evergold.model.tool_calls import ToolCall
 from evergold.settings import Settings
 
 _LOCAL_MAX_TOKENS = 256

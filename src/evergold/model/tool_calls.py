@@ -1,0 +1,127 @@
+"""Tool calls: those a model made, and those a task expects. Pure values; `model/tool_match.py` compares them."""
+
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from typing import Annotated, Any, Self
+
+import orjson
+from pydantic import BaseModel, Field, model_validator
+
+from evergold.model.nesting import Values
+
+
+class ToolCall(BaseModel, frozen=True, extra="forbid"):
+    """A call that was made. `result` is what the tool answered, text or any JSON; None where nothing was recorded."""
+
+    name: str
+    args: Values = Field(default_factory=dict)
+    id: str | None = None
+    result: Any = None
+    failed: bool = False
+
+
+class ArgumentMatch(StrEnum):
+    """How an argument of an expected call is compared with the one that was given."""
+
+    EXACT = "exact"
+    IGNORE_CASE = "ignore_case"
+    NUMBER = "number"
+    REGEX = "regex"
+    ANY = "any"
+    ANY_OF = "any_of"
+
+
+class ExpectedTool(BaseModel, frozen=True, extra="forbid"):
+    """A call that is expected, and what may vary in it.
+
+    `optional` names arguments that may be left out. `match` says per argument how it is compared; with `any_of` the
+    argument's value in `args` is the list of values that are right. An argument without a rule is compared by likeness.
+    """
+
+    name: str
+    args: Values = Field(default_factory=dict)
+    optional: tuple[str, ...] = Field(default=(), strict=False)
+    match: dict[str, Annotated[ArgumentMatch, Field(strict=False)]] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def rules_fit_their_values(self) -> Self:
+        for argument, rule in self.match.items():
+            if argument not in self.args and rule is not ArgumentMatch.ANY:
+                raise ValueError(f"match names {argument!r}, which is not in args; add it there or use `any`")
+            wanted = self.args.get(argument)
+            if rule is ArgumentMatch.ANY_OF and not (isinstance(wanted, list) and wanted):
+                raise ValueError(f"{argument!r} is matched by any_of, so its value in args is a list of right values")
+            if rule is ArgumentMatch.REGEX and not isinstance(wanted, str):
+                raise ValueError(f"{argument!r} is matched by regex, so its value in args is the pattern as text")
+        return self
+
+    def example(self) -> ToolCall | None:
+        """A concrete call that meets the expectation: first alternatives; None where only a pattern is known."""
+        if any(rule is ArgumentMatch.REGEX for rule in self.match.values()):
+            return None
+        args = {
+            name: value[0] if self.match.get(name) is ArgumentMatch.ANY_OF else value
+            for name, value in self.args.items()
+        }
+        return ToolCall(name=self.name, args=args)
+
+
+def expected_of(calls: Iterable[ToolCall]) -> tuple[ExpectedTool, ...]:
+    """Expect exactly these calls; a call without a name cannot be expected."""
+    return tuple(ExpectedTool(name=call.name, args=call.args) for call in calls if call.name)
+
+
+def calls_in(messages: Iterable[Mapping[str, Any]]) -> tuple[ToolCall, ...]:
+    """Collect the calls of assistant messages in order, each with the result that a later tool message gives it.
+
+    Results are tied by id. An id used twice ties first to first; a result without an id goes to the oldest open call of
+    its name, or the oldest open call at all.
+    """
+    made: list[ToolCall] = []
+    waiting: list[int] = []
+    for message in messages:
+        if message.get("role") == "tool":
+            if (number := _answered(message, made, waiting)) is not None:
+                waiting.remove(number)
+                result, failed = message.get("content"), bool(message.get("failed") or message.get("is_error"))
+                made[number] = made[number].model_copy(update={"result": result, "failed": failed})
+            continue
+        calls = message.get("tool_calls")
+        for call in calls if isinstance(calls, list) else ():
+            if isinstance(call, Mapping):
+                waiting.append(len(made))
+                made.append(_called(call))
+    return tuple(made)
+
+
+def arguments_of(given: Any) -> dict[str, Any]:
+    """Arguments as a mapping: JSON text is read, and what is no JSON object is kept under `arguments`."""
+    if isinstance(given, Mapping):
+        return dict(given)
+    if given is None or given == "":
+        return {}
+    try:
+        read = orjson.loads(given) if isinstance(given, str) else given
+    except orjson.JSONDecodeError:
+        read = given
+    return read if isinstance(read, dict) else {"arguments": read}
+
+
+def _called(call: Mapping[str, Any]) -> ToolCall:
+    function = call.get("function")
+    held = function if isinstance(function, Mapping) else call
+    name, ident = held.get("name"), call.get("id")
+    given = held.get("arguments", held.get("args"))
+    return ToolCall(
+        name=name if isinstance(name, str) else "",
+        args=arguments_of(given),
+        id=ident if isinstance(ident, str) and ident else None,
+    )
+
+
+def _answered(message: Mapping[str, Any], made: list[ToolCall], waiting: list[int]) -> int | None:
+    ident, name = message.get("tool_call_id"), message.get("name")
+    if ident:
+        return next((number for number in waiting if made[number].id == ident), None)
+    named = (number for number in waiting if name and made[number].name == name)
+    return next(named, waiting[0] if waiting and not name else None)
