@@ -162,10 +162,10 @@ def _spans_of(connection: Connection, trace: Any) -> tuple[Span, ...]:
     query = select(*(spans.c[name] for name in OWN)).where(spans.c.trace_seq == trace["seq"])
     rows = connection.execute(query.order_by(spans.c.started_at, spans.c.id))
     texts = trace["input_text"], trace["output_text"]
-    return tuple(_span(whole(SpanRow(trace["id"], *row), *texts)) for row in rows)
+    return tuple(span_of(whole(SpanRow(trace["id"], *row), *texts)) for row in rows)
 
 
-def _span(row: SpanRow) -> Span:
+def span_of(row: SpanRow) -> Span:
     return Span(
         id=row.id,
         parent_id=row.parent_id,

@@ -1,0 +1,286 @@
+"""The conversation of a trace: from the model call that gave its answer, else its root, else its session.
+
+A title generator or a guard runs beside the answer and is not it: a model call counts when its output is the trace's.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from evergold.conversation.contexts import contexts_of
+from evergold.conversation.conventions import exchange_of
+from evergold.conversation.exchange import Exchange
+from evergold.conversation.nested_json import as_json, decoded
+from evergold.conversation.pairing import is_cut, paired
+from evergold.conversation.reading import messages_in
+from evergold.conversation.shape import INSTRUCTING, Message, text_of
+from evergold.conversation.tool_spans import acted, tool_runs
+from evergold.conversation.tools import tools_in
+from evergold.model.conversation import Conversation
+from evergold.model.nesting import MOST_LEVELS, require_shallow
+from evergold.model.trace import Span, Trace
+
+FACTS = ("model", "provider")
+CALLERS = ("llm", "event")
+
+
+def conversation_of(trace: Trace, earlier: Callable[[Trace], Sequence[Trace]] = lambda _: ()) -> Conversation:
+    """Read the conversation of a trace from its spans.
+
+    `earlier` gives the traces of its session before it, oldest first; asked for only where the trace does not say it all.
+    """
+    spans = sorted(trace.spans, key=_when)
+    runs = tool_runs(spans)
+    exchange, source = _said(trace, spans)
+    if exchange is not None:
+        whole, problems = paired(_closed(_joined(exchange), trace), runs)
+    else:
+        turns = [message for one in (*earlier(trace), trace) for message in _turn_of(one)]
+        whole, problems = paired(turns, ())
+    messages, turn, after = split(whole, trace.output)
+    tools = list(exchange.tools) if exchange else []
+    tools = tools or tools_in(trace.metadata.get("tools")) or _tools_anywhere(spans, source)
+    if source is not None and any(is_cut(text) for text in (source.input, source.output)):
+        problems.append("a text was cut on arrival; raise server.max_text_kb to keep such texts whole")
+    return Conversation(
+        messages=tuple(map(_storable, messages)),
+        turn=tuple(map(_storable, turn)),
+        after=tuple(map(_storable, after)),
+        tools=tuple(map(_storable, tools)),
+        contexts=tuple(contexts_of(spans, trace.metadata)),
+        parameters=_storable(_parameters(trace, exchange, source)),
+        problems=tuple(dict.fromkeys(problems)),
+    )
+
+
+def split(whole: Sequence[Message], output: str | None) -> tuple[list[Message], list[Message], list[Message]]:
+    """What was to be answered, what the assistant then did, and what came after that.
+
+    Nothing comes after it, unless the messages end with a user's that nobody answered: then the trace's answer is an
+    earlier one, and the turn is that answer's.
+    """
+    end = len(whole)
+    if whole and whole[-1]["role"] == "user" and output:
+        answer = output.strip()
+        end = next(
+            (
+                number + 1
+                for number in range(len(whole) - 1, -1, -1)
+                if whole[number]["role"] == "assistant" and text_of(whole[number]).strip() == answer
+            ),
+            end,
+        )
+    asked = next((number + 1 for number in range(end - 1, -1, -1) if whole[number]["role"] == "user"), None)
+    if asked is None:
+        asked = next((number for number in range(end) if whole[number]["role"] not in INSTRUCTING), end)
+    return list(whole[:asked]), list(whole[asked:end]), list(whole[end:])
+
+
+def _when(span: Span) -> tuple[str, str]:
+    return (span.started_at.isoformat() if span.started_at else "", span.id)
+
+
+def _said(trace: Trace, spans: Sequence[Span]) -> tuple[Exchange | None, Span | None]:
+    """The exchange that holds the trace's conversation, and the span that says it."""
+    if given := messages_in(trace.metadata.get("messages"), "input"):
+        return Exchange(given, tools=tools_in(trace.metadata.get("tools"))), None
+    read: dict[str, Exchange] = {}
+
+    def exchange(span: Span) -> Exchange:
+        if span.id not in read:
+            read[span.id] = exchange_of(span)
+        return read[span.id]
+
+    answer = (trace.output or "").strip()
+    calls = sorted((span for span in spans if span.kind in CALLERS), key=_ended, reverse=True)
+    chosen = _answering(calls, answer, exchange)
+    root = next((span for span in spans if span.parent_id is None), None)
+    if chosen is None and root is not None and root.kind not in CALLERS and exchange(root).input:
+        return exchange(root), root
+    if chosen is None:
+        others = [span for span in spans if span.kind not in (*CALLERS, "tool", "retriever", "embedding")]
+        chosen = _answering(others, answer, exchange) if answer else calls[0] if calls and exchange(calls[0]) else None
+    if chosen is None:
+        return _own_text(trace), None
+    found = _continued(exchange(chosen), chosen, calls, exchange)
+    if root is not None and root is not chosen and (longer := _longer(exchange(root), found)):
+        longer.tools, longer.parameters = found.tools, found.parameters
+        return longer, chosen
+    return found, chosen
+
+
+def _own_text(trace: Trace) -> Exchange | None:
+    """The messages that a trace without spans wrote as its input."""
+    if trace.input.lstrip()[:1] not in ("{", "["):
+        return None
+    found = Exchange(messages_in(trace.input, "input"))
+    if trace.output and trace.output.lstrip()[:1] in ("{", "["):
+        found.output = messages_in(trace.output, "output")
+    found.tools = tools_in(trace.input)
+    return found if found.input else None
+
+
+def _ended(span: Span) -> tuple[str, str]:
+    moment = span.ended_at or span.started_at
+    return (moment.isoformat() if moment else "", span.id)
+
+
+def _answering(spans: Sequence[Span], answer: str, exchange: Any) -> Span | None:
+    """The latest span whose output is the answer: to the letter, else as JSON or as the greater part of it."""
+    if not answer:
+        return None
+    for span in spans:
+        if (span.output or "").strip() == answer and exchange(span):
+            return span
+    for span in spans:
+        if _is_answer(exchange(span), span, answer):
+            return span
+    return None
+
+
+def _is_answer(exchange: Exchange, span: Span, answer: str) -> bool:
+    if not exchange.input and not exchange.output:
+        return False
+    last = (exchange.output or exchange.input)[-1]
+    if last["role"] != "assistant":
+        return False
+    given = decoded(answer)
+    for call in last.get("tool_calls", ()):
+        arguments = decoded(call["function"]["arguments"])
+        if isinstance(given, dict | list) and given and (arguments == given or _holds(arguments, given)):
+            return True
+    calls = [
+        {"name": call["function"]["name"], "arguments": decoded(call["function"]["arguments"])}
+        for call in last.get("tool_calls", ())
+    ]
+    if calls and given == calls:
+        return True
+    text = text_of(last).strip() or (span.output or "").strip()
+    if not text:
+        return False
+    if isinstance(given, dict | list) and decoded(text) == given:
+        return True
+    shorter, longer = sorted((text, answer), key=len)
+    return shorter in longer and 2 * len(shorter) >= len(longer)
+
+
+def _holds(arguments: Any, given: Any) -> bool:
+    return isinstance(arguments, dict) and len(arguments) == 1 and next(iter(arguments.values())) == given
+
+
+def _continued(found: Exchange, span: Span, calls: Sequence[Span], exchange: Any) -> Exchange:
+    """The exchange with what came before it, where a call sends only what is new: results of calls made earlier."""
+    before = [call for call in calls if call is not span and _ended(call) <= _ended(span)]
+    for call in before:  # latest first
+        lacking = _answered_elsewhere(found.input)
+        if not lacking:
+            return found
+        earlier = exchange(call)
+        made = {one["id"] for message in earlier.output for one in message.get("tool_calls", ())}
+        if lacking & made:
+            found = Exchange(
+                _joined(earlier) + _without_instructions(found.input, earlier.input),
+                found.output,
+                found.tools or earlier.tools,
+                earlier.parameters | found.parameters,
+            )
+    return found
+
+
+def _answered_elsewhere(messages: Sequence[Message]) -> set[str]:
+    """The ids of results whose calls are not among the messages."""
+    made = {call["id"] for message in messages for call in message.get("tool_calls", ())}
+    return {str(message.get("tool_call_id")) for message in messages if message["role"] == "tool"} - made
+
+
+def _without_instructions(messages: Sequence[Message], earlier: Sequence[Message]) -> list[Message]:
+    known = [message.get("content") for message in earlier if message["role"] in INSTRUCTING]
+    return [m for m in messages if m["role"] not in INSTRUCTING or m.get("content") not in known]
+
+
+def _longer(root: Exchange, call: Exchange) -> Exchange | None:
+    """The root's conversation where it holds the call's and more of the user's turns, with the call's instructions."""
+    whole, part = _joined(root), _joined(call)
+    turns = [sum(message["role"] == "user" for message in messages) for messages in (whole, part)]
+    if turns[0] <= turns[1]:
+        return None
+    texts = iter([text_of(message).strip() for message in whole if text_of(message)])
+    said = [
+        text_of(message).strip() for message in part if message["role"] in ("user", "assistant") and text_of(message)
+    ]
+    if not all(text in texts for text in said):
+        return None
+    if whole[0]["role"] in INSTRUCTING:
+        return Exchange(whole)
+    return Exchange([message for message in part if message["role"] in INSTRUCTING] + whole)
+
+
+def _joined(exchange: Exchange) -> list[Message]:
+    """Input and output as one list; an output that repeats the input, as the states of graphs do, counts once."""
+    asked, answered = exchange.input, exchange.output
+    spoken = [message for message in asked if message["role"] not in INSTRUCTING]
+    if spoken and len(answered) >= len(spoken):
+        for skip in range(2):
+            rest = answered[skip:]
+            if all(_same(one, other) for one, other in zip(spoken, rest, strict=False)) and len(rest) >= len(spoken):
+                head = [message for message in asked if message["role"] in INSTRUCTING]
+                return (head if not skip else answered[:skip]) + rest
+    return asked + answered
+
+
+def _same(one: Message, other: Message) -> bool:
+    return one["role"] == other["role"] and text_of(one) == text_of(other)
+
+
+def _closed(messages: list[Message], trace: Trace) -> list[Message]:
+    """The messages with the trace's answer at their end, where none of them says it."""
+    if not trace.output:
+        return messages
+    for message in reversed(messages):
+        if message["role"] == "assistant":
+            return messages
+        if message["role"] == "user":
+            break
+    answer = trace.output.strip()
+    if any(message["role"] == "assistant" and text_of(message).strip() == answer for message in messages):
+        return messages
+    return [*messages, {"role": "assistant", "content": trace.output}]
+
+
+def _turn_of(trace: Trace) -> list[Message]:
+    """One trace as a turn of its session: the question, the tools at work, the answer."""
+    exchange = None if trace.input.lstrip()[:1] not in ("{", "[") else _own_text(trace)
+    asked: list[Message] = (
+        exchange.input if exchange else [{"role": "user", "content": trace.input}] if trace.input else []
+    )
+    done = acted(tool_runs(sorted(trace.spans, key=_when)))
+    answer: list[Message] = [{"role": "assistant", "content": trace.output}] if trace.output else []
+    return [*asked, *done, *answer]
+
+
+def _tools_anywhere(spans: Sequence[Span], source: Span | None) -> list[dict[str, Any]]:
+    """Tools from the spans around, where the model call does not name them; those above it first."""
+    by_id = {span.id: span for span in spans}
+    above: list[Span] = []
+    parent = by_id.get(source.parent_id or "") if source else None
+    while parent is not None and parent not in above:
+        above.append(parent)
+        parent = by_id.get(parent.parent_id or "")
+    for span in above:
+        if found := exchange_of(span).tools:
+            return found
+    return []
+
+
+def _parameters(trace: Trace, exchange: Exchange | None, source: Span | None) -> dict[str, Any]:
+    facts = source.metadata if source is not None else trace.metadata
+    known = {key: facts[key] for key in FACTS if facts.get(key)}
+    return (dict(exchange.parameters) if exchange else {}) | known
+
+
+def _storable(values: dict[str, Any]) -> dict[str, Any]:
+    """The values, unless they are nested too deep to be kept: then the deep ones as JSON text."""
+    try:
+        require_shallow(values, MOST_LEVELS)
+    except ValueError:
+        return {key: as_json(value) if isinstance(value, dict | list) else value for key, value in values.items()}
+    return values

@@ -1,0 +1,49 @@
+"""Where the spans of each convention hold messages, tools and parameters: one file each, the most exact first."""
+
+from evergold.conversation.conventions import (
+    generic,
+    langfuse,
+    mlflow,
+    native,
+    openinference,
+    otel_genai,
+    pydantic_ai,
+    traceloop,
+    vercel_ai,
+)
+from evergold.conversation.exchange import Exchange, SpanView
+from evergold.model.trace import Span
+
+READERS = (
+    otel_genai.read,
+    openinference.read,
+    pydantic_ai.read,
+    vercel_ai.read,
+    langfuse.read,
+    traceloop.read,
+    mlflow.read,
+    native.read,
+    generic.read,
+)
+
+
+def exchange_of(span: Span) -> Exchange:
+    """What a span says, side by side from the first convention that says it; parameters from all of them."""
+    view = SpanView.of(span)
+    whole = Exchange()
+    for read in READERS:
+        found = read(view)
+        if not whole.input and not whole.output:
+            whole.input, whole.output = found.input, found.output
+        elif not whole.output and found.output and not _answers(whole):
+            whole.output = found.output
+        elif not whole.input:
+            whole.input = found.input
+        whole.tools = whole.tools or found.tools
+        whole.parameters = found.parameters | whole.parameters
+    return whole
+
+
+def _answers(exchange: Exchange) -> bool:
+    """Whether the messages of the input end with an answer, as those of a whole run do."""
+    return bool(exchange.input) and exchange.input[-1]["role"] == "assistant"

@@ -1,0 +1,57 @@
+"""OpenInference: flattened messages, and `input.value` / `output.value` with whatever the framework passed around."""
+
+from typing import Any
+
+from evergold.conversation.exchange import Attributes, Exchange, SpanView
+from evergold.conversation.flattened import unflattened
+from evergold.conversation.nested_json import decoded_object
+from evergold.conversation.reading import messages_in, text_message
+from evergold.conversation.tools import tools_in
+
+
+def read(view: SpanView) -> Exchange:
+    attributes = view.attributes
+    exchange = Exchange(
+        messages_in(unflattened(attributes, "llm.input_messages"), "input"),
+        messages_in(unflattened(attributes, "llm.output_messages"), "output"),
+    )
+    for side, key in (("input", "input.value"), ("output", "output.value")):
+        if key in attributes and not getattr(exchange, side):
+            setattr(exchange, side, messages_in(attributes[key], side))  # type: ignore[arg-type]
+    if not exchange.input:
+        prompts = [item.get("prompt.text", item.get("prompt")) for item in _listed(attributes, "llm.prompts")]
+        texts = [prompt.get("text") if isinstance(prompt, dict) else prompt for prompt in prompts]
+        exchange.input = [text_message(text, "input") for text in texts if isinstance(text, str)]
+    if not exchange.output:
+        choices = [item.get("completion", item) for item in _listed(attributes, "llm.choices")]
+        texts = [choice.get("text") for choice in choices if isinstance(choice, dict)]
+        exchange.output = [text_message(text, "output") for text in texts[:1] if isinstance(text, str)]
+    exchange.tools, exchange.parameters = _tools(attributes), _parameters(attributes)
+    return exchange
+
+
+def _listed(attributes: Attributes, prefix: str) -> list[Attributes]:
+    return [item for item in unflattened(attributes, prefix) if isinstance(item, dict)]
+
+
+def _tools(attributes: Attributes) -> list[dict[str, Any]]:
+    for source in (unflattened(attributes, "llm.tools"), attributes.get("llm.invocation_parameters")):
+        if found := tools_in(source):
+            return found
+    return tools_in(attributes.get("input.value")) if "openinference.span.kind" in attributes else []
+
+
+def _parameters(attributes: Attributes) -> dict[str, Any]:
+    parameters = decoded_object(attributes.get("llm.invocation_parameters"))
+    known = {key: value for key, value in parameters.items() if key not in ("tools", "functions", "messages")}
+    for key, name in (
+        ("template", "prompt_template"),
+        ("variables", "prompt_variables"),
+        ("version", "prompt_version"),
+    ):
+        if (value := attributes.get(f"llm.prompt_template.{key}")) is not None:
+            known[name] = value
+    for key, name in (("id", "prompt_id"), ("name", "prompt_name"), ("version", "prompt_version")):
+        if (value := attributes.get(f"prompt.{key}")) is not None:
+            known[name] = value
+    return known

@@ -1,0 +1,27 @@
+"""Lists that were flattened into attributes: `prefix.0.message.role`, `prefix.0.message.content`, …"""
+
+from typing import Any
+
+
+def unflattened(attributes: dict[str, Any], prefix: str) -> list[Any]:
+    """The list of objects that the attributes below `prefix` were before flattening."""
+    tree: dict[str, Any] = {}
+    start = prefix + "."
+    for key, value in attributes.items():
+        if key.startswith(start):
+            node = tree
+            *path, leaf = key[len(start) :].split(".")
+            for step in path:
+                inner = node.setdefault(step, {})
+                node = inner if isinstance(inner, dict) else {}
+            node[leaf] = value
+    listed = _listed(tree)
+    return listed if isinstance(listed, list) else []
+
+
+def _listed(node: Any) -> Any:
+    if not isinstance(node, dict):
+        return node
+    if node and all(key.isdecimal() for key in node):
+        return [_listed(node[key]) for key in sorted(node, key=int)]
+    return {key: _listed(value) for key, value in node.items()}

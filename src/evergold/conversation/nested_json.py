@@ -1,0 +1,44 @@
+"""JSON inside JSON: instrumentation writes documents as texts, and texts of documents as texts again."""
+
+from typing import Any
+
+import orjson
+
+DEEPEST = 8  # times a text is read as JSON that holds a text that is JSON …
+STARTS = ("{", "[", '"')
+
+
+def decoded(value: Any) -> Any:
+    """Decode a text that holds a JSON document, again where the document is such a text; anything else as it is."""
+    for _ in range(DEEPEST):
+        if not isinstance(value, str) or value.lstrip()[:1] not in STARTS:
+            return value
+        try:
+            inner = orjson.loads(value)
+        except orjson.JSONDecodeError:
+            return value
+        if isinstance(inner, str) and inner.lstrip()[:1] not in STARTS:
+            return value if value[:1] != '"' else inner
+        value = inner
+    return value
+
+
+def decoded_object(value: Any) -> dict[str, Any]:
+    """Decode an object; anything that is none is an empty one."""
+    found = decoded(value)
+    return found if isinstance(found, dict) else {}
+
+
+def decoded_list(value: Any) -> list[Any]:
+    """Decode a list; a single object is a list of one, anything else an empty one."""
+    found = decoded(value)
+    return found if isinstance(found, list) else [found] if isinstance(found, dict) else []
+
+
+def as_json(value: Any) -> str:
+    return orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS).decode()
+
+
+def as_text(value: Any) -> str:
+    """A text as it is, nothing as the empty text, anything else as JSON."""
+    return value if isinstance(value, str) else "" if value is None else as_json(value)

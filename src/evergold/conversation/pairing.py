@@ -1,0 +1,158 @@
+"""Calls meet their results: missing ids are given, lost results filled in from tool spans, and what is left is named."""
+
+from collections import defaultdict, deque
+from collections.abc import Sequence
+from typing import Any
+
+from evergold.conversation.nested_json import decoded
+from evergold.conversation.shape import KNOWN_ROLES, Message, tool_message
+from evergold.conversation.tool_spans import ToolRun
+
+CUT = "more characters were cut on arrival]"
+
+
+def paired(messages: Sequence[Message], runs: Sequence[ToolRun]) -> tuple[list[Message], list[str]]:
+    """The messages with each call's result after it, and what is wrong with them, one line each."""
+    whole = _with_ids(messages)
+    whole = _filled(whole, runs)
+    return whole, _problems(whole)
+
+
+def _with_ids(messages: Sequence[Message]) -> list[Message]:
+    """Give ids to calls that came without one, and to results the id of the call they answer: by name, then by order."""
+    numbered: list[Message] = []
+    waiting: list[dict[str, Any]] = []
+    used = {call["id"] for message in messages for call in message.get("tool_calls", ()) if call["id"]}
+    number = 0
+    for message in messages:
+        if message.get("tool_calls"):
+            waiting = []
+            calls = []
+            for call in message["tool_calls"]:
+                ident = call["id"]
+                while ident is None or (call["id"] is None and ident in used):
+                    number += 1
+                    ident = f"call_{number}"
+                used.add(ident)
+                calls.append({**call, "id": ident})
+            waiting += calls
+            message = {**message, "tool_calls": calls}
+        elif message["role"] == "tool":
+            message = _answering(message, waiting)
+        elif message["role"] in ("user", "assistant"):
+            waiting = []
+        numbered.append(message)
+    return numbered
+
+
+def _answering(message: Message, waiting: list[dict[str, Any]]) -> Message:
+    ident, name = message.get("tool_call_id"), message.get("name")
+    fitting = [call for call in waiting if call["id"] == ident] if ident else []
+    if not ident:
+        fitting = [call for call in waiting if call["function"]["name"] == name] if name else waiting[:1]
+    if fitting:
+        waiting.remove(fitting[0])
+        return {**message, "tool_call_id": fitting[0]["id"]}
+    return message
+
+
+def _filled(messages: list[Message], runs: Sequence[ToolRun]) -> list[Message]:
+    """Put in the results that only tool spans have."""
+    lacking = _unanswered(messages)
+    if not lacking or not runs:
+        return messages
+    answered = {message.get("tool_call_id") for message in messages if message["role"] == "tool"}
+    by_id: dict[str, deque[ToolRun]] = defaultdict(deque)
+    by_name: dict[str, deque[ToolRun]] = defaultdict(deque)
+    for run in runs:
+        if run.ident is not None:
+            by_id[run.ident].append(run)
+        if run.ident is None or run.ident not in answered:
+            by_name[run.name].append(run)
+    filled: list[Message] = []
+    pending: list[Message] = []
+    for number, message in enumerate(messages):
+        if pending and message["role"] != "tool":
+            filled += pending
+            pending = []
+        filled.append(message)
+        for call in lacking.get(number, ()):
+            made = _run_of(call, by_id, by_name)
+            if made is not None and made.result is not None:
+                pending.append(tool_message(made.result, call["id"], made.name, failed=made.failed))
+    return filled + pending
+
+
+def _run_of(
+    call: dict[str, Any], by_id: dict[str, deque[ToolRun]], by_name: dict[str, deque[ToolRun]]
+) -> ToolRun | None:
+    if runs := by_id.get(call["id"]):
+        return runs.popleft()
+    named = by_name.get(call["function"]["name"])
+    if not named:
+        return None
+    wanted = decoded(call["function"]["arguments"])
+    for run in named:
+        if decoded(run.arguments) == wanted:
+            named.remove(run)
+            return run
+    return None
+
+
+def _unanswered(messages: Sequence[Message]) -> dict[int, list[dict[str, Any]]]:
+    """The calls that no result follows before the next message of the assistant or the user, by place."""
+    lacking: dict[int, list[dict[str, Any]]] = {}
+    place: int | None = None
+    waiting: list[dict[str, Any]] = []
+    for number, message in enumerate([*messages, {"role": "end"}]):
+        if message["role"] == "tool":
+            waiting = _without(waiting, message.get("tool_call_id"))
+            continue
+        if waiting and place is not None:
+            lacking[place] = waiting
+        waiting, place = list(message.get("tool_calls", ())), number
+    return lacking
+
+
+def _without(calls: list[dict[str, Any]], ident: Any) -> list[dict[str, Any]]:
+    place = next((place for place, call in enumerate(calls) if call["id"] == ident), None)
+    return calls if place is None else calls[:place] + calls[place + 1 :]
+
+
+def _problems(messages: Sequence[Message]) -> list[str]:
+    problems: dict[str, None] = {}
+    for place, calls in _unanswered(messages).items():
+        if place < len(messages) - 1:  # calls at the very end wait for their results
+            for call in calls:
+                problems[f"call {call['id']!r} of {call['function']['name']!r} has no result"] = None
+    open_calls: set[str] = set()
+    for message in messages:
+        role = message["role"]
+        if role not in KNOWN_ROLES:
+            problems[f"role {role!r} is not known"] = None
+        if role == "tool":
+            ident = message.get("tool_call_id")
+            if ident not in open_calls:
+                problems[f"result {ident!r} answers no call"] = None
+        else:
+            idents = [call["id"] for call in message.get("tool_calls", ())]
+            for ident in (
+                {ident for ident in idents if idents.count(ident) > 1} if len(set(idents)) < len(idents) else ()
+            ):
+                problems[f"id {ident!r} names two calls of one message"] = None
+            open_calls = set(idents)
+        for call in message.get("tool_calls", ()):
+            if not isinstance(decoded(call["function"]["arguments"]), dict):
+                problems[f"arguments of call {call['id']!r} are no JSON object"] = None
+        if is_cut(message.get("content")):
+            problems["a text was cut on arrival; raise server.max_text_kb to keep such texts whole"] = None
+    return list(problems)
+
+
+def is_cut(content: Any) -> bool:
+    """Whether a text, or a text in parts, was cut when it came."""
+    if isinstance(content, str):
+        return content.endswith(CUT)
+    if isinstance(content, list):
+        return any(isinstance(part, dict) and is_cut(part.get("text")) for part in content)
+    return False

@@ -1,0 +1,175 @@
+"""The canonical message: OpenAI's chat shape, and the pieces it is put together from.
+
+What the shape has no key for stays under `extra` of its message: the model's reasoning (`reasoning`), a tool's failure
+(`failed`), the reason why the answer ended (`finish_reason`), and every key nobody knows.
+"""
+
+from collections.abc import Iterable
+from typing import Any, Literal, NamedTuple
+
+from evergold.conversation.nested_json import as_json, as_text, decoded
+
+Message = dict[str, Any]
+
+ROLES = {
+    **dict.fromkeys(("user", "human", "humanmessage", "humanmessagechunk", "enduser", "customer"), "user"),
+    **dict.fromkeys(("assistant", "ai", "model", "chatbot", "bot", "aimessage", "aimessagechunk", "gpt"), "assistant"),
+    **dict.fromkeys(("tool-call", "tool_call"), "assistant"),
+    **dict.fromkeys(("system", "systemmessage", "systemmessagechunk", "system_prompt"), "system"),
+    **dict.fromkeys(
+        ("tool", "function", "toolmessage", "toolmessagechunk", "functionmessage", "tool-response"), "tool"
+    ),
+    **dict.fromkeys(("tool_response", "tool_result", "ipython", "observation"), "tool"),
+    "developer": "developer",
+}
+KNOWN_ROLES = frozenset(ROLES.values())
+INSTRUCTING = frozenset({"system", "developer"})
+
+
+class Piece(NamedTuple):
+    """A part of a message: content (a canonical part), a call, a result (a tool message), reasoning, or a step's end."""
+
+    kind: Literal["content", "call", "result", "reasoning", "step"]
+    value: Any = None
+
+
+def role_named(name: Any) -> str:
+    """The canonical role for a name in any spelling; a role nobody knows is kept as it came."""
+    if isinstance(name, dict):
+        name = name.get("Label") or name.get("label") or name.get("value") or ""
+    text = str(name)
+    plain = text.rpartition(".")[2].strip().lower()  # enumerations print themselves as `MessageRole.USER`
+    return ROLES.get(plain, text)
+
+
+def text_piece(text: str) -> Piece:
+    return Piece("content", {"type": "text", "text": text})
+
+
+def image_piece(url: str, **more: Any) -> Piece:
+    return Piece("content", {"type": "image_url", "image_url": {"url": url, **more}})
+
+
+def data_url(media_type: str | None, data: Any) -> str:
+    text = str(data)
+    return (
+        text if text.startswith(("data:", "http://", "https://")) else f"data:{media_type or 'image/png'};base64,{text}"
+    )
+
+
+def call_piece(name: Any, arguments: Any, ident: Any = None) -> Piece:
+    return Piece("call", tool_call(name, arguments, ident))
+
+
+def tool_call(name: Any, arguments: Any, ident: Any = None) -> dict[str, Any]:
+    """A call in canonical shape; the id of a call that came without one is filled in where calls meet their results."""
+    return {
+        "id": str(ident) if ident not in (None, "") else None,
+        "type": "function",
+        "function": {"name": str(name or ""), "arguments": arguments_text(arguments)},
+    }
+
+
+def arguments_text(arguments: Any) -> str:
+    """Arguments as JSON text. A text stays as the model wrote it, unless it is the JSON of a text that is JSON."""
+    if arguments is None or arguments == "":
+        return "{}"
+    if not isinstance(arguments, str):
+        return as_json(arguments)
+    if arguments.lstrip()[:1] == '"':
+        inner = decoded(arguments)
+        return inner if isinstance(inner, str) else as_json(inner)
+    return arguments
+
+
+def result_piece(content: Any, ident: Any = None, name: Any = None, *, failed: bool = False) -> Piece:
+    return Piece("result", tool_message(content, ident, name, failed=failed))
+
+
+def tool_message(content: Any, ident: Any = None, name: Any = None, *, failed: bool = False) -> Message:
+    """A tool's result; one that is neither text nor parts becomes JSON text."""
+    message: Message = {"role": "tool", "content": result_content(content)}
+    if ident not in (None, ""):
+        message["tool_call_id"] = str(ident)
+    if name not in (None, ""):
+        message["name"] = str(name)
+    if failed:
+        message["extra"] = {"failed": True}
+    return message
+
+
+def result_content(content: Any) -> Any:
+    """A result's content: text parts as text, other parts as they are, any other value as JSON text."""
+    if isinstance(content, list) and content and all(isinstance(part, dict) for part in content):
+        if all("type" in part and isinstance(part.get("text"), str) for part in content):
+            parts = [{"type": "text", "text": part["text"]} for part in content]
+            return parts[0]["text"] if len(parts) == 1 else parts
+        if all(part.get("type") in ("text", "image_url") for part in content):
+            return content
+    return as_text(content)
+
+
+def content_of(parts: list[dict[str, Any]]) -> Any:
+    """Parts as a message's content: one text part is that text, none is null."""
+    if not parts:
+        return None
+    if len(parts) == 1 and parts[0].keys() == {"type", "text"}:
+        return parts[0]["text"]
+    return parts
+
+
+def messages_of_pieces(role: str, pieces: Iterable[Piece], extra: dict[str, Any] | None = None) -> list[Message]:
+    """Messages from the pieces of one: results become tool messages, and what follows them a message of its own.
+
+    Calls made side by side stay in one message, also where each stands next to its result.
+    """
+    built: list[Message] = []
+    parts: list[dict[str, Any]] = []
+    calls: list[dict[str, Any]] = []
+    results: list[Message] = []
+    reasoning: list[str] = []
+
+    def flush() -> None:
+        if parts or calls or reasoning:
+            built.append(_message(role, parts, calls, reasoning))
+        built.extend(results)
+        for pile in (parts, calls, results, reasoning):
+            pile.clear()
+
+    for piece in pieces:
+        if piece.kind == "step" or (results and piece.kind in ("content", "reasoning")):
+            flush()
+        if piece.kind == "content":
+            parts.append(piece.value)
+        elif piece.kind == "call":
+            calls.append(piece.value)
+        elif piece.kind == "result":
+            results.append(piece.value)
+        elif piece.kind == "reasoning" and piece.value:
+            reasoning.append(piece.value)
+    flush()
+    if extra:
+        own = next((message for message in reversed(built) if message["role"] == role), built[-1] if built else None)
+        if own is not None:
+            own["extra"] = own.get("extra", {}) | extra
+    return built
+
+
+def _message(role: str, parts: list[Any], calls: list[Any], reasoning: list[str]) -> Message:
+    message: Message = {"role": role, "content": content_of(list(parts))}
+    if calls:
+        message["tool_calls"] = list(calls)
+    if reasoning:
+        message["extra"] = {"reasoning": "\n\n".join(reasoning)}
+    return message
+
+
+def text_of(message: Message) -> str:
+    """The text of a message, its parts joined by blank lines; pictures and calls are no text."""
+    content = message.get("content")
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        return ""
+    texts = [part.get("text") for part in content if isinstance(part, dict)]
+    return "\n\n".join(text for text in texts if isinstance(text, str) and text)

@@ -1,0 +1,100 @@
+"""The tools a trace shows at work: spans of kind tool, each a call with its result."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from evergold.conversation.nested_json import as_text, decoded
+from evergold.conversation.shape import Message, arguments_text, tool_message
+from evergold.model.trace import Span, TraceStatus
+
+IDENTS = ("gen_ai.tool.call.id", "ai.toolCall.id", "tool_call.id", "tool.call_id", "tool_call_id", "tool.id", "call_id")
+GIVEN = ("gen_ai.tool.call.arguments", "ai.toolCall.args", "tool_arguments", "tool.parameters", "input.value")
+GAVE = ("gen_ai.tool.call.result", "ai.toolCall.result", "tool_response", "output.value")
+AROUND = ("input_str", "inputs", "kwargs", "input", "args", "arguments")
+
+
+@dataclass(slots=True)
+class ToolRun:
+    """One tool at work. `result` is None where the span does not say what came of it."""
+
+    name: str
+    arguments: str
+    ident: str | None
+    result: str | None
+    failed: bool
+    span: Span
+
+
+def tool_runs(spans: Iterable[Span]) -> list[ToolRun]:
+    """The tools of a trace in order of time."""
+    return [_run(span) for span in spans if span.kind == "tool"]
+
+
+def _run(span: Span) -> ToolRun:
+    attributes = span.metadata.get("attributes")
+    attributes = attributes if isinstance(attributes, dict) else {}
+    ident = next((where[key] for where in (attributes, span.metadata) for key in IDENTS if where.get(key)), None)
+    given = next((attributes[key] for key in GIVEN if attributes.get(key) not in (None, "")), span.input)
+    gave = next((attributes[key] for key in GAVE if attributes.get(key) not in (None, "")), span.output)
+    error = span.metadata.get("error")
+    failed = span.status is TraceStatus.FAILED
+    result = _result(gave) if gave is not None else str(error) if failed and error else None
+    name = str(span.metadata.get("tool") or attributes.get("gen_ai.tool.name") or span.name)
+    found, ident = _unwrapped(given, ident)
+    return ToolRun(name, arguments_text(found), None if ident is None else str(ident), result, failed, span)
+
+
+def _unwrapped(given: Any, ident: Any) -> tuple[Any, Any]:
+    """Arguments out of what frameworks put around them; a tool call passed whole brings its id."""
+    document = decoded(given)
+    if isinstance(document, dict):
+        if document.get("type") == "tool_call" and "args" in document:
+            return document["args"], ident or document.get("id")
+        only = [key for key, value in document.items() if value not in (None, "", [], {})]
+        if len(only) == 1 and only[0] in AROUND and isinstance(inner := decoded(document[only[0]]), dict):
+            return _unwrapped(inner, ident) if inner is not document else (inner, ident)
+    return given, ident
+
+
+def _result(gave: Any) -> str:
+    """A result as text; a tool message that a framework passed on is its content."""
+    document = decoded(gave)
+    if isinstance(document, dict):
+        inner = document.get("kwargs") if isinstance(document.get("kwargs"), dict) else document
+        if isinstance(inner, dict) and (inner.get("type") == "tool" or "tool_call_id" in inner) and "content" in inner:
+            return as_text(inner["content"])
+        if document.keys() == {"output"}:
+            return _result(document["output"])
+    return as_text(gave)
+
+
+def acted(runs: Sequence[ToolRun]) -> list[Message]:
+    """The messages of tools at work where no model call says them: tools that ran side by side were called together."""
+    messages: list[Message] = []
+    for number, group in enumerate(_side_by_side(runs)):
+        idents = [run.ident or f"{run.span.id}" or f"call_{number}" for run in group]
+        calls = [
+            {"id": ident, "type": "function", "function": {"name": run.name, "arguments": run.arguments}}
+            for ident, run in zip(idents, group, strict=True)
+        ]
+        messages.append({"role": "assistant", "content": None, "tool_calls": calls})
+        for ident, run in zip(idents, group, strict=True):
+            if run.result is not None:
+                messages.append(tool_message(run.result, ident, run.name, failed=run.failed))
+    return messages
+
+
+def _side_by_side(runs: Sequence[ToolRun]) -> list[list[ToolRun]]:
+    groups: list[list[ToolRun]] = []
+    until = None
+    for run in runs:
+        begun, ended = run.span.started_at, run.span.ended_at
+        if groups and begun is not None and until is not None and begun < until:
+            groups[-1].append(run)
+        else:
+            groups.append([run])
+            until = None
+        if ended is not None and (until is None or ended > until):
+            until = ended
+    return groups

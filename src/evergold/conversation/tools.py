@@ -1,0 +1,106 @@
+"""The function schemas that were offered to a model, in OpenAI's shape; a tool of another kind stays as it came."""
+
+from typing import Any
+
+from evergold.conversation.nested_json import decoded
+
+SCHEMAS = (
+    *("parameters", "input_schema", "inputSchema", "json_schema", "args_schema", "parameters_json_schema"),
+    *("parametersJsonSchema", "parameter_definitions", "schema", "function_parameters"),
+)
+LISTS = ("tools", "functions", "function_tools", "available_tools", "toolConfig", "tool_config")
+NESTED = ("config", "kwargs", "invocation_params", "options", "body", "llm_request", "model_request_parameters")
+WRAPPERS = ("function", "toolSpec", "tool")
+DECLARATIONS = ("function_declarations", "functionDeclarations")
+DEEPEST = 6
+
+
+def tools_in(value: Any, depth: int = 0) -> list[dict[str, Any]]:
+    """The tools of a list of them, or of a request that has one."""
+    document = decoded(value)
+    if depth > DEEPEST:
+        return []
+    if isinstance(document, list):
+        return [tool for item in document for tool in _tools_of(decoded(item))]
+    if not isinstance(document, dict):
+        return []
+    for key in (*LISTS, *NESTED):
+        inner = decoded(document.get(key))
+        if not inner:
+            continue
+        found = _named(inner) if key == "tools" and isinstance(inner, dict) else tools_in(inner, depth + 1)
+        if key == "function_tools":
+            found += tools_in(document.get("output_tools") or [], depth + 1)
+        if found:
+            return found
+    return []
+
+
+def _named(tools: dict[str, Any]) -> list[dict[str, Any]]:
+    """Tools in an object, each under its name."""
+    return [
+        tool
+        for name, fields in tools.items()
+        if isinstance(fields, dict)
+        for tool in _tools_of({"name": name, **fields})
+    ]
+
+
+def _tools_of(item: Any) -> list[dict[str, Any]]:
+    if not isinstance(item, dict):
+        return []
+    for key in DECLARATIONS:
+        if isinstance(declared := item.get(key), list):
+            return [tool for one in declared for tool in _tools_of(one)]
+    inner, name = item, item.get("name")
+    for key in WRAPPERS:
+        wrapped = decoded(inner.get(key))
+        if isinstance(wrapped, dict):
+            inner = wrapped
+    schema = next((inner[key] for key in SCHEMAS if inner.get(key) is not None), None)
+    if inner is not item and isinstance(schema, dict) and isinstance(inner.get("json_schema"), str | dict):
+        return _tools_of(decoded(inner["json_schema"])) or [item]
+    if isinstance(text := item.get("json_schema"), str):
+        return _tools_of(decoded(text))
+    name = inner.get("name", name)
+    if not name or (item.get("type") not in (None, "function", "tool", "custom") and schema is None):
+        return [item]
+    return [_function(str(name), inner, schema)]
+
+
+def _function(name: str, fields: dict[str, Any], schema: Any) -> dict[str, Any]:
+    schema = decoded(schema)
+    if isinstance(schema, dict) and isinstance(schema.get("json"), dict):
+        schema = schema["json"]  # Bedrock
+    if "parameter_definitions" in fields and isinstance(schema, dict):
+        schema = _from_definitions(schema)  # Cohere's first API
+    function: dict[str, Any] = {"name": name}
+    if fields.get("description"):
+        function["description"] = fields["description"]
+    if isinstance(schema, dict):
+        function["parameters"] = _lowered(schema)
+    if fields.get("strict") is not None:
+        function["strict"] = fields["strict"]
+    return {"type": "function", "function": function}
+
+
+def _from_definitions(definitions: dict[str, Any]) -> dict[str, Any]:
+    types = {"str": "string", "int": "integer", "float": "number", "bool": "boolean", "list": "array", "dict": "object"}
+    properties = {
+        name: {key: value for key, value in field.items() if key != "required"}
+        | {"type": types.get(str(field.get("type")), field.get("type", "string"))}
+        for name, field in definitions.items()
+        if isinstance(field, dict)
+    }
+    required = [name for name, field in definitions.items() if isinstance(field, dict) and field.get("required")]
+    return {"type": "object", "properties": properties} | ({"required": required} if required else {})
+
+
+def _lowered(schema: Any) -> Any:
+    """Google writes the types of its schemas in capitals; JSON Schema does not."""
+    if isinstance(schema, dict):
+        return {
+            key: value.lower() if key == "type" and isinstance(value, str) and value.isupper() else _lowered(value)
+            for key, value in schema.items()
+        }
+    return [_lowered(item) for item in schema] if isinstance(schema, list) else schema

@@ -1,0 +1,58 @@
+"""Traces with their spans, many at once, and the traces of a session that came before one: what conversations are read from."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from evergold.model.trace import Span, Trace
+from evergold.store.rows import SpanRow, whole
+from evergold.store.schema import spans, traces
+from evergold.store.spans import OWN
+from evergold.store.traces import span_of, trace_of
+from evergold.store.values import batches
+
+KINDS_OF_TURNS = ("tool",)  # the spans that an earlier turn is read from
+
+
+def traces_with_spans(connection: Connection, trace_ids: Iterable[str]) -> dict[str, Trace]:
+    """The stored traces of these ids with their spans; their scores are not read."""
+    found: dict[str, Trace] = {}
+    for batch in batches(dict.fromkeys(trace_ids), 200):
+        rows = connection.execute(select(traces).where(traces.c.id.in_(batch))).mappings().all()
+        found |= {trace.id: trace for trace in _with_spans(connection, rows)}
+    return found
+
+
+class Sessions:
+    """The sessions of traces, each read once. Holds them all: make one for each batch of traces."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._read: dict[str, list[Trace]] = {}
+
+    def before(self, trace: Trace) -> Sequence[Trace]:
+        """The traces of the same session that began before this one, oldest first, with their tool spans."""
+        if trace.session_id is None:
+            return ()
+        if trace.session_id not in self._read:
+            query = select(traces).where(traces.c.session_id == trace.session_id)
+            rows = self._connection.execute(query.order_by(traces.c.started_at, traces.c.seq)).mappings().all()
+            self._read[trace.session_id] = _with_spans(self._connection, rows, KINDS_OF_TURNS)
+        session = self._read[trace.session_id]
+        place = next((number for number, one in enumerate(session) if one.id == trace.id), len(session))
+        return session[:place]
+
+
+def _with_spans(connection: Connection, rows: Sequence[Any], kinds: Sequence[str] = ()) -> list[Trace]:
+    by_seq = {row["seq"]: row for row in rows}
+    found: dict[int, list[Span]] = {}
+    for batch in batches(by_seq):
+        query = select(spans.c.trace_seq, *(spans.c[name] for name in OWN)).where(spans.c.trace_seq.in_(batch))
+        if kinds:
+            query = query.where(spans.c.kind.in_(kinds))
+        for seq, *fields in connection.execute(query.order_by(spans.c.started_at, spans.c.id)):
+            trace = by_seq[seq]
+            row = whole(SpanRow(trace["id"], *fields), trace["input_text"], trace["output_text"])
+            found.setdefault(seq, []).append(span_of(row))
+    return [trace_of(row, tuple(found.get(row["seq"], ())), ()) for row in rows]
