@@ -32,6 +32,11 @@ class Settings:
         secret=True,
     )
     server_host: str = setting("server.host", "127.0.0.1", "Address to listen on; any but loopback needs a token.")
+    server_hosts: tuple[str, ...] = setting(
+        "server.hosts",
+        (),
+        "Names by which clients call the server, beside loopback addresses and `server.host`; others are refused.",
+    )
     server_port: int = setting("server.port", 8321, "Port to listen on.")
     server_token: str = setting(
         "server.token", "", "Token that clients must send as `Authorization: Bearer …`.", secret=True

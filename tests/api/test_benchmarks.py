@@ -26,7 +26,7 @@ def serve(tmp_path: Path) -> Serve:
     def started(script: Script = ANSWER, **changed: Any) -> Iterator[TestClient]:
         with serving(script) as model:
             chosen = {"home": tmp_path / "home", "model_base_url": model.url, "benchmark_tries": 1, **changed}
-            with TestClient(create_app(Settings(**chosen))) as client:
+            with TestClient(create_app(Settings(**chosen)), base_url="http://localhost") as client:
                 client.model = model  # type: ignore[attr-defined]
                 yield client
 

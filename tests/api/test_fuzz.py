@@ -23,7 +23,7 @@ schema = schemathesis.openapi.from_asgi("/openapi.json", app).exclude(path_regex
 
 @pytest.fixture(scope="module", autouse=True)
 def running() -> Iterator[None]:
-    with TestClient(app):
+    with TestClient(app, base_url="http://localhost"):
         yield
     folder.cleanup()
 

@@ -23,7 +23,7 @@ def test_a_report_is_a_document_of_its_kind(settings: Settings) -> None:
     with Workspace.open(settings) as workspace:
         spec = RunSpec(dataset="one", model="recorded", metrics=("exact_match",))
         run = workspace.bench.work_on(workspace.bench.run_here(spec).id)
-    with TestClient(create_app(settings)) as client:
+    with TestClient(create_app(settings), base_url="http://localhost") as client:
         for form, content_type in TYPES.items():
             answer = client.get(f"/api/v1/benchmarks/runs/{run.id}/report.{form}")
             assert (answer.status_code, answer.headers["content-type"].split(";")[0]) == (200, content_type)

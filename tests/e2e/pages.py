@@ -16,11 +16,11 @@ expect.set_options(timeout=WAIT_MS)
 
 
 @contextmanager
-def a_browser() -> Iterator[Browser]:
+def a_browser(*flags: str) -> Iterator[Browser]:
     path = next(filter(None, map(shutil.which, CHROMIUM)), None)
     assert path, "no Chromium found; scripts/ensure_chromium.sh installs it"
     with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"], timeout=WAIT_MS)
+        launched = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", *flags], timeout=WAIT_MS)
         yield launched
         launched.close()
 

@@ -9,10 +9,12 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.middleware.gzip import GZipMiddleware
 
+from evergold.api.access import configured_tokens
 from evergold.api.errors import install_errors
 from evergold.api.guard import Guard
 from evergold.api.pages import install_pages
 from evergold.api.routing import SlashesInNames
+from evergold.api.strangers import Strangers, known_host
 from evergold.settings import Settings, load_settings
 from evergold.workspace import Workspace
 
@@ -53,7 +55,8 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.state.settings = chosen
     app.add_middleware(SlashesInNames)
     app.add_middleware(GZipMiddleware, minimum_size=2048)
-    app.add_middleware(Guard, settings=chosen)
+    app.add_middleware(Guard, settings=chosen, tokens=configured_tokens(chosen))
+    app.add_middleware(Strangers, known=known_host(chosen))
     install_errors(app)
     for name in ROUTERS:
         app.include_router(import_module(f"evergold.api.{name}").router)

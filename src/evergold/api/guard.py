@@ -1,28 +1,25 @@
-"""What stands before every route: the token, the size of a body, and the origin of a browser's request.
+"""What stands before every route: the token and the size of a body.
 
 A plain ASGI layer, because it must be cheap: OTLP comes through here thousands of times a second.
 """
 
 import hmac
-from base64 import b64decode
-from binascii import Error as Base64Error
-from urllib.parse import urlsplit
 
 from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from evergold.api.access import given_token
 from evergold.api.errors import refusal
 from evergold.errors import TooLarge
 from evergold.settings import Settings
 
 GUARDED = ("/api/", "/v1/")
-CHANGING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
 
 class Guard:
-    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+    def __init__(self, app: ASGIApp, settings: Settings, tokens: list[tuple[bytes, str]]) -> None:
         self._app = app
-        self._tokens = _tokens(settings)
+        self._tokens = tokens
         self._limit = settings.server_max_body_mb * 1024 * 1024
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -46,14 +43,11 @@ class Guard:
         if length.isdigit() and int(length) > self._limit:
             return 413, f"the body has {length} bytes; at most {self._limit} are taken (server.max_body_mb)"
         if self._tokens:
-            given = _given(connection.headers.get("authorization", ""))
+            given = given_token(connection.headers.get("authorization", ""))
             name = next((name for token, name in self._tokens if hmac.compare_digest(token, given)), None)
             if name is None:
                 return 401, "a token is needed: send `Authorization: Bearer TOKEN`"
             scope["evergold.who"] = name
-        origin = connection.headers.get("origin")
-        if origin and scope["method"] in CHANGING and urlsplit(origin).netloc != connection.headers.get("host"):
-            return 403, f"a page of {origin} may not change anything here"
         return None
 
 
@@ -79,24 +73,3 @@ class _Counted:
                 await send(message)
 
         return send_unless_over
-
-
-def _given(header: str) -> bytes:
-    """The token of a request; senders that know only a name and a password send it as the password."""
-    scheme, _, rest = header.partition(" ")
-    if scheme.lower() != "basic":
-        return header.removeprefix("Bearer ").encode()
-    try:
-        return b64decode(rest, validate=True).partition(b":")[2]
-    except Base64Error:
-        return b""
-
-
-def _tokens(settings: Settings) -> list[tuple[bytes, str]]:
-    """Each token and whose it is: the server's own, and one per reviewer."""
-    tokens = [(settings.server_token.encode(), "owner")] if settings.server_token else []
-    for entry in settings.review_reviewers:
-        name, _, token = entry.partition(":")
-        if token:
-            tokens.append((token.encode(), name))
-    return tokens

@@ -1,0 +1,50 @@
+"""Which tokens a server knows, and the token that a request carries."""
+
+from base64 import b64decode
+from binascii import Error as Base64Error
+
+from evergold.errors import BadInput
+from evergold.settings import Settings, env_name
+
+
+def configured_tokens(settings: Settings) -> list[tuple[bytes, str]]:
+    """List the tokens of the settings with whose they are. Raises `BadInput` for one that protects nothing."""
+    tokens = []
+    if settings.server_token or "server.token" in settings.origins:
+        where = settings.origins.get("server.token", "server.token")
+        tokens.append((_usable(settings.server_token, where, "server.token"), "owner"))
+    for entry in settings.review_reviewers:
+        name, _, token = entry.partition(":")
+        if not name.strip():
+            raise BadInput("review.reviewers: an entry has no name; write each as name:token")
+        tokens.append((_usable(token, f"review.reviewers: {name.strip()}", "review.reviewers"), name.strip()))
+    return tokens
+
+
+def _usable(token: str, where: str, setting: str) -> bytes:
+    """The token as a header carries it. A blank one would let everybody in, or nobody."""
+    bare = token.strip()
+    if not bare:
+        raise BadInput(f"{where}: the token is blank; give one, or remove {setting} ({env_name(setting)})")
+    if not (bare.isascii() and bare.isprintable()) or " " in bare:
+        raise BadInput(f"{where}: the token has a space or a sign that no header carries; use ASCII letters and digits")
+    return bare.encode()
+
+
+def given_token(header: str) -> bytes:
+    """Read the token of an `Authorization` header; senders that know only a name and a password send it as the password."""
+    scheme, _, rest = header.strip().partition(" ")
+    match scheme.lower():
+        case "bearer":
+            return rest.strip().encode()
+        case "basic":
+            return _password(rest.strip())
+        case _:
+            return b""
+
+
+def _password(encoded: str) -> bytes:
+    try:
+        return b64decode(encoded, validate=True).partition(b":")[2]
+    except (Base64Error, ValueError):
+        return b""
