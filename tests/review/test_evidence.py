@@ -53,8 +53,8 @@ def test_a_base_commit_is_looked_up_and_proved(workspace: Workspace, repo: GitRe
     base = repo.commit({"a.txt": numbered(5)})
     later = repo.commit({"a.txt": numbered(5, l2="two")})
     diff = repo.diff(base, later).decode()
-    room = workspace.review.evidence
-    good, bad, gone = room.check_base(base[:10], diff), room.check_base(later, diff), room.check_base("f" * 40, diff)
+    bases = workspace.review.bases
+    good, bad, gone = bases.check(base[:10], diff), bases.check(later, diff), bases.check("f" * 40, diff)
     assert (good.commit, good.exists, good.applies) == (base, True, True)
     assert (bad.exists, bad.applies) == (True, False)
     assert (gone.exists, gone.applies) == (False, None)
@@ -95,5 +95,5 @@ def test_without_settings_it_says_what_to_set(tmp_path: Path) -> None:
     with Workspace.open(Settings(home=tmp_path / "home")) as workspace:
         room = workspace.review.evidence
         assert "review.sidekick_db" in (room.of_flow("ws", "f", "c").missing or "")
-        assert "review.repo_dir" in room.check_base("abc", None).message
+        assert "review.repo_dir" in workspace.review.bases.check("abc", None).message
         assert "review.repo_dir" in room.file("abc", "a").message

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 from evergold.api.opened import Opened
 from evergold.api.routing import Router
 from evergold.model.case import Case
-from evergold.model.evidence import BaseCheck, Evidence, FileAtCommit
+from evergold.model.evidence import BaseCandidate, BaseCheck, Evidence, FileAtCommit, ProvedRow
 from evergold.model.review import (
     Assignment,
     CaseFile,
@@ -212,15 +212,46 @@ def evidence(workspace: Opened, key: Key) -> Evidence:
 
 
 @router.get("/review/evidence/flow")
-def flow_evidence(workspace: Opened, flow_id: str, case_id: str, workspace_id: str = "") -> Evidence:
+def flow_evidence(
+    workspace: Opened, case_id: str, flow_id: str = "", workspace_id: str = "", base_commit: str = ""
+) -> Evidence:
     """The approved diff and the tool calls of one case of a flow, for rows that are not in the store."""
+    if not flow_id:
+        return workspace.review.evidence.of_commit(case_id, base_commit)
     return workspace.review.evidence.of_flow(workspace_id, flow_id, case_id)
 
 
 @router.post("/review/base")
 def check_base(workspace: Opened, question: BaseQuestion) -> BaseCheck:
     """Whether a commit is in the repository and the diff applies to it."""
-    return workspace.review.evidence.check_base(question.commit, question.diff)
+    return workspace.review.bases.check(question.commit, question.diff)
+
+
+class CandidatesQuestion(BaseModel, extra="forbid"):
+    """A change whose base commit is not known, and the branch it was merged into."""
+
+    diff: Annotated[str, Field(min_length=1, max_length=20_000_000)]
+    target_branch: Annotated[str | None, Field(max_length=200)] = None
+
+
+@router.post("/review/base/candidates")
+def base_candidates(workspace: Opened, question: CandidatesQuestion) -> list[BaseCandidate]:
+    """Commits that may be the base of a change, recognised by content; proved ones first."""
+    return workspace.review.bases.candidates(question.diff, question.target_branch)
+
+
+class ProveQuestion(BaseModel, extra="forbid"):
+    """The rows of one case, and the approved diff where it is known."""
+
+    a: dict[str, Any] | None = None
+    b: dict[str, Any] | None = None
+    diff: Annotated[str | None, Field(max_length=20_000_000)] = None
+
+
+@router.post("/review/prove")
+def prove_rows(workspace: Opened, question: ProveQuestion) -> ProvedRow:
+    """Complete rows with full commit id, blobs and text hashes, and name what disproves their base commit."""
+    return workspace.review.bases.prove_rows(question.a, question.b, question.diff)
 
 
 @router.get("/review/file")

@@ -68,10 +68,13 @@ def _tell(result: RowCheck, as_json: bool) -> int:
         emit_json(vars(result))
         return int(bool(result.stale))
     click.echo(
-        f"{result.rows} rows: {result.proved} proved, {len(result.stale)} stale, {len(result.open)} without a base commit; "
+        f"{result.rows} rows: {result.proved} proved, {len(result.stale)} stale, {len(result.open)} without a base commit, "
+        f"{len(result.overridden)} approved against the repository, {result.without_hashes} without hashes; "
         f"{result.unproved_ranges} golden ranges carry no hash, {result.not_at_base} secondary entries are not at base"
     )
     for case_id, reasons in result.stale.items():
         for reason in reasons:
             click.echo(f"stale {case_id}: {reason}")
+    for case_id, reason in result.overridden.items():
+        click.echo(f"approved against the repository {case_id}: {reason}")
     return int(bool(result.stale))

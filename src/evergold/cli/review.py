@@ -3,6 +3,7 @@
 import threading
 import webbrowser
 from importlib import import_module
+from typing import Any
 
 import click
 
@@ -17,15 +18,19 @@ PAGES = {"files": "/dev/evaldata", "queue": "/review"}
 @click.group(invoke_without_command=True)
 @click.option("--page", type=click.Choice(list(PAGES)), default="files", show_default=True, help="Which page to open.")
 @click.option("--port", type=click.IntRange(0, 65535), help="Port to listen on (default 8321; 0: any free one).")
+@click.option("--repo-dir", type=click.Path(exists=True, file_okay=False), help="Repository that proves base commits.")
+@click.option("--sidekick-db", type=click.Path(exists=True, dir_okay=False), help="Sidekick database with the flows.")
 @click.option("--browser/--no-browser", default=True, help="Open the page in a browser.")
 @click.pass_context
-def command(ctx: click.Context, page: str, port: int | None, browser: bool) -> None:
+def command(
+    ctx: click.Context, page: str, port: int | None, repo_dir: str | None, sidekick_db: str | None, browser: bool
+) -> None:
     """Open the review pages in a browser."""
     if ctx.invoked_subcommand is not None:
         return
     from evergold.cli.serve import listen
 
-    settings = settings_of(ctx, **{"server.port": port})
+    settings = settings_of(ctx, **{"server.port": port, "review.repo_dir": repo_dir, "review.sidekick_db": sidekick_db})
     listener = listen(settings)
     import uvicorn
 
@@ -65,16 +70,15 @@ def queue_command(ctx: click.Context, /, limit: int, as_json: bool, **filters: o
 @click.option("--who", default="cli", show_default=True, help="The reviewer's name.")
 @click.option("--comment", default="", help="Why.")
 @click.option("--adjudicate", is_flag=True, help="Settle a dispute.")
+@click.option("--override-base", is_flag=True, help="Approve although the repository disproves the base commit.")
 @click.pass_context
-def decide_command(
-    ctx: click.Context, dataset: str, case_id: str, verdict: str, who: str, comment: str, adjudicate: bool
-) -> None:
+def decide_command(ctx: click.Context, /, dataset: str, case_id: str, verdict: str, who: str, **given: Any) -> None:
     """Give a verdict on a case as it is now."""
     key = CaseKey(dataset=dataset, id=case_id)
     with opened(ctx) as workspace:
         version = workspace.review.case(key).case.version
-        said = Decision(version=version, verdict=ReviewVerdict(verdict), comment=comment, adjudicate=adjudicate)
-        case = workspace.review.decide(key, said, who)
+        decision = Decision(version=version, verdict=ReviewVerdict(verdict), **given)
+        case = workspace.review.decide(key, decision, who)
     click.echo(f"{case.dataset}/{case.id}: {case.review.value}, {case.status.value}, version {case.version}")
 
 

@@ -18,11 +18,13 @@ _MAY_BE_NEW = (None, "added")  # a row made elsewhere does not say how a path ch
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """`stale` lists what is no longer true; `open` is why a row cannot be proved at all; both empty means proved."""
+    """`stale` lists what is no longer true; `open` is why a row cannot be proved at all; `overridden` is what the
+    repository said when a person approved it all the same. All empty means proved."""
 
     case_id: str
     stale: tuple[str, ...] = ()
     open: str = ""
+    overridden: str = ""
     unproved_ranges: int = 0
     not_at_base: int = 0
 
@@ -52,17 +54,22 @@ def _prove(case: Case, repo: Repo, commit: str) -> Proof:
             elsewhere += 1
     for item in case.ranges:
         golden = RangeSource.GOLDEN_DIFF in item.sources
-        problem = _wrong_with(item, repo, commit)
+        problem = why_range_is_wrong(item, repo, commit)
         if problem and golden:
             stale.append(problem)
         elif problem:
             elsewhere += 1
         elif golden and item.text_hash is None:
             unproved += 1
-    return Proof(case.id, tuple(dict.fromkeys(stale)), unproved_ranges=unproved, not_at_base=elsewhere)
+    note = case.metadata.get("baseOverride") or case.extra.get("baseOverride")
+    overridden = "; ".join(map(str, note.get("problems", ()))) or "approved by hand" if isinstance(note, dict) else ""
+    return Proof(
+        case.id, tuple(dict.fromkeys(stale)), overridden=overridden, unproved_ranges=unproved, not_at_base=elsewhere
+    )
 
 
-def _wrong_with(item: LineRange, repo: Repo, commit: str) -> str | None:
+def why_range_is_wrong(item: LineRange, repo: Repo, commit: str) -> str | None:
+    """Say why a range is not what the commit holds; None where it is."""
     place = f"{item.path}:{item.start}-{item.end}"
     found = repo.objects.at(commit, item.path)
     if found is None or found.kind != "blob":

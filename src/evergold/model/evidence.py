@@ -4,6 +4,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
+from evergold.model.moment import UtcTime
 from evergold.model.trace import Trace
 
 
@@ -36,6 +37,24 @@ class BaseCheck(BaseModel, frozen=True, extra="forbid"):
     exists: bool
     applies: bool | None = None
     message: str
+
+
+class BaseCandidate(BaseModel, frozen=True, extra="forbid"):
+    """A commit that may be the base of a change: what speaks for it, and whether the change applies to it."""
+
+    commit: str
+    subject: str
+    committed_at: UtcTime | None = None
+    proved: bool
+    evidence: tuple[str, ...] = ()
+
+
+class ProvedRow(BaseModel, frozen=True, extra="forbid"):
+    """Rows of a case with full commit id, blobs and text hashes, and what disproves the base commit."""
+
+    a: dict[str, Any]
+    b: dict[str, Any]
+    problems: tuple[str, ...] = ()
 
 
 class FileAtCommit(BaseModel, frozen=True, extra="forbid"):

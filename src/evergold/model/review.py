@@ -39,13 +39,17 @@ class VersionedKey(CaseKey, frozen=True):
 
 
 class Decision(BaseModel, frozen=True, extra="forbid"):
-    """A verdict on the version the reviewer saw, with the edits made on the way and the reason given."""
+    """A verdict on the version the reviewer saw, with the edits made on the way and the reason given.
+
+    `override_base` approves a case whose base commit the repository disproves; that is kept with the case.
+    """
 
     version: Annotated[int, Field(ge=1)]
     verdict: ReviewVerdict
     comment: Annotated[str, Field(max_length=10_000)] = ""
     changes: dict[str, Any] = Field(default_factory=dict)
     adjudicate: bool = False
+    override_base: bool = False
 
 
 class Edit(BaseModel, frozen=True, extra="forbid"):

@@ -13,7 +13,7 @@ FIXED = frozenset({"id", "dataset", "kind", "provenance"}) | BOOKKEEPING
 EDITABLE = tuple(name for name in Case.model_fields if name not in FIXED)
 
 # Facts that were derived from a commit; they are no longer known once another commit is written in.
-DERIVED_FROM_COMMIT = ("baseVerified",)
+DERIVED_FROM_COMMIT = ("baseVerified", "baseOverride")
 
 
 class Changed(Protocol):

@@ -6,11 +6,11 @@ decision alone.
 
 from evergold.extract.evidence import evidence_of
 from evergold.extract.split import split
-from evergold.model.evidence import BaseCheck, Evidence, FileAtCommit
+from evergold.model.case import CaseKind
+from evergold.model.evidence import Evidence, FileAtCommit
 from evergold.model.review import CaseKey
 from evergold.model.trace import Trace
 from evergold.repo.git import Repo
-from evergold.repo.patch import applies
 from evergold.review.evidence import of_row
 from evergold.settings import Settings
 from evergold.sources.sidekick import SidekickSource
@@ -18,16 +18,11 @@ from evergold.store import Store
 from evergold.store.cases import get_case
 from evergold.store.trace_pages import TraceFilter, page_of_traces
 from evergold.store.traces import get_trace, known_traces
+from evergold.workspace.base_commits import NO_REPO
 
 TURNS = 50
 NO_FLOWS = "no flow database is set; name it with review.sidekick_db to see the diff and the tool calls"
-NO_REPO = "no repository is set; name it with review.repo_dir"
 LARGEST = 2_000_000
-PROOF = {
-    None: "in the repository",
-    True: "in the repository, and the diff applies",
-    False: "the diff does not apply to it",
-}
 NO_TRACE = "the trace of this case is not in this workspace"
 
 
@@ -48,7 +43,9 @@ class EvidenceRoom:
             return kept
         if origin.flow_id:
             return self.of_flow(origin.workspace_id or "", origin.flow_id, case.id)
-        return Evidence(missing="this case names no trace and no flow it came from")
+        if case.kind is CaseKind.CONTEXT and case.base_commit:
+            return self.of_commit(str(case.metadata.get("commit") or case.id), case.base_commit)
+        return Evidence(missing="this case names no trace, no flow and no commit it came from")
 
     def of_flow(self, workspace_id: str, flow_id: str, case_id: str) -> Evidence:
         """The approved diff and the tool calls of one case of a flow."""
@@ -64,16 +61,18 @@ class EvidenceRoom:
                         return Evidence.model_validate(evidence_of(flow, segment))
         return Evidence(missing=f"flow {flow_id!r} with approval {case_id!r} is not in the flow database")
 
-    def check_base(self, commit: str, diff: str | None) -> BaseCheck:
-        """Whether a commit exists and the golden diff applies to it."""
+    def of_commit(self, case_id: str, base_commit: str) -> Evidence:
+        """The change of a case that was made from git history: from its base commit to the commit it is named after."""
         if self._settings.review_repo_dir is None:
-            return BaseCheck(commit=commit, exists=False, message=NO_REPO)
+            return Evidence(missing=NO_REPO)
         with Repo.open(self._settings.review_repo_dir) as repo:
-            found = repo.objects.commit(commit)
-            if found is None:
-                return BaseCheck(commit=commit, exists=False, message="no such commit in the repository")
-            proved = applies(repo, found, diff.encode("utf-8", "surrogateescape")) if diff else None
-        return BaseCheck(commit=found, exists=True, applies=proved, message=f"{found[:12]}: {PROOF[proved]}")
+            commit, base = repo.objects.commit(case_id), repo.objects.commit(base_commit)
+            if commit is None or base is None:
+                return Evidence(missing=f"commit {case_id!r} or its base is not in the repository of review.repo_dir")
+            diff = repo.run("diff", "--no-ext-diff", "--no-textconv", "--no-color", "-M", base, commit, "--")
+        if len(diff) > LARGEST:
+            return Evidence(missing=f"the diff has {len(diff)} bytes: too large to show")
+        return Evidence(diff=diff.decode("utf-8", "replace"))
 
     def file(self, commit: str, path: str) -> FileAtCommit:
         """A file as it was at a commit."""

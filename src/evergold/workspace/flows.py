@@ -209,6 +209,8 @@ class RowCheck:
     proved: int = 0
     stale: dict[str, list[str]] = field(default_factory=dict)
     open: dict[str, str] = field(default_factory=dict)
+    overridden: dict[str, str] = field(default_factory=dict)
+    without_hashes: int = 0
     unproved_ranges: int = 0
     not_at_base: int = 0
 
@@ -219,7 +221,10 @@ def check_rows(path: Path, repo_dir: Path, advance: Callable[[int], None] = lamb
     with Repo.open(repo_dir) as repo:
         for proof in prove(read_cases(path), repo):
             result.rows += 1
-            result.proved += not proof.stale and not proof.open
+            result.proved += not (proof.stale or proof.open or proof.overridden or proof.unproved_ranges)
+            result.without_hashes += bool(proof.unproved_ranges)
+            if proof.overridden:
+                result.overridden[proof.case_id] = proof.overridden
             result.unproved_ranges += proof.unproved_ranges
             result.not_at_base += proof.not_at_base
             if proof.stale:

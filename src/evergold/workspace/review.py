@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from evergold.errors import BadInput, Conflict, NotFound
-from evergold.model.case import Case
+from evergold.model.case import Case, CaseKind
 from evergold.model.review import (
     Assignment,
     AssignmentState,
@@ -30,6 +30,7 @@ from evergold.store import assignments as hands
 from evergold.store.cases import CaseFilter, iterate_cases, revisions_of
 from evergold.store.reviews import opinions_in, progress, queue_page
 from evergold.store.values import stamp
+from evergold.workspace.base_commits import BaseCommits
 from evergold.workspace.evidence import EvidenceRoom
 from evergold.workspace.review_files import cases_of_rows, every_row_of, rows_of_cases
 
@@ -39,6 +40,7 @@ class Review:
         self._store = store
         self._settings = settings
         self.evidence = EvidenceRoom(store, settings)
+        self.bases = BaseCommits(settings)
 
     @property
     def needed(self) -> int:
@@ -63,6 +65,11 @@ class Review:
         return self._store.db.write(lambda connection: desk.edit(connection, key, wanted, reviewer))
 
     def decide(self, key: CaseKey, decision: Decision, reviewer: str) -> Case:
+        """Record a verdict. Approving a context case completes its proof, or is refused where its base is disproved."""
+        if decision.verdict is ReviewVerdict.APPROVE:
+            case = self.case(key).case
+            diff = self.evidence.of_case(key).diff if case.kind is CaseKind.CONTEXT else None
+            decision = self.bases.settle_decision(case, decision, diff, reviewer)
         return self._store.db.write(lambda connection: desk.decide(connection, key, decision, reviewer, self.needed))
 
     def decide_many(
@@ -142,7 +149,9 @@ class Review:
         seen: Mapping[str, int] | None = None,
     ) -> Taken:
         """Rows of dataset A and B into the store; cases that moved on since the versions `seen` are kept and named."""
-        cases, problems = cases_of_rows(rows, dataset)
+        given, problems = cases_of_rows(rows, dataset)
+        cases, disproved = self.bases.settle_rows(given)
+        problems += disproved
         sender = Sender(reviewer, self.needed, seen or {}, replace)
         taken = self._store.db.write(lambda connection: take_cases(connection, cases, sender))
         return dataclasses.replace(taken, problems=problems + taken.problems)

@@ -596,6 +596,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/review/base/candidates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Base Candidates
+         * @description Commits that may be the base of a change, recognised by content; proved ones first.
+         */
+        post: operations["base_candidates_api_v1_review_base_candidates_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/review/prove": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Prove Rows
+         * @description Complete rows with full commit id, blobs and text hashes, and name what disproves their base commit.
+         */
+        post: operations["prove_rows_api_v1_review_prove_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/review/file": {
         parameters: {
             query?: never;
@@ -1181,6 +1221,27 @@ export interface components {
             problems: string[];
         };
         /**
+         * Answer
+         * @description An answer that a person wrote or approved, or that corrected another one.
+         *
+         *     `tool_calls` are the calls that belong to it, None where nothing is known of them. `trace_id` names the trace that
+         *     gave this answer, where one did.
+         */
+        Answer: {
+            /** Text */
+            text?: string | null;
+            /** Tool Calls */
+            tool_calls?: components["schemas"]["ToolCall"][] | null;
+            /** Trace Id */
+            trace_id?: string | null;
+        };
+        /**
+         * ArgumentMatch
+         * @description How an argument of an expected call is compared with the one that was given.
+         * @enum {string}
+         */
+        ArgumentMatch: "exact" | "ignore_case" | "number" | "regex" | "any" | "any_of";
+        /**
          * Assign
          * @description Cases for a reviewer.
          */
@@ -1299,6 +1360,25 @@ export interface components {
             /** Failed Ever */
             failed_ever: number;
             state: components["schemas"]["CuratorState"] | null;
+        };
+        /**
+         * BaseCandidate
+         * @description A commit that may be the base of a change: what speaks for it, and whether the change applies to it.
+         */
+        BaseCandidate: {
+            /** Commit */
+            commit: string;
+            /** Subject */
+            subject: string;
+            /** Committed At */
+            committed_at?: string | null;
+            /** Proved */
+            proved: boolean;
+            /**
+             * Evidence
+             * @default []
+             */
+            evidence: string[];
         };
         /**
          * BaseCheck
@@ -1449,9 +1529,24 @@ export interface components {
             error: string | null;
         };
         /**
+         * CandidatesQuestion
+         * @description A change whose base commit is not known, and the branch it was merged into.
+         */
+        CandidatesQuestion: {
+            /** Diff */
+            diff: string;
+            /** Target Branch */
+            target_branch?: string | null;
+        };
+        /**
          * Case
          * @description `(dataset, id)` names a case for ever; `rev()` names what it says now; `version` counts its revisions.
          *
+         *     `messages` is the conversation that was to be answered, up to its last user message; `turn` is what the assistant then
+         *     did, in the same shape, and `tool_calls` the calls of that turn. `input` and `output` are the texts of both for people.
+         *     `expected` is the reference of the source (for a correction the words that corrected), `approved` what a person wrote
+         *     or approved, `revised` the corrected answer of a correction: `reference()` chooses. `expected_tools` is None where
+         *     nothing is known, empty where no call is expected; they are expected in this order unless `ordered` is false.
          *     `metadata` belongs to users and sources, `extra` keeps unknown keys of an imported row so that they survive a
          *     round trip, and everything else means the same for every kind that uses it.
          */
@@ -1491,6 +1586,13 @@ export interface components {
                 [key: string]: unknown;
             }[];
             /**
+             * Turn
+             * @default []
+             */
+            turn: {
+                [key: string]: unknown;
+            }[];
+            /**
              * Tools
              * @default []
              */
@@ -1502,11 +1604,15 @@ export interface components {
              * @default []
              */
             tool_calls: components["schemas"]["ToolCall"][];
+            /** Expected Tools */
+            expected_tools?: components["schemas"]["ExpectedTool"][] | null;
             /**
-             * Expected Tools
-             * @default []
+             * Ordered
+             * @default true
              */
-            expected_tools: components["schemas"]["ToolCall"][];
+            ordered: boolean;
+            approved?: components["schemas"]["Answer"] | null;
+            revised?: components["schemas"]["Answer"] | null;
             /**
              * Paths
              * @default []
@@ -1650,6 +1756,8 @@ export interface components {
             retrieved?: {
                 [key: string]: unknown;
             } | null;
+            /** Score */
+            score?: number | null;
         };
         /**
          * Correction
@@ -1782,6 +1890,8 @@ export interface components {
         /**
          * Decision
          * @description A verdict on the version the reviewer saw, with the edits made on the way and the reason given.
+         *
+         *     `override_base` approves a case whose base commit the repository disproves; that is kept with the case.
          */
         Decision: {
             /** Version */
@@ -1801,6 +1911,11 @@ export interface components {
              * @default false
              */
             adjudicate: boolean;
+            /**
+             * Override Base
+             * @default false
+             */
+            override_base: boolean;
         };
         /**
          * Difficulty
@@ -1879,6 +1994,30 @@ export interface components {
             conversation: components["schemas"]["Trace"][];
             /** Missing */
             missing?: string | null;
+        };
+        /**
+         * ExpectedTool
+         * @description A call that is expected, and what may vary in it.
+         *
+         *     `optional` names arguments that may be left out. `match` says per argument how it is compared; with `any_of` the
+         *     argument's value in `args` is the list of values that are right. An argument without a rule is compared by likeness.
+         */
+        ExpectedTool: {
+            /** Name */
+            name: string;
+            /** Args */
+            args?: {
+                [key: string]: unknown;
+            };
+            /**
+             * Optional
+             * @default []
+             */
+            optional: string[];
+            /** Match */
+            match?: {
+                [key: string]: components["schemas"]["ArgumentMatch"];
+            };
         };
         /**
          * Explanation
@@ -2355,6 +2494,41 @@ export interface components {
             };
             /** Repeated */
             repeated: number;
+        };
+        /**
+         * ProveQuestion
+         * @description The rows of one case, and the approved diff where it is known.
+         */
+        ProveQuestion: {
+            /** A */
+            a?: {
+                [key: string]: unknown;
+            } | null;
+            /** B */
+            b?: {
+                [key: string]: unknown;
+            } | null;
+            /** Diff */
+            diff?: string | null;
+        };
+        /**
+         * ProvedRow
+         * @description Rows of a case with full commit id, blobs and text hashes, and what disproves the base commit.
+         */
+        ProvedRow: {
+            /** A */
+            a: {
+                [key: string]: unknown;
+            };
+            /** B */
+            b: {
+                [key: string]: unknown;
+            };
+            /**
+             * Problems
+             * @default []
+             */
+            problems: string[];
         };
         /**
          * Provenance
@@ -2977,7 +3151,10 @@ export interface components {
              */
             dataset: string;
         };
-        /** ToolCall */
+        /**
+         * ToolCall
+         * @description A call that was made. `result` is what the tool answered, text or any JSON; None where nothing was recorded.
+         */
         ToolCall: {
             /** Name */
             name: string;
@@ -2985,6 +3162,15 @@ export interface components {
             args?: {
                 [key: string]: unknown;
             };
+            /** Id */
+            id?: string | null;
+            /** Result */
+            result?: unknown;
+            /**
+             * Failed
+             * @default false
+             */
+            failed: boolean;
         };
         /**
          * ToolEvidence
@@ -4214,9 +4400,10 @@ export interface operations {
     flow_evidence_api_v1_review_evidence_flow_get: {
         parameters: {
             query: {
-                flow_id: string;
                 case_id: string;
+                flow_id?: string;
                 workspace_id?: string;
+                base_commit?: string;
             };
             header?: never;
             path?: never;
@@ -4264,6 +4451,72 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["BaseCheck"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    base_candidates_api_v1_review_base_candidates_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CandidatesQuestion"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BaseCandidate"][];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    prove_rows_api_v1_review_prove_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProveQuestion"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProvedRow"];
                 };
             };
             /** @description Validation Error */

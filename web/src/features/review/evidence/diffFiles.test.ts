@@ -26,6 +26,11 @@ describe("diffFiles", () => {
     expect(diffFiles(file("a/x b/x", body))[0]?.hunks[0]?.ranges).toEqual([[10, 11]]);
   });
 
+  it("offers only the last line for lines appended to the end of a file", () => {
+    const body = ["--- a/x", "+++ b/x", "@@ -198,3 +198,4 @@", " 198", " 199", " 200", "+added"].join("\n");
+    expect(diffFiles(file("a/x b/x", body))[0]?.hunks[0]?.ranges).toEqual([[200, 200]]);
+  });
+
   it("gives a new file no base range and knows renames, deletions and binary files", () => {
     const diff =
       file("a/new b/new", "new file mode 100644\n--- /dev/null\n+++ b/new\n@@ -0,0 +1 @@\n+x") +

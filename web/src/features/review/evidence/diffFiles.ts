@@ -67,12 +67,19 @@ function pathsOf(lines: string[]): [string | null, string | null] {
 
 function changedRanges(body: string[], oldStart: number, oldCount: number): [number, number][] {
   const ranges: [number, number][] = [];
+  const oldEnd = oldStart + oldCount + (oldCount === 0 ? 1 : 0);
+  const hasContext = body.some((text) => !/^[-+\\]/.test(text));
   let line = oldCount === 0 ? oldStart + 1 : oldStart;
   let from: number | null = null;
   let inserted = false;
   const close = () => {
     if (from !== null) ranges.push([from, line - 1]);
-    else if (inserted) ranges.push([Math.max(1, line - 1), Math.max(1, line)]);
+    else if (inserted) {
+      // An insertion lands between two lines; after the last line of the file there is only the one before it.
+      const end = line < oldEnd || !hasContext ? line : line - 1;
+      const start = Math.max(1, line - 1);
+      if (start <= end) ranges.push([start, end]);
+    }
     [from, inserted] = [null, false];
   };
   for (const text of body) {

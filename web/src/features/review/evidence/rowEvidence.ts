@@ -46,15 +46,24 @@ function carried(content: Content): Evidence | null {
 
 export function useRowEvidence(content: Content | null) {
   const own = content === null ? null : carried(content);
+  const baseCommit = content?.baseCommit.trim() ?? "";
   const { workspaceId = "", flowId = "", caseId = "" } = content?.identity ?? {};
   return useQuery({
-    queryKey: ["review", "evidence", "flow", workspaceId, flowId, caseId, own !== null],
+    queryKey: [
+      "review",
+      "evidence",
+      "flow",
+      workspaceId,
+      flowId,
+      caseId,
+      flowId === "" ? baseCommit : "",
+      own !== null,
+    ],
     enabled: content !== null,
     staleTime: Number.POSITIVE_INFINITY,
     queryFn: async (): Promise<Evidence> => {
       if (own !== null) return own;
-      if (flowId === "") return { ...NONE, missing: "this row names no flow" };
-      const query = { workspace_id: workspaceId, flow_id: flowId, case_id: caseId };
+      const query = { workspace_id: workspaceId, flow_id: flowId, case_id: caseId, base_commit: baseCommit };
       return unwrap(api.GET("/api/v1/review/evidence/flow", { params: { query } }));
     },
   });

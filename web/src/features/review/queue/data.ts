@@ -91,6 +91,7 @@ export const sayVerdict = (key: Key, version: number, saying: Saying) =>
         comment: saying.comment ?? "",
         changes: saying.changes ?? {},
         adjudicate: saying.adjudicate ?? false,
+        override_base: false,
       },
     }),
   );

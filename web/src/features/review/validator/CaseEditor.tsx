@@ -2,6 +2,7 @@
 import { Button, Textarea, TextInput } from "@mantine/core";
 import type { Dispatch, RefObject } from "react";
 import type { Schemas } from "@/api/client";
+import { BaseCandidates } from "../evidence/BaseCandidates";
 import { BaseCommitCheck } from "../evidence/BaseCommitCheck";
 import { EntryList } from "./EntryList";
 import { statusOf } from "./navigation";
@@ -71,6 +72,11 @@ export function CaseEditor(props: CaseEditorProps) {
             styles={{ input: { fontFamily: "var(--mantine-font-family-monospace)" } }}
           />
           <BaseCommitCheck commit={content.baseCommit.trim()} diff={evidence?.diff ?? null} />
+          <BaseCandidates
+            diff={evidence?.diff ?? null}
+            chosen={content.baseCommit.trim()}
+            onChoose={(commit) => set("baseCommit", commit)}
+          />
           {commits.map((text) => (
             <button key={text} type="button" className={classes.suggestion} onClick={() => set("baseCommit", text)}>
               Use {text}

@@ -14,11 +14,13 @@ import { ExportDialog } from "./ExportDialog";
 import { ImportDialog } from "./ImportDialog";
 import { offered, type Proposal, propose, summary } from "./importing";
 import { counts, type Filter, neighbour, nextIncomplete, visible } from "./navigation";
+import { OverrideDialog } from "./OverrideDialog";
 import { applyPlan, type Choice } from "./reimport";
 import type { Entry } from "./rows";
 import { CopyNotice, SaveNotice } from "./SaveNotice";
 import type { CaseState } from "./session";
 import { Toolbar } from "./Toolbar";
+import { useProvedValidation } from "./useProvedValidation";
 import { useValidator } from "./useValidator";
 import { useValidatorKeys } from "./useValidatorKeys";
 import { DATASET, useWorkspaceCopy } from "./useWorkspaceCopy";
@@ -75,9 +77,11 @@ export function ValidatorPage() {
     select(next);
   }
 
+  const proving = useProvedValidation(dispatch);
+
   function validate() {
     if (key === null || state === undefined) return;
-    dispatch({ type: "validate", keys: [key] });
+    void proving.validate(key, state, evidence.data?.diff ?? null);
   }
 
   async function take(files: readonly File[]) {
@@ -150,6 +154,11 @@ export function ValidatorPage() {
           onForget={() => void forget()}
         />
         <CopyNotice copy={there.copy} onInsist={there.insist} />
+        {proving.failure && (
+          <div className={classes.notice} role="alert">
+            The case was not marked: {proving.failure}
+          </div>
+        )}
         {notice && (
           <div className={classes.notice} role="status">
             {notice}
@@ -226,6 +235,13 @@ export function ValidatorPage() {
           Clear {session.order.length} cases
         </Button>
       </Modal>
+      {proving.disproved && state !== undefined && (
+        <OverrideDialog
+          problems={proving.disproved.problems}
+          onCancel={proving.dismiss}
+          onOverride={(why) => proving.override(state, why)}
+        />
+      )}
       {dropping && <div className={classes.drop}>Drop dataset A and B files here</div>}
     </div>
   );

@@ -63,7 +63,7 @@ export const SHARED_KEYS = [
 
 /** Facts that were derived from a path or commit and are no longer true once it is edited. */
 export const DERIVED_FROM_PATH = ["blobSha", "changeType"] as const;
-export const DERIVED_FROM_COMMIT = ["baseVerified"] as const;
+export const DERIVED_FROM_COMMIT = ["baseVerified", "baseOverride"] as const;
 
 const COMMIT = /^[0-9a-f]{7,64}$/i;
 

@@ -1,0 +1,125 @@
+"""Base commits in review: candidates by content, the proof an approval writes, and the override that stays with a case."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evergold.errors import BadInput
+from evergold.extract.prove import prove
+from evergold.model.case import Case, CaseKind, LineRange, Provenance, RankedPath, ReviewState
+from evergold.model.review import CaseKey, Decision, ReviewVerdict
+from evergold.repo.git import Repo
+from evergold.settings import Settings
+from evergold.workspace import Workspace
+from tests.builders import a_case
+from tests.repos import GitRepo, numbered
+
+KEY = CaseKey(dataset="context", id="c1")
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> GitRepo:
+    made = GitRepo(tmp_path / "repo")
+    made.commit({"a.py": numbered(9)})
+    made.git("tag", "base")
+    made.commit({"a.py": numbered(9, l4="four")})
+    made.git("tag", "work")
+    made.commit({"a.py": "rewritten\n"})
+    return made
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, repo: GitRepo) -> Iterator[Workspace]:
+    with Workspace.open(Settings(home=tmp_path / "home", review_repo_dir=repo.path)) as opened:
+        yield opened
+
+
+def commit(repo: GitRepo, name: str) -> str:
+    return repo.git("rev-parse", name).strip()
+
+
+def context_case(base: str, diff: str, line: int = 4) -> Case:
+    return a_case(
+        KEY.id,
+        dataset="context",
+        kind=CaseKind.CONTEXT,
+        base_commit=base,
+        paths=(RankedPath(path="a.py", sources=("review_merge_diff",)),),
+        ranges=(LineRange(path="a.py", start=line, end=line, sources=("golden_diff",)),),
+        extra={"evidence": {"diff": diff}},
+        provenance=Provenance(source="sidekick", flow_id="f"),
+    )
+
+
+def approve(workspace: Workspace, **more: Any) -> Case:
+    version = workspace.review.case(KEY).case.version
+    return workspace.review.decide(KEY, Decision(version=version, verdict=ReviewVerdict.APPROVE, **more), "ana")
+
+
+def test_approving_writes_the_full_commit_blobs_and_text_hashes(workspace: Workspace, repo: GitRepo) -> None:
+    diff = repo.diff("base", "work").decode()
+    workspace.cases.put([context_case(commit(repo, "base")[:9], diff)])
+    case = approve(workspace)
+    assert case.review is ReviewState.VALIDATED
+    assert case.base_commit == commit(repo, "base")
+    assert case.ranges[0].text_hash and case.ranges[0].blob == commit(repo, "base:a.py")
+    assert case.metadata["baseVerified"] is True
+    with Repo.open(repo.path) as opened:
+        (proof,) = prove([case], opened)
+    assert not proof.stale and not proof.unproved_ranges
+
+
+@pytest.mark.parametrize(
+    ("base", "line", "reason"),
+    [
+        ("work", 4, "does not apply"),
+        ("HEAD", 4, "only 1 lines"),
+        ("0" * 40, 4, "not in the repository"),
+    ],
+)
+def test_a_disproved_base_cannot_be_approved_without_an_override(
+    workspace: Workspace, repo: GitRepo, base: str, line: int, reason: str
+) -> None:
+    known = base if base.startswith("0") else commit(repo, base)
+    workspace.cases.put([context_case(known, repo.diff("base", "work").decode(), line)])
+    with pytest.raises(BadInput, match=reason):
+        approve(workspace)
+    case = approve(workspace, override_base=True, comment="the branch was rewritten")
+    assert case.review is ReviewState.VALIDATED
+    assert case.metadata["baseOverride"]["by"] == "ana"
+    assert any(reason in problem for problem in case.metadata["baseOverride"]["problems"])
+    assert "baseVerified" not in case.metadata
+    rows = workspace.review.give_rows("context")
+    assert rows["a"][0]["baseOverride"]["why"] == "the branch was rewritten"
+
+
+def test_a_row_validated_on_a_disproved_base_stays_open_and_is_named(workspace: Workspace, repo: GitRepo) -> None:
+    diff = repo.diff("base", "work").decode()
+    workspace.cases.put([context_case(commit(repo, "base"), diff)])
+    approve(workspace)
+    rows = workspace.review.give_rows("context")
+    moved = {"baseCommit": commit(repo, "HEAD"), "caseId": "c2"}
+    lines = [{"path": "a.py", "startLine": 4, "endLine": 4, "sources": ["golden_diff"]}]
+    taken = workspace.review.take_rows(
+        [rows["a"][0] | moved, rows["b"][0] | moved | {"lineRanges": lines}], "ana", "other"
+    )
+    assert any("cannot approve" in problem and "only 1 lines" in problem for problem in taken.problems)
+    assert workspace.review.case(CaseKey(dataset="other", id="c2")).case.review is ReviewState.UNVALIDATED
+
+
+def test_candidates_are_ranked_with_what_speaks_for_each(workspace: Workspace, repo: GitRepo) -> None:
+    best, *_ = workspace.review.bases.candidates(repo.diff("base", "work").decode(), "main")
+    assert best.commit == commit(repo, "base") and best.proved
+    assert "makes exactly this change" in best.evidence[0]
+
+
+def test_a_case_from_git_history_shows_its_diff(workspace: Workspace, repo: GitRepo) -> None:
+    case = context_case(commit(repo, "base"), "").model_copy(
+        update={"id": commit(repo, "work"), "extra": {}, "provenance": Provenance(source="git")}
+    )
+    workspace.cases.put([case])
+    shown = workspace.review.evidence.of_case(CaseKey(dataset="context", id=case.id))
+    assert shown.diff is not None and "+four" in shown.diff
+    assert workspace.review.evidence.of_commit("f" * 40, commit(repo, "base")).missing
