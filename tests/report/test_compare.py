@@ -10,7 +10,7 @@ from evergold.errors import BadInput
 from evergold.model.run import MetricSpec, Run, RunSpec, RunStatus
 from evergold.report.compare import RunValues, compare
 from evergold.report.leaderboard import Ranked, boards, newest_per_model
-from evergold.report.scores import by_case, means
+from evergold.report.scores import by_case, means, outside
 from evergold.stats.paired import Verdict
 
 
@@ -19,6 +19,8 @@ class Row(NamedTuple):
     trial: int
     metric: str
     value: float | None
+    applies: bool = True
+    own: bool = False
 
 
 def a_run(id: str, values: Mapping[str, Any], metric: str = "correctness", **more: Any) -> RunValues:
@@ -142,3 +144,28 @@ def test_a_leaderboard_ranks_by_the_metric_that_most_cases_were_scored_by() -> N
     (board,) = boards(Ranked(values.run, values.rows, {}) for values in (partly, wholly))
     assert board.metrics == ("correctness", "token_f1")
     assert [entry.model for entry in board.entries] == ["wholly", "partly"]
+
+
+def test_a_case_a_metric_does_not_apply_to_is_outside_mean_and_coverage() -> None:
+    rows = [Row("a", 0, "m", 0.5), Row("b", 0, "m", None, applies=False), Row("c", 0, "m", None)]
+    mean = means(by_case(rows), ["m"], 3, {}, outside(rows))[0]
+    assert (mean.value, mean.n, mean.of, mean.not_applicable) == (0.5, 1, 2, 1)
+    assert str(mean).endswith("(n=1/2, 1 unscored, 1 not applicable)")
+
+
+def test_an_answer_compared_with_itself_is_outside_a_mean_that_has_other_cases() -> None:
+    rows = [Row("a", 0, "m", 0.5), Row("b", 0, "m", 1.0, own=True)]
+    mean = means(by_case(rows), ["m"], 2, {}, outside(rows))[0]
+    assert (mean.value, mean.n, mean.of, mean.self_compared) == (0.5, 1, 1, 1)
+    alone = means(by_case(rows[1:]), ["m"], 1, {}, outside(rows[1:]))[0]
+    assert (alone.value, alone.n, alone.of, alone.self_compared) == (1.0, 1, 1, 1)
+
+
+def test_cases_a_metric_does_not_apply_to_are_not_unpaired() -> None:
+    def run(name: str) -> RunValues:
+        found = a_run(name, passes(5, 10))
+        extra = [Row(f"x{number}", 0, "correctness", None, applies=False) for number in range(5)]
+        total = found.run.model_copy(update={"total": found.run.total + 5})
+        return RunValues(total, [*found.rows, *extra])
+
+    assert compare(run("a"), run("b")).metrics[0].unpaired == 0

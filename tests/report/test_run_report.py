@@ -94,7 +94,8 @@ def test_failures_come_first_the_calls_that_failed_then_the_worst() -> None:
 
 def test_slices_are_by_difficulty_and_tag_and_a_single_kind_is_none() -> None:
     names = [(part.by, part.name, part.cases) for part in report().slices]
-    assert names == [("difficulty", "hard", 3), ("difficulty", "easy", 1), ("tag", "red", 2), ("tag", "blue", 1)]
+    kinds = [("difficulty", "hard", 3), ("difficulty", "easy", 1), ("tag", "red", 2), ("tag", "blue", 1)]
+    assert names == [*kinds, ("reference", "candidate", 3), ("reference", "source", 1)]
 
 
 def test_cost_and_time_of_target_and_judge_are_apart() -> None:
@@ -123,7 +124,10 @@ def test_what_a_reader_must_know_is_said() -> None:
     ):
         assert part in told
     quiet = summarise(a_run(failed=0), CASES[:2], ATTEMPTS[:4], calibrations={"correctness": "calibrated"})
-    assert quiet.warnings == ("correctness, exact_match: fewer than 6 cases cannot tell two models apart",)
+    assert quiet.warnings == (
+        "correctness, exact_match: fewer than 6 cases cannot tell two models apart",
+        "correctness, exact_match: 1 of 2 references are candidates that no person has confirmed",
+    )
 
 
 def test_html_stands_alone_and_shows_text_as_text() -> None:
@@ -139,7 +143,7 @@ def test_markdown_cells_cannot_break_the_table() -> None:
     assert "<img" not in text
     for line in text.splitlines():
         if line.startswith("| correctness"):
-            assert line.replace("\\|", "").count("|") == 6
+            assert line.replace("\\|", "").count("|") == 7
     assert "## Failures (4)" in text and "No attempt failed" in to_markdown(summarise(a_run(), [], []))
 
 

@@ -6,11 +6,13 @@ import pytest
 from sqlalchemy import inspect, text
 
 from evergold.errors import Refused, Unavailable
+from evergold.model.case import Case
 from evergold.settings import Settings
 from evergold.store import Store
 from evergold.store.case_writes import Author, put_cases
 from evergold.store.cases import CaseFilter, page_of_cases, revisions_of
 from evergold.store.db import Database
+from evergold.store.migrate import bring_up_to_date
 from evergold.store.schema import metadata
 from tests.builders import a_case
 
@@ -102,3 +104,26 @@ def test_foreign_keys_hold(settings: Settings) -> None:
             )
         )
     store.close()
+
+
+def test_earlier_runs_become_able_to_hold_what_does_not_apply(store: Store) -> None:
+    old_case = '{"id":"c","input":"q","expected_tools":[],"metadata":{"text":"\\"expected_tools\\":[]"}}'
+    for statement in (
+        "INSERT INTO runs (id, dataset, model, spec) VALUES ('r', 'd', 'm', '{}')",
+        "INSERT INTO attempts (run_id, case_id, trial, body) VALUES ('r', 'c', 0, '{}')",
+        "INSERT INTO measurements (run_id, case_id, trial, metric, state) VALUES ('r', 'c', 0, 'old', 'unscored')",
+        "UPDATE alembic_version SET version_num = '0002'",
+    ):
+        store.db.write(lambda c, statement=statement: c.execute(text(statement)).close())  # type: ignore[misc]
+    insert = text("INSERT INTO run_cases (run_id, case_id, body) VALUES ('r', 'c', :body)")
+    store.db.write(lambda c: c.execute(insert, {"body": old_case}).close())
+    bring_up_to_date(store.db)
+    new = (
+        "INSERT INTO measurements (run_id, case_id, trial, metric, state) VALUES ('r', 'c', 0, 'new', 'not_applicable')"
+    )
+    store.db.write(lambda c: c.execute(text(new)).close())
+    with store.db.read() as connection:
+        assert connection.execute(text("SELECT count(*) FROM measurements")).scalar() == 2
+        body = connection.execute(text("SELECT body FROM run_cases")).scalar_one()
+    case = Case.model_validate_json(body)
+    assert case.expected_tools is None and case.metadata == {"text": '"expected_tools":[]'}

@@ -50,10 +50,21 @@ def _from(form: str, output: Path | None) -> str:
 def _show(report: RunReport) -> None:
     run = report.run
     metrics = [
-        (summary.spec.name, summary.mean, summary.unscored, summary.errors, "; ".join(summary.reasons))
+        (
+            summary.spec.name,
+            summary.mean,
+            summary.unscored,
+            summary.errors,
+            summary.not_applicable,
+            "; ".join(summary.reasons),
+        )
         for summary in report.metrics
     ]
-    table(f"{run.spec.model} on {run.spec.dataset}", ("metric", "mean", "unscored", "errors", "why"), metrics)
+    table(
+        f"{run.spec.model} on {run.spec.dataset}",
+        ("metric", "mean", "unscored", "errors", "not applicable", "why"),
+        metrics,
+    )
     if report.failures:
         rows = [
             (f.case_id, f.trial, f.metric or "failed", "–" if f.value is None else f"{f.value:.2f}", f.reason, f.output)

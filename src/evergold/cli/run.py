@@ -19,6 +19,7 @@ CONTEXT = "context"
 RETRIEVER = "retriever:"
 RETRIEVAL_METRICS = ("line_recall", "line_precision", "line_budget", "file_recall", "file_mrr")
 CASES_OF_HISTORY = 100
+NOTHING_MEASURED = 3
 
 
 @click.command()
@@ -203,6 +204,11 @@ def _show(workspace: Workspace, run: Run, thresholds: dict[str, float], as_json:
             click.echo(f"{name} is below {thresholds[name]:g}", err=True)
     if run.error:
         click.echo(f"evergold: {run.error}", err=True)
+    if run.status is RunStatus.COMPLETED and not unmet and means and all(mean.of == 0 for mean in means):
+        click.echo(
+            "no metric applies to any case: nothing was measured; see `evergold report` for the reasons", err=True
+        )
+        return NOTHING_MEASURED
     return int(run.status is not RunStatus.COMPLETED or bool(unmet))
 
 

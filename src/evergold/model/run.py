@@ -27,6 +27,7 @@ class MeasurementState(StrEnum):
     SCORED = "scored"
     UNSCORED = "unscored"
     ERROR = "error"
+    NOT_APPLICABLE = "not_applicable"
 
 
 class Usage(BaseModel, frozen=True, extra="forbid"):
@@ -54,7 +55,10 @@ class Usage(BaseModel, frozen=True, extra="forbid"):
 
 
 class Measurement(BaseModel, frozen=True, extra="forbid"):
-    """A value, or the reason why there is none. "Could not judge" is never 0."""
+    """A value, or the reason why there is none. "Could not judge" is never 0.
+
+    A metric that does not apply to a case (no reference, no expected calls) is outside every mean and its coverage.
+    """
 
     state: MeasurementState
     value: float | None = None
@@ -75,6 +79,10 @@ class Measurement(BaseModel, frozen=True, extra="forbid"):
     @classmethod
     def unscored(cls, reason: str, **details: Any) -> Self:
         return cls(state=MeasurementState.UNSCORED, reason=reason, details=details)
+
+    @classmethod
+    def not_applicable(cls, reason: str, **details: Any) -> Self:
+        return cls(state=MeasurementState.NOT_APPLICABLE, reason=reason, details=details)
 
     @classmethod
     def error(cls, reason: str, **details: Any) -> Self:

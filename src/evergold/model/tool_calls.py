@@ -1,6 +1,6 @@
 """Tool calls: those a model made, and those a task expects. Pure values; `model/tool_match.py` compares them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from typing import Annotated, Any, Self
 
@@ -36,6 +36,7 @@ class ExpectedTool(BaseModel, frozen=True, extra="forbid"):
 
     `optional` names arguments that may be left out. `match` says per argument how it is compared; with `any_of` the
     argument's value in `args` is the list of values that are right. An argument without a rule is compared by likeness.
+    A part of an argument that is an object is named by its path (`address.city`).
     """
 
     name: str
@@ -45,25 +46,57 @@ class ExpectedTool(BaseModel, frozen=True, extra="forbid"):
 
     @model_validator(mode="after")
     def rules_fit_their_values(self) -> Self:
+        values = dict(_paths(self.args))
         for argument, rule in self.match.items():
-            if argument not in self.args and rule is not ArgumentMatch.ANY:
+            if argument not in values and rule is not ArgumentMatch.ANY:
                 raise ValueError(f"match names {argument!r}, which is not in args; add it there or use `any`")
-            wanted = self.args.get(argument)
+            wanted = values.get(argument)
             if rule is ArgumentMatch.ANY_OF and not (isinstance(wanted, list) and wanted):
                 raise ValueError(f"{argument!r} is matched by any_of, so its value in args is a list of right values")
             if rule is ArgumentMatch.REGEX and not isinstance(wanted, str):
                 raise ValueError(f"{argument!r} is matched by regex, so its value in args is the pattern as text")
+            if rule is ArgumentMatch.REGEX and (problem := _problem_of(str(wanted))):
+                raise ValueError(f"{argument!r}: {wanted!r} is not a regular expression: {problem}")
         return self
 
     def example(self) -> ToolCall | None:
         """A concrete call that meets the expectation: first alternatives; None where only a pattern is known."""
         if any(rule is ArgumentMatch.REGEX for rule in self.match.values()):
             return None
-        args = {
-            name: value[0] if self.match.get(name) is ArgumentMatch.ANY_OF else value
-            for name, value in self.args.items()
-        }
-        return ToolCall(name=self.name, args=args)
+        return ToolCall(name=self.name, args=_first_values(self.args, self.match, ""))
+
+
+def path_of(at: str, key: str) -> str:
+    return f"{at}.{key}" if at else key
+
+
+def _paths(values: Mapping[str, Any], at: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in values.items():
+        yield path_of(at, key), value
+        if isinstance(value, Mapping):
+            yield from _paths(value, path_of(at, key))
+
+
+def _first_values(values: Mapping[str, Any], match: Mapping[str, ArgumentMatch], at: str) -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    for key, value in values.items():
+        path = path_of(at, key)
+        if match.get(path) is ArgumentMatch.ANY_OF:
+            made[key] = value[0]
+        else:
+            made[key] = _first_values(value, match, path) if isinstance(value, Mapping) else value
+    return made
+
+
+def _problem_of(pattern: str) -> str | None:
+    """Why a pattern cannot be used; patterns run in time linear in the text, so no look-around or back-reference."""
+    import re2
+
+    try:
+        re2.compile(pattern)
+    except re2.error as problem:
+        return str(problem)
+    return None
 
 
 def expected_of(calls: Iterable[ToolCall]) -> tuple[ExpectedTool, ...]:

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from evergold.errors import BadInput
 from evergold.model.run import Run
-from evergold.report.scores import ValueRow, by_case
+from evergold.report.scores import Outside, ValueRow, by_case, outside
 from evergold.stats.paired import Effect, Verdict, holm, judge, mcnemar_exact, paired_effect
 
 PASS_MARK = 0.5
@@ -75,13 +75,15 @@ def compare(
             f"{second.run.id} has {', '.join(second.run.spec.metrics)}; re-score one of them"
         )
     total = max(_cases(first.run), _cases(second.run))
+    apart = [outside(values.rows) for values in (first, second)]
     effects = [_effect(before.get(name, {}), after.get(name, {}), clusters or {}) for name in names]
     measured = [(name, found) for name, found in zip(names, effects, strict=True) if found is not None]
     adjusted = holm([found.p for _, found in measured])
     warnings = list(_warnings(first.run, second.run))
     warnings += [f"{n}: no case was scored in both runs" for n, found in zip(names, effects, strict=True) if not found]
     compared = tuple(
-        _described(name, found, p, total, margin) for (name, found), p in zip(measured, adjusted, strict=True)
+        _described(name, found, p, total - _not_applicable(name, apart), margin)
+        for (name, found), p in zip(measured, adjusted, strict=True)
     )
     return Comparison(
         first=first.run.id, second=second.run.id, margin=margin, metrics=compared, warnings=tuple(warnings)
@@ -130,6 +132,11 @@ def _described(name: str, paired: _Paired, adjusted_p: float, total: int, margin
         gained=tuple(case for case, (was, now) in passed.items() if now and not was),
         lost=tuple(case for case, (was, now) in passed.items() if was and not now),
     )
+
+
+def _not_applicable(name: str, apart: Sequence[Mapping[str, Outside]]) -> int:
+    """How many cases the metric does not apply to, in either run."""
+    return len(set().union(*(found[name].not_applicable for found in apart if name in found)))
 
 
 def _cases(run: Run) -> int:

@@ -48,10 +48,12 @@ def _metrics(report: RunReport) -> str:
         cells = (
             f"<td>{escape(summary.spec.name)}</td><td class=number>{escape(str(summary.mean))}</td>"
             f"<td>{histogram_chart(summary.histogram, summary.spec.name)}</td>"
-            f"<td class=number>{summary.unscored}</td><td class=number>{summary.errors}</td><td>{why}</td>"
+            f"<td class=number>{summary.unscored}</td><td class=number>{summary.errors}</td>"
+            f"<td class=number>{summary.not_applicable}</td><td>{why}</td>"
         )
         rows.append(f"<tr>{cells}</tr>")
-    head = "<th>metric</th><th>mean, 95 % interval</th><th>values</th><th>unscored</th><th>errors</th><th>why</th>"
+    names = ("metric", "mean, 95 % interval", "values", "unscored", "errors", "not applicable", "why")
+    head = "".join(f"<th>{name}</th>" for name in names)
     return f"<div class=wide><table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pydantic import BaseModel
 
 from evergold.model.run import Run, Usage
-from evergold.report.scores import Mean, ValueRow, by_case, means
+from evergold.report.scores import Mean, ValueRow, by_case, means, outside
 
 
 class Entry(BaseModel, frozen=True):
@@ -75,7 +75,9 @@ def _entry(item: Ranked, metrics: Sequence[str]) -> Entry:
         run_id=run.id,
         judge=run.provenance.get("judge"),
         self_judged=bool(run.provenance.get("self_judged")),
-        means=tuple(means(by_case(item.rows), metrics, run.total // run.spec.trials, item.clusters)),
+        means=tuple(
+            means(by_case(item.rows), metrics, run.total // run.spec.trials, item.clusters, outside(item.rows))
+        ),
         failed=run.failed,
         usage=run.usage,
         judge_usage=run.judge_usage,

@@ -13,8 +13,11 @@ def to_markdown(report: RunReport) -> str:
     parts = [f"# {_cell(run.spec.model)} on {_cell(run.spec.dataset)}", ""]
     parts += [f"> ⚠ {_cell(warning)}" for warning in report.warnings] + ([""] if report.warnings else [])
     parts += _table(
-        ("metric", "mean, 95 % interval", "unscored", "errors", "why"),
-        ((m.spec.name, str(m.mean), m.unscored, m.errors, "; ".join(m.reasons)) for m in report.metrics),
+        ("metric", "mean, 95 % interval", "unscored", "errors", "not applicable", "why"),
+        (
+            (m.spec.name, str(m.mean), m.unscored, m.errors, m.not_applicable, "; ".join(m.reasons))
+            for m in report.metrics
+        ),
     )
     parts += _failures(report)
     parts += _slices(report)

@@ -8,14 +8,16 @@ its reason.
 import heapq
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import count
+from dataclasses import dataclass
+from itertools import chain, count
 
 from pydantic import BaseModel
 
 from evergold.errors import BadInput
 from evergold.model.case import Case
 from evergold.model.run import Attempt, MeasurementState, MetricSpec, Run, Usage
-from evergold.report.scores import Mean, means
+from evergold.report.references import candidate_warnings, origin_of
+from evergold.report.scores import Mean, Outside, means
 from evergold.report.warnings import warnings_of
 from evergold.stats.reducers import reducer as reducer_named
 
@@ -32,12 +34,13 @@ class MetricSummary(BaseModel, frozen=True):
     mean: Mean
     unscored: int
     errors: int
+    not_applicable: int
     reasons: dict[str, int]
     histogram: tuple[int, ...]
 
 
 class Slice(BaseModel, frozen=True):
-    """The same means over part of the cases: one difficulty, kind or tag."""
+    """The same means over part of the cases: one difficulty, kind, tag or origin of the reference."""
 
     by: str
     name: str
@@ -93,6 +96,8 @@ class _Gathered:
 
     def __init__(self, most_failures: int, passing: float) -> None:
         self.values: dict[str, dict[str, list[float]]] = {}
+        self.own: dict[str, dict[str, list[float]]] = {}
+        self.outside: dict[str, Outside] = {}
         self.unscored: dict[str, Counter[str]] = {}
         self.errors: Counter[str] = Counter()
         self.bins: dict[str, list[int]] = {}
@@ -116,11 +121,17 @@ class _Gathered:
         for name, made in attempt.measurements.items():
             if "judge_ms" in made.details:
                 self.judge_latencies.append(made.details["judge_ms"])
+            if made.state is MeasurementState.NOT_APPLICABLE:
+                self.outside.setdefault(name, Outside()).not_applicable.add(attempt.case_id)
+                continue
             if made.value is None:
                 self.unscored.setdefault(name, Counter())[made.reason or "no reason given"] += 1
                 self.errors[name] += made.state is MeasurementState.ERROR
                 continue
-            self.values.setdefault(name, {}).setdefault(attempt.case_id, []).append(made.value)
+            if own := bool(made.details.get("self")):
+                self.outside.setdefault(name, Outside()).own.add(attempt.case_id)
+            values = self.own if own else self.values
+            values.setdefault(name, {}).setdefault(attempt.case_id, []).append(made.value)
             bins = self.bins.setdefault(name, [0] * BINS)
             bins[min(BINS - 1, max(0, int(made.value * BINS)))] += 1
             if made.value < self._passing and (worst is None or made.value < worst[0]):
@@ -139,7 +150,7 @@ class _Gathered:
             value=value,
             reason=why,
             input=shortened(case.input) if case else "",
-            expected=shortened(case.expected) if case and case.expected else None,
+            expected=_reference_of(case),
             output=shortened(attempt.output),
         )
         entry = (1.0 if value is None else -value, -next(self._order), failure)
@@ -170,17 +181,17 @@ def summarise(
     for attempt in attempts:
         gathered.add(known.get(attempt.case_id), attempt)
     reduce = _reducing(chosen.reducer)
-    scores = {name: _reduced(trials, reduce) for name, trials in gathered.values.items()}
+    scores = {name: _reduced(trials, reduce) for name, trials in {**gathered.own, **gathered.values}.items()}
     grouped = clusters or {}
     names = [spec.name for spec in run.metrics] or list(run.spec.metrics)
-    whole = {mean.metric: mean for mean in means(scores, names, len(known), grouped)}
+    whole = {mean.metric: mean for mean in means(scores, names, len(known), grouped, gathered.outside)}
     summaries = tuple(_summary(spec, whole[spec.name], gathered) for spec in run.metrics)
     report = RunReport(
         run=run,
         reducer=chosen.reducer,
         cases=len(known),
         metrics=summaries,
-        slices=tuple(_slices(known, scores, names, grouped)),
+        slices=tuple(_slices(known, scores, names, _Apart(grouped, gathered.outside))),
         failures=tuple(failure for _, _, failure in sorted(gathered.worst, key=lambda entry: entry[:2], reverse=True)),
         failing=gathered.failing,
         target=_spending(run.usage, gathered.attempts, gathered.latencies),
@@ -188,6 +199,7 @@ def summarise(
         warnings=(),
     )
     found = warnings_of(run, [summary.mean for summary in summaries], gathered.attempts, calibrations or {})
+    found = chain(found, candidate_warnings(known, {name: scores.get(name, {}) for name in names}))
     return report.model_copy(update={"warnings": tuple(found)})
 
 
@@ -217,6 +229,7 @@ def _summary(spec: MetricSpec, mean: Mean, gathered: _Gathered) -> MetricSummary
         mean=mean,
         unscored=reasons.total() - errors,
         errors=errors,
+        not_applicable=mean.not_applicable,
         reasons=dict(reasons.most_common(5)),
         histogram=tuple(gathered.bins.get(spec.name, [0] * BINS)),
     )
@@ -226,15 +239,16 @@ def _slices(
     cases: Mapping[str, Case],
     scores: Mapping[str, Mapping[str, float]],
     names: Sequence[str],
-    clusters: Mapping[str, str],
+    apart: "_Apart",
 ) -> Iterable[Slice]:
     """Parts of the run, where there is more than one part."""
-    groups: dict[str, dict[str, list[str]]] = {"difficulty": {}, "kind": {}, "tag": {}}
+    groups: dict[str, dict[str, list[str]]] = {"difficulty": {}, "kind": {}, "tag": {}, "reference": {}}
     for case in cases.values():
         labels: dict[str, list[str]] = {
             "difficulty": [case.difficulty] if case.difficulty else [],
             "kind": [case.kind],
             "tag": list(case.tags),
+            "reference": [origin_of(case)],
         }
         for by, values in labels.items():
             for value in values:
@@ -245,7 +259,22 @@ def _slices(
         for name, ids in sorted(parts.items(), key=lambda part: (-len(part[1]), part[0]))[:MOST_TAGS]:
             inside = set(ids)
             part = {metric: {c: v for c, v in values.items() if c in inside} for metric, values in scores.items()}
-            yield Slice(by=by, name=name, cases=len(ids), means=tuple(means(part, names, len(ids), clusters)))
+            left_out = {metric: cut.within(inside) for metric, cut in apart.outside.items()}
+            found = means(part, names, len(ids), apart.clusters, left_out)
+            yield Slice(by=by, name=name, cases=len(ids), means=tuple(found))
+
+
+@dataclass(frozen=True)
+class _Apart:
+    """Which cases are not independent of each other, and which a metric leaves out."""
+
+    clusters: Mapping[str, str]
+    outside: Mapping[str, Outside]
+
+
+def _reference_of(case: Case | None) -> str | None:
+    reference = case.reference() if case else None
+    return shortened(reference.text) if reference and reference.text else None
 
 
 def _spending(usage: Usage, calls: int, latencies: list[float]) -> Spending:

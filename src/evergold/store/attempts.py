@@ -13,7 +13,7 @@ from sqlalchemy import Connection, and_, delete, func, or_, select, update
 from sqlalchemy.dialects import sqlite
 
 from evergold.model.case import Case
-from evergold.model.run import Attempt, Measurement, Usage
+from evergold.model.run import Attempt, Measurement, MeasurementState, Usage
 from evergold.store.attempt_pages import AttemptOrder, Key, all_attempts, attempt_page
 from evergold.store.db import Database
 from evergold.store.schema import attempts, measurements, response_cache, run_cases, runs
@@ -35,12 +35,14 @@ class Scored:
 
 
 class Value(NamedTuple):
-    """One measurement's value; None where it could not be made."""
+    """One measurement's value; None where it could not be made. `own`: the answer is its own reference."""
 
     case_id: str
     trial: int
     metric: str
     value: float | None
+    applies: bool = True
+    own: bool = False
 
 
 class AttemptStore:
@@ -151,9 +153,11 @@ class AttemptStore:
     def values(self, run_id: str) -> list[Value]:
         """Every measurement of a run without its details: what comparing thousands of cases needs."""
         columns = [measurements.c[name] for name in ("case_id", "trial", "metric", "value")]
+        applies = measurements.c.state != MeasurementState.NOT_APPLICABLE
+        own = measurements.c.body.contains('"self":true')
         with self._db.read() as connection:
-            rows = connection.execute(select(*columns).where(measurements.c.run_id == run_id))
-            return [Value(*row) for row in rows]
+            rows = connection.execute(select(*columns, applies, own).where(measurements.c.run_id == run_id))
+            return [Value(*row[:4], bool(row[4]), bool(row[5])) for row in rows]
 
     def clusters(self, run_id: str) -> dict[str, str]:
         """Case → the session, document or repository it shares with others, where it has one.

@@ -355,7 +355,7 @@ measurements = Table(
     Column("state", Text, nullable=False),
     Column("value", Float),
     word("body", "{}"),
-    one_of("state", "scored", "unscored", "error"),
+    one_of("state", "scored", "unscored", "error", "not_applicable"),
     ForeignKeyConstraint(
         ["run_id", "case_id", "trial"],
         ["attempts.run_id", "attempts.case_id", "attempts.trial"],

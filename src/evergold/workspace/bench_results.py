@@ -11,7 +11,7 @@ from evergold.model.case import Case, CaseStatus, EntryType, Provenance, ReviewS
 from evergold.model.run import Attempt, Run, RunStatus
 from evergold.report.compare import Comparison, RunValues, compare
 from evergold.report.leaderboard import Board, Ranked, boards, newest_per_model
-from evergold.report.scores import Mean, by_case, means
+from evergold.report.scores import Mean, by_case, means, outside
 from evergold.store import Store
 from evergold.store.attempt_pages import AttemptOrder
 from evergold.store.attempts import AttemptStore
@@ -30,8 +30,9 @@ class BenchResults:
 
     def means(self, run: Run) -> list[Mean]:
         """Every metric's mean over cases, with interval and coverage."""
-        scores = by_case(self._attempts.values(run.id))
-        return means(scores, run.spec.metrics, run.total // run.spec.trials, self._attempts.clusters(run.id))
+        rows = self._attempts.values(run.id)
+        cases, clusters = run.total // run.spec.trials, self._attempts.clusters(run.id)
+        return means(by_case(rows), run.spec.metrics, cases, clusters, outside(rows))
 
     def cached(self, run_id: str) -> int:
         """How many answers of a run came from the response cache."""

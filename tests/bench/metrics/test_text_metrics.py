@@ -12,7 +12,7 @@ from sacrebleu.metrics.chrf import CHRF
 from evergold import plugins
 from evergold.bench.metrics import make_metric, measure, parse_metric, spec_of
 from evergold.errors import BadInput, EvergoldError, NotFound
-from evergold.model.case import Case
+from evergold.model.case import Case, EntryType
 from evergold.model.run import Attempt, Measurement, MeasurementState
 from tests.builders import a_case, an_attempt
 
@@ -40,7 +40,6 @@ def value(metric: str, output: str, expected: str | None = "Lima", **more: Any) 
         ("json_match:partial=true", '{"a": 1, "c": 0}', '{"a": 1, "b": 2}', 1 / 3),
         ("token_f1", "the the cat", "the cat", 0.8),
         ("token_f1", "猫が好き", "猫は好き", 0.75),
-        ("token_f1", "", "", 1.0),
         ("rouge_l", "the cat sat", "the black cat sat", 6 / 7),
         ("rouge_l", "sat cat the", "the cat sat", 1 / 3),
         ("edit_similarity", "kitten", "sitting", 1 - 3 / 7),
@@ -77,13 +76,27 @@ NEEDS_EXPECTED = ["exact_match", "contains", "regex", "json_match", "token_f1", 
 
 
 @pytest.mark.parametrize("metric", [*NEEDS_EXPECTED, "edit_similarity", "embedding_similarity", "length"])
-def test_without_an_expected_answer_nothing_is_scored(metric: str) -> None:
-    made = asyncio.run(measure(make_metric(metric), a_case(), an_attempt()))
-    assert (made.state, made.value) == (MeasurementState.UNSCORED, None)
-    assert "no expected answer" in (made.reason or "")
+def test_without_a_reference_a_metric_is_not_applicable(metric: str) -> None:
+    made = asyncio.run(measure(make_metric(metric), a_case(entry_type=EntryType.FAILURE), an_attempt()))
+    assert (made.state, made.value) == (MeasurementState.NOT_APPLICABLE, None)
+    assert "no reference answer" in (made.reason or "")
 
 
-@pytest.mark.parametrize(("metric", "expected"), [("regex", "("), ("json_match", "nope"), ("contains", "  ")])
+def test_a_recorded_golden_answer_is_marked_as_compared_with_itself() -> None:
+    case, recorded = a_case(output="Lima"), an_attempt("Lima", metadata={"recorded": True})
+    assert asyncio.run(measure(make_metric("exact_match"), case, recorded)).details == {"self": True}
+    assert asyncio.run(measure(make_metric("exact_match"), case, an_attempt("Lima"))).details == {}
+    other = case.model_copy(update={"expected": "Cusco"})
+    assert asyncio.run(measure(make_metric("exact_match"), other, recorded)).details == {}
+
+
+@pytest.mark.parametrize(
+    ("metric", "expected"),
+    [
+        ("regex", "("),
+        ("json_match", "nope"),
+    ],
+)
 def test_an_expected_answer_that_cannot_be_compared_with_is_unscored(metric: str, expected: str) -> None:
     assert value(metric, "anything", expected) is None
 

@@ -10,8 +10,8 @@ from scipy.optimize import linear_sum_assignment
 
 from evergold.bench.metrics.assignment import best_pairs
 from evergold.bench.metrics.tools import ToolCorrectness
-from evergold.model.run import Measurement
-from evergold.model.tool_calls import ToolCall, expected_of
+from evergold.model.run import Measurement, MeasurementState
+from evergold.model.tool_calls import ExpectedTool, ToolCall, expected_of
 from tests.builders import a_case, an_attempt
 
 
@@ -56,7 +56,7 @@ def test_two_calls_of_one_tool_are_matched_for_the_best_whole() -> None:
     assert measured(expected, actual, ordered=True).value == pytest.approx(0.5)
 
 
-def test_order_counts_only_when_asked() -> None:
+def test_order_does_not_count_when_told_so() -> None:
     made = measured(calls("a", "b", "c"), calls("c", "a", "b"))
     assert (made.value, made.details["order"]) == (1.0, pytest.approx(2 / 3))
 
@@ -69,3 +69,52 @@ def test_the_matching_is_as_good_as_that_of_scipy(rows: int, columns: int, data:
     theirs = linear_sum_assignment(np.array(weights), maximize=True)
     assert len({i for i, _ in ours}) == len({j for _, j in ours}) == min(rows, columns)
     assert sum(weights[i][j] for i, j in ours) == pytest.approx(np.array(weights)[theirs].sum())
+
+
+def test_order_counts_unless_metric_or_case_says_no() -> None:
+    attempt = an_attempt(tool_calls=calls("b", "a"))
+    case = a_case(expected_tools=expected_of(calls("a", "b")))
+    assert ToolCorrectness().measure(case, attempt).value == pytest.approx(0.5)
+    assert ToolCorrectness().measure(case.model_copy(update={"ordered": False}), attempt).value == 1.0
+    assert ToolCorrectness(ordered=False).measure(case, attempt).value == 1.0
+
+
+def test_a_case_that_says_nothing_about_calls_is_not_applicable() -> None:
+    made = ToolCorrectness().measure(a_case(), an_attempt(tool_calls=calls("a")))
+    assert made.state is MeasurementState.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize(
+    ("expected", "given", "value"),
+    [
+        ({"args": {"city": ["NYC", "New York"]}, "match": {"city": "any_of"}}, {"city": "New York"}, 1.0),
+        ({"args": {"city": ["NYC", "New York"]}, "match": {"city": "any_of"}}, {"city": "Boston"}, 0.0),
+        ({"args": {"n": 3, "unit": "km"}, "optional": ["unit"]}, {"n": 3}, 1.0),
+        ({"args": {"n": 3, "unit": "km"}, "optional": ["unit"]}, {"n": 3, "unit": "km"}, 1.0),
+        ({"args": {"n": 3, "unit": "km"}, "optional": ["unit"]}, {"n": 3, "unit": "mi"}, 0.5),
+        ({"args": {"n": 3}, "optional": ["unit"]}, {"n": 3, "unit": "whatever"}, 1.0),
+        ({"args": {"n": 3}}, {"n": 3, "unit": "whatever"}, 0.5),
+        ({"args": {"city": "Lima"}, "match": {"city": "ignore_case"}}, {"city": " LIMA "}, 1.0),
+        ({"args": {"n": 1200.5}, "match": {"n": "number"}}, {"n": "1,200.50"}, 1.0),
+        ({"args": {"n": 1}, "match": {"n": "number"}}, {"n": True}, 0.0),
+        ({"args": {"q": "SELECT .* FROM t"}, "match": {"q": "regex"}}, {"q": "SELECT a, b FROM t"}, 1.0),
+        ({"args": {"q": "SELECT .* FROM t"}, "match": {"q": "regex"}}, {"q": "DROP t; SELECT 1 FROM t"}, 0.0),
+        ({"args": {"id": "x"}, "match": {"id": "any"}}, {"id": 77}, 1.0),
+        ({"match": {"id": "any"}}, {"id": 77}, 1.0),
+        ({"match": {"id": "any"}}, {}, 0.0),
+        ({"args": {"list": [1, 2]}, "match": {"list": "exact"}}, {"list": [1, 3]}, 0.0),
+        (
+            {
+                "args": {"to": {"city": ["NY", "New York"], "zip": "1"}},
+                "match": {"to.city": "any_of"},
+                "optional": ["to.zip"],
+            },
+            {"to": {"city": "New York"}},
+            1.0,
+        ),
+    ],
+)
+def test_a_task_states_what_may_vary(expected: dict[str, Any], given: dict[str, Any], value: float) -> None:
+    want = ExpectedTool.model_validate({"name": "f", **expected})
+    made = ToolCorrectness().measure(a_case(expected_tools=(want,)), an_attempt(tool_calls=calls(("f", given))))
+    assert made.value == pytest.approx(value)

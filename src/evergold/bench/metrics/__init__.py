@@ -90,7 +90,17 @@ async def measure(metric: AnyMetric, case: Case, attempt: Attempt, judge: Judge 
         return Measurement.error(f"{type(metric).__name__} broke: {type(problem).__name__}: {problem}")
     if made.state is MeasurementState.SCORED and not math.isfinite(made.value or 0.0):
         return Measurement.error(f"{type(metric).__name__} gave {made.value}, which is not a number one can average")
-    return made
+    return _marked(made, metric, case, attempt)
+
+
+def _marked(made: Measurement, metric: AnyMetric, case: Case, attempt: Attempt) -> Measurement:
+    """Mark a score that compares a recorded answer with itself: `self` in its details."""
+    if made.value is None or not attempt.metadata.get("recorded") or not getattr(metric, "compares", False):
+        return made
+    reference = case.reference()
+    if reference is None or (reference.text or "") != (case.output or ""):
+        return made
+    return made.model_copy(update={"details": {**made.details, "self": True}})
 
 
 async def _measured(metric: Any, case: Case, attempt: Attempt, judge: Judge | None) -> Measurement:

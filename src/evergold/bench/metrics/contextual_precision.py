@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from evergold.bench.metrics.exact import NO_EXPECTED
 from evergold.bench.metrics.fences import MATERIAL, fenced, numbered
 from evergold.bench.metrics.judging import billed, no_answer, prompt_hash, read_verdicts, verdict_question
+from evergold.bench.metrics.reference import NO_REFERENCE, reference_text
 from evergold.model.case import Case
 from evergold.model.run import Attempt, Measurement
 from evergold.seams import Judge
@@ -47,10 +47,11 @@ class ContextualPrecision:
         contexts = [context.text for context in case.contexts if context.text]
         if not contexts:
             return Measurement.unscored("the case has no contexts")
-        if case.expected is None:
-            return Measurement.unscored(NO_EXPECTED)
-        prompt = fenced(PROMPT, input=case.input, expected_output=case.expected, contexts=numbered(contexts))
-        inputs = {"input": case.input, "expected": case.expected, "contexts": contexts}
+        reference = reference_text(case)
+        if reference is None:
+            return Measurement.not_applicable(NO_REFERENCE)
+        prompt = fenced(PROMPT, input=case.input, expected_output=reference, contexts=numbered(contexts))
+        inputs = {"input": case.input, "expected": reference, "contexts": contexts}
         question = verdict_question("context_verdicts", inputs, prompt, len(contexts), ("useful", "not_useful"))
         answer = await judge.ask(question)
         verdicts = read_verdicts(question, answer)

@@ -8,10 +8,10 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from evergold.bench.metrics.exact import NO_EXPECTED
 from evergold.bench.metrics.fences import MATERIAL, fenced, numbered
 from evergold.bench.metrics.judging import billed, no_answer, object_schema, prompt_hash
 from evergold.bench.metrics.logprobs import weighted_score
+from evergold.bench.metrics.reference import NO_REFERENCE, reference_text
 from evergold.model.case import Case
 from evergold.model.judging import Answer, Question
 from evergold.model.run import Attempt, Measurement
@@ -45,22 +45,24 @@ class Correctness:
     """The judge's grade over 10, weighted by the probabilities of its neighbours where the endpoint gives them."""
 
     version: ClassVar[str] = "2"
+    compares: ClassVar[bool] = True
 
     def prompt_hash(self) -> str:
         return prompt_hash(PROMPT)
 
     async def measure_with(self, case: Case, attempt: Attempt, judge: Judge) -> Measurement:
-        if case.expected is None:
-            return Measurement.unscored(NO_EXPECTED)
-        question = self._question(case, attempt)
+        reference = reference_text(case)
+        if reference is None:
+            return Measurement.not_applicable(NO_REFERENCE)
+        question = self._question(case, reference, attempt)
         answer = await judge.ask(question)
         if answer.data is None or not _is_number(answer.data.get("score")):
             return no_answer(question, answer)
         return billed(_graded(answer.data, answer), answer)
 
-    def _question(self, case: Case, attempt: Attempt) -> Question:
-        inputs = {"input": case.input, "expected": case.expected, "output": attempt.output}
-        prompt = fenced(PROMPT, input=case.input, expected_output=case.expected or "", actual_output=attempt.output)
+    def _question(self, case: Case, reference: str, attempt: Attempt) -> Question:
+        inputs = {"input": case.input, "expected": reference, "output": attempt.output}
+        prompt = fenced(PROMPT, input=case.input, expected_output=reference, actual_output=attempt.output)
         return Question(task="correctness", inputs=inputs, prompt=prompt, answer_schema=SCHEMA, wants_logprobs=True)
 
 

@@ -3,10 +3,9 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+from evergold.bench.metrics.reference import NO_REFERENCE, reference_text
 from evergold.model.case import Case
 from evergold.model.run import Attempt, Measurement
-
-NO_EXPECTED = "the case has no expected answer"
 
 
 @dataclass(frozen=True)
@@ -14,12 +13,14 @@ class ExactMatch:
     """1 when the answer equals the expected text, else 0; white space around either does not count."""
 
     version: ClassVar[str] = "1"
+    compares: ClassVar[bool] = True
     ignore_case: bool = False
 
     def measure(self, case: Case, attempt: Attempt) -> Measurement:
-        if case.expected is None:
-            return Measurement.unscored(NO_EXPECTED)
-        want, got = case.expected.strip(), attempt.output.strip()
+        reference = reference_text(case)
+        if reference is None:
+            return Measurement.not_applicable(NO_REFERENCE)
+        want, got = reference.strip(), attempt.output.strip()
         if self.ignore_case:
             want, got = want.casefold(), got.casefold()
         return Measurement.of(float(want == got))
@@ -34,9 +35,9 @@ class Contains:
     ignore_case: bool = True
 
     def measure(self, case: Case, attempt: Attempt) -> Measurement:
-        want = self.text if self.text is not None else case.expected
+        want = self.text if self.text is not None else reference_text(case)
         if want is None:
-            return Measurement.unscored(NO_EXPECTED)
+            return Measurement.not_applicable(NO_REFERENCE)
         if not want.strip():
             return Measurement.unscored("the text to look for is empty, and every answer contains it")
         want, got = want.strip(), attempt.output

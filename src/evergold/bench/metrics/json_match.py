@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 
 import orjson
 
-from evergold.bench.metrics.exact import NO_EXPECTED
-from evergold.bench.metrics.similarity import likeness
+from evergold.bench.metrics.reference import NO_REFERENCE, reference_text
 from evergold.model.case import Case
+from evergold.model.likeness import likeness
 from evergold.model.run import Attempt, Measurement
 
 _FENCED = re.compile(r"\A\s*```(?:json)?\s*\n(.*?)\n?\s*```\s*\Z", re.DOTALL | re.IGNORECASE)
@@ -23,13 +23,15 @@ class JsonMatch:
     """
 
     version: ClassVar[str] = "1"
+    compares: ClassVar[bool] = True
     partial: bool = False
 
     def measure(self, case: Case, attempt: Attempt) -> Measurement:
-        if case.expected is None:
-            return Measurement.unscored(NO_EXPECTED)
+        reference = reference_text(case)
+        if reference is None:
+            return Measurement.not_applicable(NO_REFERENCE)
         try:
-            want = _parse(case.expected)
+            want = _parse(reference)
         except orjson.JSONDecodeError as problem:
             return Measurement.unscored(f"the expected answer is not JSON: {problem}")
         try:

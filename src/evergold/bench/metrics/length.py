@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+from evergold.bench.metrics.reference import NO_REFERENCE, reference_text
 from evergold.bench.metrics.tokens import words
 from evergold.errors import BadInput, unknown
 from evergold.model.case import Case
@@ -29,9 +30,10 @@ class Length:
         if self.least is not None or self.most is not None:
             inside = (self.least is None or got >= self.least) and (self.most is None or got <= self.most)
             return Measurement.of(float(inside), f"{got} {self.unit}", length=got)
-        if case.expected is None:
-            return Measurement.unscored("the case has no expected answer and the metric has no limits", length=got)
-        want = self._count(case.expected)
+        reference = reference_text(case)
+        if reference is None:
+            return Measurement.not_applicable(f"{NO_REFERENCE} and the metric has no limits", length=got)
+        want = self._count(reference)
         ratio = min(got, want) / max(got, want) if max(got, want) else 1.0
         return Measurement.of(ratio, f"{got} {self.unit}, expected {want}", length=got)
 

@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import ClassVar
 
-from evergold.bench.metrics.exact import NO_EXPECTED
+from evergold.bench.metrics.reference import NO_REFERENCE, reference_text
 from evergold.bench.metrics.tokens import f_score, words
 from evergold.errors import Unavailable
 from evergold.model.case import Case
@@ -16,11 +16,13 @@ class TokenF1:
     """F1 of the bags of words: order does not count, repeats do."""
 
     version: ClassVar[str] = "1"
+    compares: ClassVar[bool] = True
 
     def measure(self, case: Case, attempt: Attempt) -> Measurement:
-        if case.expected is None:
-            return Measurement.unscored(NO_EXPECTED)
-        want, got = words(case.expected), words(attempt.output)
+        reference = reference_text(case)
+        if reference is None:
+            return Measurement.not_applicable(NO_REFERENCE)
+        want, got = words(reference), words(attempt.output)
         if not want and not got:
             return Measurement.of(1.0)
         shared = (Counter(want) & Counter(got)).total()
@@ -32,13 +34,15 @@ class RougeL:
     """F1 of the longest common subsequence of words: order counts, gaps do not."""
 
     version: ClassVar[str] = "1"
+    compares: ClassVar[bool] = True
 
     def measure(self, case: Case, attempt: Attempt) -> Measurement:
         from rapidfuzz.distance import LCSseq
 
-        if case.expected is None:
-            return Measurement.unscored(NO_EXPECTED)
-        want, got = words(case.expected), words(attempt.output)
+        reference = reference_text(case)
+        if reference is None:
+            return Measurement.not_applicable(NO_REFERENCE)
+        want, got = words(reference), words(attempt.output)
         if not want and not got:
             return Measurement.of(1.0)
         return Measurement.of(f_score(LCSseq.similarity(want, got), len(got), len(want)))
@@ -49,13 +53,15 @@ class ChrF:
     """chrF: F-score of letter n-grams up to `order`, white space left out; the mean over orders, recall weighed beta."""
 
     version: ClassVar[str] = "1"
+    compares: ClassVar[bool] = True
     order: int = 6
     beta: float = 2.0
 
     def measure(self, case: Case, attempt: Attempt) -> Measurement:
-        if case.expected is None:
-            return Measurement.unscored(NO_EXPECTED)
-        want, got = "".join(case.expected.split()), "".join(attempt.output.split())
+        reference = reference_text(case)
+        if reference is None:
+            return Measurement.not_applicable(NO_REFERENCE)
+        want, got = "".join(reference.split()), "".join(attempt.output.split())
         if not want and not got:
             return Measurement.of(1.0)
         precision = recall = 0.0
@@ -76,6 +82,7 @@ class Bleu:
     """Sentence BLEU as sacrebleu counts it, smoothed, with the order cut to what a short answer has; from 0 to 1."""
 
     version: ClassVar[str] = "1"
+    compares: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         try:
@@ -86,9 +93,10 @@ class Bleu:
     def measure(self, case: Case, attempt: Attempt) -> Measurement:
         from sacrebleu.metrics.bleu import BLEU
 
-        if case.expected is None:
-            return Measurement.unscored(NO_EXPECTED)
-        score = BLEU(effective_order=True).sentence_score(attempt.output, [case.expected])
+        reference = reference_text(case)
+        if reference is None:
+            return Measurement.not_applicable(NO_REFERENCE)
+        score = BLEU(effective_order=True).sentence_score(attempt.output, [reference])
         return Measurement.of(min(1.0, score.score / 100))
 
 
@@ -97,13 +105,15 @@ class EditSimilarity:
     """1 − the edits (insert, delete, replace a letter) that turn one text into the other, over the longer's length."""
 
     version: ClassVar[str] = "1"
+    compares: ClassVar[bool] = True
 
     def measure(self, case: Case, attempt: Attempt) -> Measurement:
         from rapidfuzz.distance import Levenshtein
 
-        if case.expected is None:
-            return Measurement.unscored(NO_EXPECTED)
-        return Measurement.of(Levenshtein.normalized_similarity(case.expected.strip(), attempt.output.strip()))
+        reference = reference_text(case)
+        if reference is None:
+            return Measurement.not_applicable(NO_REFERENCE)
+        return Measurement.of(Levenshtein.normalized_similarity(reference.strip(), attempt.output.strip()))
 
 
 def _letters(text: str, n: int) -> Counter[str]:

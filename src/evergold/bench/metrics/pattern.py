@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import ClassVar
 
-from evergold.bench.metrics.exact import NO_EXPECTED
+from evergold.bench.metrics.reference import NO_REFERENCE, reference_text
 from evergold.errors import BadInput
 from evergold.model.case import Case
 from evergold.model.run import Attempt, Measurement
@@ -30,9 +30,9 @@ class Regex:
                 raise BadInput(f"metric regex: {self.pattern!r} is not a regular expression: {problem}") from problem
 
     def measure(self, case: Case, attempt: Attempt) -> Measurement:
-        pattern = self.pattern if self.pattern is not None else case.expected
+        pattern = self.pattern if self.pattern is not None else reference_text(case)
         if pattern is None:
-            return Measurement.unscored(NO_EXPECTED)
+            return Measurement.not_applicable(NO_REFERENCE)
         try:
             compiled = re.compile(pattern.strip(), re.IGNORECASE if self.ignore_case else 0)
         except re.error as problem:

@@ -11,35 +11,44 @@ from typing import Any, ClassVar
 from evergold.bench.metrics.assignment import best_pairs
 from evergold.bench.metrics.fences import MATERIAL, fenced
 from evergold.bench.metrics.judging import billed, no_answer, prompt_hash, read_verdicts, verdict_question
-from evergold.bench.metrics.similarity import likeness
 from evergold.bench.metrics.tokens import f_score
 from evergold.model.case import Case
 from evergold.model.ident import canonical_json
 from evergold.model.judging import Question
 from evergold.model.run import Attempt, Measurement
 from evergold.model.tool_calls import ExpectedTool, ToolCall
+from evergold.model.tool_match import call_likeness
 from evergold.seams import Judge
 
 Weights = list[list[float]]
+NO_CALLS_KNOWN = "the case does not say which calls are expected"
 
 
 def call_weights(expected: Sequence[ExpectedTool], actual: Sequence[ToolCall]) -> Weights:
     """How well each actual call fits each expected one: 0 for another tool, else the likeness of the arguments."""
-    return [[likeness(want.args, got.args) if want.name == got.name else 0.0 for got in actual] for want in expected]
+    return [[call_likeness(want, got) for got in actual] for want in expected]
 
 
 @dataclass(frozen=True)
 class ToolCorrectness:
-    """F1 of matched calls; with `ordered`, F1 of the longest common subsequence of calls."""
+    """F1 of the longest common subsequence of calls; F1 of matched calls where their order does not count.
 
-    version: ClassVar[str] = "1"
-    ordered: bool = False
+    The order counts unless the metric or the case says `ordered: false`.
+    """
+
+    version: ClassVar[str] = "2"
+    compares: ClassVar[bool] = True
+    ordered: bool = True
 
     def measure(self, case: Case, attempt: Attempt) -> Measurement:
-        expected, actual = case.expected_tools or (), attempt.tool_calls
-        return self.score(expected, actual, call_weights(expected, actual))
+        expected, actual = case.expected_calls(), attempt.tool_calls
+        if expected is None:
+            return Measurement.not_applicable(NO_CALLS_KNOWN)
+        return self.score(case, expected, actual, call_weights(expected, actual))
 
-    def score(self, expected: Sequence[ExpectedTool], actual: Sequence[ToolCall], weights: Weights) -> Measurement:
+    def score(
+        self, case: Case, expected: Sequence[ExpectedTool], actual: Sequence[ToolCall], weights: Weights
+    ) -> Measurement:
         if not expected and not actual:
             return Measurement.of(1.0, "no calls expected, none made", precision=1.0, recall=1.0, f1=1.0, order=1.0)
         pairs = [(i, j) for i, j in best_pairs(weights) if expected[i].name == actual[j].name]
@@ -47,7 +56,7 @@ class ToolCorrectness:
         f1 = f_score(matched, len(actual), len(expected))
         order = f_score(_common_subsequence(weights), len(actual), len(expected))
         return Measurement.of(
-            order if self.ordered else f1,
+            order if self.ordered and case.ordered else f1,
             _what_differs(expected, actual, pairs, weights),
             precision=matched / len(actual) if actual else None,
             recall=matched / len(expected) if expected else None,
@@ -71,19 +80,22 @@ same thing is "same"; another value, or an argument missing that matters, is "di
 class SemanticToolCorrectness:
     """The same, with a judge who says which unequal arguments mean the same."""
 
-    version: ClassVar[str] = "1"
-    ordered: bool = False
+    version: ClassVar[str] = "2"
+    compares: ClassVar[bool] = True
+    ordered: bool = True
 
     def prompt_hash(self) -> str:
         return prompt_hash(ARGUMENTS_PROMPT)
 
     async def measure_with(self, case: Case, attempt: Attempt, judge: Judge) -> Measurement:
         plain = ToolCorrectness(ordered=self.ordered)
-        expected, actual = case.expected_tools or (), attempt.tool_calls
+        expected, actual = case.expected_calls(), attempt.tool_calls
+        if expected is None:
+            return Measurement.not_applicable(NO_CALLS_KNOWN)
         weights = call_weights(expected, actual)
         doubtful = _doubtful(expected, actual, weights)
         if not doubtful:
-            return plain.score(expected, actual, weights)
+            return plain.score(case, expected, actual, weights)
         question = self._question(case, expected, attempt, doubtful)
         answer = await judge.ask(question)
         verdicts = read_verdicts(question, answer)
@@ -92,7 +104,7 @@ class SemanticToolCorrectness:
         for number, (i, j) in enumerate(doubtful, start=1):
             if verdicts[number]["verdict"] == "same":
                 weights[i][j] = 1.0
-        return billed(plain.score(expected, actual, weights), answer)
+        return billed(plain.score(case, expected, actual, weights), answer)
 
     def _question(
         self, case: Case, expected: Sequence[ExpectedTool], attempt: Attempt, doubtful: list[tuple[int, int]]
@@ -114,7 +126,7 @@ class SemanticToolCorrectness:
         return verdict_question("argument_verdicts", {"pairs": pairs}, prompt, len(pairs), ("same", "different"))
 
 
-def tool_correctness(ordered: bool = False, semantic: bool = False) -> ToolCorrectness | SemanticToolCorrectness:
+def tool_correctness(ordered: bool = True, semantic: bool = False) -> ToolCorrectness | SemanticToolCorrectness:
     """The factory behind the name: `semantic` asks a judge about arguments that are not equal."""
     return SemanticToolCorrectness(ordered) if semantic else ToolCorrectness(ordered)
 

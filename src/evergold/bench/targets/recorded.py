@@ -9,6 +9,8 @@ from evergold.model.case import Case
 from evergold.model.run import Attempt
 from evergold.settings import Settings
 
+RECORDED = "recorded"
+
 
 class RecordedTarget:
     @property
@@ -18,7 +20,14 @@ class RecordedTarget:
     async def attempt(self, case: Case, trial: int, seed: int | None) -> Attempt:
         if case.output is None and not case.tool_calls:
             return failed(case, trial, "nothing_recorded", "the case holds no recorded output")
-        return Attempt(case_id=case.id, trial=trial, output=case.output or "", tool_calls=case.tool_calls, sends=0)
+        return Attempt(
+            case_id=case.id,
+            trial=trial,
+            output=case.output or "",
+            tool_calls=case.tool_calls,
+            sends=0,
+            metadata={RECORDED: True},
+        )
 
 
 def make_recorded(address: str, _params: Mapping[str, Any], _settings: Settings) -> RecordedTarget:

@@ -1,0 +1,24 @@
+"""Where the references behind a mean come from: a person, the source, or nobody yet."""
+
+from collections.abc import Iterator, Mapping
+
+from evergold.model.case import Case
+from evergold.model.reference import Origin
+
+NO_REFERENCE = "none"
+
+
+def origin_of(case: Case) -> str:
+    reference = case.reference()
+    return NO_REFERENCE if reference is None else str(reference.origin)
+
+
+def candidate_warnings(cases: Mapping[str, Case], scores: Mapping[str, Mapping[str, float]]) -> Iterator[str]:
+    """Say which means rest on references that no person has confirmed."""
+    candidates = {name for name, case in cases.items() if origin_of(case) == Origin.CANDIDATE}
+    resting: dict[tuple[int, int], list[str]] = {}
+    for metric, values in scores.items():
+        if count := len(candidates & values.keys()):
+            resting.setdefault((count, len(values)), []).append(metric)
+    for (count, of), metrics in resting.items():
+        yield f"{', '.join(metrics)}: {count} of {of} references are candidates that no person has confirmed"
