@@ -25,16 +25,16 @@ GROUPS = (
 def _registered(group: str) -> dict[str, EntryPoint]:
     if group not in GROUPS:
         raise BadInput(unknown("plug-in group", group, GROUPS))
-    found: dict[str, EntryPoint] = {}
+    results: dict[str, EntryPoint] = {}
     for point in entry_points(group=f"evergold.{group}"):
-        other = found.get(point.name)
+        other = results.get(point.name)
         if other is not None and other.value != point.value:
             raise BadInput(
                 f"two plug-ins of group {group!r} are called {point.name!r}: {other.value} and {point.value}; "
                 "uninstall one of the packages"
             )
-        found[point.name] = point
-    return found
+        results[point.name] = point
+    return results
 
 
 def names(group: str) -> tuple[str, ...]:

@@ -110,13 +110,13 @@ def _finished(options: dict[str, Any]) -> EvergoldRun:
 
 def _worst(done: EvergoldRun, metrics: Sequence[str]) -> list[str]:
     """The worst attempts with what was said about them."""
-    found = []
+    results = []
     for attempt in done.attempts:
         if attempt.error is not None:
-            found.append((-1.0, f"  {attempt.case_id}: {attempt.error}"))
+            results.append((-1.0, f"  {attempt.case_id}: {attempt.error}"))
         for name in metrics:
             measured = attempt.measurements.get(name)
             if measured is not None and measured.value is not None:
-                said = measured.reason or attempt.output
-                found.append((measured.value, f"  {attempt.case_id}: {name} {measured.value:.3f}: {said:.100}"))
-    return [line for _, line in sorted(found)[:_WORST]]
+                detail = measured.reason or attempt.output
+                results.append((measured.value, f"  {attempt.case_id}: {name} {measured.value:.3f}: {detail:.100}"))
+    return [line for _, line in sorted(results)[:_WORST]]

@@ -5,10 +5,10 @@ from hypothesis import strategies as st
 
 from evergold.extract.agents.alignment import align
 from evergold.extract.agents.drift import WorkFile
-from evergold.extract.agents.events import Changed, Looked, Patch, Place, Replacement, Span
+from evergold.extract.agents.events import Changed, FileRef, Looked, Patch, Replacement, Span
 from evergold.extract.agents.seeing import seen_of
 
-HERE = Place("f", None)
+HERE = FileRef("f", None)
 Edit = tuple[int, int, int, str]
 edits = st.lists(
     st.tuples(
@@ -73,10 +73,10 @@ def test_what_is_shown_after_unseen_edits_is_found_by_its_text(
 def test_alignment_keeps_order_and_only_pairs_equal_lines(texts: list[str], base: list[str]) -> None:
     for whole in (True, False):
         found = align(texts, base, whole)
-        pairs = [(text, base[place - 1]) for text, place in zip(texts, found, strict=True) if place]
+        pairs = [(text, base[ref - 1]) for text, ref in zip(texts, found, strict=True) if ref]
         assert all(ours == theirs for ours, theirs in pairs)
-        places = [place for place in found if place]
-        assert places == sorted(set(places))
+        refs = [ref for ref in found if ref]
+        assert refs == sorted(set(refs))
     assert align(texts, texts, whole=True) == list(range(1, len(texts) + 1))
 
 

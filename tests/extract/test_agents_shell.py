@@ -3,7 +3,7 @@
 import pytest
 
 from evergold.extract.agents.apply_patch import envelope_in, read_envelope
-from evergold.extract.agents.events import WHOLE, Changed, Committed, Looked, Moved, Place, Span
+from evergold.extract.agents.events import WHOLE, Changed, Committed, FileRef, Looked, Moved, Span
 from evergold.extract.agents.shell import pipelines
 from evergold.extract.agents.shell_acts import joined, shell_events
 
@@ -15,7 +15,7 @@ def looks(command: str, output: str = "x", cwd: str | None = "/w") -> list[Looke
 def spans(command: str) -> list[tuple[str, Span | None]]:
     """Files and the lines of them that a command asks for, from the folder it ran in."""
     found = looks(command)
-    return [(joined(look.place.folder, look.place.path), look.span) for look in found if look.shown is not None]
+    return [(joined(look.ref.folder, look.ref.path), look.span) for look in found if look.shown is not None]
 
 
 @pytest.mark.parametrize(
@@ -76,14 +76,14 @@ def test_which_lines_a_command_asks_for(command: str, expected: list[tuple[str, 
     ],
 )
 def test_lines_that_came_with_their_numbers(command: str, output: str, expected: dict[str, dict[int, str]]) -> None:
-    assert {look.place.path: look.numbered for look in looks(command, output) if look.numbered} == expected
+    assert {look.ref.path: look.numbered for look in looks(command, output) if look.numbered} == expected
 
 
 def test_paths_alone() -> None:
-    assert [look.place.path for look in looks("rg -l x", "a.py\nb/c.go\nno path here")] == ["a.py", "b/c.go"]
-    assert [look.place.path for look in looks("find . -name '*.py'", "./a.py\n./d")] == ["./a.py"]
-    assert [(look.place.path, look.asked) for look in looks("wc -l a.py", "3 a.py")] == [("a.py", True)]
-    assert looks("grep -c x a.py", "3") == [Looked(Place("a.py", "/w"), asked=True)]
+    assert [look.ref.path for look in looks("rg -l x", "a.py\nb/c.go\nno path here")] == ["a.py", "b/c.go"]
+    assert [look.ref.path for look in looks("find . -name '*.py'", "./a.py\n./d")] == ["./a.py"]
+    assert [(look.ref.path, look.asked) for look in looks("wc -l a.py", "3 a.py")] == [("a.py", True)]
+    assert looks("grep -c x a.py", "3") == [Looked(FileRef("a.py", "/w"), asked=True)]
     (shown,) = [look for look in looks("grep -A2 x a.py", "x\ny\nz") if look.shown]
     assert (shown.span, shown.shown) == (None, ["x", "y", "z"])
 
@@ -91,12 +91,12 @@ def test_paths_alone() -> None:
 def test_changes_of_a_shell() -> None:
     script = "cat > a.py <<'EOF'\ncat f | x\nEOF\nmv a.py b.py && git mv c.py d.py; sed -i 's/a/b/' e.py; echo 1 >> g.py; rm h.py"
     changes = [event for event in shell_events(script, "", "/w") if isinstance(event, Changed | Moved)]
-    assert changes[0] == Changed(Place("a.py", "/w"), after="cat f | x\n")
+    assert changes[0] == Changed(FileRef("a.py", "/w"), after="cat f | x\n")
     assert changes[1:3] == [
-        Moved(Place("a.py", "/w"), Place("b.py", "/w")),
-        Moved(Place("c.py", "/w"), Place("d.py", "/w")),
+        Moved(FileRef("a.py", "/w"), FileRef("b.py", "/w")),
+        Moved(FileRef("c.py", "/w"), FileRef("d.py", "/w")),
     ]
-    assert [change.place.path for change in changes[3:] if isinstance(change, Changed)] == ["e.py", "g.py", "h.py"]
+    assert [change.ref.path for change in changes[3:] if isinstance(change, Changed)] == ["e.py", "g.py", "h.py"]
     assert not looks(script)
 
 
@@ -121,10 +121,10 @@ def test_a_patch_envelope_in_a_shell() -> None:
     update = "*** Update File: a.py\n*** Move to: b.py\n@@ def f():\n x\n-y\n+z\n"
     script = f"apply_patch <<'EOF'\n*** Begin Patch\n{update}*** Delete File: c.py\n*** End Patch\nEOF"
     moved, changed, deleted = [event for event in shell_events(script, "ok", "/w") if not isinstance(event, Looked)]
-    assert moved == Moved(Place("a.py", "/w"), Place("b.py", "/w"))
-    assert isinstance(changed, Changed) and changed.place.path == "b.py"
+    assert moved == Moved(FileRef("a.py", "/w"), FileRef("b.py", "/w"))
+    assert isinstance(changed, Changed) and changed.ref.path == "b.py"
     assert changed.replacements[0] == ("x\ny", "x\nz", False, "def f():")
-    assert isinstance(deleted, Changed) and deleted.place.path == "c.py"
+    assert isinstance(deleted, Changed) and deleted.ref.path == "c.py"
     assert envelope_in("nothing here") is None
     assert list(read_envelope("*** Begin Patch\nrubbish", None)) == []
 

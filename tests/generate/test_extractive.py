@@ -4,7 +4,7 @@ import asyncio
 
 from evergold.generate.extractive import ExtractiveWriter, cited
 from evergold.generate.sentences import clear_sentences
-from evergold.model.generation import Assignment, Found, Idea, Passage
+from evergold.model.generation import Assignment, Idea, Passage, RetrievedPassage
 
 WRITER = ExtractiveWriter()
 
@@ -18,7 +18,7 @@ def ideas(text: str, heading: str = "", kind: str = "qa", count: int = 10) -> li
 
 
 def written(kind: str, idea: Idea, *texts: str) -> str:
-    contexts = tuple(Found(passage=passage(text, index=place)) for place, text in enumerate(texts))
+    contexts = tuple(RetrievedPassage(passage=passage(text, index=place)) for place, text in enumerate(texts))
     assignment = Assignment(kind=kind, document="help.md", idea=idea, contexts=contexts, prompt="…")
     draft = asyncio.run(WRITER.write(assignment))
     return draft.text or f"problem: {draft.problem}"

@@ -5,7 +5,7 @@ import asyncio
 import numpy as np
 
 from evergold.generate.retrieve import Library, VectorSearch, WordSearch
-from evergold.model.generation import Found, Passage
+from evergold.model.generation import Passage, RetrievedPassage
 
 TEXTS = ("Boots can be returned.", "Ships leave on Monday.", "A refund takes five days.", "Nothing of note.")
 PASSAGES = [
@@ -41,7 +41,7 @@ def test_vectors_rank_by_cosine() -> None:
         made = [[float("efund" in text), float("oots" in text)] for text in list(texts)]  # type: ignore[call-overload]
         return np.array(made, dtype=np.float32)
 
-    async def found() -> tuple[Found, ...]:
+    async def found() -> tuple[RetrievedPassage, ...]:
         return await Library(PASSAGES, VectorSearch(PASSAGES, embed), 0).contexts("refund", PASSAGES[2], 2)
 
     first, second = asyncio.run(found())

@@ -163,7 +163,7 @@ def test_a_repository_adds_tokens_symbols_and_ranges_outside(tmp_path: Path) -> 
         golden("2", ("a.py", 1, 1), baseCommit="0" * 40),
     )
     answers = write(tmp_path / "p.jsonl", predicted("1", ("a.py", 2, 9)))
-    figures = score_retrieval(gold, answers, wish=ScoringQuery(repo_dir=made.path)).figures
+    figures = score_retrieval(gold, answers, query=ScoringQuery(repo_dir=made.path)).figures
     assert figures["tokens"]["1000"]["value"] == 0.5
     assert (figures["symbol"]["macro"]["recall"]["value"], figures["symbol_n"]) == (1.0, 1)
     assert [problem.split(": ", 1)[1] for problem in figures["problems"]] == [

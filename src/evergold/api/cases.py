@@ -32,8 +32,8 @@ class CaseQuery(CaseFilter):
 def list_cases(workspace: Opened, query: Annotated[CaseQuery, Query()]) -> CasePage:
     """Cases that pass every filter given."""
     wanted = CaseFilter(**query.model_dump(exclude={"limit", "before"}))
-    found, cursor = workspace.cases.page(wanted, limit=query.limit, before=query.before)
-    return CasePage(total=workspace.cases.count(wanted), next=cursor, cases=found)
+    result, cursor = workspace.cases.page(wanted, limit=query.limit, before=query.before)
+    return CasePage(total=workspace.cases.count(wanted), next=cursor, cases=result)
 
 
 @router.get("/{dataset}/{case_id:path}/history")

@@ -40,8 +40,8 @@ def _faults(errors: Sequence[Any], request: Request) -> list[Fault]:
         at = f"the body is not JSON that can be read: {errors[0]['ctx']['error']} (character {errors[0]['loc'][-1]})"
         return [Fault("", at)]
     if any(isinstance(error.get("input"), bytes) for error in errors):
-        told = request.headers.get("content-type", "none")
-        return [Fault("", f"a body here is JSON; its content type is {told}, send application/json")]
+        content_type = request.headers.get("content-type", "none")
+        return [Fault("", f"a body here is JSON; its content type is {content_type}, send application/json")]
     body = getattr(request.scope.get("route"), "body_field", None)
     inside = [error for error in errors if error["loc"][0] == "body" and error["loc"][1:]]
     stripped = [{**error, "loc": error["loc"][1:]} for error in inside]

@@ -43,11 +43,11 @@ def given(sent: Sequence[Incoming | Rejected] | Incoming) -> list[Incoming | Rej
     """What was sent, as a list, each bad record with its place; a list of nothing but bad ones is refused whole."""
     if not isinstance(sent, Sequence):
         return [sent]
-    told: list[Incoming | Rejected] = [
-        item.model_copy(update={"where": f"[{place}]"}) if isinstance(item, Rejected) else item
-        for place, item in enumerate(sent)
+    records: list[Incoming | Rejected] = [
+        item.model_copy(update={"where": f"[{index}]"}) if isinstance(item, Rejected) else item
+        for index, item in enumerate(sent)
     ]
-    bad = [str(item) for item in told if isinstance(item, Rejected)]
-    if bad and len(bad) == len(told):
+    bad = [str(item) for item in records if isinstance(item, Rejected)]
+    if bad and len(bad) == len(records):
         raise BadInput(f"no record of the list can be used: {bad[0]}", problems=bad)
-    return told
+    return records

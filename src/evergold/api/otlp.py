@@ -82,12 +82,12 @@ def _reply(wire: Wire, written: SpansWritten, field: str) -> Response:
 
 
 def _message(written: SpansWritten) -> str:
-    told = written.refused[:SHOWN]
+    lines = written.refused[:SHOWN]
     if len(written.refused) > SHOWN:
-        told.append(f"and {len(written.refused) - SHOWN} more")
+        lines.append(f"and {len(written.refused) - SHOWN} more")
     if written.cut:
-        told.append(f"{written.cut} texts were longer than server.max_text_kb and were cut")
-    return "; ".join(told)
+        lines.append(f"{written.cut} texts were longer than server.max_text_kb and were cut")
+    return "; ".join(lines)
 
 
 def _protobuf(refused: int, message: str) -> bytes:

@@ -104,8 +104,8 @@ def plan_run(workspace: Opened, spec: RunSpec) -> Plan:
 @router.get("/benchmarks/runs")
 def list_runs(workspace: Opened, query: Annotated[RunQuery, Query()]) -> RunPage:
     """Runs that pass every filter given."""
-    found, total = workspace.bench.page(**query.model_dump())
-    return RunPage(total=total, runs=list(found))
+    result, total = workspace.bench.page(**query.model_dump())
+    return RunPage(total=total, runs=list(result))
 
 
 @router.get("/benchmarks/leaderboard")
@@ -186,11 +186,11 @@ async def run_events(workspace: Opened, run_id: str) -> StreamingResponse:
     first = await anyio.to_thread.run_sync(workspace.bench.get, run_id)
 
     async def events() -> AsyncIterator[str]:
-        run, told = first, None
+        run, last_sent = first, None
         while True:
-            if run != told:
+            if run != last_sent:
                 yield _event("end" if run.status.ended else "progress", run)
-                told = run
+                last_sent = run
             else:
                 yield ": still here\n\n"
             if run.status.ended:

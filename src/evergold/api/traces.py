@@ -46,8 +46,8 @@ class Accepted(BaseModel):
 def list_traces(workspace: Opened, query: Annotated[TraceQuery, Query()]) -> TracePage:
     """Traces that pass every filter given."""
     wanted = TraceFilter(**query.model_dump(exclude={"limit", "before"}))
-    found, cursor = workspace.intake.page(wanted, limit=query.limit, before=query.before or None)
-    return TracePage(traces=found, next=cursor)
+    result, cursor = workspace.intake.page(wanted, limit=query.limit, before=query.before or None)
+    return TracePage(traces=result, next=cursor)
 
 
 @router.get("/traces/{trace_id:path}")

@@ -77,21 +77,21 @@ class Calibration(BaseModel, frozen=True):
 
 def read_labels(lines: Iterable[bytes], name: str) -> list[Label]:
     """Labels from JSONL. Every bad line is named, and none is left out in silence."""
-    found, problems = [], []
+    result, problems = [], []
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
         try:
-            found.append(Label.model_validate(_plain(orjson.loads(line))))
+            result.append(Label.model_validate(_plain(orjson.loads(line))))
         except orjson.JSONDecodeError as problem:
             problems.append(f"{name}:{number}: not JSON: {problem}")
         except ValidationError as problem:
             problems.append(f"{name}:{number}: {faults_of(problem.errors(include_url=False), Label)[0]}")
     if problems:
         raise BadInput(f"{len(problems)} labels cannot be read; the first: {problems[0]}", problems=problems)
-    if not found:
+    if not result:
         raise BadInput(f'{name} has no labels; a line is {{"input": …, "output": …, "label": 1}}')
-    return found
+    return result
 
 
 async def calibrate(metric: Any, name: str, judge: Judge, labels: Sequence[Label], passing: float) -> Calibration:
@@ -108,7 +108,7 @@ async def calibrate(metric: Any, name: str, judge: Judge, labels: Sequence[Label
     for got in made:
         if got.value is None:
             unscored[got.reason or "no reason given"] = unscored.get(got.reason or "no reason given", 0) + 1
-    people, said = [human for human, _ in pairs], [value for _, value in pairs]
+    people, judged_values = [human for human, _ in pairs], [value for _, value in pairs]
     verdicts = [(human >= passing, value >= passing) for human, value in pairs]
     prompt_hash = metric.prompt_hash() if hasattr(metric, "prompt_hash") else None
     return Calibration(
@@ -121,7 +121,7 @@ async def calibrate(metric: Any, name: str, judge: Judge, labels: Sequence[Label
         unscored=unscored,
         agreement=_figure(_rate([human == judged for human, judged in verdicts])),
         kappa=_figure(cohen_kappa(verdicts)),
-        spearman=_figure(spearman(people, said)),
+        spearman=_figure(spearman(people, judged_values)),
         false_pass=_figure(_rate([judged for human, judged in verdicts if not human])),
         false_fail=_figure(_rate([not judged for human, judged in verdicts if human])),
     )

@@ -32,8 +32,10 @@ class DatasetFile:
 
     def cases(self) -> list[Case]:
         if self.file is None:
-            told = f"{self.problems[0]}" + (f" (and {len(self.problems) - 1} more)" if len(self.problems) > 1 else "")
-            raise BadInput(f"dataset {self.name!r} cannot be used: {told}", problems=self.problems)
+            problems_text = f"{self.problems[0]}" + (
+                f" (and {len(self.problems) - 1} more)" if len(self.problems) > 1 else ""
+            )
+            raise BadInput(f"dataset {self.name!r} cannot be used: {problems_text}", problems=self.problems)
         return [task.case(self.name) for task in self.file.tasks]
 
 
@@ -54,8 +56,8 @@ def discover(folder: Path | None, samples: Path | None = SAMPLES) -> dict[str, D
     """Every dataset by name. Raises `BadInput` when the folder that the settings name is not there."""
     if folder is not None and not folder.is_dir():
         raise BadInput(f"benchmark.datasets_dir is {str(folder)!r}, which is not a folder")
-    found = _in_folder(samples, sample=True) if samples else {}
-    return {**found, **(_in_folder(folder, sample=False) if folder else {})}
+    result = _in_folder(samples, sample=True) if samples else {}
+    return {**result, **(_in_folder(folder, sample=False) if folder else {})}
 
 
 def find(name: str, datasets: dict[str, DatasetFile]) -> DatasetFile:
@@ -71,15 +73,15 @@ def dataset_hash(cases: list[Case]) -> str:
 
 
 def _in_folder(folder: Path, *, sample: bool) -> dict[str, DatasetFile]:
-    found: dict[str, DatasetFile] = {}
+    results: dict[str, DatasetFile] = {}
     for path in _files(folder):
         entry = read_file(path, folder, sample=sample)
-        other = found.get(entry.name)
+        other = results.get(entry.name)
         if other is not None:
             same = f"two datasets are called {entry.name!r}: {other.path.relative_to(folder)} and "
             entry = DatasetFile(entry.name, path, None, (f"{same}{path.relative_to(folder)}; rename one",), sample)
-        found[entry.name] = entry
-    return found
+        results[entry.name] = entry
+    return results
 
 
 def _files(folder: Path) -> Iterator[Path]:

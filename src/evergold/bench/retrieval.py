@@ -122,7 +122,7 @@ def score_case(gold: Gold, prediction: Prediction | None, tier: str = "edited") 
         files=_files(wanted.files, named) if wanted.files else None,
         noise=_noise(charged, gold, lines) if charged and lines and charged.total else None,
         ranked=_ranked(wanted.files, named) if wanted.files else {},
-        budget={limit: _found_within(charged.hits, limit) / lines.golden for limit in BUDGETS}
+        budget={limit: _hit_within(charged.hits, limit) / lines.golden for limit in BUDGETS}
         if charged and lines
         else {},
         area=_area(charged.hits, lines.golden) if charged and lines else None,
@@ -140,10 +140,10 @@ def needed(gold: Gold, tier: str) -> Tier:
 
 
 def merge_by_path(ranges: Iterable[tuple[str, int, int]]) -> dict[str, list[Span]]:
-    found: dict[str, list[Span]] = {}
+    results: dict[str, list[Span]] = {}
     for path, start, end in ranges:
-        found.setdefault(path, []).append((start, end))
-    return {path: _merged(spans) if len(spans) > 1 else spans for path, spans in found.items()}
+        results.setdefault(path, []).append((start, end))
+    return {path: _merged(spans) if len(spans) > 1 else spans for path, spans in results.items()}
 
 
 def size(spans: Spans) -> int:
@@ -192,10 +192,10 @@ def _ranked(wanted: Sequence[str], predicted: Sequence[str]) -> dict[str, float]
     ranks = [rank for rank, path in enumerate(predicted, start=1) if path in golden]
     figures: dict[str, float] = {}
     for cut in CUTS:
-        found = bisect_right(ranks, cut)
-        figures[f"acc@{cut}"] = float(found == len(golden))
-        figures[f"hit@{cut}"] = float(found > 0)
-        figures[f"recall@{cut}"] = found / len(golden)
+        result = bisect_right(ranks, cut)
+        figures[f"acc@{cut}"] = float(result == len(golden))
+        figures[f"hit@{cut}"] = float(result > 0)
+        figures[f"recall@{cut}"] = result / len(golden)
     figures["mrr"] = 1 / ranks[0] if ranks else 0.0
     gained = sum([_GAINS[rank - 1] for rank in ranks[: bisect_right(ranks, NDCG_CUT)]])
     figures[f"ndcg@{NDCG_CUT}"] = gained / sum(_GAINS[: len(golden)])
@@ -255,7 +255,7 @@ def _uncovered(held: Sequence[Span], start: int, end: int) -> list[Span]:
     return parts
 
 
-def _found_within(hits: Iterable[tuple[int, int]], limit: int) -> int:
+def _hit_within(hits: Iterable[tuple[int, int]], limit: int) -> int:
     return sum(min(last, limit) - first + 1 for first, last in hits if first <= limit)
 
 

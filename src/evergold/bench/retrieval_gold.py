@@ -50,7 +50,7 @@ def gold_of_row(row: dict[str, Any]) -> Gold:
         edited = {entry["path"] for entry in sorted_out["edited"]}
         for entry in others:
             sorted_out[_other_tier(entry, edited)].append(entry)
-    tiers = {name: _as_tier(found, of_b) for name, found in sorted_out.items()}
+    tiers = {name: _as_tier(result, of_b) for name, result in sorted_out.items()}
     return Gold(
         row["caseId"],
         **tiers,

@@ -39,10 +39,10 @@ def score_source(gold: Gold, prediction: Prediction, read: ReadLines, tier: str 
         (path, line) for path, spans in wanted.lines.items() for start, end in spans for line in range(start, end + 1)
     }
     symbols = _symbols_of(golden, commit, read)
-    found = _symbols_of({(path, line) for path, start, end in inside for line in range(start, end + 1)}, commit, read)
+    result = _symbols_of({(path, line) for path, start, end in inside for line in range(start, end + 1)}, commit, read)
     return SourceScore(
         tokens=_within_tokens(inside, golden, lambda path: read(commit, path)),
-        symbols=Overlap(len(symbols & found), len(found), len(symbols)) if symbols else None,
+        symbols=Overlap(len(symbols & result), len(result), len(symbols)) if symbols else None,
         outside=tuple(outside),
     )
 
@@ -88,13 +88,13 @@ def _within_tokens(
 
 def _symbols_of(lines: set[tuple[str, int]], commit: str, read: ReadLines) -> set[tuple[str, str]]:
     """The symbols of Python files that these lines lie in."""
-    found: set[tuple[str, str]] = set()
+    results: set[tuple[str, str]] = set()
     for path in {path for path, _ in lines if path.endswith(".py")}:
         content = read(commit, path)
         names = line_symbols(b"".join(content)) if content else None
         if names is not None:
-            found |= {(path, names[line - 1]) for at, line in lines if at == path and line <= len(names)}
-    return found
+            results |= {(path, names[line - 1]) for at, line in lines if at == path and line <= len(names)}
+    return results
 
 
 @lru_cache(maxsize=512)

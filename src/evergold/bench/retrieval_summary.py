@@ -34,8 +34,8 @@ def summarize(scores: Sequence[CaseScore], seed: int = 0) -> Json:
     by_lines = [score for score in scores if score.lines is not None]
     by_files = [score for score in scores if score.files is not None]
     counted = by_lines or by_files
-    found = _figures([score for score in scores if score.lines or score.files], seed)
-    lines, files = found.get("line", {}), found.get("file", {})
+    result = _figures([score for score in scores if score.lines or score.files], seed)
+    lines, files = result.get("line", {}), result.get("file", {})
     return {
         "n": len(counted),
         "abstained": sum(score.abstained for score in counted),
@@ -52,10 +52,10 @@ def summarize(scores: Sequence[CaseScore], seed: int = 0) -> Json:
 def summarize_source(scores: Sequence[SourceScore], seed: int = 0) -> Json:
     """Figures that needed the repository: recall within tokens, and symbols."""
     columns = {f"tokens {budget}": _column([score.tokens[budget] for score in scores]) for budget in TOKEN_BUDGETS}
-    found = _grouped(intervals_of(Figures(columns, {}), seed))
+    result = _grouped(intervals_of(Figures(columns, {}), seed))
     counts = [score.symbols for score in scores if score.symbols]
     symbols = _grouped(intervals_of(Figures(*_level("", counts)), seed)) if counts else None
-    return {"tokens": found.get("tokens"), "symbol": symbols, "symbol_n": len(counts)}
+    return {"tokens": result.get("tokens"), "symbol": symbols, "symbol_n": len(counts)}
 
 
 def sliced(scores: Sequence[CaseScore], names: Sequence[str]) -> Json:
@@ -117,21 +117,21 @@ def _level(prefix: str, counts: Sequence[Overlap | None]) -> tuple[dict[str, Col
     return columns, {f"{prefix}micro {name}": _f(prefix, beta) for name, beta in BETAS.items()}
 
 
-def _grouped(found: dict[str, Interval | None]) -> Json:
+def _grouped(results: dict[str, Interval | None]) -> Json:
     """`a b c` under `a`, then `b`, then `c`."""
     groups: Json = {}
-    for name, interval in found.items():
+    for name, interval in results.items():
         *outer, figure = name.split(" ")
-        place = groups
+        node = groups
         for group in outer:
-            place = place.setdefault(group, {})
-        place[figure] = _bounds(interval)
+            node = node.setdefault(group, {})
+        node[figure] = _bounds(interval)
     return groups
 
 
 def _f(prefix: str, beta: float) -> Derived:
-    def derive(found: Any) -> Floats:
-        precision, recall = np.nan_to_num(found[f"{prefix}micro precision"]), found[f"{prefix}micro recall"]
+    def derive(result: Any) -> Floats:
+        precision, recall = np.nan_to_num(result[f"{prefix}micro precision"]), result[f"{prefix}micro recall"]
         below = beta * beta * precision + recall
         top: Floats = (1 + beta * beta) * precision * recall
         figures: Floats = np.divide(top, below, out=np.zeros_like(top), where=below > 0)

@@ -85,8 +85,8 @@ class Bm25Retriever:
             documents = {file.path: self._counts[file.blob] for file in files}
             lengths = {path: counts.total() for path, counts in documents.items()}
             best = _best(bm25(wanted, counted(documents), lengths))
-            found = dict(_lines_with(opened, commit, wanted, best))
-        return Attempt(case_id="", paths=tuple(best), ranges=_around(found))
+            results = dict(_lines_with(opened, commit, wanted, best))
+        return Attempt(case_id="", paths=tuple(best), ranges=_around(results))
 
     def _count(self, opened: Repo, files: list[TreeFile]) -> None:
         """Words per blob; what is large or binary has none."""

@@ -96,8 +96,8 @@ def _outcome(work: "asyncio.Future[None]", beat: "asyncio.Future[None]") -> tupl
         problem = work.exception()
         if problem is None:
             return RunStatus.COMPLETED, None
-        told = problem.message if isinstance(problem, EvergoldError) else f"{type(problem).__name__}: {problem}"
-        return RunStatus.FAILED, told
+        reason = problem.message if isinstance(problem, EvergoldError) else f"{type(problem).__name__}: {problem}"
+        return RunStatus.FAILED, reason
     problem = beat.exception()
     if isinstance(problem, Stop) and problem.message == "cancelled":
         return RunStatus.CANCELLED, None

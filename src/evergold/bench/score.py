@@ -45,8 +45,8 @@ async def score(run: Run, store: AttemptStore, scoring: Scoring) -> None:
     async def work() -> None:
         for case, attempt in waiting:
             todo = [metric for metric in scoring.metrics if metric.name not in attempt.measurements]
-            found = [Scored(case.id, attempt.trial, m.name, await _measure(m, case, attempt, scoring)) for m in todo]
-            await journal.add(found)
+            results = [Scored(case.id, attempt.trial, m.name, await _measure(m, case, attempt, scoring)) for m in todo]
+            await journal.add(results)
 
     try:
         await together(work() for _ in range(run.spec.concurrency))

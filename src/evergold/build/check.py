@@ -128,8 +128,8 @@ class _SplitCheck:
     def _take(self, first: int, records: Sequence[Any], profile: Profile) -> None:
         ids = [record.task_id for record in records]
         fingerprints = b"".join([fingerprint(task_id.encode()) for task_id in ids])
-        for place in self._ids.add_all(fingerprints):
-            self.findings["ids"].fail(f"line {first + place} ({ids[place]}): the id was there before")
+        for index in self._ids.add_all(fingerprints):
+            self.findings["ids"].fail(f"line {first + index} ({ids[index]}): the id was there before")
         questions = [first_text(record, INPUTS) or "" for record in records]
         references = [first_text(record, REFERENCES) or "" for record in records]
         profile.add_all([record.task_type for record in records], tags_of_all(records), questions, references)

@@ -45,12 +45,12 @@ def ends_plainly(raw: bytes) -> bool:
     return raw[-2] in _PLAIN_END
 
 
-def _is_escaped(raw: bytes, place: int) -> bool:
+def _is_escaped(raw: bytes, index: int) -> bool:
     """Whether the byte there is the letter of an escape."""
-    start = place
+    start = index
     while raw[start - 1] == _BACKSLASH:
         start -= 1
-    return (place - start) % 2 == 1
+    return (index - start) % 2 == 1
 
 
 def plainly_trimmed(raw: bytes) -> bytes:
@@ -100,13 +100,13 @@ def numbered(contexts: Sequence[bytes]) -> list[bytes]:
     full = [label for label, text in zip(labels, texts, strict=True) if text != b'""']
     keep_all = all(full)
     result = []
-    for place, (label, text) in enumerate(zip(labels, texts, strict=True), 1):
+    for index, (label, text) in enumerate(zip(labels, texts, strict=True), 1):
         if text == b'""':
-            result.append(b'"[%d]"' % place)
-        elif label and (keep_all or label[1] == b"%d" % place):
+            result.append(b'"[%d]"' % index)
+        elif label and (keep_all or label[1] == b"%d" % index):
             result.append(text)
         else:
-            result.append(b'"[%d] %b' % (place, text[1:]))
+            result.append(b'"[%d] %b' % (index, text[1:]))
     return result
 
 

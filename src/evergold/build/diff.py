@@ -55,7 +55,7 @@ class Diff:
         }
 
 
-class Place(NamedTuple):
+class RecordLocation(NamedTuple):
     """Where the line of a record is."""
 
     split: str
@@ -92,18 +92,18 @@ def diff(before: Path, after: Path) -> Diff:
     """Compares two builds given by folder or manifest. Only places and changed lines are held in memory."""
     old_manifest, new_manifest = manifests.read(before), manifests.read(after)
     result = Diff(old_manifest.version, new_manifest.version)
-    old = {one: place for one, place, _ in build_records(before, old_manifest)}
-    for one, place, line in build_records(after, new_manifest):
+    old = {one: location for one, location, _ in build_records(before, old_manifest)}
+    for one, location, line in build_records(after, new_manifest):
         there = old.pop(one, None)
         if there is None:
             result.added.append(one)
             continue
-        if there.split != place.split:
-            result.moved[one] = (there.split, place.split)
+        if there.split != location.split:
+            result.moved[one] = (there.split, location.split)
         changes = changes_between(_read(there), line)
         if changes:
             result.changed[one] = changes
-        elif there.split == place.split:
+        elif there.split == location.split:
             result.unchanged += 1
     result.removed = sorted(old)
     result.added.sort()
@@ -129,29 +129,29 @@ def _walk(path: str, before: Any, after: Any) -> Iterator[tuple[str, Any, Any]]:
         yield path, before, after
 
 
-def build_records(path: Path, manifest: Manifest) -> Iterator[tuple[str, Place, bytes]]:
+def build_records(path: Path, manifest: Manifest) -> Iterator[tuple[str, RecordLocation, bytes]]:
     """Every record of a build: its id, where it is, and its line; a canary is none."""
     for split, entry in manifest.splits.items():
-        found = manifests.locate(path, manifest, entry.path)
-        if not found.is_file():
-            raise NotFound(f"{found}, a split of {manifest.version}, is missing; `evergold verify` tells more")
+        result = manifests.locate(path, manifest, entry.path)
+        if not result.is_file():
+            raise NotFound(f"{result}, a split of {manifest.version}, is missing; `evergold verify` tells more")
         offset = 0
-        with found.open("rb") as source:
+        with result.open("rb") as source:
             for number, line in enumerate(source, 1):
                 try:
                     named = _decode_name(line)
                 except (ValueError, RecursionError) as problem:
                     raise BadInput(
-                        f"{found}, line {number}: no record ({problem}); `evergold verify` tells more"
+                        f"{result}, line {number}: no record ({problem}); `evergold verify` tells more"
                     ) from None
                 if one := named.task_id or named.id:
-                    yield one, Place(split, found, offset, len(line)), line
+                    yield one, RecordLocation(split, result, offset, len(line)), line
                 elif named.canary is msgspec.UNSET:
-                    raise BadInput(f"{found}, line {number}: the record has neither task_id nor id")
+                    raise BadInput(f"{result}, line {number}: the record has neither task_id nor id")
                 offset += len(line)
 
 
-def _read(place: Place) -> bytes:
-    with place.path.open("rb") as source:
-        source.seek(place.offset)
-        return source.read(place.size)
+def _read(location: RecordLocation) -> bytes:
+    with location.path.open("rb") as source:
+        source.seek(location.offset)
+        return source.read(location.size)

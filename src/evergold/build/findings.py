@@ -61,8 +61,8 @@ class Report:
             case = ElementTree.SubElement(suite, "testcase", classname=xml_text(finding.split), name=finding.check)
             if finding.outcome == "failed":
                 message = f"{finding.count} times: {finding.message}" if finding.count > 1 else finding.message
-                told = ElementTree.SubElement(case, "failure", message=xml_text(message))
-                told.text = xml_text("\n".join(finding.examples))
+                failure = ElementTree.SubElement(case, "failure", message=xml_text(message))
+                failure.text = xml_text("\n".join(finding.examples))
             elif finding.outcome == "not measured":
                 ElementTree.SubElement(case, "skipped", message=xml_text(finding.message))
         root = ElementTree.Element("testsuites")

@@ -63,7 +63,7 @@ def settled(cases: Iterable[Case], placed: Mapping[str, str], group_by: str) -> 
     for case in cases:
         if case.id in placed:
             votes[group_key(case, group_by)][placed[case.id]] += 1
-    return {key: min(found, key=lambda name: (-found[name], name)) for key, found in votes.items()}
+    return {key: min(result, key=lambda name: (-result[name], name)) for key, result in votes.items()}
 
 
 def deal(

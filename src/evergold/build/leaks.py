@@ -23,7 +23,7 @@ def near_duplicates(
     """
     if len(set(split_of.values())) < 2:
         return []
-    entries = [Entry(case.id, split_of[case.id], _said(case)) for case in sorted(cases, key=lambda case: case.id)]
+    entries = [Entry(case.id, split_of[case.id], _shingles(case)) for case in sorted(cases, key=lambda case: case.id)]
     return [
         {
             "a": pair.first.name,
@@ -35,7 +35,7 @@ def near_duplicates(
     ]
 
 
-def _said(case: Case) -> frozenset[str]:
+def _shingles(case: Case) -> frozenset[str]:
     shingles = shingles_of(f"{case.input} {case.expected or ''}")
     if shingles or not case.expected:
         return shingles

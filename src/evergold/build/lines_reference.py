@@ -47,9 +47,9 @@ def survey(block: bytes, outer: tuple[bytes, ...], inner: tuple[bytes, ...]) -> 
     return table, [line and line.make for line in table]
 
 
-def pick(table: Table, place: int) -> list[bytes | None]:
+def pick(table: Table, index: int) -> list[bytes | None]:
     """The bytes that each line has at a place."""
-    return [line.values[place] if line else None for line in table]
+    return [line.values[index] if line else None for line in table]
 
 
 def weave(table: Table, recipes: Sequence[bytes | tuple[Piece, ...] | None]) -> bytes:
@@ -74,18 +74,18 @@ def _values(line: bytes, outer: tuple[bytes, ...], inner: tuple[bytes, ...]) -> 
 
 
 def _placed(members: Mapping[str, bytes], names: tuple[bytes, ...]) -> list[bytes | None]:
-    places = _places(names)
+    indexes = _indexes(names)
     values: list[bytes | None] = [None] * len(names)
     for name, value in members.items():
-        if name not in places:
+        if name not in indexes:
             raise Refusal("not taken")
-        values[places[name]] = value
+        values[indexes[name]] = value
     return values
 
 
 @lru_cache(maxsize=16)
-def _places(names: tuple[bytes, ...]) -> dict[str, int]:
-    return {_decode_text(b'"%b"' % name): place for place, name in enumerate(names)}
+def _indexes(names: tuple[bytes, ...]) -> dict[str, int]:
+    return {_decode_text(b'"%b"' % name): index for index, name in enumerate(names)}
 
 
 def _made(value: bytes) -> bytes:
@@ -121,12 +121,12 @@ def _are_plain(texts: Sequence[bytes]) -> bool:
     return all(map(begins_plainly, texts)) and all(map(ends_plainly, texts))
 
 
-def _written(line: Line | None, place: int) -> bytes:
-    at = place if place >= 0 else ~place
+def _written(line: Line | None, index: int) -> bytes:
+    at = index if index >= 0 else ~index
     value = line.values[at] if line else None
-    if line is None or value is None or (place < 0 and line.make[2 * at] != _BARE):
-        raise ValueError(f"nothing to be written at place {place}")
-    if place >= 0:
+    if line is None or value is None or (index < 0 and line.make[2 * at] != _BARE):
+        raise ValueError(f"nothing to be written at place {index}")
+    if index >= 0:
         return value
     texts = [plainly_trimmed(bytes(text))[1:] for text in _decode_list(value)]
     return b"[%b]" % b",".join([b'"[%d] %b' % numbered for numbered in enumerate(texts, 1)])

@@ -64,10 +64,10 @@ def sample(path: Path, count: int, seed: int, split: str | None = None) -> Sampl
     counted = Counter[str]()
 
     def ranked() -> Iterator[tuple[bytes, str, str, bytes]]:
-        for one, place, line in build_records(path, manifest):
-            if split in (None, place.split):
-                counted[place.split] += 1
-                yield _rank(seed, one), one, place.split, line
+        for one, location, line in build_records(path, manifest):
+            if split in (None, location.split):
+                counted[location.split] += 1
+                yield _rank(seed, one), one, location.split, line
 
     drawn = heapq.nsmallest(count, ranked())
     records = [Sampled(id=one, split=name, record=read_record(line)) for _, one, name, line in drawn]
@@ -93,11 +93,11 @@ class _Look:
     def over(self, path: Path) -> str:
         manifest = manifests.read(path)
         decoders = {name: decoder_of(manifest, name) for name in manifest.splits}
-        for one, place, line in build_records(path, manifest):
+        for one, location, line in build_records(path, manifest):
             try:
-                record = decoders[place.split](line)
+                record = decoders[location.split](line)
             except (ValueError, msgspec.DecodeError):
-                raise BadInput(f"{one} in {place.path.name} is no record; `evergold verify` tells more") from None
+                raise BadInput(f"{one} in {location.path.name} is no record; `evergold verify` tells more") from None
             if record is not None:
                 asked, reference = first_text(record, INPUTS) or "", first_text(record, REFERENCES) or ""
                 self.profile.add(record.task_type, tags_of(record), asked, reference)

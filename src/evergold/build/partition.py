@@ -28,7 +28,7 @@ RANGE_BYTES = 4 << 20
 """Given to a worker at once."""
 MAX_LINE_BYTES = 8 << 20
 BOM = b"\xef\xbb\xbf"
-_Found: TypeAlias = dict[int, tuple[int, bytes, Recipe]]
+_Routed: TypeAlias = dict[int, tuple[int, bytes, Recipe]]
 """Records on their way into a part, by line: split, id, and how the record is made."""
 _PROBE = 1 << 14
 _LARGEST_BLOCK = 16 << 20
@@ -61,9 +61,9 @@ def _line_start(source: BinaryIO, position: int, size: int) -> int:
     while position < size:
         source.seek(position)
         probe = source.read(_PROBE)
-        found = probe.find(b"\n")
-        if found >= 0:
-            return position + found + 1
+        result = probe.find(b"\n")
+        if result >= 0:
+            return position + result + 1
         position += len(probe)
     return size
 
@@ -81,18 +81,18 @@ def _too_long(size: int, max_line: int) -> str:
 def route_range(data: bytes, offset: int, router: Router, max_line: int, limit: int | None = None) -> Part:
     """Routes the lines of a range that begins at `offset` of the file; at most `limit` records of them."""
     part = Part(Range(offset, len(data)))
-    found: _Found = {}
+    results: _Routed = {}
     table = left = None
     if len(data) <= max_line and (limit is None or limit > data.count(b"\n")):
-        table, left = _route_straight(part, data, router, found)
+        table, left = _route_straight(part, data, router, results)
     if left is None or left:
-        _route_carefully(part, data, router, found, _Bounds(max_line, limit, left))
-    part.kept_lines = sorted(found)
-    kept = [found[line] for line in part.kept_lines]
+        _route_carefully(part, data, router, results, _Bounds(max_line, limit, left))
+    part.kept_lines = sorted(results)
+    kept = [results[line] for line in part.kept_lines]
     part.splits = bytearray(split for split, _, _ in kept)
     part.fingerprints = _fingerprints([task_id for _, task_id, _ in kept])
     recipes: list[list[Recipe | None]] = [[None] * part.lines for _ in router.splits]
-    for line, (split, _, recipe) in found.items():
+    for line, (split, _, recipe) in results.items():
         recipes[split][line - 1] = recipe
     if table is not None:
         part.outputs = [router.weave(table, one) for one in recipes]
@@ -109,7 +109,7 @@ class _Bounds(NamedTuple):
     lines: set[int] | None
 
 
-def _route_straight(part: Part, data: bytes, router: Router, found: _Found) -> tuple[Table, set[int]]:
+def _route_straight(part: Part, data: bytes, router: Router, result: _Routed) -> tuple[Table, set[int]]:
     """Takes what the straight way can; returns the lines' values, and the numbers of the lines that are left."""
     left = set()
     table, choices, ids = router.survey(data)
@@ -120,12 +120,12 @@ def _route_straight(part: Part, data: bytes, router: Router, found: _Found) -> t
         elif choice.split is None:
             part.excluded[choice.task_type] += 1
         else:
-            found[number + 1] = (choice.split, task_id, choice.recipe)
+            result[number + 1] = (choice.split, task_id, choice.recipe)
     part.records += part.lines - len(left)
     return table, left
 
 
-def _route_carefully(part: Part, data: bytes, router: Router, found: _Found, bounds: _Bounds) -> None:
+def _route_carefully(part: Part, data: bytes, router: Router, hit: _Routed, bounds: _Bounds) -> None:
     offset = part.piece.offset
     part.lines = 0
     for number, raw in enumerate(lines_of(data)):
@@ -143,7 +143,7 @@ def _route_carefully(part: Part, data: bytes, router: Router, found: _Found, bou
                     if isinstance(result, Excluded):
                         part.excluded[result.task_type] += 1
                     else:
-                        found[number + 1] = (result.split, result.task_id, result.line)
+                        hit[number + 1] = (result.split, result.task_id, result.line)
             except Refusal as why:
                 _refuse(part, Range(offset, len(raw)), number + 1, (raw, why))
         offset += len(raw)
@@ -180,12 +180,12 @@ def _fingerprints(ids: Sequence[bytes]) -> bytearray:
     return bytearray().join(map(fingerprint, ids))
 
 
-def _refuse(part: Part, place: Range, number: int, what: tuple[bytes, Refusal]) -> None:
+def _refuse(part: Part, line_range: Range, number: int, what: tuple[bytes, Refusal]) -> None:
     raw, why = what
     is_record = why.reason not in NOT_A_RECORD
     part.records += is_record
-    line = bare_line(raw, place.offset) if is_record else raw[:8000].strip()
-    part.rejected.append(Rejection(number, *place, why.reason, why.detail, why.task_id, line))
+    line = bare_line(raw, line_range.offset) if is_record else raw[:8000].strip()
+    part.rejected.append(Rejection(number, *line_range, why.reason, why.detail, why.task_id, line))
 
 
 def route_piece(

@@ -45,13 +45,13 @@ class Fields:
         return tuple(map(_text_of, self.inside))
 
     @cached_property
-    def places(self) -> dict[str, int]:
+    def indexes(self) -> dict[str, int]:
         paths = (*self.outside, OPENED, *(f"{OPENED}.{name}" for name in self.inside))
-        return {path: place for place, path in enumerate(paths)}
+        return {path: index for index, path in enumerate(paths)}
 
     def with_paths(self, paths: Sequence[str]) -> "Fields":
         """The same, and these."""
-        known = self.places
+        known = self.indexes
         new = [path for path in paths if path not in known]
         inside = [path.removeprefix(f"{OPENED}.") for path in new if path.startswith(f"{OPENED}.")]
         outside = [path for path in new if not path.startswith(f"{OPENED}.")]
@@ -60,7 +60,7 @@ class Fields:
 
 def recipe_for(make: bytes, fields: Fields, task_type: str, columns: Sequence[Column]) -> tuple[Piece, ...] | None:
     """How lines of this make become records; None where that takes a closer look at each."""
-    given = {path: place for path, place in fields.places.items() if make[2 * place] != _ABSENT}
+    given = {path: index for path, index in fields.indexes.items() if make[2 * index] != _ABSENT}
     left = dict(sorted(given.items()))
     pieces: list[Piece] = [b'{"task_id":', left.pop("task_id"), b',"task_type":' + _encode(task_type)]
     lengths: set[int] = set()
@@ -76,13 +76,13 @@ def recipe_for(make: bytes, fields: Fields, task_type: str, columns: Sequence[Co
                 pieces.append(key + EMPTY[column.kind])
             continue
         left.pop(source, None)
-        place = given[source]
-        kind, count = make[2 * place : 2 * place + 2]
+        index = given[source]
+        kind, count = make[2 * index : 2 * index + 2]
         if kind not in _FITTING[column.kind] or (column.required and kind == _BLANK):
             return None
         if column.name in ALIGNED and column.kind in LIST_KINDS and count:
             lengths.add(count)
-        pieces += (key, ~place if column.kind == "contexts" and kind == _BARE else place)
+        pieces += (key, ~index if column.kind == "contexts" and kind == _BARE else index)
     if len(lengths) > 1:
         return None
     return (*pieces, *_extra(left), b"}\n")
@@ -96,19 +96,19 @@ def _extra(left: Mapping[str, int]) -> list[Piece]:
     """What no column takes, in the order of its names."""
     if not left:
         return []
-    inside = {path: place for path, place in left.items() if path.startswith(f"{OPENED}.")}
-    outside = {path: place for path, place in left.items() if path not in inside}
+    inside = {path: index for path, index in left.items() if path.startswith(f"{OPENED}.")}
+    outside = {path: index for path, index in left.items() if path not in inside}
     pieces = [b',"extra":{', *_members(outside)]
     if inside:
-        names = {path.removeprefix(f"{OPENED}."): place for path, place in inside.items()}
+        names = {path.removeprefix(f"{OPENED}."): index for path, index in inside.items()}
         pieces += [b',"%b":{' % OPENED.encode() if outside else b'"%b":{' % OPENED.encode(), *_members(names), b"}"]
     return [*pieces, b"}"]
 
 
-def _members(places: Mapping[str, int]) -> list[Piece]:
+def _members(indexes: Mapping[str, int]) -> list[Piece]:
     pieces: list[Piece] = []
-    for number, (name, place) in enumerate(places.items()):
-        pieces += (b"%b%b:" % (b"," if number else b"", _encode(name)), place)
+    for number, (name, index) in enumerate(indexes.items()):
+        pieces += (b"%b%b:" % (b"," if number else b"", _encode(name)), index)
     return pieces
 
 

@@ -171,12 +171,12 @@ class _Assembly:
         counts = Counter(part.splits)
         outputs = part.outputs
         if repeated:
-            outputs = [_without(output, place, part.splits, repeated) for place, output in enumerate(outputs)]
+            outputs = [_without(output, index, part.splits, repeated) for index, output in enumerate(outputs)]
             counts.subtract(part.splits[kept] for kept in repeated)
             with open_source(self._spec.location) as source:  # another thread may be reading from the first one
                 rejections = sorted([*rejections, *_repeated(part, repeated, source)])
-        for place, output in enumerate(outputs):
-            self._outputs[place].write(output, counts[place])
+        for index, output in enumerate(outputs):
+            self._outputs[index].write(output, counts[index])
         if rejections:
             self._refuse(rejections)
         for name in part.excluded.keys() - self._excluded.keys():
@@ -256,10 +256,10 @@ def _pieces(source: BinaryIO, piece: Range, most: int) -> Iterator[bytes]:
         yield block
 
 
-def _without(output: bytes, place: int, splits: bytearray, repeated: Sequence[int]) -> bytes:
+def _without(output: bytes, index: int, splits: bytearray, repeated: Sequence[int]) -> bytes:
     """A part's output for one split, without the records whose id was there already."""
     drop = set(repeated)
-    keep = [kept not in drop for kept, split in enumerate(splits) if split == place]
+    keep = [kept not in drop for kept, split in enumerate(splits) if split == index]
     return b"".join(compress(lines_of(output), keep))
 
 

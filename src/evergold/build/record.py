@@ -80,7 +80,7 @@ class Router:
     def __init__(self, splits: Sequence[Split], implementation: ModuleType = lines) -> None:
         self.splits = tuple(splits)
         self._lines = implementation
-        self._by_type = {kind: place for place, split in enumerate(splits) for kind in split.task_types}
+        self._by_type = {kind: index for index, split in enumerate(splits) for kind in split.task_types}
         sources = [source for split in splits for column in split.columns for source in column.sources]
         self._straight = _Straight(Fields(("task_id", "task_type"), ()).with_paths(list(dict.fromkeys(sources))), {})
 
@@ -123,7 +123,7 @@ class Router:
     def _learn(self, parts: Parts) -> None:
         """Look for the fields of this line as well, if there are not too many: the next lines may have them too."""
         fields = self._straight.fields
-        if not parts.keys() <= fields.places.keys() and len(fields.places) + len(parts) <= _MOST_FIELDS:
+        if not parts.keys() <= fields.indexes.keys() and len(fields.indexes) + len(parts) <= _MOST_FIELDS:
             self._straight = _Straight(fields.with_paths(list(parts)), {})
 
     def route_carefully(self, parts: Parts) -> Routed | Excluded:
@@ -132,14 +132,14 @@ class Router:
         if raw_type[:1] != b'"' or is_blank(raw_type):
             raise Refusal("missing task_type", "every record needs a text in task_type")
         task_type = _type_name(raw_type)
-        place = self._by_type.get(task_type)
-        if place is None:
+        index = self._by_type.get(task_type)
+        if index is None:
             return Excluded(task_type)
         task_id = parts.get("task_id", b"null")
         if task_id[:1] != b'"' or is_blank(task_id):
             raise Refusal("missing task_id", "every record needs a text in task_id")
         try:
-            return Routed(place, task_id, _written(self.splits[place].columns, task_type, parts))
+            return Routed(index, task_id, _written(self.splits[index].columns, task_type, parts))
         except Refusal as refusal:
             refusal.task_id = _decode_text(task_id)
             raise
@@ -199,9 +199,9 @@ def _list(column: Column, source: str, value: bytes) -> tuple[bytes, int]:
     if value[:1] != b"[":
         raise Refusal("wrong type", f"{source} must be {wanted}, not {shown(value)}")
     elements = [bytes(raw) for raw in _decode_list(value)]
-    for place, element in enumerate(elements):
+    for index, element in enumerate(elements):
         if element[:1] != opening and element != b"null":
-            raise Refusal("wrong type", f"{source} must be {wanted}, but its item {place + 1} is {shown(element)}")
+            raise Refusal("wrong type", f"{source} must be {wanted}, but its item {index + 1} is {shown(element)}")
     if column.kind == "contexts":
         return b"[%b]" % renumbered(elements, value[1:-1]), len(elements)
     if b"null" not in elements:

@@ -73,8 +73,8 @@ def shape_of(split: str, entry: Mapping[str, Any]) -> Shape:
     if plain and fields.keys().isdisjoint(REFERENCES):
         roles[plain.pop()] = REFERENCES[0]
     keys = {
-        roles.get(name) or (name if name.isidentifier() else f"field_{place}"): name
-        for place, name in enumerate(fields)
+        roles.get(name) or (name if name.isidentifier() else f"field_{index}"): name
+        for index, name in enumerate(fields)
     }
     return Shape({attribute: fields[name] for attribute, name in keys.items()}, keys)
 
@@ -105,17 +105,17 @@ def unknown_markers(reference: str, contexts: Sequence[msgspec.Raw]) -> list[str
     if not contexts or all(_is_label(marker, contexts) for marker in markers):
         return []
     labels = {label[1].decode() for raw in contexts if (label := _LABEL.match(raw))}
-    unknown = markers - (labels or {str(place) for place in range(1, len(contexts) + 1)})
+    unknown = markers - (labels or {str(index) for index in range(1, len(contexts) + 1)})
     return sorted(unknown, key=lambda marker: (len(marker), marker))
 
 
 def _is_label(marker: str, contexts: Sequence[msgspec.Raw]) -> bool:
     """Whether the context at the place that a marker names is labelled with it, as it should be."""
-    place = int(marker) - 1 if len(marker) < 9 else -1
-    if not 0 <= place < len(contexts):
+    index = int(marker) - 1 if len(marker) < 9 else -1
+    if not 0 <= index < len(contexts):
         return False
     label = b'"[%b]' % marker.encode()
-    return memoryview(contexts[place])[: len(label)] == label
+    return memoryview(contexts[index])[: len(label)] == label
 
 
 @dataclass(frozen=True)

@@ -37,13 +37,13 @@ class SeenIds:
         """Remembers fingerprints that stand one behind the other; the places of those that were there already."""
         repeated = []
         table, slots = self._table, self._slots
-        for place, (high, low) in enumerate(_PAIRS.iter_unpack(fingerprints)):
+        for index, (high, low) in enumerate(_PAIRS.iter_unpack(fingerprints)):
             high = high or 1  # 0 marks a free slot
             target = 2 * (low % slots)
             if table[target]:
                 target = self._find(table, slots, high, low)
                 if table[target]:
-                    repeated.append(place)
+                    repeated.append(index)
                     continue
             table[target] = high
             table[target + 1] = low
@@ -63,9 +63,9 @@ class SeenIds:
     def _grow(self) -> None:
         slots = 4 * self._slots if self._slots < _FEW_SLOTS else self._slots + self._slots // 2
         table = _empty(slots)
-        for place in range(0, 2 * self._slots, 2):
-            if high := self._table[place]:
-                low = self._table[place + 1]
+        for index in range(0, 2 * self._slots, 2):
+            if high := self._table[index]:
+                low = self._table[index + 1]
                 target = self._find(table, slots, high, low)
                 table[target] = high
                 table[target + 1] = low

@@ -234,7 +234,7 @@ def _made_before(spec: SnapshotSpec, manifest: Mapping[str, Any], files: Iterabl
 
 
 def _counts(spec: SnapshotSpec, excluded: Sequence[tuple[str, str]]) -> str:
-    found = Counter(reason for _, reason in excluded)
-    listed = ", ".join(f"{count} {reason}" for reason, count in sorted(found.items()))
+    results = Counter(reason for _, reason in excluded)
+    listed = ", ".join(f"{count} {reason}" for reason, count in sorted(results.items()))
     asked = ", ".join(f"{name}={value}" for name, value in spec.filters.items())
     return listed or (f"none has {asked}" if asked else "it is empty")

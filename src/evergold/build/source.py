@@ -41,11 +41,11 @@ def state_of(location: str) -> State:
             )
         if not path.is_file():
             raise NotFound(missing)
-        found = path.stat()
+        result = path.stat()
         with path.open("rb") as source:
             if source.read(len(GZIP)) == GZIP:
                 raise BadInput(f"{location} is compressed; unpack it first: gunzip -k {path.name}")
-        return State(found.st_size, str(found.st_mtime_ns))
+        return State(result.st_size, str(result.st_mtime_ns))
     file_system, path_there = _remote(location)
     try:
         info = file_system.info(path_there)

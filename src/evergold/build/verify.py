@@ -46,11 +46,11 @@ def _seal(path: Path) -> Finding:
     finding = Finding("manifest", "all fields")
     file = path / "manifest.json" if path.is_dir() else path
     fields: dict[str, Any] = orjson.loads(file.read_bytes())
-    said = fields.get(manifests.SEAL)
-    if said is None:
+    stated = fields.get(manifests.SEAL)
+    if stated is None:
         finding.outcome, finding.message = "not measured", "the manifest has no hash of itself"
-    elif (derived := manifests.seal_of(fields)) != said:
-        finding.fail(f"its fields give {derived}, it says {said}: a field was changed after the build")
+    elif (derived := manifests.seal_of(fields)) != stated:
+        finding.fail(f"its fields give {derived}, it says {stated}: a field was changed after the build")
     return finding
 
 
@@ -66,20 +66,20 @@ def _pinned(path: Path, manifest: Manifest, name: str, pinned: dict[str, Any]) -
 
 def _file(path: Path, manifest: Manifest, name: str, entry: FileEntry, *, may_be_absent: bool = False) -> Finding:
     finding = Finding("sha256", name)
-    found = manifests.locate(path, manifest, entry.path)
-    if not found.is_file():
+    result = manifests.locate(path, manifest, entry.path)
+    if not result.is_file():
         if may_be_absent:
-            finding.outcome, finding.message = "not measured", f"{found} is not here"
+            finding.outcome, finding.message = "not measured", f"{result} is not here"
         else:
-            finding.fail(f"{found} is missing")
+            finding.fail(f"{result} is missing")
     elif entry.sha256 is None:
         finding.outcome, finding.message = "not measured", "the manifest pins no hash"
     else:
-        digest, size = manifests.hash_file(found)
+        digest, size = manifests.hash_file(result)
         if digest != entry.sha256.removeprefix("sha256:"):
-            finding.fail(f"{found}: sha256 is {digest} ({size:,} bytes), the manifest says {entry.sha256}")
+            finding.fail(f"{result}: sha256 is {digest} ({size:,} bytes), the manifest says {entry.sha256}")
         elif entry.bytes and size != entry.bytes:
-            finding.fail(f"{found} has {size:,} bytes, the manifest says {entry.bytes:,}")
+            finding.fail(f"{result} has {size:,} bytes, the manifest says {entry.bytes:,}")
     return finding
 
 
@@ -96,11 +96,11 @@ def _content(manifest: Manifest) -> Finding:
 def _cases(path: Path, manifest: Manifest, name: str, entry: FileEntry) -> Finding:
     """Each line of a frozen dataset carries the revision of its case: derive it again."""
     finding = Finding("case revisions", name)
-    found = manifests.locate(path, manifest, entry.path)
-    if not found.is_file():
+    result = manifests.locate(path, manifest, entry.path)
+    if not result.is_file():
         finding.outcome, finding.message = "not measured", "the file is missing"
         return finding
-    with found.open("rb") as source:
+    with result.open("rb") as source:
         for number, line in enumerate(source, 1):
             for problem in _problems_of(line):
                 finding.fail(f"line {number}{problem}")
@@ -128,14 +128,14 @@ def _problems_of(line: bytes) -> Iterator[str]:
 def _schema(path: Path, manifest: Manifest) -> Finding:
     finding = Finding("schema hash", SCHEMA_FILE)
     file = (path if path.is_dir() else path.parent) / SCHEMA_FILE
-    said = (manifest.model_extra or {}).get("schema_hash")
+    stated = (manifest.model_extra or {}).get("schema_hash")
     try:
         derived = content_hash(orjson.loads(file.read_bytes()))
     except (OSError, ValueError) as problem:
         finding.fail(f"{file} cannot be read: {problem}")
         return finding
-    if derived != said:
-        finding.fail(f"{file} gives {derived}, the manifest says {said}")
+    if derived != stated:
+        finding.fail(f"{file} gives {derived}, the manifest says {stated}")
     return finding
 
 

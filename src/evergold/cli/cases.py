@@ -33,14 +33,14 @@ def list_command(ctx: click.Context, /, limit: int, as_json: bool, **filters: ob
     """List cases, newest first."""
     wanted = CaseFilter.model_validate(filters)
     with opened(ctx) as workspace:
-        found, _ = workspace.cases.page(wanted, limit=limit)
+        result, _ = workspace.cases.page(wanted, limit=limit)
         total = workspace.cases.count(wanted)
     if as_json:
-        emit_json({"total": total, "cases": [case.model_dump(mode="json") for case in found]})
+        emit_json({"total": total, "cases": [case.model_dump(mode="json") for case in result]})
         return
     rows = [
         (case.dataset, case.id, case.kind, case.entry_type, _mark(case.confirmed, case.review), case.input)
-        for case in found
+        for case in result
     ]
     table(f"{total} cases", ("dataset", "id", "kind", "type", "state", "input"), rows)
 

@@ -47,7 +47,7 @@ def command(
         raise BadInput("--baseline and --sample go with a manifest only, and --junit not with --repo; leave them out")
     if repo is not None:
         with progress("proving", None) as advance:
-            return _tell(check_rows(manifest, repo, advance), as_json)
+            return _print_check(check_rows(manifest, repo, advance), as_json)
     if manifest.suffix == ".jsonl":
         report = check_validated_rows(manifest)
         if junit is not None:
@@ -62,7 +62,7 @@ def command(
     return 1 if report.failed else 0
 
 
-def _tell(result: RowCheck, as_json: bool) -> int:
+def _print_check(result: RowCheck, as_json: bool) -> int:
     """Exit code 1 where a row is stale; a row without a base commit is open, not wrong."""
     if as_json:
         emit_json(vars(result))

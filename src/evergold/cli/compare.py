@@ -16,10 +16,10 @@ from evergold.cli.output import emit_json, json_flag, table
 def command(ctx: click.Context, first: str, second: str, margin: float, gate: bool, as_json: bool) -> int:
     """Compare run SECOND with run FIRST, case by case (paired bootstrap, exact McNemar, Holm over metrics)."""
     with opened(ctx) as workspace:
-        found = workspace.bench.results.compare(first, second, margin=margin)
+        result = workspace.bench.results.compare(first, second, margin=margin)
     if as_json:
-        emit_json({**found.model_dump(mode="json"), "exit_code": found.exit_code})
-        return found.exit_code if gate else 0
+        emit_json({**result.model_dump(mode="json"), "exit_code": result.exit_code})
+        return result.exit_code if gate else 0
     columns = ("metric", "first", "second", "difference", "95 %", "p", "verdict", "visible from", "n", "gained", "lost")
     rows = [
         (
@@ -35,9 +35,9 @@ def command(ctx: click.Context, first: str, second: str, margin: float, gate: bo
             len(metric.gained),
             len(metric.lost),
         )
-        for metric in found.metrics
+        for metric in result.metrics
     ]
     table(f"{second} against {first}", columns, rows)
-    for warning in found.warnings:
+    for warning in result.warnings:
         click.echo(f"note: {warning}", err=True)
-    return found.exit_code if gate else 0
+    return result.exit_code if gate else 0

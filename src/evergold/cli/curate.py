@@ -68,16 +68,16 @@ def _curate(workspace: Workspace, policy_files: tuple[Path, ...], backfill: bool
         emit_json(_counts(changes))
     else:
         hint = "" if changes.traces else f" ({NOTHING_NEW})"
-        click.echo(f"curated {changes.traces} traces: {_told(changes)}{hint}")
+        click.echo(f"curated {changes.traces} traces: {_changes_text(changes)}{hint}")
 
 
 def _dry_run(workspace: Workspace, policy_files: tuple[Path, ...], as_json: bool) -> None:
-    told = workspace.live.with_policy_files(policy_files).dry_run()
+    shown = workspace.live.with_policy_files(policy_files).dry_run()
     if as_json:
-        emit_json({"dry_run": True, "policies": {label: _counts(changes) for label, changes in told.items()}})
+        emit_json({"dry_run": True, "policies": {label: _counts(changes) for label, changes in shown.items()}})
         return
-    for label, changes in told.items():
-        click.echo(f"{label}: of {changes.traces} traces {_told(changes)}")
+    for label, changes in shown.items():
+        click.echo(f"{label}: of {changes.traces} traces {_changes_text(changes)}")
         for kind, examples in changes.examples.items():
             click.echo(f"  would be {kind}, for example: {', '.join(examples)}")
 
@@ -86,13 +86,13 @@ def _explain(explanations: list[Explanation], as_json: bool) -> None:
     if as_json:
         emit_json([explanation.model_dump(mode="json") for explanation in explanations])
         return
-    for told in explanations:
-        click.echo(f"{told.policy}: {told.tier.value}, because {told.reason}")
-        for score in told.deciding:
+    for shown in explanations:
+        click.echo(f"{shown.policy}: {shown.tier.value}, because {shown.reason}")
+        for score in shown.deciding:
             click.echo(f"  decided by  {score.name} = {score.value:g} ({score.source.value})")
-        for score in told.left_out:
+        for score in shown.left_out:
             click.echo(f"  left out    {score.name} = {score.value:g} ({score.source.value})")
-        for change in told.changes:
+        for change in shown.changes:
             click.echo(f"  if {change.when}, it would be {change.then.value}")
 
 
@@ -129,9 +129,9 @@ def _counts(changes: Changes) -> dict[str, object]:
     }
 
 
-def _told(changes: Changes) -> str:
+def _changes_text(changes: Changes) -> str:
     tiers = {"confirmed": "golden (confirmed)", "candidate": "golden (candidate)", "failure": "failure"}
-    told = [f"{changes.by_tier[tier]} {name}" for tier, name in tiers.items() if changes.by_tier.get(tier)]
+    shown = [f"{changes.by_tier[tier]} {name}" for tier, name in tiers.items() if changes.by_tier.get(tier)]
     for kind, name in (("corrected", "correction"), ("withdrawn", "withdrawn")):
-        told += [f"{changes.by_kind[kind]} {name}"] if changes.by_kind.get(kind) else []
-    return ", ".join(told) or "nothing changed"
+        shown += [f"{changes.by_kind[kind]} {name}"] if changes.by_kind.get(kind) else []
+    return ", ".join(shown) or "nothing changed"

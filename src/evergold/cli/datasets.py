@@ -20,12 +20,14 @@ def command() -> None:
 def list_command(ctx: click.Context, as_json: bool) -> None:
     """List datasets: YAML files of `benchmark.datasets_dir`, the bundled samples, and what the store holds."""
     with opened(ctx) as workspace:
-        found = workspace.bench.datasets.list()
+        result = workspace.bench.datasets.list()
     if as_json:
-        emit_json(found)
+        emit_json(result)
         return
-    rows = [(d.name, d.origin, d.tasks or "", d.problems[0] if d.problems else d.description or d.title) for d in found]
-    table(f"{len(found)} datasets", ("dataset", "origin", "cases", "about"), rows)
+    rows = [
+        (d.name, d.origin, d.tasks or "", d.problems[0] if d.problems else d.description or d.title) for d in result
+    ]
+    table(f"{len(result)} datasets", ("dataset", "origin", "cases", "about"), rows)
 
 
 @command.command("lint")
@@ -35,21 +37,21 @@ def lint_command(path: Path, as_json: bool) -> int:
     """Check every YAML file below PATH (or the one file). Exit code 1 when anything is wrong."""
     from evergold.bench.datasets import discover, read_file
 
-    found = discover(path, None) if path.is_dir() else {path.stem: read_file(path)}
-    problems = [problem for entry in found.values() for problem in entry.problems]
+    result = discover(path, None) if path.is_dir() else {path.stem: read_file(path)}
+    problems = [problem for entry in result.values() for problem in entry.problems]
     if as_json:
         emit_json(
             {
-                "files": len(found),
-                "tasks": sum(len(e.file.tasks) for e in found.values() if e.file),
+                "files": len(result),
+                "tasks": sum(len(e.file.tasks) for e in result.values() if e.file),
                 "problems": problems,
             }
         )
         return int(bool(problems))
     for problem in problems:
         click.echo(problem)
-    tasks = sum(len(entry.file.tasks) for entry in found.values() if entry.file)
-    click.echo(f"{len(found)} files, {tasks} tasks, {len(problems)} problems")
+    tasks = sum(len(entry.file.tasks) for entry in result.values() if entry.file)
+    click.echo(f"{len(result)} files, {tasks} tasks, {len(problems)} problems")
     return int(bool(problems))
 
 
@@ -69,11 +71,11 @@ def schema_command() -> None:
 def show_command(ctx: click.Context, dataset: str, version: str | None, as_json: bool) -> None:
     """Show the versions of DATASET, or the manifest of one VERSION."""
     with opened(ctx) as workspace:
-        found = [workspace.builds.get(dataset, version)] if version else workspace.builds.versions(dataset)
+        result = [workspace.builds.get(dataset, version)] if version else workspace.builds.versions(dataset)
     if version:
-        emit_json(found[0].manifest)
+        emit_json(result[0].manifest)
     elif as_json:
-        emit_json({"builds": [build.model_dump(mode="json") for build in found]})
+        emit_json({"builds": [build.model_dump(mode="json") for build in result]})
     else:
         rows = [
             (
@@ -84,7 +86,7 @@ def show_command(ctx: click.Context, dataset: str, version: str | None, as_json:
                 build.created_at.strftime("%Y-%m-%d %H:%M"),
                 build.location,
             )
-            for build in found
+            for build in result
         ]
         table(f"builds of {dataset}", ("version", "cases", "parent", "content", "built", "folder"), rows)
 
@@ -98,22 +100,22 @@ def show_command(ctx: click.Context, dataset: str, version: str | None, as_json:
 def diff_command(ctx: click.Context, before: str, after: str, dataset: str | None, as_json: bool) -> None:
     """Compare two builds: versions (v1 v2), folders or manifests. Added, removed and changed cases, field by field."""
     with opened(ctx) as workspace:
-        found = workspace.builds.diff(before, after, dataset)
+        result = workspace.builds.diff(before, after, dataset)
     if as_json:
-        emit_json(found.to_json())
+        emit_json(result.to_json())
     else:
-        _print(found)
+        _print(result)
 
 
-def _print(found: Diff) -> None:
-    rows: list[tuple[object, ...]] = [("+", one, "", "", "") for one in found.added]
-    rows += [("-", one, "", "", "") for one in found.removed]
-    rows += [(">", one, "split", old, new) for one, (old, new) in found.moved.items()]
+def _print(result: Diff) -> None:
+    rows: list[tuple[object, ...]] = [("+", one, "", "", "") for one in result.added]
+    rows += [("-", one, "", "", "") for one in result.removed]
+    rows += [(">", one, "split", old, new) for one, (old, new) in result.moved.items()]
     rows += [
-        ("~", one, change.field, change.before, change.after) for one, all_ in found.changed.items() for change in all_
+        ("~", one, change.field, change.before, change.after) for one, all_ in result.changed.items() for change in all_
     ]
-    counts = found.to_json()["counts"]
+    counts = result.to_json()["counts"]
     title = ", ".join(f"{count} {what}" for what, count in counts.items())
-    table(f"{found.before} → {found.after}: {title}", ("", "case", "field", "before", "after"), rows)
+    table(f"{result.before} → {result.after}: {title}", ("", "case", "field", "before", "after"), rows)
     if not rows:
-        click.echo(f"no difference between {found.before} and {found.after}", err=True)
+        click.echo(f"no difference between {result.before} and {result.after}", err=True)

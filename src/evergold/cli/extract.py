@@ -78,9 +78,9 @@ def git(ctx: click.Context, /, out_dir: Path, full: bool, into_store: bool, as_j
         keep_reverts=given["keep_reverts"],
         repository=repository_name(given["repo"]),
     )
-    wish = HistoryQuery(given["repo"], given["revision"], given["since"], given["first_parent"], given["limit"])
+    query = HistoryQuery(given["repo"], given["revision"], given["since"], given["first_parent"], given["limit"])
     with destination(ctx, out_dir, full, into_store) as into, progress("commits", None) as advance:
-        summary = extract_history(wish, into, rules, advance)
+        summary = extract_history(query, into, rules, advance)
     return report(summary, as_json)
 
 

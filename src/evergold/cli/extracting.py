@@ -67,8 +67,8 @@ def report(summary: Summary, as_json: bool, left_out: str = "commits") -> int:
         f"{counts['new']} new, {counts['known']} known, {counts['completed']} completed, {counts['resolved']} resolved, "
         f"{counts['unchanged']} still open as before"
     )
-    _tell("cases need a query", summary.needs_query)
-    _tell("cases need a base commit", summary.needs_base_commit)
+    _print_reasons("cases need a query", summary.needs_query)
+    _print_reasons("cases need a base commit", summary.needs_base_commit)
     if summary.skipped:
         table("left out", (left_out, "reason"), [(count, name) for name, count in summary.skipped.most_common()])
     for remark in summary.remarks[:SHOWN]:
@@ -80,7 +80,7 @@ def report(summary: Summary, as_json: bool, left_out: str = "commits") -> int:
     return int(bool(summary.rejected))
 
 
-def _tell(what: str, reasons: dict[str, str]) -> None:
+def _print_reasons(what: str, reasons: dict[str, str]) -> None:
     """How many cases are open, and for which reasons; single cases are in the rows and in --json."""
     if not reasons:
         return

@@ -77,5 +77,5 @@ def _skipped(report: GenerationReport) -> list[tuple[str, int, str]]:
 def _cost(report: GenerationReport) -> str:
     usage = report.usage
     money = "price unknown" if usage.cost is None else f"${usage.cost:.4f}"
-    told = f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out, {money}"
-    return f"{told}; {report.failed_calls} failed" if report.failed_calls else told
+    tokens = f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out, {money}"
+    return f"{tokens}; {report.failed_calls} failed" if report.failed_calls else tokens

@@ -26,6 +26,6 @@ def command(
     if as_json:
         emit_json({**vars(result), "rejected": len(rejected)})
     else:
-        told = ", ".join(f"{count} {name}" for name, count in vars(result).items())
-        click.echo(f"imported {file}: {told}, {len(rejected)} rejected")
+        counts_text = ", ".join(f"{count} {name}" for name, count in vars(result).items())
+        click.echo(f"imported {file}: {counts_text}, {len(rejected)} rejected")
     return int(bool(rejected))

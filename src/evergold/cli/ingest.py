@@ -32,6 +32,10 @@ def command(ctx: click.Context, files: tuple[str, ...], source: str | None, stri
     if as_json:
         emit_json(report.counts())
     else:
-        told = ", ".join(f"{count} {name}" for name, count in report.counts().items() if count or name == "traces")
-        click.echo(f"ingested: {told}" + ("; nothing was stored (--strict)" if strict and report.rejected else ""))
+        counts_text = ", ".join(
+            f"{count} {name}" for name, count in report.counts().items() if count or name == "traces"
+        )
+        click.echo(
+            f"ingested: {counts_text}" + ("; nothing was stored (--strict)" if strict and report.rejected else "")
+        )
     return int(report.rejected > 0)

@@ -46,18 +46,18 @@ def calibrate_command(ctx: click.Context, /, as_json: bool, **options: Any) -> N
             labels = workspace.judging.labels_from_file(options["labels"])
         else:
             labels = workspace.judging.labels_from_review(options["from_review"])
-        found = workspace.judging.calibrate(judge, options["metric"], labels, options["passing"])
+        result = workspace.judging.calibrate(judge, options["metric"], labels, options["passing"])
     if as_json:
-        emit_json(found)
+        emit_json(result)
         return
-    _show(found)
+    _show(result)
 
 
-def _show(found: Calibration) -> None:
+def _show(result: Calibration) -> None:
     names = ("agreement", "kappa", "spearman", "false_pass", "false_fail")
-    rows = [(name.replace("_", " "), *_cells(getattr(found, name))) for name in names]
-    table(f"{found.judge} on {found.metric}: {found.labels} labels", ("", "value", "95 % interval", "n"), rows)
-    for reason, count in found.unscored.items():
+    rows = [(name.replace("_", " "), *_cells(getattr(result, name))) for name in names]
+    table(f"{result.judge} on {result.metric}: {result.labels} labels", ("", "value", "95 % interval", "n"), rows)
+    for reason, count in result.unscored.items():
         click.echo(f"{count} unscored: {reason}", err=True)
 
 
@@ -75,8 +75,8 @@ def _show_shipped(as_json: bool) -> None:
         return
     for basis, figures in shipped["figures"].items():
         rows = [
-            (name, f"{found['value']:.3f}", f"{found['low']:.3f} … {found['high']:.3f}", found["n"])
-            for name, found in figures.items()
+            (name, f"{result['value']:.3f}", f"{result['low']:.3f} … {result['high']:.3f}", result["n"])
+            for name, result in figures.items()
         ]
         title = "with word vectors" if basis == "embedded" else "words alone"
         table(f"offline judge, {title}", ("against people", "value", "95 % interval", "n"), rows)

@@ -10,8 +10,8 @@ from evergold.cli.output import emit_json, json_flag, table
 @json_flag
 def command(as_json: bool) -> None:
     """List the plug-ins of every seam, the built-in ones included."""
-    found = {group: plugins.names(group) for group in plugins.GROUPS}
+    results = {group: plugins.names(group) for group in plugins.GROUPS}
     if as_json:
-        emit_json(found)
+        emit_json(results)
     else:
-        table("plug-ins", ("seam", "names"), [(group, ", ".join(names) or "none") for group, names in found.items()])
+        table("plug-ins", ("seam", "names"), [(group, ", ".join(names) or "none") for group, names in results.items()])

@@ -88,15 +88,15 @@ def decide_command(ctx: click.Context, /, dataset: str, case_id: str, verdict: s
 def progress_command(ctx: click.Context, as_json: bool) -> None:
     """Show progress per dataset and per reviewer, and how far reviewers agree."""
     with opened(ctx) as workspace:
-        found = workspace.review.progress()
+        result = workspace.review.progress()
         agreed = workspace.review.agreement()
     if as_json:
-        emit_json(found | {"agreement": agreed})
+        emit_json(result | {"agreement": agreed})
         return
     columns = ("dataset", "total", "validated", "dismissed")
-    table("Datasets", columns, [[row[name] for name in columns] for row in found["datasets"]])
-    said = ("reviewer", "approve", "dismiss", "second_opinion", "skip")
-    table("Reviewers", said, [[row[name] for name in said] for row in found["reviewers"]])
+    table("Datasets", columns, [[row[name] for name in columns] for row in result["datasets"]])
+    fields = ("reviewer", "approve", "dismiss", "second_opinion", "skip")
+    table("Reviewers", fields, [[row[name] for name in fields] for row in result["reviewers"]])
     kappa = agreed["fleiss"]
     shown = kappa["reason"] if kappa["value"] is None else f"{kappa['value']:.2f} ({kappa['low']} to {kappa['high']})"
     click.echo(f"Fleiss' kappa over {agreed['shared']} shared cases: {shown}")

@@ -82,9 +82,9 @@ def _find_cases(workspace: Workspace, options: dict[str, Any]) -> None:
     if not asked or workspace.cases.ids(CONTEXT):
         return
     with progress("commits", None) as advance:
-        found = fill_from_history(workspace.cases, Path(options["repo"]), CASES_OF_HISTORY, advance)
+        result = fill_from_history(workspace.cases, Path(options["repo"]), CASES_OF_HISTORY, advance)
     click.echo(
-        f"dataset {CONTEXT!r} was empty: {found} cases were extracted from the newest commits of {options['repo']} "
+        f"dataset {CONTEXT!r} was empty: {result} cases were extracted from the newest commits of {options['repo']} "
         "(evergold extract git --into-store takes all)",
         err=True,
     )
@@ -143,14 +143,14 @@ def _budget(text: str | None) -> dict[str, Any]:
 
 
 def _thresholds(texts: tuple[str, ...]) -> dict[str, float]:
-    found = {}
+    results = {}
     for text in texts:
         name, _, value = text.rpartition("=")
         try:
-            found[name] = float(value)
+            results[name] = float(value)
         except ValueError as problem:
             raise BadInput(f"--fail-under {text!r} is not METRIC=VALUE, for example correctness=0.8") from problem
-    return found
+    return results
 
 
 @contextmanager
@@ -219,8 +219,10 @@ def summary_line(run: Run, cached: int = 0) -> str:
     money = "" if run.usage.cost is None else f" (${run.usage.cost:.4f})"
     hits = f", {cached} from the cache" if cached else ""
     judge = f", {judged:,} tokens of the judge" if judged else ""
-    told = f"{run.id} {run.status}: {run.done} of {run.total} attempts, {run.failed} failed, {tokens:,} tokens{money}"
+    summary = (
+        f"{run.id} {run.status}: {run.done} of {run.total} attempts, {run.failed} failed, {tokens:,} tokens{money}"
+    )
     who = run.provenance.get("judge")
     itself = " (the model under test)" if run.provenance.get("self_judged") else ""
     note = f"; judged by {who}{itself}" if who else ""
-    return f"{told}{hits}{judge}{note}"
+    return f"{summary}{hits}{judge}{note}"

@@ -25,10 +25,10 @@ def command() -> None:
 def list_command(ctx: click.Context, /, as_json: bool, **filters: Any) -> None:
     """List runs, newest first."""
     with opened(ctx) as workspace:
-        found, total = workspace.bench.page(**filters)
-        rows = [(run, workspace.bench.results.means(run)) for run in found]
+        result, total = workspace.bench.page(**filters)
+        rows = [(run, workspace.bench.results.means(run)) for run in result]
     if as_json:
-        emit_json({"total": total, "runs": found})
+        emit_json({"total": total, "runs": result})
         return
     lines = [
         (run.id, run.spec.dataset, run.spec.model, run.status, f"{run.done}/{run.total}", "; ".join(map(_short, means)))
@@ -60,7 +60,7 @@ def show_command(
     if case is not None:
         for name, value in case.model_dump(mode="json", exclude_defaults=True).items():
             click.echo(f"{name}: {value}")
-    rows = [(a.case_id, a.trial, a.error or a.output, "; ".join(_told(a))) for a in attempts]
+    rows = [(a.case_id, a.trial, a.error or a.output, "; ".join(_score_texts(a))) for a in attempts]
     table(f"{run.spec.model} on {run.spec.dataset}", ("case", "trial", "answer", "measurements"), rows)
     for mean in means:
         click.echo(f"{mean.metric}: {mean}")
@@ -121,8 +121,8 @@ def leaderboard_command(ctx: click.Context, dataset: str | None, as_json: bool) 
     for board in boards:
         name = f"{board.dataset} {board.version}"
         rows = [
-            (name, place, entry.model, *entry.means, entry.failed, entry.judge or "none")
-            for place, entry in enumerate(board.entries, start=1)
+            (name, rank, entry.model, *entry.means, entry.failed, entry.judge or "none")
+            for rank, entry in enumerate(board.entries, start=1)
         ]
         table(name, ("dataset", "", "model", *board.metrics, "failed", "judge"), rows)
 
@@ -146,7 +146,7 @@ def _failing(attempt: Attempt) -> bool:
     return attempt.error is not None or any(value is not None and value < 0.5 for value in values)
 
 
-def _told(attempt: Attempt) -> list[str]:
+def _score_texts(attempt: Attempt) -> list[str]:
     return [
         f"{name} {'–' if m.value is None else f'{m.value:.3f}'}" + (f" ({m.reason})" if m.reason else "")
         for name, m in attempt.measurements.items()

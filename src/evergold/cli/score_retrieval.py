@@ -42,8 +42,8 @@ def command(golden: Path, predictions: Path, other: Path | None, as_json: bool, 
 
     A prediction is {"caseId", "ranges": [{"path", "startLine", "endLine"}]} or {"caseId", "paths": [...]}, best first.
     """
-    wish = ScoringQuery(given["tier"], given["seed"], given["repo"])
-    scored = score_retrieval(golden, predictions, other, wish)
+    query = ScoringQuery(given["tier"], given["seed"], given["repo"])
+    scored = score_retrieval(golden, predictions, other, query)
     if given["per_case"]:
         write_per_case(scored.scores, given["per_case"])
     if given["html"]:
@@ -58,10 +58,10 @@ def command(golden: Path, predictions: Path, other: Path | None, as_json: bool, 
 
 
 def _print(figures: dict[str, Any]) -> None:
-    told = ", ".join(
+    counts_text = ", ".join(
         f"{figures[name]} {name.replace('_', ' ')}" for name in ("abstained", "missing", "not_applicable", "extra")
     )
-    click.echo(f"{figures['n']} cases scored ({told}, {len(figures['duplicates'])} duplicate)")
+    click.echo(f"{figures['n']} cases scored ({counts_text}, {len(figures['duplicates'])} duplicate)")
     table("retrieval", ("level", "figure", "value", "95 % interval"), as_rows(figures), numbers=("value",))
     for name, slices in figures["slices"].items():
         if len(slices) > 1:

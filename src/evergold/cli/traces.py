@@ -37,12 +37,12 @@ def list_command(ctx: click.Context, /, limit: int, before: str | None, as_json:
     """List traces, newest first."""
     wanted = TraceFilter.model_validate(filters)
     with opened(ctx) as workspace:
-        found, cursor = workspace.intake.page(wanted, limit=limit, before=before)
+        result, cursor = workspace.intake.page(wanted, limit=limit, before=before)
         total = workspace.intake.count(wanted)
     if as_json:
-        emit_json({"total": total, "next": cursor, "traces": [trace.model_dump(mode="json") for trace in found]})
+        emit_json({"total": total, "next": cursor, "traces": [trace.model_dump(mode="json") for trace in result]})
         return
-    rows = [(_when(trace), trace.id, trace.status, trace.name, trace.input, trace.output) for trace in found]
+    rows = [(_when(trace), trace.id, trace.status, trace.name, trace.input, trace.output) for trace in result]
     table(f"{total} traces", ("started", "id", "status", "name", "input", "output"), rows)
 
 

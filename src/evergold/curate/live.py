@@ -79,22 +79,22 @@ class Curation:
         A correction that would be detected changes the verdict on its trace, so those traces are really curated, and
         taken back; all others are only judged.
         """
-        found, told = self._would_detect(), {policy.label: Changes() for policy in self.policies}
+        found, decided = self._would_detect(), {policy.label: Changes() for policy in self.policies}
         for batch in batches(found, BATCH):
             for label, changes in self._store.db.rehearse(partial(self._suppose, findings=batch)).items():
-                told[label].add(changes)
+                decided[label].add(changes)
         with self._store.db.read() as connection:
             if unpaired := count_unpaired(connection):
-                told[self.policies[0].label].add(Changes(by_kind={"corrected": unpaired}))
+                decided[self.policies[0].label].add(Changes(by_kind={"corrected": unpaired}))
         corrected = {finding.trace_id for finding in found}
         for policy in self.policies:
             for after, upto, count in self._ranges():
                 with self._store.db.read() as connection:
                     changes = preview(connection, policy, after, upto, corrected)
                 changes.traces = count
-                told[policy.label].add(changes)
+                decided[policy.label].add(changes)
                 progress(count)
-        return told
+        return decided
 
     def explain(self, trace_id: str) -> list[Explanation]:
         """Each policy's verdict on a trace, its grounds, and what would change it."""
@@ -162,12 +162,12 @@ class Curation:
     def _suppose(self, connection: Connection, findings: Sequence[Finding]) -> dict[str, Changes]:
         """Curate as if these corrections had been detected; how many traces there are is counted elsewhere."""
         pairs = sum(put_finding(connection, finding) for finding in findings)
-        told = {}
+        decided = {}
         for policy in self.policies:
-            told[policy.label] = curate_traces(connection, policy, {finding.trace_id for finding in findings})
+            decided[policy.label] = curate_traces(connection, policy, {finding.trace_id for finding in findings})
         if pairs:
-            told[self.policies[0].label].add(Changes(by_kind={"corrected": pairs}))
-        return told
+            decided[self.policies[0].label].add(Changes(by_kind={"corrected": pairs}))
+        return decided
 
     def _plug_in_tags(self, connection: Connection, policy: Policy) -> None:
         taggers: list[Tagger] = [plugins.load("taggers", name) for name in policy.tags if not is_built_in(name)]

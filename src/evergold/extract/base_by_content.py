@@ -99,18 +99,18 @@ def candidates(index: ChangeIndex, steps: Sequence[Step]) -> list[Candidate]:
     A change that only adds files has no old content to recognise: there only a commit that makes it counts.
     """
     only_added = all(step.old_blob is None for step in steps)
-    found: dict[str, Candidate] = {}
+    results: dict[str, Candidate] = {}
     for step in steps:
         for change in _matching(index, step, only_added):
             if change.parent is None:
                 continue
-            candidate = found.setdefault(change.commit, Candidate(change.parent, change.commit, steps=len(steps)))
+            candidate = results.setdefault(change.commit, Candidate(change.parent, change.commit, steps=len(steps)))
             candidate.replaced += 1
             candidate.made += step.made_by(change)
-    for candidate in found.values():
+    for candidate in results.values():
         candidate.other_files = index.files_of[candidate.changed_by] - candidate.replaced
         candidate.evidence = candidate.describe()
-    ranked = sorted(found.values(), key=_rank)
+    ranked = sorted(results.values(), key=_rank)
     return ranked[:MOST_CANDIDATES]
 
 

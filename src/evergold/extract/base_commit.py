@@ -124,10 +124,10 @@ def _was_there(repo: Repo, commit: str, file: FileDiff) -> bool:
         return _had_submodule(repo, commit, file)
     if file.old_path is None:
         return file.new_path is None or repo.objects.at(commit, file.new_path) is None
-    found = repo.objects.at(commit, file.old_path)
-    if found is None or found.kind != "blob":
+    result = repo.objects.at(commit, file.old_path)
+    if result is None or result.kind != "blob":
         return False
-    return file.old_blob is None or found.id.startswith(file.old_blob)
+    return file.old_blob is None or result.id.startswith(file.old_blob)
 
 
 def _had_submodule(repo: Repo, commit: str, file: FileDiff) -> bool:

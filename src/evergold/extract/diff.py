@@ -153,14 +153,14 @@ class FileDiff:
 
 def runs(signs: bytes) -> list[tuple[int, int, int]]:
     """Runs of changed lines in the signs of a hunk: where each begins, how many lines it removes and how many it adds."""
-    found: list[tuple[int, int, int]] = []
+    results: list[tuple[int, int, int]] = []
     at = 0
     for run in signs.split():  # unchanged lines are the space between
         at = signs.index(run, at)
         removed = run.count(b"-")
-        found.append((at, removed, len(run) - removed))
+        results.append((at, removed, len(run) - removed))
         at += len(run)
-    return found
+    return results
 
 
 class _Text(NamedTuple):

@@ -47,8 +47,8 @@ def with_proof(ranges: Iterable[LineRange], repo: Repo, commit: str, proved: str
     done: list[LineRange] = []
     for item in ranges:
         if item.path not in files:
-            found = repo.objects.at(commit, item.path)
-            blob = found.id if found and found.kind == "blob" else None
+            result = repo.objects.at(commit, item.path)
+            blob = result.id if result and result.kind == "blob" else None
             files[item.path] = (blob, split_lines(repo.objects.read(blob))) if blob else None
         file = files[item.path]
         if file is None or item.start > len(file[1]):

@@ -120,9 +120,9 @@ def _ranked(flow: Flow, segment: Segment, golden: Golden, rules: Rules) -> tuple
     paths, ranges, remarks = PathRanking(), RangeRanking(), list[str]()
     paths.add_golden(golden.files)
     for file in golden.files:
-        place = file.old_path if rules.side is Side.BASE else file.new_path
+        file_path = file.old_path if rules.side is Side.BASE else file.new_path
         for start, end in spans_of(file, rules.side, rules.context):
-            ranges.add(place or file.path, start, end, RangeSource.GOLDEN_DIFF)
+            ranges.add(file_path or file.path, start, end, RangeSource.GOLDEN_DIFF)
     folder = flow.metadata.get("working_directory")
     for action in segment.actions[:-1]:
         for source, seen_list in (

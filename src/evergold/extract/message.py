@@ -22,8 +22,8 @@ class Message(NamedTuple):
 def read_message(text: str) -> Message:
     paragraphs = _SPACES.sub("\n", text.replace("\r\n", "\n").strip()).split("\n\n")
     trailers: tuple[tuple[str, str], ...] = ()
-    if len(paragraphs) > 1 and (found := _trailers(paragraphs[-1])):
-        trailers = found
+    if len(paragraphs) > 1 and (result := _trailers(paragraphs[-1])):
+        trailers = result
         paragraphs.pop()
     if paragraphs and _MERGE_SUBJECT.fullmatch(paragraphs[0].split("\n", 1)[0]):
         rest = paragraphs[0].split("\n", 1)[1:]
@@ -33,12 +33,12 @@ def read_message(text: str) -> Message:
 
 def _trailers(paragraph: str) -> tuple[tuple[str, str], ...]:
     """The trailers of a last paragraph that holds nothing else; a folded line belongs to the one before."""
-    found: list[tuple[str, str]] = []
+    results: list[tuple[str, str]] = []
     for line in paragraph.split("\n"):
-        if found and line.startswith((" ", "\t")):
-            found[-1] = (found[-1][0], f"{found[-1][1]} {line.strip()}")
+        if results and line.startswith((" ", "\t")):
+            results[-1] = (results[-1][0], f"{results[-1][1]} {line.strip()}")
         elif match := _TRAILER.fullmatch(line):
-            found.append((match[1], match[2].strip()))
+            results.append((match[1], match[2].strip()))
         else:
             return ()
-    return tuple(found)
+    return tuple(results)

@@ -70,15 +70,15 @@ def _prove(case: Case, repo: Repo, commit: str) -> Proof:
 
 def why_range_is_wrong(item: LineRange, repo: Repo, commit: str) -> str | None:
     """Say why a range is not what the commit holds; None where it is."""
-    place = f"{item.path}:{item.start}-{item.end}"
-    found = repo.objects.at(commit, item.path)
-    if found is None or found.kind != "blob":
-        return f"{place}: the file is not in commit {commit[:12]}"
-    if item.blob and not found.id.startswith(item.blob):
-        return f"{place}: the file is another one than it was (blob {found.id[:12]}, not {item.blob[:12]})"
-    lines = split_lines(repo.objects.read(found.id))
+    where = f"{item.path}:{item.start}-{item.end}"
+    result = repo.objects.at(commit, item.path)
+    if result is None or result.kind != "blob":
+        return f"{where}: the file is not in commit {commit[:12]}"
+    if item.blob and not result.id.startswith(item.blob):
+        return f"{where}: the file is another one than it was (blob {result.id[:12]}, not {item.blob[:12]})"
+    lines = split_lines(repo.objects.read(result.id))
     if item.end > len(lines):
-        return f"{place}: the file has only {len(lines)} lines"
+        return f"{where}: the file has only {len(lines)} lines"
     if item.text_hash and text_hash(lines[item.start - 1 : item.end]) != item.text_hash:
-        return f"{place}: the text of these lines is another one"
+        return f"{where}: the text of these lines is another one"
     return None

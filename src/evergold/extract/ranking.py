@@ -53,26 +53,26 @@ class PathRanking:
 
 class RangeRanking:
     def __init__(self) -> None:
-        self._found: dict[tuple[str, str], list[tuple[int, int, int]]] = {}
+        self._ranges_of: dict[tuple[str, str], list[tuple[int, int, int]]] = {}
         self._count = 0
 
     def add(self, path: str, start: int, end: int, source: RangeSource) -> None:
-        self._found.setdefault((path, str(source)), []).append((start, end, self._count))
+        self._ranges_of.setdefault((path, str(source)), []).append((start, end, self._count))
         self._count += 1
 
     def ranked(self) -> tuple[LineRange, ...]:
-        by_place: dict[tuple[str, int, int], tuple[int, list[str]]] = {}
+        by_range: dict[tuple[str, int, int], tuple[int, list[str]]] = {}
         merged = [
             (rank, path, start, end, source)
-            for (path, source), found in self._found.items()
-            for start, end, rank in _merge(found)
+            for (path, source), result in self._ranges_of.items()
+            for start, end, rank in _merge(result)
         ]
         for rank, path, start, end, source in sorted(merged):
-            _, sources = by_place.setdefault((path, start, end), (rank, []))
+            _, sources = by_range.setdefault((path, start, end), (rank, []))
             sources.append(source)
         return tuple(
             LineRange(path=path, start=start, end=end, sources=tuple(sources))
-            for (path, start, end), (_, sources) in by_place.items()
+            for (path, start, end), (_, sources) in by_range.items()
         )
 
 
@@ -81,10 +81,10 @@ def paths_of(file: FileDiff) -> list[str]:
     return list(dict.fromkeys(path for path in (file.old_path, file.new_path) if path is not None))
 
 
-def _merge(found: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
+def _merge(results: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
     """Overlapping and adjacent (start, end, rank) made one, with the best rank."""
     merged: list[tuple[int, int, int]] = []
-    for start, end, rank in sorted(found):
+    for start, end, rank in sorted(results):
         if merged and start <= merged[-1][1] + 1:
             last = merged[-1]
             merged[-1] = (last[0], max(end, last[1]), min(rank, last[2]))

@@ -45,10 +45,10 @@ def spans_of(
     if path is None or file.submodule or _is_empty(blob):
         return []
     hunk_spans = _changed_spans if context is HunkContext.TRIM else _whole_spans
-    found: list[Span] = []
+    results: list[Span] = []
     for hunk in file.hunks:
-        found += hunk_spans(hunk, of_base, line_count)
-    return merge(found)
+        results += hunk_spans(hunk, of_base, line_count)
+    return merge(results)
 
 
 def merge(spans: Iterable[Span]) -> list[Span]:
@@ -84,17 +84,17 @@ def _is_empty(blob: str | None) -> bool:
 
 
 def _changed_spans(hunk: Hunk, of_base: bool, line_count: int | None) -> list[Span]:
-    found: list[Span] = []
+    results: list[Span] = []
     line = hunk.first_lines[not of_base]
     for at, removed, added in runs(hunk.signs):
         here, elsewhere = (removed, added) if of_base else (added, removed)
         first = line + at
         if here:
-            found.append((first, first + here - 1))
+            results.append((first, first + here - 1))
         else:
-            found += _between(first, _end(hunk, of_base), hunk, line_count)
+            results += _between(first, _end(hunk, of_base), hunk, line_count)
         line -= elsewhere
-    return found
+    return results
 
 
 def _whole_spans(hunk: Hunk, of_base: bool, line_count: int | None) -> list[Span]:

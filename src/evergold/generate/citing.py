@@ -15,13 +15,13 @@ def problems_with(text: str, contexts: int, require: str) -> list[str]:
     """What is wrong with the citations of a text, in words for whoever writes it again; empty: nothing."""
     if not without_markers(text).strip():
         return ["there is no text"]
-    found = markers(text)
+    result = markers(text)
     problems = []
-    wrong = sorted({number for number in found if not 1 <= number <= contexts})
+    wrong = sorted({number for number in result if not 1 <= number <= contexts})
     if wrong:
         listed = ", ".join(f"[{number}]" for number in wrong)
         problems.append(f"{listed} is not among the {contexts} passages")
-    if require == "answer" and not found:
+    if require == "answer" and not result:
         problems.append("no passage is cited")
     if require == "sentence":
         bare = [part for part in cited_sentences(text) if _is_claim(part) and not markers(part)]

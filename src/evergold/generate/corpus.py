@@ -43,7 +43,7 @@ def read_corpus(folder: Path, spec: GenerationSpec, seen: Callable[[str], None] 
         if seen:
             seen(item.name)
     if not corpus.documents:
-        told = [f"{one.name}: {one.reason}" + (f" ({one.detail})" if one.detail else "") for one in corpus.skipped]
-        count = f"{len(told)} files cannot be used" if told else "it is empty"
-        raise Incomplete(f"no document in {str(folder)!r}: {count}", problems=told[:_SHOWN])
+        reasons = [f"{one.name}: {one.reason}" + (f" ({one.detail})" if one.detail else "") for one in corpus.skipped]
+        count = f"{len(reasons)} files cannot be used" if reasons else "it is empty"
+        raise Incomplete(f"no document in {str(folder)!r}: {count}", problems=reasons[:_SHOWN])
     return corpus

@@ -121,5 +121,5 @@ def _read_text(name: str, kind: str, data: bytes) -> Document | Skipped:
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if not text.strip():
         return Skipped(name=name, reason="empty", detail="white space only")
-    turns = [place + 1 for place, sign in enumerate(text) if sign == "\f"]
+    turns = [offset + 1 for offset, sign in enumerate(text) if sign == "\f"]
     return Document(name=name, text=text, kind=kind, pages=(0, *turns) if turns else ())

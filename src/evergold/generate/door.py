@@ -142,12 +142,12 @@ class _Copies:
         if record is None or record["task_type"] == "summaries":
             return outcome
         asked = f"{record['task_type']} {plain(record['instruction'])}"
-        said = shingles_of(f"{record['instruction']} {without_markers(record['expected_response'])}")
-        first = self._asked.get(asked) or next((name for name, _ in self._near.similar(said)), None)
+        shingles = shingles_of(f"{record['instruction']} {without_markers(record['expected_response'])}")
+        first = self._asked.get(asked) or next((name for name, _ in self._near.similar(shingles)), None)
         if first is not None:
             return Outcome(None, REPEATED, _copy_of(record, first), outcome.rewritten)
         self._asked[asked] = record["task_id"]
-        self._near.add(record["task_id"], said)
+        self._near.add(record["task_id"], shingles)
         return outcome
 
 

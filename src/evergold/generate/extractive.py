@@ -51,9 +51,9 @@ class ExtractiveWriter:
         if kind == "citations":
             return _topics(passage)[:count]
         sentences = clear_sentences(passage.text)
-        found = [*_definitions(sentences), *_under_heading(passage, sentences), *_gaps(sentences)]
+        results = [*_definitions(sentences), *_under_heading(passage, sentences), *_gaps(sentences)]
         once: dict[str, Idea] = {}
-        for idea in found:
+        for idea in results:
             if all(idea.basis != other.basis for other in once.values()):
                 once.setdefault(idea.instruction, idea)
         return list(once.values())[:count]
@@ -64,10 +64,10 @@ class ExtractiveWriter:
         if assignment.kind == "citations":
             return _statements(assignment)
         basis = assignment.idea.basis
-        place = next((n for n, one in enumerate(assignment.passages, 1) if basis in flat(one.text)), None)
-        if place is None:
+        passage_number = next((n for n, one in enumerate(assignment.passages, 1) if basis in flat(one.text)), None)
+        if passage_number is None:
             return Draft(problem="no context holds the sentence that answers the question")
-        return Draft(text=cited(basis, place))
+        return Draft(text=cited(basis, passage_number))
 
     async def rewrite(self, assignment: Assignment, draft: Draft, problems: Sequence[str]) -> Draft:
         """A quotation says what it says; it cannot be mended."""
@@ -104,11 +104,11 @@ def _under_heading(passage: Passage, sentences: Sequence[Sentence]) -> list[Idea
     words = {word for word in Text(title).content if len(word) > 2}
     if not words or title.casefold() in _PLAIN_HEADINGS:
         return []
-    about = [sentence for sentence in sentences if words & set(Text(sentence.text).content)]
-    if not about:
+    on_topic = [sentence for sentence in sentences if words & set(Text(sentence.text).content)]
+    if not on_topic:
         return []
     question = title if title.endswith("?") else f"What does {passage.document} say about “{title}”?"
-    return [Idea(instruction=question, method="heading", basis=about[0].text)]
+    return [Idea(instruction=question, method="heading", basis=on_topic[0].text)]
 
 
 def _gaps(sentences: Sequence[Sentence]) -> list[Idea]:
@@ -141,15 +141,15 @@ def _topics(passage: Passage) -> list[Idea]:
 def _statements(assignment: Assignment) -> Draft:
     """From each passage the sentence that says most about the topic."""
     wanted = set(Text(assignment.idea.basis).content)
-    said: list[str] = []
+    citations: list[str] = []
     for number, passage in enumerate(assignment.passages, 1):
         scored = [(len(wanted & set(Text(one.text).content)), one.text) for one in clear_sentences(passage.text)]
         best = max(scored, key=lambda pair: pair[0], default=(0, ""))
-        if best[0] and all(best[1] not in other for other in said):
-            said.append(cited(best[1], number))
-    if not said:
+        if best[0] and all(best[1] not in other for other in citations):
+            citations.append(cited(best[1], number))
+    if not citations:
         return Draft(problem="no sentence of the contexts is about the topic")
-    return Draft(text=" ".join(said[:TOPIC_SENTENCES]))
+    return Draft(text=" ".join(citations[:TOPIC_SENTENCES]))
 
 
 def _summary(assignment: Assignment) -> Draft:

@@ -30,7 +30,7 @@ class CallLog:
         self._handle = handle
         self._path = path
         self._secrets = [secret.encode() for secret in secrets if secret.strip()]
-        self._places: dict[str, tuple[int, int]] = {}
+        self._offsets: dict[str, tuple[int, int]] = {}
         self._journal: Journal[bytes] = Journal(self._append)
 
     @classmethod
@@ -46,7 +46,7 @@ class CallLog:
         try:
             log._remember()
             if fresh:
-                log._places.clear()
+                log._offsets.clear()
                 log._write([orjson.dumps({"key": FRESH, "at": _now()}) + b"\n"])
         except BaseException:
             handle.close()
@@ -55,10 +55,10 @@ class CallLog:
 
     def known(self, key: str) -> Entry | None:
         """The entry of a request that was answered already."""
-        place = self._places.get(key)
-        if place is None:
+        entry_range = self._offsets.get(key)
+        if entry_range is None:
             return None
-        entry: Entry = orjson.loads(os.pread(self._handle.fileno(), place[1], place[0]))
+        entry: Entry = orjson.loads(os.pread(self._handle.fileno(), entry_range[1], entry_range[0]))
         return entry
 
     async def add(self, entry: Entry) -> None:
@@ -89,9 +89,9 @@ class CallLog:
             except orjson.JSONDecodeError as problem:
                 raise BadInput(f"{self._path} is damaged at byte {start:,}: {problem}; move it away") from None
             if entry["key"] == FRESH:
-                self._places.clear()
+                self._offsets.clear()
             elif entry.get("error") is None:
-                self._places[entry["key"]] = (start, len(line))
+                self._offsets[entry["key"]] = (start, len(line))
             end = start + len(line)
         self._handle.truncate(end)
 

@@ -14,7 +14,7 @@ from evergold.generate.prompts import SUMMARISE, answer_prompt
 from evergold.generate.record import Record, record_of
 from evergold.generate.retrieve import Library
 from evergold.generate.spec import GenerationSpec
-from evergold.model.generation import Assignment, Draft, Found, Idea, Passage
+from evergold.model.generation import Assignment, Draft, Idea, Passage, RetrievedPassage
 from evergold.model.ident import unit_interval
 from evergold.seams import Writer
 
@@ -74,12 +74,12 @@ class Maker:
 
     async def _summary(self, name: str, passages: Sequence[Passage]) -> list[Outcome]:
         chosen = _spread(passages, self.spec.retrieval.summary_contexts)
-        contexts = tuple(Found(passage=passage, role="of the document") for passage in chosen)
+        contexts = tuple(RetrievedPassage(passage=passage, role="of the document") for passage in chosen)
         idea = Idea(instruction=SUMMARISE.format(document=name), method="summary")
         return [await self._written("summaries", name, idea, contexts)]
 
-    async def _written(self, kind: str, document: str, idea: Idea, contexts: tuple[Found, ...]) -> Outcome:
-        passages = [found.passage for found in contexts]
+    async def _written(self, kind: str, document: str, idea: Idea, contexts: tuple[RetrievedPassage, ...]) -> Outcome:
+        passages = [result.passage for result in contexts]
         template = self.prompts["summary" if kind == "summaries" else "answer"]
         require = self.spec.citations.require
         prompt = answer_prompt(template, idea.instruction, passages, require)
@@ -110,25 +110,25 @@ def _spread(passages: Sequence[Passage], most: int) -> list[Passage]:
     """The first passage and others at even distances, in order."""
     if len(passages) <= most:
         return list(passages)
-    return [passages[place * len(passages) // most] for place in range(most)]
+    return [passages[number * len(passages) // most] for number in range(most)]
 
 
 def _no_idea(kind: str, anchor: Passage, idea: Idea) -> Outcome:
     problem = idea.problem or ""
-    told = {"task_type": kind, "document": anchor.document, "source": anchor.source}
-    return _refusal(problem.partition(":")[0], problem, told)
+    context = {"task_type": kind, "document": anchor.document, "source": anchor.source}
+    return _refusal(problem.partition(":")[0], problem, context)
 
 
 def _refused(assignment: Assignment, drafts: Sequence[Draft], reason: str, detail: str) -> Outcome:
-    told = {
+    context = {
         "task_type": assignment.kind,
         "document": assignment.document,
         "instruction": assignment.idea.instruction,
         "sources": [passage.source for passage in assignment.passages],
         "drafts": [draft.text for draft in drafts],
     }
-    return _refusal(reason, detail, told, rewritten=len(drafts) > 1)
+    return _refusal(reason, detail, context, rewritten=len(drafts) > 1)
 
 
-def _refusal(reason: str, detail: str, told: Record, rewritten: bool = False) -> Outcome:
-    return Outcome(None, reason, {"reason": reason, "detail": detail, **told}, rewritten)
+def _refusal(reason: str, detail: str, context: Record, rewritten: bool = False) -> Outcome:
+    return Outcome(None, reason, {"reason": reason, "detail": detail, **context}, rewritten)

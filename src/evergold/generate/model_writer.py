@@ -44,8 +44,12 @@ class ModelWriter:
         return _draft(await self._ask(_purpose(assignment), [_user(assignment.prompt)]))
 
     async def rewrite(self, assignment: Assignment, draft: Draft, problems: Sequence[str]) -> Draft:
-        told = self._prompts["rewrite"].format(problems="; ".join(problems), count=len(assignment.contexts))
-        messages = [_user(assignment.prompt), {"role": "assistant", "content": draft.text or "(nothing)"}, _user(told)]
+        request = self._prompts["rewrite"].format(problems="; ".join(problems), count=len(assignment.contexts))
+        messages = [
+            _user(assignment.prompt),
+            {"role": "assistant", "content": draft.text or "(nothing)"},
+            _user(request),
+        ]
         return _draft(await self._ask(f"rewrite {_purpose(assignment)}", messages))
 
 
@@ -73,10 +77,10 @@ def _texts(attempt: Attempt, name: str) -> tuple[list[str], str]:
         return [], f"call failed: {attempt.error}"
     if attempt.finish_reason == "length":
         return [], "cut off: the reply ended at its token limit"
-    found = (parse_object(attempt.output) or {}).get(name)
-    if not isinstance(found, list):
+    result = (parse_object(attempt.output) or {}).get(name)
+    if not isinstance(result, list):
         return [], f"malformed reply: no JSON object with a list {name!r}"
-    texts = [" ".join(text.split()) for text in found if isinstance(text, str) and text.strip()]
+    texts = [" ".join(text.split()) for text in result if isinstance(text, str) and text.strip()]
     return (texts, "") if texts else ([], f"malformed reply: the list {name!r} holds no text")
 
 

@@ -34,10 +34,10 @@ def read_pdf(name: str, path: Path, limits: Limits) -> Document | Skipped:
         return Skipped(name=name, reason="broken PDF", detail=detail)
     if not any(text.strip() for text in texts):
         return Skipped(name=name, reason="no text", detail=f"{len(texts)} pages of pictures; it needs text recognition")
-    starts, place = [], 0
+    starts, offset = [], 0
     for text in texts:
-        starts.append(place)
-        place += len(text) + len(_BETWEEN_PAGES)
+        starts.append(offset)
+        offset += len(text) + len(_BETWEEN_PAGES)
     return Document(name=name, text=_BETWEEN_PAGES.join(texts), kind="pdf", pages=tuple(starts))
 
 

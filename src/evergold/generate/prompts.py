@@ -51,7 +51,7 @@ RULES = {
 }
 ABOUT_A_TOPIC = "What do the documents say about “{topic}”? Cite the passage of each statement."
 SUMMARISE = "Summarise {document} in a few sentences."
-_PLACES = {
+_FIELDS = {
     "questions": {"count", "passage"},
     "topics": {"count", "passage"},
     "answer": {"passages", "instruction"},
@@ -80,14 +80,14 @@ def chosen_prompts(own: Prompts) -> Mapping[str, str]:
 
 def _check(name: str, template: str) -> None:
     try:
-        places = {place for _, place, _, _ in Formatter().parse(template) if place is not None}
+        fields = {field for _, field, _, _ in Formatter().parse(template) if field is not None}
     except ValueError as problem:
         raise BadInput(f"generation.prompts.{name}: {problem}; write {{{{ and }}}} for braces") from None
-    missing, extra = _PLACES[name] - places, places - _ALLOWED[name]
+    missing, extra = _FIELDS[name] - fields, fields - _ALLOWED[name]
     if missing or extra:
-        told = f"lacks {{{min(missing)}}}" if missing else f"names {{{min(extra)}}}, which is not filled in"
-        allowed = ", ".join(f"{{{place}}}" for place in sorted(_ALLOWED[name]))
-        raise BadInput(f"generation.prompts.{name} {told} (places: {allowed})")
+        reason = f"lacks {{{min(missing)}}}" if missing else f"names {{{min(extra)}}}, which is not filled in"
+        allowed = ", ".join(f"{{{field}}}" for field in sorted(_ALLOWED[name]))
+        raise BadInput(f"generation.prompts.{name} {reason} (places: {allowed})")
 
 
 def numbered(passages: Sequence[Passage]) -> list[str]:

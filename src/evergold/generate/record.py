@@ -5,7 +5,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 from evergold.generate.citing import citations_of
 from evergold.generate.prompts import numbered
-from evergold.model.generation import Assignment, Draft, Found
+from evergold.model.generation import Assignment, Draft, RetrievedPassage
 from evergold.model.ident import canonical_json
 from evergold.seams import Writer
 
@@ -23,9 +23,9 @@ def record_of(assignment: Assignment, draft: Draft, writer: Writer, run_id: str)
             "prompt": assignment.prompt,
             "contexts": numbered(passages),
             "sources": [passage.source for passage in passages],
-            "scores": [found.score for found in assignment.contexts],
+            "scores": [result.score for result in assignment.contexts],
             "citations": citations_of(draft.text, passages),
-            "retrieved": [_retrieved(found) for found in assignment.contexts],
+            "retrieved": [_retrieved(result) for result in assignment.contexts],
         },
         "metadata": {
             "document": assignment.document,
@@ -41,12 +41,12 @@ def record_of(assignment: Assignment, draft: Draft, writer: Writer, run_id: str)
 def task_id(assignment: Assignment) -> str:
     """The same question about the same passages has the same id, whenever it is made."""
     sources = [passage.source for passage in assignment.passages]
-    told = canonical_json([assignment.kind, assignment.document, assignment.idea.instruction, sources])
-    return str(uuid5(NAMESPACE_URL, f"evergold:generated:{told.decode()}"))
+    key = canonical_json([assignment.kind, assignment.document, assignment.idea.instruction, sources])
+    return str(uuid5(NAMESPACE_URL, f"evergold:generated:{key.decode()}"))
 
 
-def _retrieved(found: Found) -> Record:
-    passage = found.passage
+def _retrieved(result: RetrievedPassage) -> Record:
+    passage = result.passage
     return {
         "document": passage.document,
         "chunk": passage.index,
@@ -54,7 +54,7 @@ def _retrieved(found: Found) -> Record:
         "end": passage.end,
         "page": passage.page,
         "heading": passage.heading,
-        "rank": found.rank,
-        "score": found.score,
-        "role": found.role,
+        "rank": result.rank,
+        "score": result.score,
+        "role": result.role,
     }

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from random import Random
 from typing import Any, Protocol
 
-from evergold.model.generation import Found, Passage
+from evergold.model.generation import Passage, RetrievedPassage
 from evergold.text.bm25 import Index
 from evergold.text.words import Text
 
@@ -29,8 +29,8 @@ class WordSearch:
 
     def __init__(self, passages: Sequence[Passage]) -> None:
         self._index: Index[int] = Index()
-        for place, passage in enumerate(passages):
-            self._index.add(place, Text(f"{passage.heading}\n{passage.text}").content)
+        for at, passage in enumerate(passages):
+            self._index.add(at, Text(f"{passage.heading}\n{passage.text}").content)
 
     async def best(self, question: str, most: int) -> Sequence[tuple[int, float]]:
         return self._index.best(Text(question).content, most)
@@ -53,7 +53,7 @@ class VectorSearch:
                 self._vectors = await self._embed(self._texts)
         near = self._vectors @ (await self._embed([question]))[0]
         order = np.argsort(-near, kind="stable")[:most]
-        return [(int(place), float(near[place])) for place in order]
+        return [(int(at), float(near[at])) for at in order]
 
 
 class Library:
@@ -61,31 +61,31 @@ class Library:
 
     def __init__(self, passages: Sequence[Passage], search: Search, seed: int) -> None:
         self._passages = passages
-        self._places = {(passage.document, passage.index): place for place, passage in enumerate(passages)}
+        self._indexes = {(passage.document, passage.index): at for at, passage in enumerate(passages)}
         self._search = search
         self._seed = seed
 
-    async def contexts(self, question: str, anchor: Passage, count: int) -> tuple[Found, ...]:
+    async def contexts(self, question: str, anchor: Passage, count: int) -> tuple[RetrievedPassage, ...]:
         """`count` passages for a question about `anchor`, or all there are."""
         ranked = list(await self._search.best(question, count))
-        found = [
-            Found(passage=self._passages[place], rank=rank, score=round(score, 6), role="retrieved")
-            for rank, (place, score) in enumerate(ranked, 1)
+        results = [
+            RetrievedPassage(passage=self._passages[at], rank=rank, score=round(score, 6), role="retrieved")
+            for rank, (at, score) in enumerate(ranked, 1)
         ]
-        home = self._places[anchor.document, anchor.index]
-        taken = {place for place, _ in ranked}
+        home = self._indexes[anchor.document, anchor.index]
+        taken = {at for at, _ in ranked}
         if home not in taken:
-            found = [*found[: count - 1], Found(passage=anchor, role="added: the search missed it")]
+            results = [*results[: count - 1], RetrievedPassage(passage=anchor, role="added: the search missed it")]
             taken.add(home)
-        return (*found, *self._distractors(question, count - len(found), taken))
+        return (*results, *self._distractors(question, count - len(results), taken))
 
-    def _distractors(self, question: str, wanted: int, taken: set[int]) -> list[Found]:
+    def _distractors(self, question: str, wanted: int, taken: set[int]) -> list[RetrievedPassage]:
         dice = Random(f"{self._seed}:{question}")
         wanted = min(wanted, len(self._passages) - len(taken))
-        chosen: list[Found] = []
+        chosen: list[RetrievedPassage] = []
         while len(chosen) < wanted:
-            place = dice.randrange(len(self._passages))
-            if place not in taken:
-                taken.add(place)
-                chosen.append(Found(passage=self._passages[place], role="distractor"))
+            at = dice.randrange(len(self._passages))
+            if at not in taken:
+                taken.add(at)
+                chosen.append(RetrievedPassage(passage=self._passages[at], role="distractor"))
         return chosen

@@ -21,7 +21,7 @@ _NOT_PROSE = re.compile(r"[|{}<>\\=]|https?://|\.{4,}|^\s*\$|_{2,}|[.!?] `|\s-\s
 
 class Sentence(NamedTuple):
     text: str
-    place: int
+    number: int
 
 
 def flat(text: str) -> str:
@@ -32,8 +32,8 @@ def flat(text: str) -> str:
 def clear_sentences(text: str) -> list[Sentence]:
     """The sentences of a passage that can stand alone, in order."""
     flowing = _WRAP.sub(" ", _HYPHEN.sub("", text))
-    found = (one for part in sentences(flowing) for one in sentences(flat(part)))
-    return [Sentence(part, place) for place, part in enumerate(found) if _is_clear(part)]
+    result = (one for part in sentences(flowing) for one in sentences(flat(part)))
+    return [Sentence(part, number) for number, part in enumerate(result) if _is_clear(part)]
 
 
 def _is_clear(part: str) -> bool:

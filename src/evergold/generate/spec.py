@@ -116,8 +116,8 @@ class GenerationSpec(_Part):
 
     def run_id(self, documents_hash: str) -> str:
         """The same documents and settings give the same id: where they are and how many calls run at once do not matter."""
-        said = self.model_dump(mode="json", exclude={"documents", "output", "concurrency", "budget"})
-        return f"gen-{content_hash({'spec': said, 'documents': documents_hash})[7:19]}"
+        settings = self.model_dump(mode="json", exclude={"documents", "output", "concurrency", "budget"})
+        return f"gen-{content_hash({'spec': settings, 'documents': documents_hash})[7:19]}"
 
 
 def load_section(config: Path | None, flags: dict[str, Any]) -> GenerationSpec:

@@ -76,8 +76,8 @@ class OfflineJudge:
         return {"reason": f"offline: {', '.join(parts)}", "score": 10 * alike.value}
 
     def _claims(self, inputs: Data) -> Data:
-        found = sentences(without_markers(inputs["output"]))
-        return {"claims": [claim for claim in found if not claim.endswith("?")]}
+        result = sentences(without_markers(inputs["output"]))
+        return {"claims": [claim for claim in result if not claim.endswith("?")]}
 
     def _claim_verdicts(self, inputs: Data) -> Data:
         evidence = self.evidence(inputs["contexts"])

@@ -35,22 +35,22 @@ def faults_of(errors: Sequence[Any], shape: Any = None) -> list[Fault]:
 
 
 def _fault(error: Any, shape: Any) -> Fault:
-    place, kind, value = tuple(error["loc"]), error["type"], error.get("input")
+    path_, kind, value = tuple(error["loc"]), error["type"], error.get("input")
     if kind == "extra_forbidden":
-        path, owners = _walked(place[:-1], shape)
+        path, owners = _walked(path_[:-1], shape)
         known = dict.fromkeys(name for owner in owners for name in _fields(owner))
-        name = str(place[-1])
+        name = str(path_[-1])
         return Fault(".".join(path), unknown("field", name, list(known)) if known else f"unknown field {name!r}")
-    path, _ = _walked(place, shape)
-    say = WORDS.get(kind)
-    told = say(value, error.get("ctx") or {}) if say else str(error["msg"]).removeprefix("Value error, ")
-    return Fault(".".join(path), told)
+    path, _ = _walked(path_, shape)
+    describe = WORDS.get(kind)
+    message = describe(value, error.get("ctx") or {}) if describe else str(error["msg"]).removeprefix("Value error, ")
+    return Fault(".".join(path), message)
 
 
 def _kind(value: Any) -> str:
     names = ((bool, str(value).lower()), (str, "a text"), (int, "a number"), (float, "a number"), (dict, "an object"))
-    found = next((name for kind, name in names if isinstance(value, kind)), None)
-    return found or (
+    result = next((name for kind, name in names if isinstance(value, kind)), None)
+    return result or (
         "null" if value is None else "a list" if isinstance(value, (list, tuple)) else type(value).__name__
     )
 
@@ -58,8 +58,8 @@ def _kind(value: Any) -> str:
 def _shown(value: Any) -> str:
     if not isinstance(value, (str, int, float)):
         return _kind(value)
-    told = repr(value)
-    return told if len(told) <= SHOWN else f"{told[:SHOWN]}…"
+    message = repr(value)
+    return message if len(message) <= SHOWN else f"{message[:SHOWN]}…"
 
 
 def _must_be(what: str) -> Say:
@@ -100,14 +100,14 @@ WORDS: dict[str, Say] = {
 }
 
 
-def _walked(place: Sequence[Any], shape: Any) -> tuple[list[str], list[Any]]:
+def _walked(path_: Sequence[Any], shape: Any) -> tuple[list[str], list[Any]]:
     """The fields on the way to a place, without the tags of unions between them, and the models that are there."""
     at, path = list(_parts(shape)), []
-    for part in place:
-        inner = [found for owner in at for found in _inside(owner, part)]
+    for part in path_:
+        inner = [result for owner in at for result in _inside(owner, part)]
         if inner or not at:
             path.append(str(part))
-            at = [found for one in inner for found in _parts(one)]
+            at = [result for one in inner for result in _parts(one)]
         else:
             at = [owner for owner in at if _tag(owner) == part] or at
     return path, [owner for owner in at if _is_model(owner)]

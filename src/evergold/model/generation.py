@@ -42,11 +42,11 @@ class Passage(BaseModel, frozen=True, extra="forbid"):
     @property
     def source(self) -> str:
         """Where the passage is, as a record cites it."""
-        place = f"page={self.page}&" if self.page else ""
-        return f"{self.document}#{place}char={self.start},{self.end}"
+        anchor = f"page={self.page}&" if self.page else ""
+        return f"{self.document}#{anchor}char={self.start},{self.end}"
 
 
-class Found(BaseModel, frozen=True, extra="forbid"):
+class RetrievedPassage(BaseModel, frozen=True, extra="forbid"):
     """A passage as a question's retrieval gave it. `rank` is None for one that was put there and not found."""
 
     passage: Passage
@@ -73,12 +73,12 @@ class Assignment(BaseModel, frozen=True, extra="forbid"):
     kind: str
     document: str
     idea: Idea
-    contexts: tuple[Found, ...]
+    contexts: tuple[RetrievedPassage, ...]
     prompt: str
 
     @property
     def passages(self) -> tuple[Passage, ...]:
-        return tuple(found.passage for found in self.contexts)
+        return tuple(result.passage for result in self.contexts)
 
 
 class GenerationReport(BaseModel, frozen=True, extra="forbid"):

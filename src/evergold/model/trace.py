@@ -17,7 +17,7 @@ def without_nul(value: str) -> str:
     return value
 
 
-def said(value: str) -> str:
+def not_blank(value: str) -> str:
     """Something other than blanks."""
     if not value.strip():
         raise ValueError("there is nothing in it but blanks")
@@ -134,7 +134,7 @@ class Correction(BaseModel, frozen=True, extra="forbid"):
 
     type: Literal["correction"] = "correction"
     trace_id: Ident
-    text: Annotated[str, Field(min_length=1), AfterValidator(said)]
+    text: Annotated[str, Field(min_length=1), AfterValidator(not_blank)]
     author: str | None = None
 
 

@@ -14,13 +14,13 @@ class TreeFile(NamedTuple):
 def files_at(repo: Repo, commit: str) -> list[TreeFile]:
     """Every file of a commit; submodules and symbolic links are none."""
     listed = repo.run("ls-tree", "-r", "-z", "--full-tree", commit)
-    found: list[TreeFile] = []
+    results: list[TreeFile] = []
     for entry in listed.split(b"\0")[:-1]:
-        about, _, path = entry.partition(b"\t")
-        mode, _, blob = about.split(b" ")
+        header, _, path = entry.partition(b"\t")
+        mode, _, blob = header.split(b" ")
         if mode.startswith(b"100"):
-            found.append(TreeFile(path_text(path), blob.decode()))
-    return found
+            results.append(TreeFile(path_text(path), blob.decode()))
+    return results
 
 
 def grep(repo: Repo, commit: str, words: list[str], limit: int) -> list[tuple[str, int]]:
@@ -28,10 +28,10 @@ def grep(repo: Repo, commit: str, words: list[str], limit: int) -> list[tuple[st
     patterns = [part for word in words for part in ("-e", word)]
     options = ("grep", "-n", "-I", "-i", "-F", "-z", "--full-name", f"--max-count={limit}")
     answer = repo.ask(*options, *patterns, commit, "--")
-    found: list[tuple[str, int]] = []
+    results: list[tuple[str, int]] = []
     for line in answer.stdout.split(b"\n"):
         path, _, rest = line.removeprefix(commit.encode() + b":").partition(b"\0")
         number, _, _ = rest.partition(b"\0")
         if number.isdigit():
-            found.append((path_text(path), int(number)))
-    return found
+            results.append((path_text(path), int(number)))
+    return results

@@ -13,7 +13,7 @@ from evergold.repo.running import Git
 _ASKED_AT_ONCE = 100  # few enough that the questions fit a pipe while nobody reads the answers
 
 
-class Found(NamedTuple):
+class GitObject(NamedTuple):
     id: str
     kind: str
     size: int
@@ -26,7 +26,7 @@ class Objects:
         self._git = git
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
 
-    def find(self, name: str | bytes) -> Found | None:
+    def find(self, name: str | bytes) -> GitObject | None:
         """The object of that name, or None where the repository has none (or a short id names several)."""
         return self._question("--batch-check", _spelled(name))[0]
 
@@ -34,8 +34,8 @@ class Objects:
         """The full id of a commit. A tag is followed to its commit; a tree or a blob is none."""
         if not name or name.startswith("-"):
             return None
-        found = self.find(f"{name}^{{commit}}")
-        return found.id if found and found.kind == "commit" else None
+        result = self.find(f"{name}^{{commit}}")
+        return result.id if result and result.kind == "commit" else None
 
     def require_commit(self, name: str) -> str:
         commit = self.commit(name)
@@ -44,14 +44,14 @@ class Objects:
             raise NotFound(f"commit {name!r} is not in {str(self._git.path)!r}{shallow}")
         return commit
 
-    def at(self, commit: str, path: str) -> Found | None:
+    def at(self, commit: str, path: str) -> GitObject | None:
         """What stands at a path of a commit."""
         return self.find(f"{commit}:".encode() + path_bytes(path))
 
     def read(self, blob: str) -> bytes:
         """The bytes of a blob that exists."""
-        found, content = self._question("--batch", blob.encode())
-        if found is None or found.kind != "blob":
+        result, content = self._question("--batch", blob.encode())
+        if result is None or result.kind != "blob":
             raise NotFound(f"blob {blob!r} is not in {str(self._git.path)!r}")
         return content
 
@@ -68,28 +68,28 @@ class Objects:
         return contents
 
     def _answer(self, stdout: IO[bytes], blob: str) -> bytes:
-        found = _parse(stdout.readline(), self._git)
-        if found is None:
+        result = _parse(stdout.readline(), self._git)
+        if result is None:
             raise NotFound(f"blob {blob!r} is not in {str(self._git.path)!r}")
-        content = stdout.read(found.size)
+        content = stdout.read(result.size)
         stdout.read(1)
         return content
 
-    def _question(self, mode: str, name: bytes) -> tuple[Found | None, bytes]:
+    def _question(self, mode: str, name: bytes) -> tuple[GitObject | None, bytes]:
         if b"\n" in name:
             return self._ask_once(mode, name)
         process = self._process(mode)
         assert process.stdin is not None and process.stdout is not None
         process.stdin.write(name + b"\n")
         process.stdin.flush()
-        found = _parse(process.stdout.readline(), self._git)
-        if found is None or mode == "--batch-check":
-            return found, b""
-        content = process.stdout.read(found.size)
+        result = _parse(process.stdout.readline(), self._git)
+        if result is None or mode == "--batch-check":
+            return result, b""
+        content = process.stdout.read(result.size)
         process.stdout.read(1)
-        return found, content
+        return result, content
 
-    def _ask_once(self, mode: str, name: bytes) -> tuple[Found | None, bytes]:
+    def _ask_once(self, mode: str, name: bytes) -> tuple[GitObject | None, bytes]:
         """A path with a line end in it does not fit the line protocol; its object id does."""
         answer = self._git.ask(
             "rev-parse", "--verify", "--quiet", "--end-of-options", name.decode("utf-8", "surrogateescape")
@@ -120,11 +120,11 @@ def _spelled(name: str | bytes) -> bytes:
     return name if isinstance(name, bytes) else name.encode("utf-8", "surrogateescape")
 
 
-def _parse(line: bytes, git: Git) -> Found | None:
+def _parse(line: bytes, git: Git) -> GitObject | None:
     """`ID KIND SIZE`, or `NAME missing`, or `NAME ambiguous`; NAME may hold anything, so the end is what counts."""
     if not line:
         raise BadInput(f"git cat-file ended while reading {str(git.path)!r}; is the repository damaged? (git fsck)")
     if line.endswith((b" missing\n", b" ambiguous\n")):
         return None
     id, kind, size = line.split()
-    return Found(id.decode(), kind.decode(), int(size))
+    return GitObject(id.decode(), kind.decode(), int(size))

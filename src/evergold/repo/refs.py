@@ -50,11 +50,11 @@ def merges_of(repo: Repo, branch_tip: str, target: str) -> list[tuple[str, str]]
     """
     listed = repo.run("rev-list", "--first-parent", "--merges", "--parents", target, "--").decode()
     own = set(repo.run("rev-list", "--first-parent", branch_tip, "--").decode().split())
-    found: list[tuple[str, str]] = []
+    results: list[tuple[str, str]] = []
     for line in listed.splitlines():
         _, first, *others = line.split()
-        found += [(first, merged) for merged in others if merged in own]
-    return found
+        results += [(first, merged) for merged in others if merged in own]
+    return results
 
 
 def first_parents(repo: Repo, commit: str, limit: int) -> list[str]:

@@ -37,11 +37,11 @@ def _points(points: list[tuple[float, float]]) -> str:
     return " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
 
 
-def _mark(limit: int, place: float, bounds: dict[str, Any]) -> str:
-    x, y = _at(place, bounds["value"])
+def _mark(limit: int, position: float, bounds: dict[str, Any]) -> str:
+    x, y = _at(position, bounds["value"])
     between = "" if bounds["low"] is None else f" ({bounds['low']:.3f} to {bounds['high']:.3f})"
-    told = f"<title>{limit} lines: {bounds['value']:.3f}{between}</title>"
-    dot = f"<circle class='dot' cx='{x:.1f}' cy='{y:.1f}' r='3'>{told}</circle>"
+    title = f"<title>{limit} lines: {bounds['value']:.3f}{between}</title>"
+    dot = f"<circle class='dot' cx='{x:.1f}' cy='{y:.1f}' r='3'>{title}</circle>"
     return dot + _text(x, TOP + HEIGHT + 18, str(limit), "middle")
 
 

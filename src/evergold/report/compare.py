@@ -77,13 +77,15 @@ def compare(
     total = max(_cases(first.run), _cases(second.run))
     apart = [outside(values.rows) for values in (first, second)]
     effects = [_effect(before.get(name, {}), after.get(name, {}), clusters or {}) for name in names]
-    measured = [(name, found) for name, found in zip(names, effects, strict=True) if found is not None]
-    adjusted = holm([found.p for _, found in measured])
+    measured = [(name, result) for name, result in zip(names, effects, strict=True) if result is not None]
+    adjusted = holm([result.p for _, result in measured])
     warnings = list(_warnings(first.run, second.run))
-    warnings += [f"{n}: no case was scored in both runs" for n, found in zip(names, effects, strict=True) if not found]
+    warnings += [
+        f"{n}: no case was scored in both runs" for n, result in zip(names, effects, strict=True) if not result
+    ]
     compared = tuple(
-        _described(name, found, p, total - _not_applicable(name, apart), margin)
-        for (name, found), p in zip(measured, adjusted, strict=True)
+        _described(name, result, p, total - _not_applicable(name, apart), margin)
+        for (name, result), p in zip(measured, adjusted, strict=True)
     )
     return Comparison(
         first=first.run.id, second=second.run.id, margin=margin, metrics=compared, warnings=tuple(warnings)
@@ -136,7 +138,7 @@ def _described(name: str, paired: _Paired, adjusted_p: float, total: int, margin
 
 def _not_applicable(name: str, apart: Sequence[Mapping[str, Outside]]) -> int:
     """How many cases the metric does not apply to, in either run."""
-    return len(set().union(*(found[name].not_applicable for found in apart if name in found)))
+    return len(set().union(*(result[name].not_applicable for result in apart if name in result)))
 
 
 def _cases(run: Run) -> int:
@@ -144,10 +146,10 @@ def _cases(run: Run) -> int:
 
 
 def _warnings(first: Run, second: Run) -> list[str]:
-    found = []
+    results = []
     one, other = (run.provenance.get("dataset", {}) for run in (first, second))
     if one.get("content_hash") != other.get("content_hash"):
-        found.append(f"the datasets differ: {_spelled(one)} and {_spelled(other)}; only shared cases are compared")
+        results.append(f"the datasets differ: {_spelled(one)} and {_spelled(other)}; only shared cases are compared")
     specs = {spec.name: spec for spec in second.metrics}
     for spec in first.metrics:
         twin = specs.get(spec.name)
@@ -159,10 +161,10 @@ def _warnings(first: Run, second: Run) -> list[str]:
                 if twin.prompt_hash != spec.prompt_hash
                 else "version"
             )
-            found.append(f"{spec.name}: the {what} differs between the runs, so its numbers may not mean the same")
-    found += [f"{run.id} is {run.status}, not completed" for run in (first, second) if run.status != "completed"]
-    found += [f"{run.id}: {run.failed} attempts failed" for run in (first, second) if run.failed]
-    return found
+            results.append(f"{spec.name}: the {what} differs between the runs, so its numbers may not mean the same")
+    results += [f"{run.id} is {run.status}, not completed" for run in (first, second) if run.status != "completed"]
+    results += [f"{run.id}: {run.failed} attempts failed" for run in (first, second) if run.failed]
+    return results
 
 
 def _spelled(dataset: Mapping[str, str]) -> str:

@@ -26,9 +26,9 @@ def to_junit(run: Run, attempts: Iterable[Attempt], passing: float = PASSING) ->
             if outcome is not None:
                 kind, message = outcome
                 tally[{"failure": "failures", "error": "errors", "skipped": "skipped"}[kind]] += 1
-                told = ElementTree.SubElement(test, kind, message=xml_text(message))
+                failure = ElementTree.SubElement(test, kind, message=xml_text(message))
                 if kind == "failure":
-                    told.text = xml_text(shortened(attempt.output))
+                    failure.text = xml_text(shortened(attempt.output))
     for name, number in tally.items():
         suite.set(name, str(number))
     root = ElementTree.Element("testsuites")

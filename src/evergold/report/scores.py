@@ -85,13 +85,13 @@ class Outside:
 
 def outside(rows: Iterable[ValueRow]) -> dict[str, Outside]:
     """Metric → the cases it does not apply to, and those whose answer is their own reference."""
-    found: dict[str, Outside] = {}
+    results: dict[str, Outside] = {}
     for row in rows:
         if not row.applies:
-            found.setdefault(row.metric, Outside()).not_applicable.add(row.case_id)
+            results.setdefault(row.metric, Outside()).not_applicable.add(row.case_id)
         elif row.own:
-            found.setdefault(row.metric, Outside()).own.add(row.case_id)
-    return found
+            results.setdefault(row.metric, Outside()).own.add(row.case_id)
+    return results
 
 
 def means(
@@ -102,14 +102,14 @@ def means(
     left_out: Mapping[str, Outside] | None = None,
 ) -> list[Mean]:
     """Each metric's mean over cases with its 95 % interval; cases that share a cluster are not taken as independent."""
-    found = []
+    results = []
     for metric in metrics:
         values = scores.get(metric, {})
         numbers = list(values.values())
         names = [clusters.get(case, f"case {case}") for case in values]
         apart = (left_out or {}).get(metric, Outside())
-        found.append(_mean(metric, score_interval(numbers, names), cases, apart, apart.own.isdisjoint(values)))
-    return found
+        results.append(_mean(metric, score_interval(numbers, names), cases, apart, apart.own.isdisjoint(values)))
+    return results
 
 
 def _mean(metric: str, over: Interval | None, cases: int, apart: Outside, own_left_out: bool) -> Mean:

@@ -198,9 +198,9 @@ def summarise(
         judge=_spending(run.judge_usage, len(gathered.judge_latencies), gathered.judge_latencies),
         warnings=(),
     )
-    found = warnings_of(run, [summary.mean for summary in summaries], gathered.attempts, calibrations or {})
-    found = chain(found, candidate_warnings(known, {name: scores.get(name, {}) for name in names}))
-    return report.model_copy(update={"warnings": tuple(found)})
+    result = warnings_of(run, [summary.mean for summary in summaries], gathered.attempts, calibrations or {})
+    result = chain(result, candidate_warnings(known, {name: scores.get(name, {}) for name in names}))
+    return report.model_copy(update={"warnings": tuple(result)})
 
 
 def _reducing(name: str) -> Callable[[Sequence[float]], float]:
@@ -212,13 +212,13 @@ def _reducing(name: str) -> Callable[[Sequence[float]], float]:
 
 def _reduced(trials: Mapping[str, list[float]], reduce: Callable[[Sequence[float]], float]) -> dict[str, float]:
     """Per case; a case with too few scored trials for the reducer has no value, and coverage shows it."""
-    found = {}
+    results = {}
     for case, values in trials.items():
         try:
-            found[case] = reduce(values)
+            results[case] = reduce(values)
         except ValueError:
             continue
-    return found
+    return results
 
 
 def _summary(spec: MetricSpec, mean: Mean, gathered: _Gathered) -> MetricSummary:
@@ -260,8 +260,8 @@ def _slices(
             inside = set(ids)
             part = {metric: {c: v for c, v in values.items() if c in inside} for metric, values in scores.items()}
             left_out = {metric: cut.within(inside) for metric, cut in apart.outside.items()}
-            found = means(part, names, len(ids), apart.clusters, left_out)
-            yield Slice(by=by, name=name, cases=len(ids), means=tuple(found))
+            result = means(part, names, len(ids), apart.clusters, left_out)
+            yield Slice(by=by, name=name, cases=len(ids), means=tuple(result))
 
 
 @dataclass(frozen=True)

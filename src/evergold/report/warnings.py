@@ -10,7 +10,7 @@ THIN_COVERAGE = 0.9
 CALIBRATED = "calibrated"
 
 
-def warnings_of(run: Run, found: Sequence[Mean], attempts: int, calibrations: Mapping[str, str]) -> Iterator[str]:
+def warnings_of(run: Run, results: Sequence[Mean], attempts: int, calibrations: Mapping[str, str]) -> Iterator[str]:
     """`calibrations` says per judged metric `calibrated`, or what is wrong: "never calibrated", "changed since …"."""
     if run.status is not RunStatus.COMPLETED:
         yield f"the run is {run.status}: {run.done} of {run.total} attempts are in"
@@ -18,10 +18,10 @@ def warnings_of(run: Run, found: Sequence[Mean], attempts: int, calibrations: Ma
         yield f"{run.failed} of {attempts} attempts failed and have no score"
     if run.provenance.get("self_judged"):
         yield "judged by the model under test, which tends to favour its own answers"
-    few = [mean.metric for mean in found if 0 < mean.n < FEWEST_GROUPS]
+    few = [mean.metric for mean in results if 0 < mean.n < FEWEST_GROUPS]
     if few:
         yield f"{', '.join(few)}: fewer than {FEWEST_GROUPS} cases cannot tell two models apart"
-    for mean in found:
+    for mean in results:
         if mean.n < THIN_COVERAGE * mean.of:
             yield f"{mean.metric} rests on {mean.n} of {mean.of} cases; the rest may be the harder ones"
     doubts: dict[tuple[str, str], list[str]] = {}

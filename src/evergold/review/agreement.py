@@ -50,9 +50,9 @@ def _pairs(words: Shared) -> list[dict[str, Any]]:
     return rows
 
 
-def _shown(found: Interval | None, shared: int) -> dict[str, Any]:
-    if found is not None:
-        return {**found.as_dict(), "reason": None}
+def _shown(result: Interval | None, shared: int) -> dict[str, Any]:
+    if result is not None:
+        return {**result.as_dict(), "reason": None}
     reason = (
         "no case has two opinions" if shared == 0 else "every verdict is the same, so chance explains all agreement"
     )

@@ -49,9 +49,9 @@ def settled(opinions: Sequence[Opinion], rev: str, needed: int) -> ReviewVerdict
         return rulings[-1].verdict
     if any(word.verdict is ReviewVerdict.SECOND_OPINION for word in words):
         needed = max(needed, 2)
-    said = {word.verdict for word in words if word.verdict in OPINIONS}
+    verdicts = {word.verdict for word in words if word.verdict in OPINIONS}
     count = sum(word.verdict in OPINIONS for word in words)
-    return said.pop() if len(said) == 1 and count >= needed else None
+    return verdicts.pop() if len(verdicts) == 1 and count >= needed else None
 
 
 def _unsettled(words: Sequence[Opinion]) -> Standing:

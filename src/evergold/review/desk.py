@@ -99,10 +99,10 @@ def decide_many(
 
 def claim(connection: Connection, query: QueueQuery, reviewer: str, needed: int, lease_until: str) -> CaseKey | None:
     """Take the next case into this reviewer's hands until the lease ends; None when nothing is left for them."""
-    found = next_for(connection, query, reviewer, needed)
-    if found is None:
+    result = next_for(connection, query, reviewer, needed)
+    if result is None:
         return None
-    key = CaseKey(dataset=found[0], id=found[1])
+    key = CaseKey(dataset=result[0], id=result[1])
     hold(connection, key, reviewer, AssignmentState.CLAIMED, lease_until)
     return key
 
@@ -132,7 +132,7 @@ def _put_down(connection: Connection, key: CaseKey, reviewer: str, verdict: Revi
 
 def _history(connection: Connection, key: CaseKey, opinions: Iterable[Opinion]) -> tuple[HistoryEntry, ...]:
     revisions = revisions_of(connection, key.dataset, key.id)
-    told = {(revision.version, revision.who, revision.action) for revision in revisions}
+    recorded = {(revision.version, revision.who, revision.action) for revision in revisions}
     entries = [
         HistoryEntry.model_validate(
             {
@@ -157,6 +157,6 @@ def _history(connection: Connection, key: CaseKey, opinions: Iterable[Opinion]) 
             }
         )
         for opinion in opinions
-        if (opinion.version, opinion.reviewer, opinion.verdict.value) not in told
+        if (opinion.version, opinion.reviewer, opinion.verdict.value) not in recorded
     ]
     return tuple(sorted(entries, key=lambda entry: (entry.at, entry.version)))

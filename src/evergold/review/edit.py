@@ -45,12 +45,12 @@ def edited(case: Case, changes: Mapping[str, Any]) -> Case:
 
 def between(revisions: Sequence[Changed], first: int, last: int) -> dict[str, dict[str, Any]]:
     """What changed from version `first` to version `last`: each field with its value then and its value after."""
-    found: dict[str, dict[str, Any]] = {}
+    results: dict[str, dict[str, Any]] = {}
     for revision in revisions:
         if first < revision.version <= last:
             for name, change in revision.changes.items():
-                found[name] = {"old": found.get(name, change)["old"], "new": change["new"]}
-    return {name: change for name, change in found.items() if change["old"] != change["new"]}
+                results[name] = {"old": results.get(name, change)["old"], "new": change["new"]}
+    return {name: change for name, change in results.items() if change["old"] != change["new"]}
 
 
 def _all(problem: ValidationError) -> list[str]:

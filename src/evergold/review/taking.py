@@ -97,17 +97,17 @@ def _verdicts(
 ) -> dict[ReviewVerdict, list[VersionedKey]]:
     """An approval for each case marked validated that is not, a withdrawal where a mark this session saw is gone."""
     present = _held(connection, cases)
-    found: dict[ReviewVerdict, list[VersionedKey]] = {ReviewVerdict.APPROVE: [], ReviewVerdict.WITHDRAW: []}
+    results: dict[ReviewVerdict, list[VersionedKey]] = {ReviewVerdict.APPROVE: [], ReviewVerdict.WITHDRAW: []}
     for case in cases:
         _, now = present[case.dataset, case.id]
         if now.review is case.review:
             continue
         key = VersionedKey(dataset=case.dataset, id=case.id, version=now.version)
         if case.review is ReviewState.VALIDATED:
-            found[ReviewVerdict.APPROVE].append(key)
+            results[ReviewVerdict.APPROVE].append(key)
         elif case.id in seen:
-            found[ReviewVerdict.WITHDRAW].append(key)
-    return found
+            results[ReviewVerdict.WITHDRAW].append(key)
+    return results
 
 
 def _count(connection: Connection, cases: Sequence[Case], before: Held, taken: Taken) -> None:

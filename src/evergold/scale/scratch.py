@@ -20,9 +20,9 @@ OWNER = ".evergold-owner"
 @contextmanager
 def scratch_folder(parent: Path | None = None) -> Iterator[str]:
     """A new folder, removed at the end; those that dead processes left in the same place are removed before."""
-    place = parent or Path(tempfile.gettempdir())
-    remove_abandoned(place)
-    folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=place))
+    root = parent or Path(tempfile.gettempdir())
+    remove_abandoned(root)
+    folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=root))
     try:
         draft = folder / f"{OWNER}.new"
         with draft.open("xb") as held:
@@ -33,9 +33,9 @@ def scratch_folder(parent: Path | None = None) -> Iterator[str]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def remove_abandoned(place: Path) -> list[Path]:
+def remove_abandoned(root: Path) -> list[Path]:
     """Removes the folders whose owners are dead; returns them."""
-    return [folder for folder in sorted(place.glob(f"{PREFIX}*")) if _is_abandoned(folder) and _remove(folder)]
+    return [folder for folder in sorted(root.glob(f"{PREFIX}*")) if _is_abandoned(folder) and _remove(folder)]
 
 
 def _is_abandoned(folder: Path) -> bool:

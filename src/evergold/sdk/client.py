@@ -111,11 +111,13 @@ class Client:
 
     def correct(self, trace_id: str, text: str, *, author: str | None = None) -> None:
         """Say what the reply should have been."""
-        said = as_text(text)
-        if not trace_id or not said or not said.strip():
+        content = as_text(text)
+        if not trace_id or not content or not content.strip():
             self._delivery.refuse("a correction needs a trace and a text")
         elif self._sampled(trace_id):
-            self._delivery.hand("correction", {"trace_id": trace_id, "text": said, "author": author}, 300 + len(said))
+            self._delivery.hand(
+                "correction", {"trace_id": trace_id, "text": content, "author": author}, 300 + len(content)
+            )
 
     def react(self, trace_id: str, emoji: str | None, *, author: str | None = None) -> None:
         """Put an emoji on a reply; None takes it away again."""

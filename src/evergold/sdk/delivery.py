@@ -156,7 +156,7 @@ class Delivery:
             self._wait_longer(str(problem))
             self._keep(records)
         except Exception as problem:
-            self._tell(f"{type(problem).__name__}: {problem}")
+            self._report(f"{type(problem).__name__}: {problem}")
             self._keep(records)
         self._in_flight = []
 
@@ -177,13 +177,13 @@ class Delivery:
             self._counts.delivered += len(records) - len(refused)
             self._counts.refused += len(refused)
         for line in refused:
-            self._tell(line)
+            self._report(line)
 
     def _keep(self, records: list[dict[str, Any]]) -> None:
         try:
             kept = self._spool.keep(records)
         except OSError as problem:
-            self._tell(f"cannot spool: {problem}")
+            self._report(f"cannot spool: {problem}")
             kept = 0
         with self._lock:
             self._counts.spooled += kept
@@ -205,7 +205,7 @@ class Delivery:
         except Away as problem:
             self._wait_longer(str(problem))
         except Exception as problem:
-            self._tell(f"{type(problem).__name__}: {problem}")
+            self._report(f"{type(problem).__name__}: {problem}")
             self._wait_longer(str(problem))
 
     def _wait_longer(self, why: str) -> None:
@@ -213,9 +213,9 @@ class Delivery:
             self._pause = min(LONGEST_PAUSE, max(FIRST_PAUSE, self._pause * 2))
             self._away_until = time.monotonic() + self._pause
         if self._counts.last_error != why:
-            self._tell(why)
+            self._report(why)
 
-    def _tell(self, why: str) -> None:
+    def _report(self, why: str) -> None:
         with self._lock:
             self._counts.last_error = why
         log.warning("evergold: %s", why)
@@ -229,7 +229,7 @@ class Delivery:
             except Exception as problem:
                 with self._lock:
                     self._counts.refused += 1
-                self._tell(f"{kind} cannot be written as JSON: {problem}")
+                self._report(f"{kind} cannot be written as JSON: {problem}")
         return ready
 
 

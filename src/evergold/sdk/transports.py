@@ -46,7 +46,7 @@ def by_kind(records: Iterable[dict[str, Any]]) -> dict[str, list[dict[str, Any]]
     sorted_out: dict[str, list[dict[str, Any]]] = {kind: [] for kind in PATHS}
     for record in records:
         sorted_out[record["type"]].append(record)
-    return {kind: found for kind, found in sorted_out.items() if found}
+    return {kind: result for kind, result in sorted_out.items() if result}
 
 
 class HttpTransport:

@@ -17,8 +17,8 @@ DEEPEST = 50
 
 def travelling(kind: str, record: dict[str, Any]) -> dict[str, Any]:
     """The record as the other side reads it."""
-    told = {"type": kind, **record}
-    for step in (told, *told.get("spans", ())):
+    outgoing = {"type": kind, **record}
+    for step in (outgoing, *outgoing.get("spans", ())):
         for name in ("started_at", "ended_at"):
             if isinstance(step.get(name), float):
                 step[name] = datetime.fromtimestamp(step[name], UTC).isoformat().replace("+00:00", "Z")
@@ -26,11 +26,11 @@ def travelling(kind: str, record: dict[str, Any]) -> dict[str, Any]:
             if name in step:
                 step[name] = _word(step[name])
     for name in TEXTS:
-        if told.get(name) is not None:
-            told[name] = _word(told[name])
-    if told.get("tags"):
-        told["tags"] = [_word(tag) for tag in told["tags"] if tag is not None]
-    return _as_json(told)
+        if outgoing.get(name) is not None:
+            outgoing[name] = _word(outgoing[name])
+    if outgoing.get("tags"):
+        outgoing["tags"] = [_word(tag) for tag in outgoing["tags"] if tag is not None]
+    return _as_json(outgoing)
 
 
 def _word(value: Any) -> str:
@@ -43,11 +43,11 @@ def _word(value: Any) -> str:
         return shown(value)
 
 
-def _as_json(told: dict[str, Any]) -> dict[str, Any]:
+def _as_json(outgoing: dict[str, Any]) -> dict[str, Any]:
     try:
-        written = orjson.dumps(told, default=str, option=orjson.OPT_NON_STR_KEYS)
+        written = orjson.dumps(outgoing, default=str, option=orjson.OPT_NON_STR_KEYS)
     except (TypeError, ValueError, RecursionError):
-        written = orjson.dumps(_plain(told, DEEPEST))
+        written = orjson.dumps(_plain(outgoing, DEEPEST))
     read: dict[str, Any] = orjson.loads(written)
     return read
 

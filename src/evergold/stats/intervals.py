@@ -71,15 +71,17 @@ def score_interval(values: ArrayLike, clusters: Sequence[Hashable], level: float
     """
     data = _floats(values)
     groups = len(set(clusters))
-    found = t_interval(data, level) if groups == data.size else clustered_interval(data, clusters, level)
-    if found is None or found.low is None or found.high is None or data.min() < 0 or data.max() > 1:
-        return found
-    if 0 <= found.low < found.high <= 1:
-        return found
+    result = t_interval(data, level) if groups == data.size else clustered_interval(data, clusters, level)
+    if result is None or result.low is None or result.high is None or data.min() < 0 or data.max() > 1:
+        return result
+    if 0 <= result.low < result.high <= 1:
+        return result
     if np.isin(data, (0.0, 1.0)).all():
-        low, high = _wilson(found.value, groups, level)
-        return Interval(found.value, low, high, data.size, "Wilson")
-    return replace(found, low=max(0.0, found.low), high=min(1.0, found.high), method=f"{found.method}, cut at 0 and 1")
+        low, high = _wilson(result.value, groups, level)
+        return Interval(result.value, low, high, data.size, "Wilson")
+    return replace(
+        result, low=max(0.0, result.low), high=min(1.0, result.high), method=f"{result.method}, cut at 0 and 1"
+    )
 
 
 def mean_bootstrap(values: ArrayLike, seed: int = 0, level: float = 0.95, draws: int = DRAWS) -> Interval | None:

@@ -38,17 +38,17 @@ class _Sums(NamedTuple):
 
     @classmethod
     def of(cls, columns: Iterable[Column]) -> "_Sums":
-        places: dict[bytes, int] = {}
+        columns_seen: dict[bytes, int] = {}
         kept: list[Floats] = []
 
-        def place(values: list[float]) -> int:
+        def column_index(values: list[float]) -> int:
             column = np.array(values, dtype=np.float64)
-            at = places.setdefault(column.tobytes(), len(kept))
+            at = columns_seen.setdefault(column.tobytes(), len(kept))
             if at == len(kept):
                 kept.append(column)
             return at
 
-        above, below = zip(*((place(top), place(bottom)) for top, bottom in columns), strict=True)
+        above, below = zip(*((column_index(top), column_index(bottom)) for top, bottom in columns), strict=True)
         return cls(np.column_stack(kept), list(above), list(below))
 
 
@@ -83,8 +83,8 @@ def _evaluate(figures: Figures, weights: Floats, sums: _Sums) -> dict[str, Float
     summed = weights @ sums.matrix
     above, below = summed[:, sums.above], summed[:, sums.below]
     ratios = np.divide(above, below, out=np.full(above.shape, np.nan), where=below != 0)
-    found: dict[str, Floats] = {name: ratios[:, at] for at, name in enumerate(figures.columns)}
-    return found | {name: derive(found) for name, derive in figures.derived.items()}
+    results: dict[str, Floats] = {name: ratios[:, at] for at, name in enumerate(figures.columns)}
+    return results | {name: derive(results) for name, derive in figures.derived.items()}
 
 
 def _interval(value: float, parts: list[Floats], n: int, level: float) -> Interval | None:

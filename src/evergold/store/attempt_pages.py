@@ -60,13 +60,13 @@ def _worst_first(run_id: str) -> Select[Any]:
 
 
 def _measured(connection: Connection, run_id: str, *which: ColumnElement[bool]) -> dict[Key, dict[str, Any]]:
-    found: dict[Key, dict[str, Any]] = {}
+    results: dict[Key, dict[str, Any]] = {}
     for row in connection.execute(select(measurements).where(measurements.c.run_id == run_id, *which)):
         body = {**orjson.loads(row.body), "state": row.state, "value": row.value}
-        found.setdefault((row.case_id, row.trial), {})[row.metric] = body
-    return found
+        results.setdefault((row.case_id, row.trial), {})[row.metric] = body
+    return results
 
 
 def _attempt(row: Any, measured: dict[Key, dict[str, Any]]) -> Attempt:
-    found = measured.get((row.case_id, row.trial), {})
-    return Attempt.model_validate({**orjson.loads(row.body), "measurements": found})
+    result = measured.get((row.case_id, row.trial), {})
+    return Attempt.model_validate({**orjson.loads(row.body), "measurements": result})

@@ -167,10 +167,10 @@ class AttemptStore:
         named = or_(*(run_cases.c.body.contains(f'"{name}":"') for name in CLUSTERS))
         wanted = select(run_cases.c.case_id, run_cases.c.body).where(run_cases.c.run_id == run_id, named)
         with self._db.read() as connection:
-            found = {row.case_id: _cluster(orjson.loads(row.body)) for row in connection.execute(wanted)}
-        repositories = {name for kind, name in found.values() if kind == REPOSITORY}
+            results = {row.case_id: _cluster(orjson.loads(row.body)) for row in connection.execute(wanted)}
+        repositories = {name for kind, name in results.values() if kind == REPOSITORY}
         left_out = {None, REPOSITORY} if len(repositories) == 1 else {None}
-        return {case_id: name for case_id, (kind, name) in found.items() if kind not in left_out}
+        return {case_id: name for case_id, (kind, name) in results.items() if kind not in left_out}
 
     def unmeasured(self, run_id: str, metrics: Sequence[str]) -> Iterator[tuple[Case, Attempt]]:
         """Answered attempts that lack one of `metrics`, each with its case."""

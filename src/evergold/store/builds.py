@@ -45,11 +45,11 @@ def find_build(connection: Connection, dataset: str, version: str) -> Build | No
 
 
 def get_build(connection: Connection, dataset: str, version: str) -> Build:
-    found = find_build(connection, dataset, version)
-    if found is None:
+    result = find_build(connection, dataset, version)
+    if result is None:
         known = ", ".join(build.version for build in list_builds(connection, dataset)) or "none yet"
         raise NotFound(f"no build {version!r} of dataset {dataset!r} (there are: {known})")
-    return found
+    return result
 
 
 def list_builds(connection: Connection, dataset: str | None = None) -> list[Build]:

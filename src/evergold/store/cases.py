@@ -51,18 +51,18 @@ def find_case(connection: Connection, dataset: str, case_id: str) -> Case | None
 
 
 def get_case(connection: Connection, dataset: str, case_id: str) -> Case:
-    found = find_case(connection, dataset, case_id)
-    if found is None:
+    result = find_case(connection, dataset, case_id)
+    if result is None:
         raise NotFound(f"no case {case_id!r} in dataset {dataset!r}; `evergold cases list` shows what there is")
-    return found
+    return result
 
 
 def entry_id_of(connection: Connection, dataset: str, case_id: str) -> int:
     query = select(eval_dataset.c.id).where(eval_dataset.c.dataset == dataset, eval_dataset.c.case_id == case_id)
-    found = connection.execute(query).scalar()
-    if found is None:
+    result = connection.execute(query).scalar()
+    if result is None:
         raise NotFound(f"no case {case_id!r} in dataset {dataset!r}; `evergold cases list` shows what there is")
-    return int(found)
+    return int(result)
 
 
 def page_of_cases(
@@ -150,15 +150,15 @@ def _as_cases(connection: Connection, rows: Sequence[RowMapping]) -> list[Case]:
 
 
 def _tags(connection: Connection, entry_ids: Sequence[int]) -> dict[int, list[str]]:
-    found: dict[int, list[str]] = {}
+    results: dict[int, list[str]] = {}
     for batch in batches(entry_ids):
         for entry_id, tag in connection.execute(
             select(eval_dataset_tags.c.dataset_id, eval_dataset_tags.c.tag).where(
                 eval_dataset_tags.c.dataset_id.in_(batch)
             )
         ):
-            found.setdefault(entry_id, []).append(tag)
-    return found
+            results.setdefault(entry_id, []).append(tag)
+    return results
 
 
 def case_ids(connection: Connection, dataset: str) -> set[str]:

@@ -43,8 +43,8 @@ class Detected:
     comment: str
 
 
-def correction_case_id(trace_id: str, said: str) -> str:
-    digest = content_hash(said.strip()).removeprefix("sha256:")[:FIRST_DIGITS]
+def correction_case_id(trace_id: str, correction: str) -> str:
+    digest = content_hash(correction.strip()).removeprefix("sha256:")[:FIRST_DIGITS]
     return f"correction:{trace_id}:{digest}"
 
 
@@ -95,7 +95,7 @@ def count_unpaired(connection: Connection) -> int:
     query = """SELECT c.trace_id, c.text FROM trace_corrections c WHERE NOT EXISTS (SELECT 1 FROM eval_dataset d
         WHERE d.trace_id = c.trace_id AND d.entry_type = 'correction' AND d.expected_output = c.text)"""
     unlike = [tuple(row) for row in connection.execute(text(query))]
-    wanted = {correction_case_id(trace_id, said) for trace_id, said in unlike}
+    wanted = {correction_case_id(trace_id, correction) for trace_id, correction in unlike}
     return len(wanted - _paired(connection, {trace_id for trace_id, _ in unlike}))
 
 
@@ -110,11 +110,11 @@ def detected_among(connection: Connection, trace_ids: Iterable[str]) -> dict[str
         (row[0], row[1].removeprefix(DETECTED_KEY), row[2] or "") for row in rows_among(connection, query, trace_ids)
     ]
     there = {row[0] for row in rows_among(connection, "SELECT id FROM traces WHERE id", {row[1] for row in rows})}
-    found: dict[str, list[Detected]] = {}
+    results: dict[str, list[Detected]] = {}
     for trace_id, next_id, comment in rows:
         if next_id in there:
-            found.setdefault(trace_id, []).append(Detected(next_id, comment))
-    return found
+            results.setdefault(trace_id, []).append(Detected(next_id, comment))
+    return results
 
 
 def take_back(connection: Connection, trace_id: str, comment: str) -> None:

@@ -111,12 +111,12 @@ def _body(sample: Sampling, tier: Tier) -> str:
 
 def _update(dialect: Dialect) -> str:
     """A withdrawn entry keeps its type; its status says that it no longer takes part."""
-    said = (
+    verdict_patch = (
         f"CASE WHEN v.reason IN ({FAILING}) THEN CAST(:said_failure AS text) "
         f"WHEN v.reason = {CONFIRMED} THEN CAST(:said_confirmed AS text) ELSE CAST(:said_candidate AS text) END"
     )
     gone = "v.change = 'withdrawn'"
-    metadata = dialect.merged.format(column="metadata", patch=said)
+    metadata = dialect.merged.format(column="metadata", patch=verdict_patch)
     body = dialect.merged.format(column="body", patch=BODY)
     text_of = "CASE WHEN v.change = 'refreshed' THEN t.{0} ELSE eval_dataset.{0} END"
     return f"""

@@ -171,7 +171,7 @@ class Database:
                         outcomes.append(Outcome(job.done, failure=problem))
         except BaseException as problem:
             outcomes = [Outcome(job.done, failure=problem) for job in jobs]
-        self._syncing.tell(outcomes)
+        self._syncing.resolve(outcomes)
         if jobs[0].alone:
             self._checkpointing.wrote_much()
 

@@ -52,9 +52,9 @@ def _find(text: str, side: str, long: list[tuple[str, str]], around: dict[str, A
         head, size = spelled[:HEAD], len(spelled)
         for name, value in long:
             if len(value) >= size:
-                place = value.find(head)
-                if place >= 0 and value.startswith(spelled, place):
-                    around[name] = (side, spelling, value[:place], value[place + size :])
+                start = value.find(head)
+                if start >= 0 and value.startswith(spelled, start):
+                    around[name] = (side, spelling, value[:start], value[start + size :])
         if len(around) > before:
             return
 

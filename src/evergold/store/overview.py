@@ -139,7 +139,7 @@ def intake_of(connection: Connection, since: str, bucket: Bucket, entries: Seque
     """Buckets that hold something, oldest first."""
     start = func.substr(traces.c.started_at, 1, bucket.letters).label("start")
     recent = traces.c.started_at >= since
-    found = {
+    results = {
         row.start: Intake(start=row.start, traces=row.number)
         for row in connection.execute(select(start, func.count().label("number")).where(recent).group_by(start))
     }
@@ -148,8 +148,8 @@ def intake_of(connection: Connection, since: str, bucket: Bucket, entries: Seque
         worths[part.start, part.worth] += part.number
     worths.subtract(_repeated(connection, since, bucket))
     for (begin, worth), number in worths.items():
-        found[begin] = found[begin].model_copy(update={worth: number})
-    return [found[name] for name in sorted(found)]
+        results[begin] = results[begin].model_copy(update={worth: number})
+    return [results[name] for name in sorted(results)]
 
 
 def _repeated(connection: Connection, since: str, bucket: Bucket) -> Counter[tuple[str, str]]:
@@ -178,12 +178,12 @@ def _repeated(connection: Connection, since: str, bucket: Bucket) -> Counter[tup
         .where(traces.c.started_at >= since)
         .group_by(start)
     )
-    found = Counter[tuple[str, str]]()
+    result = Counter[tuple[str, str]]()
     for begin, *rest in connection.execute(query):
         for name, number in zip(counts_as, rest, strict=True):
             if number:
-                found[begin, name] = int(number)
-    return found
+                result[begin, name] = int(number)
+    return result
 
 
 def checks_of(connection: Connection, since: str, failing_below: float) -> list[Check]:
@@ -222,8 +222,8 @@ def coverage_of(connection: Connection, since: str, entries: Sequence[_Entries])
     covered = Counter({name: -int(more) for name, more in again})
     for part in entries:
         covered[part.dataset] += part.number
-    found = [Coverage(dataset=name, cases=number, traces=covered[name]) for name, number in sizes]
-    return sorted(found, key=lambda part: (-part.cases, part.dataset))
+    results = [Coverage(dataset=name, cases=number, traces=covered[name]) for name, number in sizes]
+    return sorted(results, key=lambda part: (-part.cases, part.dataset))
 
 
 def facets_of(connection: Connection) -> Facets:

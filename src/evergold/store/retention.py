@@ -171,15 +171,17 @@ def _entries(connection: Connection, user: str, trace_ids: Sequence[str]) -> lis
         else "json_extract(body, '$.provenance.user_id')"
     )
     named = connection.execute(text(f"SELECT id, case_id FROM eval_dataset WHERE {at} = :user"), {"user": user})
-    found = {row[0]: row[1] for row in named}
-    said = connection.execute(text("SELECT trace_id, text FROM trace_corrections WHERE author = :user"), {"user": user})
-    for pairs in batches({correction_case_id(trace_id, words) for trace_id, words in said}):
+    results = {row[0]: row[1] for row in named}
+    written = connection.execute(
+        text("SELECT trace_id, text FROM trace_corrections WHERE author = :user"), {"user": user}
+    )
+    for pairs in batches({correction_case_id(trace_id, words) for trace_id, words in written}):
         rows = connection.execute(*_listed("SELECT id, case_id FROM eval_dataset WHERE case_id IN ({})", pairs))
-        found |= {row[0]: row[1] for row in rows}
+        results |= {row[0]: row[1] for row in rows}
     for batch in batches(trace_ids):
         rows = connection.execute(*_listed("SELECT id, case_id FROM eval_dataset WHERE trace_id IN ({})", batch))
-        found |= {row[0]: row[1] for row in rows}
-    return sorted(found.items())
+        results |= {row[0]: row[1] for row in rows}
+    return sorted(results.items())
 
 
 def _empty(connection: Connection, entries: Sequence[int]) -> None:
@@ -222,7 +224,7 @@ def _without_texts(body: dict[str, Any], texts: Sequence[str]) -> dict[str, Any]
 
 def _manifests(connection: Connection, case_ids: Sequence[str]) -> dict[int, dict[str, Any]]:
     """The manifests of the builds that hold any of these cases."""
-    found: dict[int, dict[str, Any]] = {}
+    results: dict[int, dict[str, Any]] = {}
     for batch in batches(case_ids):
         rows = connection.execute(
             *_listed(
@@ -230,8 +232,8 @@ def _manifests(connection: Connection, case_ids: Sequence[str]) -> dict[int, dic
                 batch,
             )
         )
-        found |= {row.id: loads(row.manifest) for row in rows}
-    return found
+        results |= {row.id: loads(row.manifest) for row in rows}
+    return results
 
 
 def _theirs_alone(connection: Connection, tags: Sequence[str], entries: Sequence[int]) -> set[str]:
@@ -246,7 +248,7 @@ def _theirs_alone(connection: Connection, tags: Sequence[str], entries: Sequence
 
 
 def _locations(connection: Connection, case_ids: Sequence[str]) -> list[str]:
-    found: set[str] = set()
+    results: set[str] = set()
     for batch in batches(case_ids):
         rows = connection.execute(
             *_listed(
@@ -255,8 +257,8 @@ def _locations(connection: Connection, case_ids: Sequence[str]) -> list[str]:
                 batch,
             )
         )
-        found.update(rows.scalars())
-    return sorted(found)
+        results.update(rows.scalars())
+    return sorted(results)
 
 
 def _listed(statement: str, values: Sequence[Any]) -> tuple[Any, dict[str, Any]]:

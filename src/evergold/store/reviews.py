@@ -60,9 +60,9 @@ def queue_page(
     rows = connection.execute(
         _matching(_item_query(), query).order_by(_entry.id).limit(limit).offset(offset)
     ).mappings()
-    found = list(rows)
-    holders = _holders(connection, [row["id"] for row in found])
-    return [_item(row, holders.get(row["id"], ())) for row in found], counts
+    results = list(rows)
+    holders = _holders(connection, [row["id"] for row in results])
+    return [_item(row, holders.get(row["id"], ())) for row in results], counts
 
 
 def queue_counts(connection: Connection, query: QueueQuery) -> dict[str, int]:
@@ -98,14 +98,14 @@ def next_for(connection: Connection, query: QueueQuery, reviewer: str, needed: i
     hands = case(
         (_standing.in_((Standing.DISPUTED.value, Standing.SECOND_OPINION.value)), max(needed, 2)), else_=needed
     )
-    found = connection.execute(
+    result = connection.execute(
         _matching(select(_entry.dataset, _entry.case_id).select_from(_joined()), query)
         .where(_entry.review == ReviewState.UNVALIDATED.value, _entry.status == CaseStatus.ACTIVE.value)
         .where(not_(mine), or_(assigned_to_me, others < hands))
         .order_by(assigned_to_me.desc(), _entry.id)
         .limit(1)
     ).first()
-    return None if found is None else (found.dataset, found.case_id)
+    return None if result is None else (result.dataset, result.case_id)
 
 
 def progress(connection: Connection) -> dict[str, list[dict[str, Any]]]:

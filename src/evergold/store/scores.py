@@ -28,15 +28,15 @@ def put_scores_of_many(connection: Connection, scored: Sequence[tuple[str, Score
     if not scored:
         return 0
     stored = _stored(connection, {trace_id for trace_id, _ in scored})
-    said = dict(stored)
+    current = dict(stored)
     fresh: dict[Key, tuple[Any, ...]] = {}
     changed = 0
     for trace_id, score in scored:
         row = _row(trace_id, score)
-        key, told = row[:2], row[2:-1]
-        if said.get(key) == told:
+        key, new_values = row[:2], row[2:-1]
+        if current.get(key) == new_values:
             continue
-        said[key] = told
+        current[key] = new_values
         fresh.pop(key, None)  # a score that is said again is the latest
         fresh[key] = row
         changed += 1

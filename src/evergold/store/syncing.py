@@ -26,7 +26,7 @@ class Outcome(NamedTuple):
     result: Any = None
     failure: BaseException | None = None
 
-    def tell(self) -> None:
+    def resolve(self) -> None:
         if self.failure is None:
             self.done.set_result(self.result)
         else:
@@ -41,10 +41,10 @@ class Syncing:
         self._committed: SimpleQueue[Sequence[Outcome] | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
 
-    def tell(self, outcomes: Sequence[Outcome]) -> None:
+    def resolve(self, outcomes: Sequence[Outcome]) -> None:
         """Called by the writer, after each commit."""
         if self._log is None:
-            _tell(outcomes)
+            _resolve(outcomes)
             return
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="evergold-syncing", daemon=True)
@@ -71,7 +71,7 @@ class Syncing:
             _to_disk(self._log)
         except OSError as problem:
             outcomes = [Outcome(outcome.done, failure=outcome.failure or problem) for outcome in outcomes]
-        _tell(outcomes)
+        _resolve(outcomes)
 
 
 def _to_disk(log: Path | None) -> None:
@@ -83,6 +83,6 @@ def _to_disk(log: Path | None) -> None:
         os.close(descriptor)
 
 
-def _tell(outcomes: Sequence[Outcome]) -> None:
+def _resolve(outcomes: Sequence[Outcome]) -> None:
     for outcome in outcomes:
-        outcome.tell()
+        outcome.resolve()

@@ -95,17 +95,17 @@ def take_pending(connection: Connection, trace_ids: Iterable[str]) -> list[str]:
     if connection.exec_driver_sql("SELECT 1 FROM pending_records LIMIT 1").first() is None:
         return []
     query = "SELECT id, trace_id, body FROM pending_records WHERE trace_id"
-    found = sorted(tuple(row) for row in rows_among(connection, query, trace_ids))
-    for batch in batches({trace_id for _, trace_id, _ in found}):
+    results = sorted(tuple(row) for row in rows_among(connection, query, trace_ids))
+    for batch in batches({trace_id for _, trace_id, _ in results}):
         connection.execute(delete(pending_records).where(pending_records.c.trace_id.in_(batch)))
-    return [body for _, _, body in found]
+    return [body for _, _, body in results]
 
 
 def known_traces(connection: Connection, trace_ids: Iterable[str]) -> set[str]:
-    found: set[str] = set()
+    results: set[str] = set()
     for batch in batches(trace_ids):
-        found.update(connection.execute(select(traces.c.id).where(traces.c.id.in_(batch))).scalars())
-    return found
+        results.update(connection.execute(select(traces.c.id).where(traces.c.id.in_(batch))).scalars())
+    return results
 
 
 def get_trace(connection: Connection, trace_id: str) -> Trace:
@@ -118,8 +118,8 @@ def get_trace(connection: Connection, trace_id: str) -> Trace:
 def _insert_traces(connection: Connection, batch: Sequence[Trace], hashes: dict[str, str]) -> None:
     moment = now()
     rows = [(*_trace_row(trace, moment), hashes[trace.id]) for trace in batch]
-    places = insert_traces(connection, (*TraceRow._fields, "content_hash"), rows)
-    insert_spans(connection, [_span_row(trace.id, span) for trace in batch for span in trace.spans], places)
+    seqs = insert_traces(connection, (*TraceRow._fields, "content_hash"), rows)
+    insert_spans(connection, [_span_row(trace.id, span) for trace in batch for span in trace.spans], seqs)
 
 
 def _trace_row(trace: Trace, moment: str) -> TraceRow:

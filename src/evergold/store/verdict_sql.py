@@ -235,8 +235,8 @@ class VerdictQuery:
         for number, (key, allowed) in enumerate(sorted(rules.metadata.items())):
             self.params[f"key_{number}"] = key
             values = self._bind(f"meta_{number}", allowed)
-            found = self.dialect.metadata_text.format(key=f":key_{number}", allowed=values)
-            yield f"coalesce({found}, false)"
+            result = self.dialect.metadata_text.format(key=f":key_{number}", allowed=values)
+            yield f"coalesce({result}, false)"
 
     def _point(self) -> str:
         if self.policy.sample == Sampling():

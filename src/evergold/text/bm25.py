@@ -28,9 +28,9 @@ def bm25(
     mean = (sum(lengths.values()) if words is None else words) / max(len(lengths), 1) or 1
     scores: dict[Key, float] = {}
     for word in dict.fromkeys(wanted):
-        found = holding(word)
-        rarity = math.log(1 + (len(lengths) - len(found) + 0.5) / (len(found) + 0.5))
-        for key, often in found:
+        result = holding(word)
+        rarity = math.log(1 + (len(lengths) - len(result) + 0.5) / (len(result) + 0.5))
+        for key, often in result:
             weight = often * (K1 + 1) / (often + K1 * (1 - B + B * lengths[key] / mean))
             scores[key] = scores.get(key, 0.0) + rarity * weight
     return scores
@@ -48,7 +48,7 @@ class Index(Generic[Key]):
         self._keys: list[Key] = []
         self._lengths: dict[int, int] = {}
         self._words = 0
-        self._places: dict[str, tuple[array[int], array[int]]] = {}
+        self._postings: dict[str, tuple[array[int], array[int]]] = {}
 
     def add(self, key: Key, words: Iterable[str]) -> None:
         counts = Counter(words)
@@ -56,16 +56,16 @@ class Index(Generic[Key]):
         self._words += counts.total()
         self._keys.append(key)
         for word, often in counts.items():
-            places, times = self._places.setdefault(word, (array("I"), array("I")))
-            places.append(len(self._keys) - 1)
+            document_indexes, times = self._postings.setdefault(word, (array("I"), array("I")))
+            document_indexes.append(len(self._keys) - 1)
             times.append(often)
 
     def best(self, wanted: Iterable[str], most: int) -> list[tuple[Key, float]]:
         """The best documents with their scores; equal scores in the order in which they were added."""
         scores = bm25(wanted, self._holding, self._lengths, self._words)
         ranked = heapq.nsmallest(most, scores.items(), key=lambda item: (-item[1], item[0]))
-        return [(self._keys[place], score) for place, score in ranked]
+        return [(self._keys[index], score) for index, score in ranked]
 
     def _holding(self, word: str) -> list[tuple[int, int]]:
-        places, times = self._places.get(word, ((), ()))
-        return list(zip(places, times, strict=True))
+        document_indexes, times = self._postings.get(word, ((), ()))
+        return list(zip(document_indexes, times, strict=True))

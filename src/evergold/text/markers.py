@@ -16,8 +16,8 @@ def markers(text: str) -> list[int]:
 
 def marker_spans(text: str) -> list[tuple[int, int, tuple[int, ...]]]:
     """Every marker with where it stands and the numbers in it."""
-    found = _MARKER.finditer(text)
-    return [(match.start(), match.end(), tuple(map(int, re.findall(r"\d+", match[1])))) for match in found]
+    result = _MARKER.finditer(text)
+    return [(match.start(), match.end(), tuple(map(int, re.findall(r"\d+", match[1])))) for match in result]
 
 
 def without_markers(text: str) -> str:

@@ -37,8 +37,8 @@ class NearIndex:
         """Names of texts that are alike, with how much of their triples is shared."""
         if not shingles:
             return
-        for place in self._lsh.query(self._of(shingles)):
-            name, others = self._texts[place]
+        for index in self._lsh.query(self._of(shingles)):
+            name, others = self._texts[index]
             share = jaccard(shingles, others)
             if share >= self._threshold:
                 yield name, share
@@ -58,7 +58,7 @@ def shingles_of(text: str) -> Shingles:
     words = _WORD.findall(text.casefold())
     if len(words) < _MIN_WORDS:
         return frozenset()
-    return frozenset(" ".join(words[place : place + 3]) for place in range(len(words) - 2))
+    return frozenset(" ".join(words[index : index + 3]) for index in range(len(words) - 2))
 
 
 def jaccard(one: Shingles, other: Shingles) -> float:

@@ -37,7 +37,7 @@ def pairs_across(entries: Sequence[Entry], threshold: float = THRESHOLD) -> Iter
     often = Counter(chain.from_iterable(entry.shingles for entry in entries))
     copies: defaultdict[Shingles, dict[str, Entry]] = defaultdict(dict)
     known: defaultdict[str, defaultdict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
-    for place, entry in enumerate(entries):
+    for index, entry in enumerate(entries):
         if not entry.shingles:
             continue
         same = copies[entry.shingles]
@@ -51,7 +51,7 @@ def pairs_across(entries: Sequence[Entry], threshold: float = THRESHOLD) -> Iter
         if entry.group not in same:
             same[entry.group] = entry
             for word in rare:
-                known[word][entry.group].append(place)
+                known[word][entry.group].append(index)
 
 
 def _rarest(shingles: Shingles, often: Counter[str], threshold: float) -> list[str]:
@@ -60,8 +60,8 @@ def _rarest(shingles: Shingles, often: Counter[str], threshold: float) -> list[s
     return sorted(shingles, key=lambda word: (often[word], word))[:most]
 
 
-def _of_others(places: dict[str, list[int]], group: str) -> Iterator[int]:
-    return chain.from_iterable(found for name, found in places.items() if name != group)
+def _of_others(by_group: dict[str, list[int]], group: str) -> Iterator[int]:
+    return chain.from_iterable(result for name, result in by_group.items() if name != group)
 
 
 def _first(shares: Iterator[tuple[int, float]], threshold: float) -> Iterator[tuple[int, float]]:

@@ -186,10 +186,10 @@ class Bench:
         return self._attempts.cases(run_id)
 
     def case(self, run_id: str, case_id: str) -> Case:
-        found = self._attempts.case(run_id, case_id)
-        if found is None:
+        result = self._attempts.case(run_id, case_id)
+        if result is None:
             raise NotFound(f"run {run_id!r} has no case {case_id!r}")
-        return found
+        return result
 
     @contextmanager
     def serving(self) -> Iterator[None]:

@@ -52,10 +52,10 @@ class BenchResults:
 
     def leaderboard(self, dataset: str | None = None) -> Sequence[Board]:
         """The newest completed run of every model, per dataset version."""
-        found, _ = self._runs.page(dataset=dataset, status=RunStatus.COMPLETED, limit=1000)
+        result, _ = self._runs.page(dataset=dataset, status=RunStatus.COMPLETED, limit=1000)
         return boards(
             Ranked(run, self._attempts.values(run.id), self._attempts.clusters(run.id))
-            for run in newest_per_model(found)
+            for run in newest_per_model(result)
         )
 
     def append_log(self, run_id: str, path: Path) -> int:

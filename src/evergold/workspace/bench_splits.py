@@ -88,13 +88,13 @@ def _holds_cases(manifest: Manifest) -> bool:
 
 def _split_of(path: Path, manifest: Manifest, name: str, dataset_type: str) -> tuple[str, list[Case]]:
     entry: FileEntry = manifest.splits[name]
-    found = locate(path, manifest, entry.path)
-    if not found.is_file():
-        raise BadInput(f"{found}, split {name!r} of {manifest.version}, is missing; `evergold verify` tells more")
-    digest, _ = hash_file(found)
+    result = locate(path, manifest, entry.path)
+    if not result.is_file():
+        raise BadInput(f"{result}, split {name!r} of {manifest.version}, is missing; `evergold verify` tells more")
+    digest, _ = hash_file(result)
     if entry.sha256 is not None and entry.sha256.removeprefix("sha256:") != digest:
-        raise Conflict(f"{found} is not the file that {manifest.version} was built with; build it again")
-    return digest, list(_frozen_cases(found)) if _holds_cases(manifest) else _cases(found, dataset_type)
+        raise Conflict(f"{result} is not the file that {manifest.version} was built with; build it again")
+    return digest, list(_frozen_cases(result)) if _holds_cases(manifest) else _cases(result, dataset_type)
 
 
 def _build_of(manifest: Manifest, split: str | None, dataset: str | None = None) -> dict[str, Any]:

@@ -50,9 +50,9 @@ def frozen_only(builds: Sequence[Build], case_id: str) -> tuple[list[BuildStep],
     steps: list[BuildStep] = []
     provenance = Provenance(source="rag")
     for build in builds:
-        found = _find(build, case_id)
-        if found is not None:
-            split, line = found
+        result = _find(build, case_id)
+        if result is not None:
+            split, line = result
             case = case_of_line(split, line)
             rev = case.rev() if case else hash_bytes(line)
             steps.append(BuildStep(version=build.version, split=split, rev=rev, created_at=build.created_at))
@@ -69,4 +69,4 @@ def _find(build: Build, case_id: str) -> tuple[str, bytes] | None:
     except (NotFound, Conflict):
         return None
     records = build_records(path, manifests.read(path))
-    return next(((place.split, line) for one, place, line in records if one == case_id), None)
+    return next(((location.split, line) for one, location, line in records if one == case_id), None)

@@ -72,18 +72,18 @@ class Builds:
         """Each dataset with its counts and its versions."""
         with self._store.db.read() as connection:
             rows, builds = dataset_counts(connection), list_builds(connection)
-        found: dict[str, dict[str, Any]] = {}
+        results: dict[str, dict[str, Any]] = {}
         for row in rows:
-            entry = found.setdefault(row["dataset"], _empty(row["dataset"]))
+            entry = results.setdefault(row["dataset"], _empty(row["dataset"]))
             for part in ("kind", "entry_type", "review", "status"):
                 counts = entry[part]
                 counts[row[part]] = counts.get(row[part], 0) + row["cases"]
             entry["cases"] += row["cases"] if row["status"] == "active" else 0
         for build in builds:
-            entry = found.setdefault(build.dataset, _empty(build.dataset))
+            entry = results.setdefault(build.dataset, _empty(build.dataset))
             cases = sum(split["count"] for split in build.manifest.get("splits", {}).values())
             entry["builds"].append({"version": build.version, "content_hash": build.content_hash, "cases": cases})
-        return [found[name] for name in sorted(found)]
+        return [results[name] for name in sorted(results)]
 
     def next_version(self, dataset: str) -> str:
         numbers = [int(match[1]) for build in self.versions(dataset) if (match := _NUMBER.match(build.version))]
@@ -191,10 +191,10 @@ class Builds:
         return {path.name: path for path in paths if path.is_relative_to(folder) and path.is_file()}
 
     def file(self, dataset: str, version: str, name: str) -> Path:
-        found = self.files(dataset, version)
-        if name not in found:
-            raise NotFound(f"{dataset} {version} has no file {name!r} (there are: {', '.join(found) or 'none'})")
-        return found[name]
+        result = self.files(dataset, version)
+        if name not in result:
+            raise NotFound(f"{dataset} {version} has no file {name!r} (there are: {', '.join(result) or 'none'})")
+        return result[name]
 
     def _locate(self, name: str, dataset: str | None) -> Path:
         if dataset is None and Path(name).exists():

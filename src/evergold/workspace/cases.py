@@ -147,10 +147,10 @@ def _read(reader: Format, path: Path) -> Iterator[Case | Rejected]:
 
 def _recognise(path: Path) -> str:
     """By the beginning of a file; of a folder, by its card."""
-    told = path / "README.md" if path.is_dir() else path
+    readme = path / "README.md" if path.is_dir() else path
     head = b""
-    if told.is_file():
-        with told.open("rb") as handle:
+    if readme.is_file():
+        with readme.open("rb") as handle:
             head = handle.read(SNIFF)
             if b"\n" not in head:
                 head += handle.readline(LONGEST_LINE)

@@ -45,17 +45,17 @@ class DatasetCalls:
         """Curate one trace now. The entry it has by the first policy in force, or None when it has no place."""
         self._curation.trace(trace_id)
         wanted = CaseFilter(trace_id=trace_id, policy=self._curation.policies[0].name)
-        found, _ = self._cases.page(wanted, limit=1)
-        return found[0] if found else None
+        result, _ = self._cases.page(wanted, limit=1)
+        return result[0] if result else None
 
     def add_correction_pair(self, previous_trace_id: str, correction_text: str, *, author: str | None = None) -> Case:
         """Pair the bad reply of a trace with what it should have been. The same correction again is the same entry."""
         trace = self._intake.get(previous_trace_id)
-        said = self._intake.redacted(Correction(trace_id=trace.id, text=correction_text, author=author))
-        self._intake.accept([said])
+        correction = self._intake.redacted(Correction(trace_id=trace.id, text=correction_text, author=author))
+        self._intake.accept([correction])
         self._curation.trace(trace.id)
         wanted = CaseFilter(trace_id=trace.id, entry_type=EntryType.CORRECTION, status=None)
-        name = correction_case_id(trace.id, said.text)
+        name = correction_case_id(trace.id, correction.text)
         return next(case for case in self._cases.page(wanted, limit=500)[0] if case.id == name)
 
     def add_dataset_entry(

@@ -81,12 +81,14 @@ class EvidenceRoom:
         with Repo.open(self._settings.review_repo_dir) as repo:
             base = repo.objects.require_commit(commit)
             inside = not path.startswith("/") and ".." not in path.split("/")
-            found = repo.objects.at(base, path) if inside else None
-            if found is None or found.kind != "blob":
+            result = repo.objects.at(base, path) if inside else None
+            if result is None or result.kind != "blob":
                 return FileAtCommit(commit=base, path=path, text=None, message=f"no file {path!r} at {base[:12]}")
-            if found.size > LARGEST:
-                return FileAtCommit(commit=base, path=path, text=None, message=f"{found.size} bytes: too large to show")
-            content = repo.objects.read(found.id)
+            if result.size > LARGEST:
+                return FileAtCommit(
+                    commit=base, path=path, text=None, message=f"{result.size} bytes: too large to show"
+                )
+            content = repo.objects.read(result.id)
         if b"\0" in content[:8000]:
             return FileAtCommit(commit=base, path=path, text=None, message="a binary file")
         return FileAtCommit(commit=base, path=path, text=content.decode("utf-8", "replace"))

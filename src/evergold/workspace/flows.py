@@ -160,18 +160,18 @@ class HistoryQuery:
 
 
 def extract_history(
-    wish: HistoryQuery, into: Extraction, rules: HistoryRules, advance: Callable[[int], None] = lambda commits: None
+    query: HistoryQuery, into: Extraction, rules: HistoryRules, advance: Callable[[int], None] = lambda commits: None
 ) -> Summary:
     """Cases of a git history; `limit` counts cases, known ones too."""
-    with Repo.open(wish.repo_dir) as repo:
+    with Repo.open(query.repo_dir) as repo:
 
         def produce(wanted: Wanted) -> Iterator[Item]:
-            found = 0
-            for item in history_cases(repo, rules, wish.revision, wish.since, wish.first_parent, wanted):
+            result = 0
+            for item in history_cases(repo, rules, query.revision, query.since, query.first_parent, wanted):
                 yield item
                 advance(1)
-                found += not isinstance(item, Skipped | Rejected)
-                if wish.limit is not None and found >= wish.limit:
+                result += not isinstance(item, Skipped | Rejected)
+                if query.limit is not None and result >= query.limit:
                     return
 
         return run_extraction(produce, into)
@@ -184,17 +184,17 @@ def fill_from_history(
 
     A commit whose message says too little is a case for a reviewer, not for a first look.
     """
-    found: list[Case] = []
+    results: list[Case] = []
 
     def keep(case: Case) -> None:
         if case.input:
-            found.append(case)
+            results.append(case)
 
     rules = HistoryRules(repository=repository_name(repo_dir))
     with TemporaryDirectory(prefix="evergold-") as folder:
         extract_history(HistoryQuery(repo_dir, limit=limit), Extraction(Path(folder), keep=keep), rules, advance)
-    cases.put_derived(found, EXTRACTED)
-    return len(found)
+    cases.put_derived(results, EXTRACTED)
+    return len(results)
 
 
 def repository_name(repo_dir: Path) -> str:

@@ -59,21 +59,21 @@ class Judging:
 
     def states(self, run: Run) -> dict[str, str]:
         """Per judged metric: `calibrated`, or why the judge of this run is not."""
-        found = {}
+        results = {}
         for spec in run.metrics:
             if spec.judge is None:
                 continue
             rows = self._calibrations.of_metric(spec.name.partition(":")[0])
             same = [row for row in rows if row.judge == spec.judge]
             if any(row.prompt_hash == spec.prompt_hash for row in same):
-                found[spec.name] = CALIBRATED
+                results[spec.name] = CALIBRATED
             elif same:
-                found[spec.name] = f"its prompts changed since {same[0].created_at[:10]}"
+                results[spec.name] = f"its prompts changed since {same[0].created_at[:10]}"
             elif rows:
-                found[spec.name] = f"only {rows[0].judge} was calibrated"
+                results[spec.name] = f"only {rows[0].judge} was calibrated"
             else:
-                found[spec.name] = "never calibrated against human labels"
-        return found
+                results[spec.name] = "never calibrated against human labels"
+        return results
 
     def calibrate(self, judge: str, metric: str, labels: list["Label"], passing: float = 0.5) -> "Calibration":
         """Measure a judge against human labels and remember it."""
@@ -84,10 +84,10 @@ class Judging:
         named = make_metrics([metric])[0]
         if not named.judged:
             raise BadInput(f"metric {metric!r} asks no judge; there is nothing to calibrate")
-        found = asyncio.run(_calibrated(named.metric, metric, make_judge(judge, self._settings), labels, passing))
+        result = asyncio.run(_calibrated(named.metric, metric, make_judge(judge, self._settings), labels, passing))
         name = metric.partition(":")[0]
-        self._calibrations.add(found.judge, name, found.prompt_hash, found.model_dump_json())
-        return found
+        self._calibrations.add(result.judge, name, result.prompt_hash, result.model_dump_json())
+        return result
 
     def labels_from_file(self, path: Path) -> list["Label"]:
         from evergold.bench.calibrate import read_labels
@@ -105,7 +105,7 @@ class Judging:
         with self._store.db.read() as connection:
             chosen = CaseFilter(dataset=dataset, review=ReviewState.VALIDATED, status=CaseStatus.ACTIVE)
             cases = list(iterate_cases(connection, chosen))
-        found = [
+        results = [
             Label(
                 input=case.input,
                 output=case.output,
@@ -118,9 +118,9 @@ class Judging:
             for case in cases
             if case.output and case.entry_type in marks
         ]
-        if not found:
+        if not results:
             raise BadInput(f"dataset {dataset!r} has no validated cases with an output; review some first")
-        return found
+        return results
 
 
 def offline_figures() -> dict[str, Any]:

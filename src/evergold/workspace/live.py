@@ -94,12 +94,12 @@ class Live:
         with self._store.db.read() as connection:
             used = {f"{name}@{rev}": (name, rev, body, at) for name, rev, body, at in policy_revisions(connection)}
         now = {f"{policy.name}@{policy.rev}": policy for policy in self.curation.policies}
-        told = [
+        revisions = [
             PolicyRevision(_label(name, rev), rev, f"{name}@{rev}" in now, at, loads(body))
             for name, rev, body, at in used.values()
         ]
         fresh = [policy for key, policy in now.items() if key not in used]
-        return told + [PolicyRevision(p.label, p.rev, True, None, p.model_dump(mode="json")) for p in fresh]
+        return revisions + [PolicyRevision(p.label, p.rev, True, None, p.model_dump(mode="json")) for p in fresh]
 
     def prune(self, older_than: str, *, dry_run: bool = False) -> Pruned:
         """Delete traces older than `90d` (s, m, h, d, w) that no entry cites."""

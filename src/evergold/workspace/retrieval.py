@@ -50,7 +50,7 @@ class ScoringQuery:
 class _Pass:
     """One pass over the golden rows: each is scored against every file of predictions and forgotten."""
 
-    wish: ScoringQuery
+    query: ScoringQuery
     predictions: list[Predictions]
     read: ReadLines | None
     has_commit: Callable[[str], bool]
@@ -63,15 +63,15 @@ class _Pass:
     def run(self, golden: Path) -> set[str]:
         """The ids of the golden cases."""
         ids: set[str] = set()
-        with_lines = [_any_lines(found) for found in self.predictions]
+        with_lines = [_any_lines(result) for result in self.predictions]
         self.scores = [[] for _ in self.predictions]
         for row in golden_rows(golden):
             gold = gold_of_row(row)
             ids.add(gold.case_id)
             self.slices.append(Slice(gold.repository, language_of(gold), files_band(gold)))
-            answers = [_answer(found, gold.case_id) for found in self.predictions]
+            answers = [_answer(result, gold.case_id) for result in self.predictions]
             for answer, lines, scores in zip(answers, with_lines, self.scores, strict=True):
-                scores.append(score_case(gold if lines else _without_lines(gold), answer, self.wish.tier))
+                scores.append(score_case(gold if lines else _without_lines(gold), answer, self.query.tier))
             if answers[0] is None:
                 self.missing.append(gold.case_id)
             if self.read is not None:
@@ -83,38 +83,38 @@ class _Pass:
         if gold.base_commit and not self.has_commit(gold.base_commit):
             self.problems.append(f"case {gold.case_id!r}: commit {gold.base_commit} is not in the repository")
             return
-        result = score_source(gold, answer, read, self.wish.tier)
+        result = score_source(gold, answer, read, self.query.tier)
         if result is not None:
             self.from_source.append(result)
             self.problems += [f"case {gold.case_id!r}: {problem}" for problem in result.outside]
 
 
 def score_retrieval(
-    golden: Path, predictions: Path, other: Path | None = None, wish: ScoringQuery | None = None
+    golden: Path, predictions: Path, other: Path | None = None, query: ScoringQuery | None = None
 ) -> Scored:
     """With a second file of predictions, `compare` holds the paired differences (the second minus the first)."""
-    wish = wish or ScoringQuery()
-    found = [read_predictions(path) for path in (predictions, other) if path is not None]
-    if wish.repo_dir is None:
-        done = _Pass(wish, found, None, lambda commit: True)
+    query = query or ScoringQuery()
+    results = [read_predictions(path) for path in (predictions, other) if path is not None]
+    if query.repo_dir is None:
+        done = _Pass(query, results, None, lambda commit: True)
         ids = done.run(golden)
     else:
-        with Repo.open(wish.repo_dir) as repo:
-            done = _Pass(wish, found, _reader(repo), lambda commit: repo.objects.commit(commit) is not None)
+        with Repo.open(query.repo_dir) as repo:
+            done = _Pass(query, results, _reader(repo), lambda commit: repo.objects.commit(commit) is not None)
             ids = done.run(golden)
-    return Scored(_figures(done, found[0], ids), done.scores[0])
+    return Scored(_figures(done, results[0], ids), done.scores[0])
 
 
-def _figures(done: _Pass, found: Predictions, ids: set[str]) -> dict[str, Any]:
-    scores, seed = done.scores[0], done.wish.seed
-    extra = [case_id for case_id in found.rows if case_id not in ids]
+def _figures(done: _Pass, result: Predictions, ids: set[str]) -> dict[str, Any]:
+    scores, seed = done.scores[0], done.query.seed
+    extra = [case_id for case_id in result.rows if case_id not in ids]
     figures = summarize(scores, seed) | {
         "extra": len(extra),
         "extra_cases": extra,
         "missing_cases": done.missing,
-        "duplicates": found.duplicates,
-        "problems": [*found.problems, *done.problems],
-        "tier": done.wish.tier,
+        "duplicates": result.duplicates,
+        "problems": [*result.problems, *done.problems],
+        "tier": done.query.tier,
         "slices": {name: sliced(scores, [getattr(item, name) for item in done.slices]) for name in Slice._fields},
     }
     if done.read is not None:
@@ -147,13 +147,13 @@ def _line(score: CaseScore) -> bytes:
     return orjson.dumps(row | levels, option=orjson.OPT_APPEND_NEWLINE)
 
 
-def _any_lines(found: Predictions) -> bool:
+def _any_lines(result: Predictions) -> bool:
     """Predictions that name files only are scored by files only."""
-    return not found.rows or any(row.has_lines for row in found.rows.values())
+    return not result.rows or any(row.has_lines for row in result.rows.values())
 
 
-def _answer(found: Predictions, case_id: str) -> Prediction | None:
-    row = found.rows.get(case_id)
+def _answer(result: Predictions, case_id: str) -> Prediction | None:
+    row = result.rows.get(case_id)
     return Prediction(row.case_id, row.ranges, row.paths, row.has_lines) if row else None
 
 

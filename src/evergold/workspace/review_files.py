@@ -60,23 +60,23 @@ def cases_of_rows(rows: Sequence[Row], dataset: str) -> tuple[list[Case], list[s
             problems.append(f"row {number}: case {case_id!r} has a row of dataset {half.upper()} already")
         else:
             pairs[case_id][half] = row
-    found: list[Case] = []
+    results: list[Case] = []
     for case_id, pair in pairs.items():
         try:
-            found.append(case_of_rows(pair.get("a"), pair.get("b")).model_copy(update={"dataset": dataset}))
+            results.append(case_of_rows(pair.get("a"), pair.get("b")).model_copy(update={"dataset": dataset}))
         except (BadInput, ValidationError, TypeError, KeyError) as problem:
             problems.append(f"case {case_id!r}: {str(problem).splitlines()[0]}")
-    return found, problems
+    return results, problems
 
 
 def every_row_of(cases: Iterable[Case]) -> dict[str, Any]:
     """All context cases as rows of A and B, and the version of each: what another browser goes on from."""
-    found = [case for case in cases if case.kind is CaseKind.CONTEXT and case.status is CaseStatus.ACTIVE]
+    results = [case for case in cases if case.kind is CaseKind.CONTEXT and case.status is CaseStatus.ACTIVE]
     return {
-        "a": [row_a(case) for case in found],
-        "b": [row_b(case) for case in found],
+        "a": [row_a(case) for case in results],
+        "b": [row_b(case) for case in results],
         "left_out": [],
-        "versions": {case.id: case.version for case in found},
+        "versions": {case.id: case.version for case in results},
     }
 
 

@@ -31,13 +31,13 @@ class CitationPrecision:
     version: ClassVar[str] = "1"
 
     def measure(self, case: Case, attempt: Attempt) -> Measurement:
-        found = markers(attempt.output)
-        if not found:
+        result = markers(attempt.output)
+        if not result:
             return Measurement.of(1.0, "no markers", markers=0)
-        wrong = sorted({n for n in found if not 1 <= n <= len(case.contexts)})
-        good = sum(1 <= n <= len(case.contexts) for n in found)
+        wrong = sorted({n for n in result if not 1 <= n <= len(case.contexts)})
+        good = sum(1 <= n <= len(case.contexts) for n in result)
         reason = f"out of range: {', '.join(map(str, wrong))}" if wrong else None
-        return Measurement.of(good / len(found), reason, markers=len(found), out_of_range=wrong)
+        return Measurement.of(good / len(result), reason, markers=len(result), out_of_range=wrong)
 
 
 @dataclass(frozen=True)
@@ -90,8 +90,8 @@ class CitationGrounded:
         return Measurement.of(1 - len(loose) / len(parts), reason, sentences=len(parts))
 
     def _grounded(self, case: Case, sentence: str) -> bool:
-        said = long_words(without_markers(sentence))
+        cited_words = long_words(without_markers(sentence))
         offered: set[str] = set()
         for number in cited(case, sentence):
             offered |= long_words(case.contexts[number - 1].text or "")
-        return len(said & offered) / len(said) >= self.share
+        return len(cited_words & offered) / len(cited_words) >= self.share

@@ -26,12 +26,12 @@ not_useful: the expected output could be written just as well without it.
 
 def average_precision(relevant: Sequence[bool]) -> float:
     """The mean, over relevant ranks, of the share of relevant contexts up to that rank; 0 when none is."""
-    total, found = 0.0, 0
+    total, result = 0.0, 0
     for rank, useful in enumerate(relevant, start=1):
         if useful:
-            found += 1
-            total += found / rank
-    return total / found if found else 0.0
+            result += 1
+            total += result / rank
+    return total / result if result else 0.0
 
 
 @dataclass(frozen=True)

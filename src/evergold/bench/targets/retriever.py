@@ -36,10 +36,10 @@ class RetrieverTarget:
         if not case.base_commit or not case.input.strip():
             return failed(case, trial, "incomplete_case", "the case lacks its query or its base commit")
         try:
-            found = await asyncio.to_thread(self._retrieve, case.input, case.base_commit)
+            result = await asyncio.to_thread(self._retrieve, case.input, case.base_commit)
         except EvergoldError as problem:
             return failed(case, trial, "retriever_failed", problem.message)
-        return found.model_copy(update={"case_id": case.id, "trial": trial})
+        return result.model_copy(update={"case_id": case.id, "trial": trial})
 
     def _retrieve(self, query: str, commit: str) -> Attempt:
         """Retrievers keep what they have read, and are not asked to share it between threads."""

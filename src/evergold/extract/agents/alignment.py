@@ -31,21 +31,21 @@ def align(texts: Sequence[str], base: Sequence[str], whole: bool = False) -> lis
 
     `whole` says that both are complete files, so that their beginnings and ends belong together.
     """
-    found = [0] * len(texts)
+    result = [0] * len(texts)
     work = [_Region(0, len(texts), 0, len(base), whole, whole)]
     while work:
-        region = _trimmed(texts, base, found, work.pop())
+        region = _trimmed(texts, base, result, work.pop())
         if region.first >= region.last or region.start >= region.end:
             continue
         anchors = _anchors(texts, base, region)
         if not anchors:
             if region.left and region.right:
-                _match_gap(texts, base, found, region)
+                _match_gap(texts, base, result, region)
             continue
         for at, to in anchors:
-            found[at] = to + 1
+            result[at] = to + 1
         work += _between(region, anchors)
-    return found
+    return result
 
 
 def _between(region: _Region, anchors: list[tuple[int, int]]) -> list[_Region]:
@@ -58,14 +58,14 @@ def _between(region: _Region, anchors: list[tuple[int, int]]) -> list[_Region]:
     ]
 
 
-def _trimmed(texts: Sequence[str], base: Sequence[str], found: list[int], region: _Region) -> _Region:
+def _trimmed(texts: Sequence[str], base: Sequence[str], results: list[int], region: _Region) -> _Region:
     """Equal lines next to a sure end are each other's."""
     first, last, start, end, left, right = region
     while left and first < last and start < end and texts[first] == base[start]:
-        found[first] = start + 1
+        results[first] = start + 1
         first, start = first + 1, start + 1
     while right and first < last and start < end and texts[last - 1] == base[end - 1]:
-        found[last - 1] = end
+        results[last - 1] = end
         last, end = last - 1, end - 1
     return _Region(first, last, start, end, left, right)
 
@@ -100,11 +100,11 @@ def _in_order(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return chain[::-1]
 
 
-def _match_gap(texts: Sequence[str], base: Sequence[str], found: list[int], region: _Region) -> None:
+def _match_gap(texts: Sequence[str], base: Sequence[str], results: list[int], region: _Region) -> None:
     first, last, start, end, _, _ = region
     if last - first > LARGEST_GAP or end - start > LARGEST_GAP:
         return
     matcher = SequenceMatcher(None, texts[first:last], base[start:end], autojunk=False)
     for block in matcher.get_matching_blocks():
         for offset in range(block.size):
-            found[first + block.a + offset] = start + block.b + offset + 1
+            results[first + block.a + offset] = start + block.b + offset + 1

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from evergold.extract.agents.events import Changed, Event, Moved, Place, Replacement
+from evergold.extract.agents.events import Changed, Event, FileRef, Moved, Replacement
 
 BEGIN, END = "*** Begin Patch", "*** End Patch"
 _ADD, _DELETE, _UPDATE, _MOVE = "*** Add File: ", "*** Delete File: ", "*** Update File: ", "*** Move to: "
@@ -27,18 +27,18 @@ def read_envelope(envelope: str, folder: str | None) -> Iterator[Event]:
         elif sections:
             sections[-1][1].append(line)
     for head, body in sections:
-        place = Place(head.split(": ", 1)[1].strip(), folder)
+        ref = FileRef(head.split(": ", 1)[1].strip(), folder)
         if head.startswith(_ADD):
-            yield Changed(place, after="".join(f"{line[1:]}\n" for line in body if line.startswith("+")))
+            yield Changed(ref, after="".join(f"{line[1:]}\n" for line in body if line.startswith("+")))
             continue
         if head.startswith(_DELETE):
-            yield Changed(place)
+            yield Changed(ref)
             continue
         if body and body[0].startswith(_MOVE):
-            target = Place(body.pop(0).removeprefix(_MOVE).strip(), folder)
-            yield Moved(place, target)
-            place = target
-        yield Changed(place, replacements=tuple(_chunks(body)))
+            target = FileRef(body.pop(0).removeprefix(_MOVE).strip(), folder)
+            yield Moved(ref, target)
+            ref = target
+        yield Changed(ref, replacements=tuple(_chunks(body)))
 
 
 def _chunks(body: list[str]) -> Iterator[Replacement]:

@@ -75,16 +75,16 @@ class History:
 
     @cached_property
     def by_trailer(self) -> dict[str, list[Moment]]:
-        found: dict[str, list[Moment]] = {}
+        results: dict[str, list[Moment]] = {}
         for moment in self.moments:
             for value in self._trailer.findall(moment.message):
-                found.setdefault(value, []).append(moment)
-        return found
+                results.setdefault(value, []).append(moment)
+        return results
 
     def named(self, name: str) -> list[Moment]:
         """The commits whose trailers hold a name; those that were merged, if any were."""
-        found = self.by_trailer.get(name, [])
-        return self._distinct([moment for moment in found if moment.id in self.main_line] or found)
+        result = self.by_trailer.get(name, [])
+        return self._distinct([moment for moment in result if moment.id in self.main_line] or result)
 
     def resolve(self, made: Committed, time: datetime) -> Moment | None:
         """The commit a session made at a time, as the repository has it today."""
@@ -161,7 +161,7 @@ class History:
 
 def find_boundaries(session: Session, history: History, checkouts: Checkouts, reasons: Counter[str]) -> list[Boundary]:
     """The boundaries of a session in order, a commit once; why others were left out is counted."""
-    found: dict[str, Boundary] = {}
+    results: dict[str, Boundary] = {}
     merges: list[Boundary] = []
     for index, made in session.commits():
         moment = history.resolve(made, session.steps[index].action.created)
@@ -170,25 +170,25 @@ def find_boundaries(session: Session, history: History, checkouts: Checkouts, re
         elif len(moment.parents) > 1 or made.merge:
             merges.append(Boundary(index, moment, "pull request" if made.pull_request else "merge"))
         else:
-            found[moment.id] = Boundary(index, moment, "commit")
+            results[moment.id] = Boundary(index, moment, "commit")
     for boundary in _by_trailer(session, history):
         if boundary.index < 0:
             reasons[OLDER] += 1
         elif len(boundary.commit.parents) > 1:
             merges.append(boundary)
-        elif boundary.commit.id not in found:
+        elif boundary.commit.id not in results:
             if _touches(boundary, session, history, checkouts):
-                found[boundary.commit.id] = boundary
+                results[boundary.commit.id] = boundary
             else:
                 reasons[UNTOUCHED] += 1
-    for boundary in _in_history(session, history, checkouts, found):
-        found[boundary.commit.id] = boundary
+    for boundary in _in_history(session, history, checkouts, results):
+        results[boundary.commit.id] = boundary
     for merge in merges:
-        if reason := _merge_unfit(merge, session, history, checkouts, found):
+        if reason := _merge_unfit(merge, session, history, checkouts, results):
             reasons[reason] += 1
         else:
-            found[merge.commit.id] = merge
-    return sorted(found.values(), key=lambda boundary: (boundary.index, boundary.commit.authored))
+            results[merge.commit.id] = merge
+    return sorted(results.values(), key=lambda boundary: (boundary.index, boundary.commit.authored))
 
 
 def _by_trailer(session: Session, history: History) -> Iterator[Boundary]:
@@ -201,9 +201,9 @@ def _by_trailer(session: Session, history: History) -> Iterator[Boundary]:
 
 
 def _in_history(
-    session: Session, history: History, checkouts: Checkouts, found: dict[str, Boundary]
+    session: Session, history: History, checkouts: Checkouts, results: dict[str, Boundary]
 ) -> Iterator[Boundary]:
-    written = {(boundary.commit.authored, boundary.commit.subject) for boundary in found.values()}
+    written = {(boundary.commit.authored, boundary.commit.subject) for boundary in results.values()}
     near = [
         moment
         for moment in history.between(session.began, session.ended + AFTERWARDS)
@@ -219,13 +219,13 @@ def _in_history(
 
 
 def _merge_unfit(
-    merge: Boundary, session: Session, history: History, checkouts: Checkouts, found: dict[str, Boundary]
+    merge: Boundary, session: Session, history: History, checkouts: Checkouts, results: dict[str, Boundary]
 ) -> str | None:
     """A merge is a case when it brings in work of this session that is no case already."""
     moment = merge.commit
     if len(moment.parents) > 1:
         brought = reachable(history.repo, *moment.parents[1:], f"^{moment.parents[0]}")
-        if brought & found.keys():
+        if brought & results.keys():
             return MERGE_OF_CASES
     return None if _is_of(moment, merge.index, session, history, checkouts) else SYNC
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from evergold.extract.agents.apply_patch import envelope_in, read_envelope
-from evergold.extract.agents.events import WHOLE, Changed, Event, Looked, Patch, Place, Replacement, Span, text_lines
+from evergold.extract.agents.events import WHOLE, Changed, Event, FileRef, Looked, Patch, Replacement, Span, text_lines
 from evergold.extract.agents.grep_output import bare_paths, numbered_by_path, numbered_of_one, shown_by_path
 from evergold.extract.agents.shell_acts import shell_events
 from evergold.model.flow import Action
@@ -43,13 +43,13 @@ def events_of(action: Action) -> Iterator[Event]:
 
 
 def _read(action: Action) -> Iterator[Event]:
-    place = _place(action)
-    if place is None:
+    ref = _ref(action)
+    if ref is None:
         return
     params = action.params
     numbered = _numbered_in(action.result or "")
     if numbered:
-        yield Looked(place, numbered=numbered, asked=True)
+        yield Looked(ref, numbered=numbered, asked=True)
         return
     text = _REMINDER.sub("", action.result or "")
     first = _number(params, "offset", "start_line", "startLine") or 1
@@ -60,7 +60,7 @@ def _read(action: Action) -> Iterator[Event]:
     if isinstance(view, list) and len(view) == 2 and all(isinstance(number, int) for number in view):
         first, last = view[0], max(view[1], 0)
     whole = first == 1 and last is None
-    yield Looked(place, span=WHOLE if whole else Span(max(first, 1), last or 0), shown=text_lines(text), asked=True)
+    yield Looked(ref, span=WHOLE if whole else Span(max(first, 1), last or 0), shown=text_lines(text), asked=True)
 
 
 def _grep(action: Action) -> Iterator[Event]:
@@ -71,18 +71,18 @@ def _grep(action: Action) -> Iterator[Event]:
     if mode != "content":
         yield from bare_paths(output, action.cwd)
         return
-    found: list[Looked] = list(numbered_by_path(output, action.cwd))
+    results: list[Looked] = list(numbered_by_path(output, action.cwd))
     path = params.get("path")
-    if not found and isinstance(path, str):
-        found = list(numbered_of_one(output, Place(path, action.cwd)))
-    yield from found or shown_by_path(output, action.cwd)
+    if not results and isinstance(path, str):
+        results = list(numbered_of_one(output, FileRef(path, action.cwd)))
+    yield from results or shown_by_path(output, action.cwd)
 
 
 def _search_text(action: Action) -> Iterator[Event]:
     """A search tool of another agent: whatever shape its output has."""
     output = text_lines(action.result or "")
-    found: list[Looked] = list(numbered_by_path(output, action.cwd))
-    yield from found or bare_paths(output, action.cwd)
+    results: list[Looked] = list(numbered_by_path(output, action.cwd))
+    yield from results or bare_paths(output, action.cwd)
 
 
 def _glob(action: Action) -> Iterator[Event]:
@@ -91,8 +91,8 @@ def _glob(action: Action) -> Iterator[Event]:
 
 
 def _edit(action: Action) -> Iterator[Event]:
-    place = _place(action)
-    if place is None:
+    ref = _ref(action)
+    if ref is None:
         return
     details = action.details
     patches = tuple(_patches(details.get("structuredPatch")))
@@ -100,9 +100,9 @@ def _edit(action: Action) -> Iterator[Event]:
     edits = action.params.get("edits")
     wanted = edits if isinstance(edits, list) else [action.params]
     replacements = tuple(made for edit in wanted if isinstance(edit, dict) and (made := _replacement(edit)))
-    yield Changed(place, replacements, patches, before if isinstance(before, str) else None)
+    yield Changed(ref, replacements, patches, before if isinstance(before, str) else None)
     if numbered := _numbered_in(action.result or ""):
-        yield Looked(place, numbered=numbered)
+        yield Looked(ref, numbered=numbered)
 
 
 def _replacement(edit: dict[str, Any]) -> Replacement | None:
@@ -139,18 +139,18 @@ def _runs(lines: list[str], at: int) -> Iterator[Patch]:
 
 def _asked(action: Action) -> Iterator[Event]:
     """A question about a file whose answer shows none of its lines."""
-    if place := _place(action):
-        yield Looked(place, asked=True)
+    if ref := _ref(action):
+        yield Looked(ref, asked=True)
 
 
 def _write(action: Action) -> Iterator[Event]:
-    place = _place(action)
-    if place is None:
+    ref = _ref(action)
+    if ref is None:
         return
     content = next((action.params[key] for key in ("content", "file_text") if key in action.params), None)
     before = action.details.get("originalFile")
     after = content if isinstance(content, str) else None
-    yield Changed(place, after=after, before=before if isinstance(before, str) else None)
+    yield Changed(ref, after=after, before=before if isinstance(before, str) else None)
 
 
 def _editor(action: Action) -> Iterator[Event]:
@@ -160,13 +160,13 @@ def _editor(action: Action) -> Iterator[Event]:
         yield from _read(action)
     elif command == "create":
         yield from _write(action)
-    elif command == "insert" and (place := _place(action)):
+    elif command == "insert" and (ref := _ref(action)):
         line, text = (
             _number(action.params, "insert_line"),
             action.params.get("insert_text", action.params.get("new_str")),
         )
         if line is not None and isinstance(text, str):
-            yield Changed(place, patches=(Patch(line + 1, 0, text_lines(text)),))
+            yield Changed(ref, patches=(Patch(line + 1, 0, text_lines(text)),))
     elif command in ("str_replace", "undo_edit"):
         yield from _edit(action)
 
@@ -196,18 +196,18 @@ def _apply_patch(action: Action) -> Iterator[Event]:
 
 def _numbered_in(text: str) -> dict[int, str]:
     """Lines a tool printed with their numbers, which are the truth about what was read."""
-    found: dict[int, str] = {}
+    results: dict[int, str] = {}
     for line in _REMINDER.sub("", text).split("\n"):
         if match := _NUMBERED.fullmatch(line):
-            found[int(match[1])] = match[2]
-    found.pop(0, None)
-    return found
+            results[int(match[1])] = match[2]
+    results.pop(0, None)
+    return results
 
 
-def _place(action: Action) -> Place | None:
+def _ref(action: Action) -> FileRef | None:
     for key in _PATH_KEYS:
         if isinstance(action.params.get(key), str) and action.params[key]:
-            return Place(action.params[key], action.cwd)
+            return FileRef(action.params[key], action.cwd)
     return None
 
 

@@ -8,7 +8,7 @@ The diff may be cut off anywhere, so it is read line by line and believed as far
 import re
 from collections.abc import Iterator
 
-from evergold.extract.agents.events import Lines, Looked, Place
+from evergold.extract.agents.events import FileRef, Lines, Looked
 from evergold.repo.quoting import path_text, unquote
 
 _HUNK = re.compile(r"@@ -\d+(?:,\d+)? \+(\d+)(?:,(\d+))? @@")
@@ -37,7 +37,7 @@ def shown_in_diff(output: Lines) -> Iterator[Looked]:
 def _look(path: str | None, shown: dict[int, str]) -> Iterator[Looked]:
     shown.pop(0, None)
     if path and shown:
-        yield Looked(Place(path, None), numbered=shown)
+        yield Looked(FileRef(path, None), numbered=shown)
 
 
 def _new_path(line: str) -> str | None:

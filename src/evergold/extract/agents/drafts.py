@@ -9,7 +9,7 @@ from typing import Any
 
 from evergold.extract.agents.checkouts import Checkouts
 from evergold.extract.agents.drift import WorkFile
-from evergold.extract.agents.events import Changed, Event, Lines, Looked, Moved, Place, text_lines
+from evergold.extract.agents.events import Changed, Event, FileRef, Lines, Looked, Moved, text_lines
 from evergold.extract.agents.seeing import Seen, seen_of
 from evergold.extract.agents.session import Session
 from evergold.repo.git import Repo
@@ -54,13 +54,13 @@ class BaseTree:
     def name(self, path: str) -> str | None:
         """The path at base; None where base has no such file."""
         for name in (path, self.renamed.get(path)):
-            if name and (found := self.repo.objects.at(self.commit, name)) and found.kind == "blob":
+            if name and (result := self.repo.objects.at(self.commit, name)) and result.kind == "blob":
                 return name
         return None
 
     def lines(self, name: str) -> Lines:
-        found = self.repo.objects.at(self.commit, name)
-        return _blob_lines(self.repo, found.id) if found and found.kind == "blob" else []
+        result = self.repo.objects.at(self.commit, name)
+        return _blob_lines(self.repo, result.id) if result and result.kind == "blob" else []
 
 
 @lru_cache(maxsize=512)
@@ -109,17 +109,17 @@ class PartReader:
         """What an earlier step showed of a file, or wrote into it: both are lines the agent knew when it came back."""
         if not isinstance(event, Looked | Changed):
             return
-        located = self._checkouts.locate(*event.place)
+        located = self._checkouts.locate(*event.ref)
         if located is None or self._tree.renamed.get(located[1], located[1]) not in only:
             return
         if isinstance(event, Looked):
             yield from self._look(event, Counter())
         elif self._mapped and (written := event.written()):
-            for shown in self._look(Looked(event.place, shown=written), Counter()):
+            for shown in self._look(Looked(event.ref, shown=written), Counter()):
                 yield replace(shown, asked=True, result=False, written=True)
 
     def _look(self, look: Looked, counts: Counter[str]) -> Iterator[Shown]:
-        opened = self._open(look.place)
+        opened = self._open(look.ref)
         if opened is None:
             counts[OUTSIDE] += 1
             return
@@ -130,13 +130,13 @@ class PartReader:
         seen = seen_of(look, file) if self._mapped else _as_numbered(look, file)
         counts[NEW_LINES] += seen.new
         counts[UNPROVED] += seen.unproved
-        found = bool(seen.at_base)
+        result = bool(seen.at_base)
         lookup = look.shown is not None and look.span is None and not look.asked
-        if found or not lookup:
-            yield Shown(name, seen.at_base, look.asked, result=found or not look.asked)
+        if result or not lookup:
+            yield Shown(name, seen.at_base, look.asked, result=result or not look.asked)
 
     def _change(self, change: Changed, counts: Counter[str]) -> None:
-        opened = self._open(change.place)
+        opened = self._open(change.ref)
         if opened is not None and not opened[1].change(change):
             counts[LOOSE] += 1
 
@@ -146,8 +146,8 @@ class PartReader:
         if old and new and opened:
             self._files[new] = self._files.pop(old)
 
-    def _open(self, place: Place) -> tuple[str | None, WorkFile] | None:
-        located = self._checkouts.locate(*place)
+    def _open(self, ref: FileRef) -> tuple[str | None, WorkFile] | None:
+        located = self._checkouts.locate(*ref)
         if located is None:
             return None
         if located not in self._files:

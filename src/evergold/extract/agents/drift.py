@@ -31,8 +31,8 @@ class WorkFile:
         """The file as it really is. What differs from what was known of it changed unseen."""
         if lines == self.lines:
             return
-        places = align(lines, self.lines, whole=True)
-        self.origin = [self.origin[place - 1] if place else 0 for place in places]
+        base_numbers = align(lines, self.lines, whole=True)
+        self.origin = [self.origin[number_at_base - 1] if number_at_base else 0 for number_at_base in base_numbers]
         self.lines = list(lines)
 
     def change(self, change: Changed) -> bool:

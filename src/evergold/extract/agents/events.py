@@ -9,7 +9,7 @@ from typing import NamedTuple
 Lines = list[str]
 
 
-class Place(NamedTuple):
+class FileRef(NamedTuple):
     """A path as it was written, and the folder it is relative to."""
 
     path: str
@@ -35,7 +35,7 @@ class Looked:
     shown is looked up in the file. With none of them only the path was seen.
     """
 
-    place: Place
+    ref: FileRef
     numbered: dict[int, str] | None = None
     span: Span | None = None
     shown: Lines | None = None
@@ -63,7 +63,7 @@ class Patch(NamedTuple):
 class Changed:
     """A file was changed. `before` and `after` are whole contents where they are known; `None` everywhere: unseen."""
 
-    place: Place
+    ref: FileRef
     replacements: tuple[Replacement, ...] = ()
     patches: tuple[Patch, ...] = ()
     before: str | None = None
@@ -80,8 +80,8 @@ class Changed:
 
 @dataclass(frozen=True)
 class Moved:
-    old: Place
-    new: Place
+    old: FileRef
+    new: FileRef
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,7 @@ class _Draft:
     boundary: Boundary
     files: list[FileDiff]
     first: Flow
-    place: int
+    index_in_session: int
     parts: list[Part] = field(default_factory=list)
 
 
@@ -99,7 +99,7 @@ class AgentExtraction:
         for draft in sorted(self._drafts.values(), key=lambda draft: draft.boundary.commit.authored):
             yield self._case(draft)
 
-    def _add(self, session: Session, boundary: Boundary, before: int, place: int) -> str | None:
+    def _add(self, session: Session, boundary: Boundary, before: int, index_in_session: int) -> str | None:
         """Take a part of a session in: the steps after `before`, for the commit at its `place` among the session's."""
         moment = boundary.commit
         if not self._wanted(moment.id):
@@ -113,7 +113,9 @@ class AgentExtraction:
             files = counted_files(self._history.files([moment])[moment.id], self._rules.files)
             if not files:
                 return UNREADABLE if moment.id in self._history.unreadable else NO_FILES
-            self._drafts[moment.id] = _Draft(boundary, files, session.flow.model_copy(update={"actions": ()}), place)
+            self._drafts[moment.id] = _Draft(
+                boundary, files, session.flow.model_copy(update={"actions": ()}), index_in_session
+            )
         draft = self._drafts[moment.id]
         draft.parts.append(self._part(session, boundary, before, draft.files))
         return None
@@ -162,7 +164,7 @@ class AgentExtraction:
                 source=draft.first.agent or "",
                 repository=self._rules.repository or None,
                 flow_id=draft.first.id,
-                case_index=draft.place,
+                case_index=draft.index_in_session,
             ),
         )
         evidence = self._evidence(draft, requests) if self._rules.evidence else None

@@ -7,7 +7,7 @@ is also a sign of paths and of numbers, so a context line is cut where what stan
 import re
 from collections.abc import Iterator
 
-from evergold.extract.agents.events import Lines, Looked, Place
+from evergold.extract.agents.events import FileRef, Lines, Looked
 
 _NUMBERED = re.compile(r"\s*(\d+)[:=-](.*)", re.DOTALL)
 _CUT = re.compile(r"([:-])(\d+)\1")
@@ -16,41 +16,41 @@ _PATH_TEXT = re.compile(r"([^\s:]+?\.[A-Za-z0-9_]{1,12}):(.*)", re.DOTALL)
 _PATH = re.compile(r"(?:\./|/|\w)[^\0:]*")
 
 
-def numbered_of_one(output: Lines, place: Place) -> Iterator[Looked]:
+def numbered_of_one(output: Lines, ref: FileRef) -> Iterator[Looked]:
     """Lines of the one file that was searched."""
-    found = {int(match[1]): match[2] for line in output if (match := _NUMBERED.fullmatch(line))}
-    found.pop(0, None)
-    if found:
-        yield Looked(place, numbered=found)
+    hit = {int(match[1]): match[2] for line in output if (match := _NUMBERED.fullmatch(line))}
+    hit.pop(0, None)
+    if hit:
+        yield Looked(ref, numbered=hit)
 
 
 def numbered_by_path(output: Lines, folder: str | None) -> Iterator[Looked]:
     """Lines of many files, grouped by file in the order of their first line."""
-    found: dict[str, dict[int, str]] = {}
+    results: dict[str, dict[int, str]] = {}
     heading: str | None = None
     for at, line in enumerate(output):
         if cut := _cut(line):
             path, number, text = cut
             if number:
-                found.setdefault(path, {})[number] = text
+                results.setdefault(path, {})[number] = text
         elif heading and (match := _NUMBERED.fullmatch(line)):
-            found.setdefault(heading, {})[int(match[1])] = match[2]
+            results.setdefault(heading, {})[int(match[1])] = match[2]
         elif line and at + 1 < len(output) and _FILE_LIKE.fullmatch(line) and _NUMBERED.fullmatch(output[at + 1]):
             heading = line
         elif line != "--":
             heading = None
-    for path, lines in found.items():
-        yield Looked(Place(path, folder), numbered=lines)
+    for path, lines in results.items():
+        yield Looked(FileRef(path, folder), numbered=lines)
 
 
 def shown_by_path(output: Lines, folder: str | None) -> Iterator[Looked]:
     """`path:text` without numbers: the text is looked up in the file."""
-    found: dict[str, Lines] = {}
+    results: dict[str, Lines] = {}
     for line in output:
         if match := _PATH_TEXT.fullmatch(line):
-            found.setdefault(match[1], []).append(match[2])
-    for path, lines in found.items():
-        yield Looked(Place(path, folder), shown=lines)
+            results.setdefault(match[1], []).append(match[2])
+    for path, lines in results.items():
+        yield Looked(FileRef(path, folder), shown=lines)
 
 
 def bare_paths(output: Lines, folder: str | None) -> Iterator[Looked]:
@@ -58,7 +58,7 @@ def bare_paths(output: Lines, folder: str | None) -> Iterator[Looked]:
     for line in output:
         path = line.strip()
         if path and _FILE_LIKE.fullmatch(path.rsplit("/", 1)[-1]) and _PATH.fullmatch(path):
-            yield Looked(Place(path, folder))
+            yield Looked(FileRef(path, folder))
 
 
 def _cut(line: str) -> tuple[str, int, str] | None:

@@ -15,7 +15,7 @@ TRUSTED_SHARE = 0.8
 
 
 class Seen(NamedTuple):
-    """Numbers at base, in order of the file; lines written during the session; lines whose text is nowhere."""
+    """Numbers at position, in order of the file; lines written during the session; lines whose text is nowhere."""
 
     at_base: list[int]
     new: int = 0
@@ -40,11 +40,11 @@ def _numbered(numbered: dict[int, str], file: WorkFile) -> Seen:
     telling = [number for number in numbered if numbered[number].strip()] or list(numbered)
     right = sum(_same(file, number, numbered[number]) for number in telling)
     if right >= TRUSTED_SHARE * len(telling):
-        places = [number if _same(file, number, text) else 0 for number, text in sorted(numbered.items())]
+        positions = [number if _same(file, number, text) else 0 for number, text in sorted(numbered.items())]
     else:
-        places = [0] * len(numbered)
+        positions = [0] * len(numbered)
     texts = [text.strip() for _, text in sorted(numbered.items())]
-    return _resolved(texts, places, file)
+    return _resolved(texts, positions, file)
 
 
 def _learn(numbered: dict[int, str], file: WorkFile) -> None:
@@ -59,26 +59,27 @@ def _same(file: WorkFile, number: int, text: str) -> bool:
     return number <= len(file.lines) and file.lines[number - 1].rstrip() == text.rstrip()
 
 
-def _resolved(texts: Lines, places: list[int], file: WorkFile) -> Seen:
-    """Lines with a known place in the file keep it; the others are looked for in the file, then at base."""
+def _resolved(texts: Lines, positions: list[int], file: WorkFile) -> Seen:
+    """Lines with a known position in the file keep it; the others are looked for in the file, then at base."""
     at_base: list[int] = []
     new = unproved = 0
-    missing = [at for at, place in enumerate(places) if not place]
+    missing = [at for at, position in enumerate(positions) if not position]
     if missing:
-        found = align(texts, [line.strip() for line in file.lines])
-        places = [place or other for place, other in zip(places, found, strict=True)]
-    origins = [file.origin[place - 1] if place else 0 for place in places]
-    if any(not place for place in places):
-        found = align(texts, [line.strip() for line in file.base])
+        result = align(texts, [line.strip() for line in file.lines])
+        positions = [position or other for position, other in zip(positions, result, strict=True)]
+    origins = [file.origin[position - 1] if position else 0 for position in positions]
+    if not all(positions):
+        result = align(texts, [line.strip() for line in file.base])
         origins = [
-            origin or (0 if place else other) for origin, place, other in zip(origins, places, found, strict=True)
+            origin or (0 if position else other)
+            for origin, position, other in zip(origins, positions, result, strict=True)
         ]
-    for text, place, origin in zip(texts, places, origins, strict=True):
+    for text, position, origin in zip(texts, positions, origins, strict=True):
         if origin:
             at_base.append(origin)
         elif text:
-            new += bool(place)
-            unproved += not place
+            new += bool(position)
+            unproved += not position
     return Seen(sorted(set(at_base)), new, unproved)
 
 
@@ -89,7 +90,7 @@ def _spanned(span: Span, shown: Lines, file: WorkFile) -> Seen:
     last = min(span.last or count, count)
     wanted = [line.strip() for line in file.lines[first - 1 : last]]
     printed = [1] * len(wanted) if wanted == shown[: len(wanted)] else align(wanted, shown)
-    hits = [first + at for at, place in enumerate(printed) if place]
+    hits = [first + at for at, position in enumerate(printed) if position]
     if wanted and len(hits) * 2 < len(wanted):
         return _looked_up(shown, file)
     origins = [file.origin[number - 1] for number in hits]
@@ -98,5 +99,5 @@ def _spanned(span: Span, shown: Lines, file: WorkFile) -> Seen:
 
 def _looked_up(shown: Lines, file: WorkFile) -> Seen:
     """Text without numbers: only what can be found counts, and what cannot may be of another file."""
-    found = _resolved(shown, [0] * len(shown), file)
-    return Seen(found.at_base, found.new)
+    result = _resolved(shown, [0] * len(shown), file)
+    return Seen(result.at_base, result.new)

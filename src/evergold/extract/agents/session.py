@@ -8,7 +8,7 @@ from functools import cached_property
 
 from evergold.extract.agents.calls import events_of, is_known, tool_of
 from evergold.extract.agents.checkouts import Checkouts
-from evergold.extract.agents.events import Changed, Committed, Event, Looked, Moved, Place
+from evergold.extract.agents.events import Changed, Committed, Event, FileRef, Looked, Moved
 from evergold.extract.agents.shell_acts import joined
 from evergold.model.flow import Action, Flow
 
@@ -89,33 +89,33 @@ class Session:
 
     def edited(self, checkouts: Checkouts, until: int) -> set[str]:
         """Paths in the repository that steps up to one of them changed."""
-        return {located[1] for place in self._changed(until) if (located := checkouts.locate(*place)) is not None}
+        return {located[1] for ref in self._changed(until) if (located := checkouts.locate(*ref)) is not None}
 
     def looked(self, checkouts: Checkouts, until: int) -> set[str]:
         """Paths in the repository of which steps up to one of them showed something, or that they asked for."""
         events = (event for step in self.steps[: until + 1] for event in step.events)
-        places = {event.place for event in events if isinstance(event, Looked) and (event.asked or event.numbered)}
-        return {located[1] for place in places if (located := checkouts.locate(*place)) is not None}
+        refs = {event.ref for event in events if isinstance(event, Looked) and (event.asked or event.numbered)}
+        return {located[1] for ref in refs if (located := checkouts.locate(*ref)) is not None}
 
-    def _changed(self, until: int) -> Iterator[Place]:
+    def _changed(self, until: int) -> Iterator[FileRef]:
         for step in self.steps[: until + 1]:
             for event in step.events:
                 if isinstance(event, Changed):
-                    yield event.place
+                    yield event.ref
                 elif isinstance(event, Moved):
                     yield event.new
 
     def checkouts(self, tracked: Collection[str]) -> Checkouts:
-        places = [event.place for step in self.steps for event in step.events if isinstance(event, Looked | Changed)]
+        refs = [event.ref for step in self.steps for event in step.events if isinstance(event, Looked | Changed)]
         folders = [step.action.cwd for step in self.steps if step.action.cwd]
         if self.flow.repo_dir:
             folders.append(self.flow.repo_dir)
-        return Checkouts(tracked, {joined(place.folder, place.path) for place in places}, folders)
+        return Checkouts(tracked, {joined(ref.folder, ref.path) for ref in refs}, folders)
 
     def requests(self, first: int, last: int) -> list[str]:
         """What the user asked in some steps; with too little said, the request that still stood is the beginning of it."""
-        said = [self._request(at) for at in range(first, last + 1)]
-        asked = list(dict.fromkeys(text for text in said if text))
+        request_texts = [self._request(at) for at in range(first, last + 1)]
+        asked = list(dict.fromkeys(text for text in request_texts if text))
         if sum(len(text.split()) for text in asked) >= ENOUGH_WORDS:
             return asked
         before = (text for at in range(first - 1, -1, -1) if (text := self._request(at)))

@@ -7,7 +7,7 @@ from posixpath import join, normpath
 
 from evergold.extract.agents.apply_patch import envelope_in, read_envelope
 from evergold.extract.agents.diff_output import shown_in_diff
-from evergold.extract.agents.events import Changed, Committed, Event, Lines, Moved, Place, text_lines
+from evergold.extract.agents.events import Changed, Committed, Event, FileRef, Lines, Moved, text_lines
 from evergold.extract.agents.shell import Command, pipelines
 from evergold.extract.agents.shell_reads import looked_at
 
@@ -78,15 +78,15 @@ def _changes(command: Command, folder: str | None) -> Iterator[Event]:
         yield from read_envelope(envelope, folder) if envelope else ()
     for target in command.into:
         whole = command.document if command.name == "cat" and len(command.words) == 1 else None
-        yield Changed(Place(target, folder), after=whole)
+        yield Changed(FileRef(target, folder), after=whole)
     words = command.words[1:] if command.words[:2] == ["git", "mv"] else command.words
     names = [word for word in words[1:] if not word.startswith("-")]
     if words[:1] == ["mv"] and len(names) == 2:
-        yield Moved(Place(names[0], folder), Place(names[1], folder))
+        yield Moved(FileRef(names[0], folder), FileRef(names[1], folder))
     elif command.name == "tee" or command.words[:2] in (["git", "checkout"], ["git", "restore"]):
-        yield from (Changed(Place(name, folder)) for name in names if "." in name)
+        yield from (Changed(FileRef(name, folder)) for name in names if "." in name)
     elif (flag := _IN_PLACE.get(command.name)) is not None and any(word.startswith(flag) for word in words[1:]):
-        yield from (Changed(Place(name, folder)) for name in names if "." in name and "," not in name)
+        yield from (Changed(FileRef(name, folder)) for name in names if "." in name and "," not in name)
 
 
 def _commits(command: Command, output: str, lines: Lines) -> Iterator[Committed]:

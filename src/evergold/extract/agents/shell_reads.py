@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from evergold.extract.agents.events import WHOLE, Lines, Looked, Place, Span
+from evergold.extract.agents.events import WHOLE, FileRef, Lines, Looked, Span
 from evergold.extract.agents.grep_output import bare_paths, numbered_by_path, numbered_of_one, shown_by_path
 from evergold.extract.agents.shell import Command, Pipeline
 
@@ -36,7 +36,7 @@ _VALUED = {
 class _Stream:
     """A file on its way through a pipeline. `span` None: some of its lines, unknown which; `counted`: with numbers."""
 
-    place: Place
+    ref: FileRef
     span: Span | None = WHOLE
     counted: bool = False
     silent: bool = False
@@ -52,7 +52,7 @@ def looked_at(pipeline: Pipeline, output: Lines, folder: str | None) -> Iterator
     elif first.name in _LISTS or first.words[:2] == ["git", "ls-files"]:
         yield from bare_paths(output, folder)
     elif first.name in _MENTIONS:
-        yield from (Looked(Place(word, folder), asked=True) for word in _operands(first) if "." in word)
+        yield from (Looked(FileRef(word, folder), asked=True) for word in _operands(first) if "." in word)
     elif reader := _READERS.get(first.name):
         for stream in reader(first, folder):
             yield from _through(stream, rest, output)
@@ -62,13 +62,13 @@ def _through(stream: _Stream, rest: Pipeline, output: Lines) -> Iterator[Looked]
     for command in rest:
         stream = _filtered(stream, command)
     if stream.silent or not output:
-        yield Looked(stream.place, asked=True)
+        yield Looked(stream.ref, asked=True)
         return
     if stream.counted:
         numbered = {int(match[1]): match[2] for line in output if (match := _TAB_NUMBER.fullmatch(line))}
-        yield Looked(stream.place, numbered=numbered or None, asked=True)
+        yield Looked(stream.ref, numbered=numbered or None, asked=True)
     else:
-        yield Looked(stream.place, span=stream.span, shown=output, asked=True)
+        yield Looked(stream.ref, span=stream.span, shown=output, asked=True)
 
 
 def _filtered(stream: _Stream, command: Command) -> _Stream:
@@ -120,13 +120,13 @@ def _cat(command: Command, folder: str | None) -> Iterator[_Stream]:
         match = re.fullmatch(r"(\d*):(\d*)", asked or "")
         span = Span(int(match[1] or 1), int(match[2] or 0)) if match else WHOLE
     for word in _operands(command):
-        yield _Stream(Place(word, folder), span, counted)
+        yield _Stream(FileRef(word, folder), span, counted)
 
 
 def _heads(command: Command, folder: str | None) -> Iterator[_Stream]:
     span = _head(command) if command.name == "head" else _tail(command)
     for word in _operands(command):
-        yield _Stream(Place(word, folder), span)
+        yield _Stream(FileRef(word, folder), span)
 
 
 def _sed(command: Command, folder: str | None) -> Iterator[_Stream]:
@@ -136,7 +136,7 @@ def _sed(command: Command, folder: str | None) -> Iterator[_Stream]:
     scripted = _value(command, "-e", "-f") is not None
     for word in _operands(command)[0 if scripted else 1 :]:
         for span in spans or (None,):
-            yield _Stream(Place(word, folder), span)
+            yield _Stream(FileRef(word, folder), span)
 
 
 def _awk(command: Command, folder: str | None) -> Iterator[_Stream]:
@@ -144,7 +144,7 @@ def _awk(command: Command, folder: str | None) -> Iterator[_Stream]:
     program = operands[0] if operands else ""
     counted = bool(re.search(r"print\w*[ (][^}]*\bF?NR\b", program))
     for word in operands[1:]:
-        yield _Stream(Place(word, folder), _awk_span(command), counted)
+        yield _Stream(FileRef(word, folder), _awk_span(command), counted)
 
 
 def _git(command: Command, folder: str | None) -> Iterator[_Stream]:
@@ -153,7 +153,7 @@ def _git(command: Command, folder: str | None) -> Iterator[_Stream]:
         for word in command.words[2:]:
             revision, colon, path = word.partition(":")
             if colon and path and not revision.startswith("-"):
-                yield _Stream(Place(path, None), None)
+                yield _Stream(FileRef(path, None), None)
 
 
 def _searched(first: Command, rest: Pipeline, output: Lines, folder: str | None) -> Iterator[Looked]:
@@ -167,15 +167,15 @@ def _searched(first: Command, rest: Pipeline, output: Lines, folder: str | None)
     if _has_flag(first, "l") or "--files" in first.words or "--files-with-matches" in first.words:
         yield from bare_paths(output, folder)
     elif one and not _has_flag(first, "H"):
-        place = Place(one, folder)
-        yield Looked(place, asked=True)
+        ref = FileRef(one, folder)
+        yield Looked(ref, asked=True)
         if _has_flag(first, "n") or "--line-number" in first.words:
-            yield from numbered_of_one(output, place)
+            yield from numbered_of_one(output, ref)
         elif not _has_flag(first, "c"):
-            yield Looked(place, shown=output)
+            yield Looked(ref, shown=output)
     elif not _has_flag(first, "c"):
-        found = list(numbered_by_path(output, folder))
-        yield from found or shown_by_path(output, folder)
+        results = list(numbered_by_path(output, folder))
+        yield from results or shown_by_path(output, folder)
 
 
 def _head(command: Command) -> Span | None:
@@ -245,7 +245,7 @@ def _operands(command: Command) -> list[str]:
     """The words that are no options and no values of options."""
     name = command.name if command.name in _VALUED else "grep" if command.name in _GREPS else ""
     valued = _VALUED.get(name, ())
-    found: list[str] = []
+    results: list[str] = []
     skip = False
     for word in command.words[1:]:
         if skip:
@@ -253,8 +253,8 @@ def _operands(command: Command) -> list[str]:
         elif word in valued:
             skip = True
         elif not word.startswith("-") or word == "-":
-            found.append(word)
-    return [word for word in found if word and not (name == "tail" and word.startswith("+"))]
+            results.append(word)
+    return [word for word in results if word and not (name == "tail" and word.startswith("+"))]
 
 
 def _value(command: Command, *options: str) -> str | None:
