@@ -14,7 +14,7 @@ ISSUERS = re.compile(
     r"|220[0-4][0-9]{12,15}"  # Mir
     r"|(?:508[5-9]|60[0-9]{2}|8[12][0-9]{2})[0-9]{12}"  # RuPay
 )
-GAP = r"[ \u00a0-]"
+GAP = r"(?: {1,2}| ?[-\u00ad./_] ?|\u00a0)"  # in folded text: \u00a0 is any typographic blank, \u00ad any dash
 WRITINGS = tuple(
     re.compile(writing)
     for writing in (
@@ -26,6 +26,8 @@ WRITINGS = tuple(
 )
 BEGINNING = re.compile(r"(?<![0-9])(?=[2-6]|81|82)")
 FEWEST = 13
+GROUP = re.compile(r"[0-9]+")
+DOUBLED = str.maketrans("0123456789", "0246813579")
 LABELLED_ID = re.compile(
     r"(?i)(?:\b(?:ean|gtin|upc|isbn|imei|iccid|barcode|snowflake)|(?:[a-z]_|[a-z][ -]|\b)id)[\"']?\s*[:=#]?\s*[\"']?$"
 )
@@ -57,11 +59,13 @@ def _is_labelled(text: str, written: re.Match[str]) -> bool:
 
 def is_card(written: str) -> bool:
     """Whether the digits are those of an issuer, in number and in order, and pass the Luhn check."""
-    digits = "".join(character for character in written if character.isdecimal())
-    if not ISSUERS.fullmatch(digits):
-        return False
-    doubled = (int(digit) * (1 + index % 2) for index, digit in enumerate(reversed(digits)))
-    return sum(sum(divmod(value, 10)) for value in doubled) % 10 == 0
+    digits = "".join(GROUP.findall(written))
+    return ISSUERS.fullmatch(digits) is not None and passes_luhn(digits)
+
+
+def passes_luhn(digits: str) -> bool:
+    """Check the last digit: every second digit from the right counts double."""
+    return (sum(map(int, digits[-1::-2])) + sum(map(int, digits[-2::-2].translate(DOUBLED)))) % 10 == 0
 
 
 def _stands_alone(text: str, start: int, end: int) -> bool:

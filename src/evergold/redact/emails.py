@@ -1,62 +1,103 @@
-"""E-mail addresses, also those with letters beyond ASCII: `josé@exämple.de`, `用户@例子.公司`.
+"""E-mail addresses: plain, with letters beyond ASCII (`josé@exämple.de`, `用户@例子.公司`), quoted, and in disguise.
 
-A text that is JSON may hold such a letter as an escape, `jos\\u00e9@…`: an escape is matched whole or not at all, so what
-is left is still JSON. Where words are written without spaces between them, an ASCII address ends where ASCII ends, and any
-other is taken with the letters around it.
+Each is sought from its sign: an @ (also `%40` and `&#64;`) with a domain behind it, then what stands before it. A text that is
+JSON may hold a letter as an escape, `jos\\u00e9@…`: an escape is taken whole or not at all, so what is left is still JSON. Where
+words are written without spaces between them, an ASCII address ends where ASCII ends, and any other is taken with the
+letters around it.
 """
 
-import re
+from collections.abc import Iterator
 
-UNSPACED = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-SPACED = (  # letters, and the marks that belong to them, of all other scripts
-    r"\u00aa\u00b5\u00ba\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u037d\u037f-\u060b\u060d-\u061a\u061c-\u061e\u0620-\u06d3"
-    r"\u06d5-\u0963\u0966-\u0dff\u0f00-\u0fff\u10a0-\u177f\u1800-\u1fff\u2c00-\u2dff\ua000-\ud7ff\U00010000-\U0001efff"
+from evergold.redact.folding import Folded, byte_pattern
+from evergold.redact.spans import PrivateSpan
+
+EMAIL = "EMAIL"
+ESCAPE = (  # of a letter, in JSON, in JSON that is a text of JSON, and once more
+    rb"\\{1,8}u(?:00[c-fC-F]|0[1-9a-fA-F][0-9a-fA-F]|1[0-9a-fA-F]{2}|30[4-9a-fA-F]|3[4-9a-fA-F][0-9a-fA-F]"
+    rb"|[4-9a-cA-C][0-9a-fA-F]{2}|[dD][0-7][0-9a-fA-F])[0-9a-fA-F]"
 )
-HEX = r"[0-9a-fA-F]"
-SLASH = r"\\"
-ESCAPE = (  # in JSON, in JSON that is a text of JSON, and once more; a backslash that is meant may stand before it
-    rf"(?:(?:(?<!{SLASH})|(?<=(?<!{SLASH}){SLASH}{{2}})){SLASH}"
-    rf"|(?:(?<!{SLASH})|(?<=(?<!{SLASH}){SLASH}{{4}})){SLASH}{{2}}"
-    rf"|(?:(?<!{SLASH})|(?<=(?<!{SLASH}){SLASH}{{8}})){SLASH}{{4}})u"
-    rf"(?:00[c-fC-F]|0[1-9a-fA-F]{HEX}|1{HEX}{{2}}|30[4-9a-fA-F]|3[4-9a-fA-F]{HEX}|[4-9a-cA-C]{HEX}{{2}}|[dD][0-7]{HEX}){HEX}"
-)
-LETTER = rf"(?:[A-Za-z0-9{SPACED}]|{ESCAPE})"
-ANY_LETTER = rf"(?:[A-Za-z0-9{SPACED}{UNSPACED}]|{ESCAPE})"
-WORD = rf"(?:[A-Za-z0-9{SPACED}._%+-]|{ESCAPE})"
-BEGIN = (
-    rf"(?:(?<![A-Za-z0-9_{SLASH}])|(?<={SLASH}[nrtbf])|(?<={SLASH}u{HEX}{{4}})|(?<={SLASH})(?![nrtbfu{SLASH}])"
-    rf"|(?<={SLASH}{{2}})(?={SLASH}))"
-)
-PICTURE = r"(?![1-4]x\.(?:png|jpe?g|gif|webp|svg|avif|ico)\b)"  # logo@2x.png
-LABEL = rf"{ANY_LETTER}(?:(?:{ANY_LETTER}|-){{0,61}}{ANY_LETTER})?\."
-TOP = rf"(?:[A-Za-z]{{2,24}}(?![A-Za-z0-9_])|xn--[A-Za-z0-9-]{{2,59}}|(?:[{SPACED}{UNSPACED}]|{ESCAPE}){{2,24}})"
-ADDRESS = re.compile(
-    rf"{BEGIN}(?=[^@\s\"',;<>()]{{1,600}}@)(?!git@[\w.-]+[:/])"  # where a repository is, not who
-    rf"(?:{LETTER}(?:{WORD}{{0,62}}(?:[A-Za-z0-9_%+{SPACED}-]|{ESCAPE}))?|{ANY_LETTER}{{0,31}}(?:[{UNSPACED}]|{ESCAPE}))"
-    rf"@{PICTURE}(?:{LABEL}){{1,8}}{TOP}"
-)
-BEFORE, ESCAPED_BEFORE, AFTER = 70, 600, 2000  # the most characters of an address on either side of its @
+ACCENTED = rb"\xaa\xb5\xba\xc0-\xd6\xd8-\xf6\xf8-\xff\x80"
+LETTER = rb"(?:[A-Za-z0-9" + ACCENTED + rb"\x81]|" + ESCAPE + rb")"
+LABEL = LETTER + rb"(?:(?:" + LETTER + rb"|-)*" + LETTER + rb")?"
+TOP = rb"(?:[A-Za-z]{2,24}\b|xn--[A-Za-z0-9-]{2,59}|(?:[" + ACCENTED + rb"\x81]|" + ESCAPE + rb"){2,24})"
+DOMAIN = rb"(?:" + LABEL + rb"\.)+" + TOP
+AT = rb"(?:@|%(?:25)?40|&(?:#0{0,2}64|#[xX]0{0,2}40|commat);)"
+PLAIN = byte_pattern(rb"(" + AT + rb")" + DOMAIN)
+BEFORE = byte_pattern(rb"(?:[A-Za-z0-9" + ACCENTED + rb"._%+-]|" + ESCAPE + rb")+\z")
+BEFORE_UNSPACED = byte_pattern(rb"(?:[A-Za-z0-9" + ACCENTED + rb"\x81]|" + ESCAPE + rb"){1,32}\z")
+QUOTED_BEFORE = byte_pattern(rb"\\{0,3}\"[^\"\\\r\n]{1,64}\\{0,3}\"\z")
+PICTURE = byte_pattern(rb"[1-4]x\.(?:png|jpe?g|gif|webp|svg|avif|ico)")  # logo@2x.png
+LONGEST, LONGEST_ESCAPED = 64, 600
+LEADING, DOT, BACKSLASH = b"._%+-", ord("."), ord("\\")
+HEX = byte_pattern(rb"[0-9a-fA-F]{4}")
+LOCAL = frozenset(byte for byte in range(256) if BEFORE.fullmatch(bytes((byte,))))
+LOCAL_UNSPACED = frozenset(byte for byte in range(256) if BEFORE_UNSPACED.fullmatch(bytes((byte,))))
 
 
-def is_address_at(text: str, place: int) -> bool:
-    """Whether the @ at this place is that of an address."""
-    return _address_at(text, place, 0) is not None
+def addresses_in(folded: Folded) -> Iterator[PrivateSpan]:
+    """Find addresses with an @ in any of its writings."""
+    data, done = folded.data, 0
+    if b"@" not in data and b"40" not in data and b"&" not in data:
+        return
+    for match in PLAIN.finditer(data):
+        at = match.start()
+        start = local_start(data, at, done)
+        if start is None or PICTURE.fullmatch(data, match.end(1), match.end()):
+            continue
+        if data[start:at] == b"git" and data[match.end() : match.end() + 1] in (b":", b"/"):
+            continue  # where a repository is, not who
+        yield PrivateSpan(EMAIL, start, match.end())
+        done = match.end()
 
 
-def addresses_replaced(text: str, placeholder: str) -> tuple[str, int]:
-    """The text with each address replaced, and how many: sought around each @, which is much cheaper than everywhere."""
-    pieces: list[str] = []
-    done, place = 0, text.find("@")
-    while place >= 0:
-        if match := _address_at(text, place, done):
-            pieces += [text[done : match.start()], placeholder]
-            done = match.end()
-        place = text.find("@", max(place + 1, done))
-    return "".join([*pieces, text[done:]]), len(pieces) // 2
+def local_start(data: bytes, at: int, done: int) -> int | None:
+    """Where the part before the @ begins; None if there is none."""
+    if data[at - 1 : at] == b'"':
+        quoted = QUOTED_BEFORE.search(data[max(done, at - LONGEST - 8) : at])
+        return None if quoted is None else at - len(quoted[0])
+    first = max(done, at - LONGEST)
+    if data.find(b"\\u", first, at) >= 0:
+        first = max(done, at - LONGEST_ESCAPED)
+        window = data[first:at]
+        before = BEFORE.search(window) or BEFORE_UNSPACED.search(window)
+        start = at - len(before[0]) if before else at
+    else:
+        start = _run_start(data, at, first, LOCAL)
+        if start == at:
+            start = _run_start(data, at, max(first, at - LONGEST // 2), LOCAL_UNSPACED)
+    if start == at or data[at - 1] == DOT:
+        return None
+    return _trimmed(data, start, at, cut=start == first > done)
 
 
-def _address_at(text: str, place: int, done: int) -> re.Match[str] | None:
-    before = max(done, place - BEFORE)
-    if text.find("\\u", before, place) >= 0:
-        before = max(done, place - ESCAPED_BEFORE)
-    return ADDRESS.search(text, before, place + AFTER)
+def _run_start(data: bytes, end: int, first: int, allowed: frozenset[int]) -> int:
+    while end > first and data[end - 1] in allowed:
+        end -= 1
+    return end
+
+
+def _trimmed(data: bytes, start: int, at: int, *, cut: bool) -> int | None:
+    """Begin with a letter or digit that begins a word. `cut`: the run was longer than a name may be."""
+    if data[start - 1 : start] == b"\\":
+        start = _behind_escape(data, start, at)
+    if cut and _is_word(data[start - 1 : start]):
+        while start < at and data[start] not in LEADING:
+            start += 1
+    while start < at and data[start] in LEADING:
+        start += 1
+    return start if start < at else None
+
+
+def _behind_escape(data: bytes, start: int, at: int) -> int:
+    """Begin behind the letter of an escape (the n of `\\njo@example.com`), or with all backslashes of an escaped letter."""
+    if data[start] == BACKSLASH:
+        while data[start - 1 : start] == b"\\":
+            start -= 1
+        return start
+    if data[start] == ord("u") and HEX.match(data, start + 1, at):
+        return start + 5
+    return start + (data[start] in b"nrtbf")
+
+
+def _is_word(byte: bytes) -> bool:
+    return byte.isalnum() or byte == b"_" or byte >= b"\xc0"

@@ -2,36 +2,66 @@
 
 import re
 
-NEAR = 40
-NUMBER = r"(?:[ _-]?(?:numbers?|no|nr|num|n[ºo°]|número|numéro|numero|nummer|号码?|番号|번호))?"
+from evergold.redact.folding import Folded, byte_pattern
+
+NEAR, GAP = 40, 8
+NUMBER = r"(?:[ _-]?(?:numbers?|no|nr|num|n[ºo°]|número|numéro|numero|nummer))?"
 NAMES = (
     r"(?:tele)?(?:phone|fax)|tel|telf|tfno|tlf|telp|mob|mobile|mobil|móvil|movil|cell|celular|cellulare|handy|whatsapp|sms|hotline"
-    r"|msisdn|tel[eé]fono?|t[eé]l[eé]phone|portable|telefon[a-zåí]{0,3}|telefoon|puhelin|rufnummer|телефон[а-я]{0,2}|тел|моб"
+    r"|msisdn|tel[eé]fono?|t[eé]l[eé]phone|portable|telefon[a-zåí]{0,3}|telefoon|puhelin|rufnummer"
 )
-UNSPACED = r"电话|手机|電話|携帯|전화|핸드폰|휴대폰|هاتف|फ़ोन|फोन|โทร"
 VERBS = (
     r"(?:call|ring|dial|text|reach|contact|phone)(?:ed|ing|s)? (?:me|us|him|her|them|my|back|at|on)"
     r"|(?:my|our|his|her|their) number is"
-    r"|ll[aá]m[ae]\w{0,4}|appel\w{1,5}|ruf\w{0,3} (?:mich|uns)|lig(?:ue|ar)|chiam\w{1,5}|mi número es|звон\w{0,4}"
+    r"|ll[aá]m[ae][a-zé]{0,4}|appel[a-zéà]{1,5}|ruf[a-z]{0,3} (?:mich|uns)|lig(?:ue|ar)|chiam[a-z]{1,5}|mi número es"
 )
+OTHER_SCRIPTS = re.compile(
+    r"(?i)(?:(?<![^\W_])(?:телефон[а-я]{0,2}|тел|моб|звон\w{0,4})|电话|手机|電話|携帯|전화|핸드폰|휴대폰|هاتف|फ़ोन|फोन|โทร)"
+    r"(?:[ _-]?(?:号码?|番号|번호))?[^\w\n]{0,4}(?:(?:は|是|:|=)[^\w\n]{0,3})?$"
+)
+LETTER = r"A-Za-z0-9\xaa\xb5\xba\xc0-\xff\x80"
+BLANK = rf"[^{LETTER}_\x81\n]"
 BETWEEN = (
-    r"[^\w\n]{0,3}(?:(?:is|es|ist|est|at|on|al|me|us|too|or|work|home|mobile|a|:|=)[^\w\n]{1,3}){0,3}[^\w\n;]{0,3}$"
-)
-NAMED = re.compile(rf"(?i)(?:(?<![^\W_])(?:{NAMES})|{UNSPACED}){NUMBER}{BETWEEN}")
-CALLED = re.compile(rf"(?i)\b(?:{VERBS})\b{BETWEEN}")
-NO_PHONE = re.compile(
-    r"(?i)(?<![^\W_])(?:order|invoice|ticket|tracking|case|serial|ref|reference|isbn|issn|sku|part|account|acct|iban|version|build|"
-    r"commit|release|lot|batch|policy|patent|pedido|factura|bestellung|rechnung|bestellnummer|pages?|pp|rows?|lines?|id)"
-    rf"{NUMBER}(?:[ _-]?(?:id|code))?[^\w\n]{{0,4}}$"
+    rf"{BLANK}{{0,3}}(?:(?:is|es|ist|est|at|on|al|me|us|too|or|work|home|mobile|a|:|=){BLANK}{{1,3}}){{0,3}}"
+    rf"[^{LETTER}_\x81\n;]{{0,3}}\z"
 )
 
 
-def is_called_phone(text: str, start: int, *, grouped: bool) -> bool:
-    """Whether words right before `start` say telephone. `grouped` digits also after `call me at` and its like."""
-    before = text[max(0, start - NEAR) : start]
-    return NAMED.search(before) is not None or (grouped and CALLED.search(before) is not None)
+def _words(pattern: str) -> "re.Pattern[bytes]":
+    compiled: re.Pattern[bytes] = byte_pattern(pattern.encode("latin-1"))
+    return compiled
 
 
-def is_called_something_else(text: str, start: int) -> bool:
-    """Whether the word right before `start` names another kind of number."""
-    return NO_PHONE.search(text[max(0, start - NEAR) : start]) is not None
+NAMED = _words(rf"(?i)(?:^|[^{LETTER}])(?:{NAMES}){NUMBER}{BETWEEN}")
+CALLED = _words(rf"(?i)(?:^|[^{LETTER}_])(?:{VERBS}){BETWEEN}")
+NO_PHONE = _words(
+    rf"(?i)(?:^|[^{LETTER}])(?:order|invoice|ticket|tracking|case|serial|ref|reference|isbn|issn|sku|part|account|acct|iban|version"
+    rf"|build|commit|release|lot|batch|policy|patent|pedido|factura|bestellung|rechnung|bestellnummer|pages?|pp|rows?|lines?|id)"
+    rf"{NUMBER}(?:[ _-]?(?:id|code))?{BLANK}{{0,4}}\z"
+)
+
+
+def is_called_phone(folded: Folded, start: int, *, grouped: bool) -> bool:
+    """Say whether words right before `start` name a telephone. `grouped` digits also after `call me at` and its like."""
+    before = words_before(folded, start)
+    if not before:
+        return False
+    if NAMED.search(before) is not None or (grouped and CALLED.search(before) is not None):
+        return True
+    return max(before) >= 0x80 and OTHER_SCRIPTS.search(folded.text[max(0, start - NEAR) : start]) is not None
+
+
+def is_called_something_else(folded: Folded, start: int) -> bool:
+    """Say whether the word right before `start` names another kind of number."""
+    before = words_before(folded, start)
+    return bool(before) and NO_PHONE.search(before) is not None
+
+
+def words_before(folded: Folded, start: int) -> bytes:
+    """The folded text near before `start`, or nothing where no word stands right before it: most numbers follow a sign."""
+    flat, last = folded.flat, start
+    while last > 0 and start - last < GAP and not (flat[last - 1].isalnum() or flat[last - 1] in "\x80\x81"):
+        last -= 1
+    if last == 0 or start - last == GAP or flat[last - 1].isdecimal():
+        return b""
+    return folded.data[max(0, start - NEAR) : start]

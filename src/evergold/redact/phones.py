@@ -8,6 +8,7 @@ words before them say so: without such words they are as often an amount, a list
 import re
 from itertools import pairwise
 
+from evergold.redact.folding import Folded
 from evergold.redact.phone_words import is_called_phone, is_called_something_else
 
 Place = tuple[int, int]
@@ -29,15 +30,15 @@ DATE = re.compile(
 )
 ADDRESS = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?!\.?[0-9])")
 
-SPACE = r"[ \u00a0\u2009\u202f\u2010-\u2013-]"
-WORD = r"A-Za-z0-9_\u00aa-\u0dff"  # a number may follow right behind a word of a script without spaces
+SPACE = r"[ \u00a0\u00ad-]"  # in folded text: \u00a0 is any typographic blank, \u00ad any dash
+WORD = r"A-Za-z0-9_\x80\u00aa\u00b5\u00ba\u00c0-\u00ff"  # a number may follow right behind a word of a script without spaces
 ESCAPED = r"(?<=\\[nrtbf])|(?<=\\u[0-9a-fA-F]{4})"
-APART = rf"(?:(?<![{WORD}.+#$€£/-])(?<![{WORD}]\()|{ESCAPED})"  # not glued to what is before it, but for an escape
+APART = rf"(?:(?<![{WORD}.+#$\u00a4£/-])(?<![{WORD}]\()|{ESCAPED})"  # not glued to what is before it, but for an escape
 PLUS_APART = re.compile(rf"(?<![{WORD})\]}}*/+-])|{ESCAPED}")
-END = rf"(?![{WORD}]|[-./][{WORD}]|[%€£$])"
+END = rf"(?![{WORD}]|[-./][{WORD}]|[%\u00a4£$])"
 DISTINCT = re.compile(
     APART + r"(?:"
-    r"(?:1[ .-])?[2-9][0-9]{2}(?P<gap>[.\u2010-\u2013-])[2-9][0-9]{2}(?P=gap)[0-9]{4}"  # North America
+    r"(?:1[ .-])?[2-9][0-9]{2}(?P<gap>[.\u00ad-])[2-9][0-9]{2}(?P=gap)[0-9]{4}"  # North America
     r"|(?:1[ .-])?\([2-9][0-9]{2}\) ?[2-9][0-9]{2}[ .-][0-9]{4}"
     r"|1[3-9][0-9](?P<space>[ -])[0-9]{4}(?P=space)[0-9]{4}"  # China
     r"|8[ -]?\(?9[0-9]{2}\)?[ -]?[0-9]{3}[ -][0-9]{2}[ -]?[0-9]{2}"  # Russia
@@ -48,29 +49,29 @@ DISTINCT = re.compile(
 )
 TRUNK = re.compile(rf"{APART}0[1-9][0-9]{{0,4}}(?: ?/ ?|{SPACE})(?:[0-9]{{2,8}}{SPACE}){{0,4}}[0-9]{{2,8}}{END}")
 TRUNK_DIGITS = range(9, 13)
-PAIRS = re.compile(rf"{APART}0[1-9](?P<gap>[ .\u00a0\u202f-])[0-9]{{2}}(?:(?P=gap)[0-9]{{2}}){{3}}{END}")  # France
+PAIRS = re.compile(rf"{APART}0[1-9](?P<gap>[ .\u00a0\u00ad-])[0-9]{{2}}(?:(?P=gap)[0-9]{{2}}){{3}}{END}")  # France
 SPACED = re.compile(rf"{APART}(?:1 )?[2-9][0-9]{{2}} [2-9][0-9]{{2}} [0-9]{{4}}{END}")  # North America
 ANY = re.compile(
-    rf"(?:(?<![{WORD}+#$€£])|{ESCAPED})\(?[0-9]+\)?(?:[ (/)\u00a0\u2009\u202f\u2010-\u2013-]{{1,2}}[0-9]+){{0,6}}{END}"
-    rf"|(?<![{WORD}+#$€£])[0-9]{{2,}}(?:\.[0-9]{{2,}}){{0,5}}{END}"
+    rf"(?:(?<![{WORD}+#$\u00a4£])|{ESCAPED})\(?[0-9]+\)?(?:[ (/)\u00a0\u00ad-]{{1,2}}[0-9]+){{0,6}}{END}"
+    rf"|(?<![{WORD}+#$\u00a4£])[0-9]{{2,}}(?:\.[0-9]{{2,}}){{0,5}}{END}"
 )
 POSTCODE = re.compile(r"[0-9]{5}-[0-9]{4}")  # of the United States
 
 
-def phone_in(text: str, start: int, end: int) -> Place | None:
+def phone_in(folded: Folded, start: int, end: int) -> Place | None:
     """Where a telephone number stands in a run of digit groups, with its plus and brackets; None when there is none."""
-    sign = start
+    text, sign = folded.flat, start
     while text[sign - 1 : sign] in ("+", "("):
         sign -= 1
     if "+" in text[sign:start]:
         return _international(text, sign, start, end)
     if DATE.match(text, start, end) or ADDRESS.match(text, start, end) or POSTCODE.fullmatch(text, start, end):
         return None
-    if is_called_something_else(text, sign):
+    if is_called_something_else(folded, sign):
         return None
     if text.startswith("00", start):
         return _international(text, start, start + 2, end)
-    return _distinct(text, sign, end) or _whole(text, sign, end)
+    return _distinct(text, sign, end) or _whole(folded, sign, end)
 
 
 def _international(text: str, sign: int, start: int, end: int) -> Place | None:
@@ -98,8 +99,9 @@ def _distinct(text: str, start: int, end: int) -> Place | None:
     return None
 
 
-def _whole(text: str, start: int, end: int) -> Place | None:
+def _whole(folded: Folded, start: int, end: int) -> Place | None:
     """Writings that are a telephone number only when nothing else belongs to the run."""
+    text = folded.flat
     run = text[start:end]
     count, groups = _count(run), GROUP.findall(run)
     if text[max(0, start - 2) : start - 1].isdecimal() and text[start - 1] == " ":
@@ -110,7 +112,7 @@ def _whole(text: str, start: int, end: int) -> Place | None:
         return start, end
     if SPACED.fullmatch(text, start, end) and not _is_list(groups):
         return start, end
-    told = FEWEST <= count <= MOST and is_called_phone(text, start, grouped=len(groups) > 1)
+    told = FEWEST <= count <= MOST and is_called_phone(folded, start, grouped=len(groups) > 1)
     if told and ANY.fullmatch(text, start, end) and not DECIMAL.fullmatch(run):
         return start, end
     return None

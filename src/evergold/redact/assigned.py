@@ -1,0 +1,182 @@
+"""Secrets that the word before them gives away: `password=…`, `contraseña: …`, `密码：…`, "my password is …", cookies.
+
+A value behind a sign (`:`, `=`, `>`) is taken unless it is a word about the secret or code that fetches it. Behind a verb
+("is", "es", "lautet") and behind words that also mean something else it must look like a password: letters with digits or
+signs among them, or quotes around it.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from math import log2
+from typing import Any
+
+from evergold.redact.folding import Folded, byte_pattern
+from evergold.redact.placeholders import is_code, is_placeholder
+from evergold.redact.secrets import BASIC, BEARER
+from evergold.redact.spans import PrivateSpan
+
+SECRET = "SECRET"
+QUOTE = rb"\\{0,3}[\"'\x60]"
+SIGN = rb"\\{0,3}[\"'\x60]?\s{0,3}(?::=|=>|[:=])\s{0,3}"
+VERB = (
+    rb"\s{1,3}(?:is|was|are|es|era|son|ist|war|lautet|est|\xe9|e|foi|er|on|on:|\xe4r|jest|je|to)"
+    rb"(?:\s{0,2}:)?\s{1,3}"
+)
+QUOTED = rb"\\{0,3}\"([^\"\\\r\n]{4,128})\\{0,3}\"|\\{0,3}'([^'\\\r\n]{4,128})\\{0,3}'|\x60([^\x60\r\n]{4,128})\x60"
+BARE = rb"([^\s\"'\x60\\,;{}\[\]()&<>]{4,})"
+ENGLISH = rb"passw(?:or)?ds?|passphrase|passcode|(?:\b|_)(?:pwd|pw|pass)"
+OTHERS = (
+    rb"passwort|kennwort|contrase(?:\xf1|n)a|mot de passe|mdp|senha|palavra-passe|wachtwoord|l\xf6senord|adgangskode|passord"
+    rb"|salasana|has\x80o|heslo|\bparola|\bclave|jelsz\xf3"
+)
+PASSWORD = byte_pattern(
+    rb"(?i)(?:("
+    + ENGLISH
+    + rb")|("
+    + OTHERS
+    + rb"))(?:("
+    + SIGN
+    + rb")|"
+    + VERB
+    + rb")(?:"
+    + QUOTED
+    + rb"|"
+    + BARE
+    + rb")"
+)
+ELEMENT = byte_pattern(rb"(?i)<(?:password|passwd|pwd|secret|token|api-?key)>\s{0,2}([^\s<>]{4,})\s{0,2}</")
+FLAG = byte_pattern(
+    rb"--(?:password|passwd|pass|secret|token|api-key|client-secret)[ \t]{1,2}(?:" + QUOTED + rb"|" + BARE + rb")"
+)
+PIN = byte_pattern(
+    rb"\b(?:PIN|pin|Pin)(?:[ -]?(?:code|number|no))?(?:\s{0,2}[:=]\s{0,2}|\s(?:is|es|ist|est)\s)([0-9]{4,8})\b"
+)
+NON_LATIN = byte_pattern(rb"([\x80\x81 ]{2,24})[\"']?\s{0,2}(?:[:=]|\x81{1,2})?\s{0,2}[\"']?([!-~]{4,64})")
+NON_LATIN_HINT = byte_pattern(rb"[\x80\x81]{2} {0,2}[\"']?\s{0,2}(?:[:=]|\x81)\s{0,2}[\"']?[!-~]{4}")
+NON_LATIN_NAMES = (
+    *(
+        "пароль",
+        "парола",
+        "密码",
+        "密碼",
+        "口令",
+        "パスワード",
+        "暗証番号",
+        "비밀번호",
+        "암호",
+        "كلمة المرور",
+        "كلمة السر",
+    ),
+    *("סיסמה", "पासवर्ड", "รหัสผ่าน", "κωδικός", "гасло"),
+)
+NON_LATIN_ENDS = tuple(name + verb for name in NON_LATIN_NAMES for verb in ("", "是", "为", "為", "は", "는", "은"))
+NAMES = (
+    rb"secret(?:[_-]?(?:access[_-]?)?key)?|(?:api|private|account|signing|encryption|access|shared|master)[_-]?key"
+    rb"|(?:access|auth|refresh|session|bot|api|id|bearer|csrf|xsrf)[_-]?token|client[_-]?secret"
+)
+NAMED = byte_pattern(rb"(?i)(" + NAMES + rb")(" + SIGN + rb")(?:" + QUOTED + rb"|([^\s\"'\x60\\,;{}\[\]()&<>]{6,}))")
+ANY_KEY = byte_pattern(
+    rb"(?i)(?:key|token|secret|credentials?|creds)" + SIGN + rb"\\{0,3}[\"'\x60]?([A-Za-z0-9_.+/~=-]{20,})"
+)
+NO_KEYS = byte_pattern(
+    rb"(?i)(?:primary|foreign|cache|sort|partition|public|idempotency|row|shard|group|object|storage|file|s3|next|page|continuation"
+    rb"|cursor|dedup\w*|hash|index|lookup|join|unique)[_. -]?$"
+)
+BEFORE, AFTER = 24, 24
+COOKIE = byte_pattern(rb"(?i)\b(set-)?cookie" + SIGN + rb"\\{0,3}[\"']?([!#-&(-+\--:<-\[\]-~=; ]{3,})")
+PAIR = byte_pattern(rb"(?:^|;) {0,2}([A-Za-z0-9_.!#$%&*+^|~-]{1,100})=([^;]*)")
+ATTRIBUTES = frozenset((b"path", b"domain", b"expires", b"max-age", b"samesite", b"priority", b"version", b"comment"))
+NAMES_AND_SIGNS = (BEARER, BASIC, PASSWORD, FLAG, ELEMENT, PIN, NON_LATIN_HINT, NAMED, ANY_KEY, COOKIE)
+
+
+def assigned_in(folded: Folded) -> Iterator[PrivateSpan]:
+    """Find values that a name before them makes secret."""
+    data = folded.data
+    for match in PASSWORD.finditer(data):
+        if _is_password(data, match):
+            yield PrivateSpan(SECRET, *_value(match, 4))
+    for match in NAMED.finditer(data):
+        start, end = _value(match, 3)
+        if not _is_about(data, start, end) and b" " not in data[start:end]:
+            yield PrivateSpan(SECRET, start, end)
+    for match in ANY_KEY.finditer(data):
+        if _is_random(match[1]) and not NO_KEYS.search(data[max(0, match.start() - BEFORE) : match.start()]):
+            yield PrivateSpan(SECRET, *match.span(1))
+    for match in FLAG.finditer(data):
+        start, end = _value(match, 1)
+        if not _is_about(data, start, end) and data[start : start + 1] not in (b"-", b"/"):
+            yield PrivateSpan(SECRET, start, end)
+    for match in ELEMENT.finditer(data):
+        if not is_placeholder(match[1]):
+            yield PrivateSpan(SECRET, *match.span(1))
+    for match in PIN.finditer(data):
+        yield PrivateSpan(SECRET, *match.span(1))
+    if not folded.text.isascii():
+        yield from _non_latin(folded)
+
+
+def cookies_in(folded: Folded) -> Iterator[PrivateSpan]:
+    """Find the values of `Cookie` and `Set-Cookie` headers; attributes such as `Path` are kept."""
+    for header in COOKIE.finditer(folded.data):
+        start = header.start(2)
+        for pair in PAIR.finditer(header[2]):
+            if pair[1].lower() not in ATTRIBUTES and pair[2].strip():
+                yield PrivateSpan(SECRET, start + pair.start(2), start + pair.end(2))
+            if header[1]:
+                break
+
+
+def _value(match: Any, first: int) -> tuple[int, int]:
+    """Where the value stands: in one of the groups from `first` on."""
+    groups: list[tuple[int, int]] = [match.span(group) for group in range(first, first + 4)]
+    return next(span for span in groups if span[0] >= 0)
+
+
+def _is_password(data: bytes, match: Any) -> bool:
+    start, end = _value(match, 4)
+    value, quoted = data[start:end], match.start(7) < 0
+    if is_placeholder(value):
+        return False
+    if quoted:
+        return match.start(3) >= 0 or b" " not in value or match.start(1) >= 0
+    if match.start(3) >= 0 and match.start(1) >= 0:
+        return len(value) >= 6 - any(48 <= byte < 58 for byte in value) * 2 and not _is_about(data, start, end)
+    return _is_mixed(value)
+
+
+def _is_about(data: bytes, start: int, end: int) -> bool:
+    """Whether a bare value is a word about the secret, code that fetches it, a path, or the next word of a sentence."""
+    value = data[start:end]
+    if is_placeholder(value) or value[:1] in (b"/", b"~", b"$", b"."):
+        return True
+    if data[start - 1] in b"\"'`":
+        return False
+    after = data[end : end + 2]
+    in_sentence = value.isalpha() and after[:1] in (b" ", b"\t") and after[1:].isalpha()
+    return after[:1] in (b"(", b"[") or is_code(value) or in_sentence
+
+
+def _is_mixed(value: bytes) -> bool:
+    """Letters and digits together, or digits and signs: no word of a language, no plain number."""
+    digit = any(48 <= byte < 58 for byte in value)
+    letter = any(65 <= byte < 91 or 97 <= byte < 123 or byte >= 0xC0 for byte in value)
+    return digit and letter and len(value.rstrip(b".!?")) >= 5
+
+
+def _is_random(value: bytes) -> bool:
+    """Whether characters are as mixed as in a generated key."""
+    if sum(48 <= byte < 58 for byte in value) < 3 or is_code(value):
+        return False
+    counts = Counter(value[:128])
+    size = min(len(value), 128)
+    return -sum(count / size * log2(count / size) for count in counts.values()) >= 3.3
+
+
+def _non_latin(folded: Folded) -> Iterator[PrivateSpan]:
+    if not any(map(folded.text.__contains__, NON_LATIN_NAMES)):
+        return
+    for match in NON_LATIN.finditer(folded.data):
+        words = folded.text[match.start() : match.start(2)].rstrip(" :：=\"'")
+        if words.endswith(NON_LATIN_ENDS) and any(48 <= byte < 58 for byte in match[2]):
+            end = match.start(2) + len(match[2].rstrip(b"\"',.;)"))
+            yield PrivateSpan(SECRET, match.start(2), end)

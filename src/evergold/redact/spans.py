@@ -1,0 +1,37 @@
+"""Private parts of a text: what kind each is and where it stands, and the text with placeholders in their place."""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import NamedTuple
+
+
+class PrivateSpan(NamedTuple):
+    """A part of a text that is not to be stored."""
+
+    kind: str
+    start: int
+    end: int
+
+
+def without_overlaps(by_priority: Iterable[Iterable[PrivateSpan]]) -> list[PrivateSpan]:
+    """Order spans by where they stand. Of two that overlap, the one of the earlier group is kept."""
+    ranked = [(span.start, rank, span) for rank, spans in enumerate(by_priority) for span in spans]
+    ranked.sort(key=lambda one: one[:2])
+    kept: list[tuple[int, int, PrivateSpan]] = []
+    for one in ranked:
+        while kept and kept[-1][2].end > one[0] and kept[-1][1] > one[1]:
+            kept.pop()
+        if not kept or kept[-1][2].end <= one[0]:
+            kept.append(one)
+    return [span for _, _, span in kept]
+
+
+def replaced(text: str, spans: list[PrivateSpan]) -> tuple[str, Counter[str]]:
+    """Replace each span by its kind in brackets, and count the kinds."""
+    pieces: list[str] = []
+    done = 0
+    for kind, start, end in spans:
+        pieces += (text[done:start], f"[{kind}]")
+        done = end
+    pieces.append(text[done:])
+    return "".join(pieces), Counter(span.kind for span in spans)
