@@ -33,15 +33,14 @@ ROUTERS = (
 )
 
 
-def create_app(settings: Settings | None = None) -> FastAPI:
-    """The application; its workspace opens when it starts and closes, drained, when it stops."""
+def create_app(settings: Settings | None = None, opened: Workspace | None = None) -> FastAPI:
+    """The application. It opens its workspace when it starts, unless it is given one, and closes it when it stops."""
     chosen = settings or load_settings()
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        with Workspace.open(chosen) as workspace, workspace.bench.serving():
+        with opened or Workspace.open(chosen) as workspace, workspace.serving():
             app.state.workspace = workspace
-            workspace.curate_in_background()
             yield
 
     app = FastAPI(

@@ -8,14 +8,16 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from evergold.errors import EvergoldError
+from evergold.errors import EvergoldError, Unavailable
 from evergold.model.faults import Fault, faults_of
 
 NOT_JSON = "json_invalid"
+RETRY_SECONDS = "2"  # when to come back; exporters then wait longer each time
 
 
 def refusal(status: int, message: str, problems: tuple[str, ...] = ()) -> JSONResponse:
-    return JSONResponse({"error": message, "problems": list(problems)}, status_code=status)
+    headers = {"Retry-After": RETRY_SECONDS} if status == Unavailable.status else None
+    return JSONResponse({"error": message, "problems": list(problems)}, status_code=status, headers=headers)
 
 
 def install_errors(app: FastAPI) -> None:

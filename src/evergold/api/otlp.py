@@ -4,7 +4,6 @@ Plain Starlette routes: no model is built for a span on this path. A 2xx is sent
 protocol tells it, a partial success in the content type of the request, so that a sender does not send it again.
 """
 
-import asyncio
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
@@ -15,6 +14,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
+from evergold.ingest.deadline import answered
 from evergold.ingest.write_spans import SpansWritten
 from evergold.sources.otlp import Wire, unpacked, wire_of
 from evergold.workspace import Workspace
@@ -63,7 +63,7 @@ async def _body(request: Request) -> tuple[Wire, bytes]:
 
 async def _received(receive: Receive, body: bytes, wire: Wire) -> SpansWritten:
     written = await run_in_threadpool(receive, body, wire) if len(body) > LARGE else receive(body, wire)
-    return await asyncio.wrap_future(written)
+    return await answered(written)
 
 
 def _workspace(request: Request) -> Workspace:

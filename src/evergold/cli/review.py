@@ -2,7 +2,6 @@
 
 import threading
 import webbrowser
-from importlib import import_module
 from typing import Any
 
 import click
@@ -28,19 +27,18 @@ def command(
     """Open the review pages in a browser."""
     if ctx.invoked_subcommand is not None:
         return
-    from evergold.cli.serve import listen
+    from evergold.cli.serve import listen, serve, url_of
 
     settings = settings_of(ctx, **{"server.port": port, "review.repo_dir": repo_dir, "review.sidekick_db": sidekick_db})
     listener = listen(settings)
-    import uvicorn
+    url = url_of(listener) + PAGES[page]
 
-    app = import_module("evergold.api.app").create_app(settings)
-    address, number = listener.getsockname()[:2]
-    url = f"http://{address}:{number}{PAGES[page]}"
-    click.echo(f"evergold: {url}  (stop with Ctrl-C)")
-    if browser:
-        threading.Timer(0.8, webbrowser.open, [url]).start()
-    uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False)).run(sockets=[listener])
+    def ready() -> None:
+        click.echo(f"evergold: {url}  (stop with Ctrl-C)")
+        if browser:
+            threading.Timer(0.8, webbrowser.open, [url]).start()
+
+    serve(settings, listener, ready)
 
 
 @command.command("queue")

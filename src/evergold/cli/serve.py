@@ -4,6 +4,7 @@ import errno
 import gc
 import socket
 import sys
+from collections.abc import Callable
 from importlib import import_module
 
 import click
@@ -11,11 +12,13 @@ import click
 from evergold.cli.opening import settings_of
 from evergold.errors import Refused, Unavailable
 from evergold.settings import Settings
+from evergold.workspace import Workspace
 
 SWITCH_SECONDS = (
     0.0005  # the writer waits at most this long for a busy event loop; ten times less than Python's default
 )
 YOUNG_OBJECTS = 20_000  # made between two searches for cycles; Python's default of 700 are those of twenty spans
+LAST_ANSWER_SECONDS = 11  # after a signal, for requests under way: what waits for a commit is answered before
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
@@ -27,15 +30,26 @@ def command(ctx: click.Context, host: str | None, port: int | None) -> None:
     """Serve REST under /api/v1, OTLP at /v1/traces, and the dashboard."""
     settings = settings_of(ctx, **{"server.host": host, "server.port": port})
     listener = listen(settings)
+    sys.setswitchinterval(SWITCH_SECONDS)
+    serve(settings, listener, lambda: click.echo(f"evergold: {url_of(listener)}  (stop with Ctrl-C)"))
+
+
+def serve(settings: Settings, listener: socket.socket, ready: Callable[[], object]) -> None:
+    """Serve until a signal ends it. The workspace is opened first: a database that cannot be used is one line, at once."""
     import uvicorn
 
-    sys.setswitchinterval(SWITCH_SECONDS)
-    app = import_module("evergold.api.app").create_app(settings)
+    app = import_module("evergold.api.app").create_app(settings, Workspace.open(settings))
     gc.freeze()  # what is loaded by now stays: no search need look at it
     gc.set_threshold(YOUNG_OBJECTS)
+    ready()
+    config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=LAST_ANSWER_SECONDS)
+    uvicorn.Server(config).run(sockets=[listener])
+
+
+def url_of(listener: socket.socket) -> str:
+    """The address a browser opens."""
     address, number = listener.getsockname()[:2]
-    click.echo(f"evergold: http://{f'[{address}]' if ':' in address else address}:{number}  (stop with Ctrl-C)")
-    uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False)).run(sockets=[listener])
+    return f"http://{f'[{address}]' if ':' in address else address}:{number}"
 
 
 def listen(settings: Settings) -> socket.socket:

@@ -23,6 +23,8 @@ POLL_SECONDS = 1.0
 QUIET_SECONDS = 0.05
 MOST_WAIT_SECONDS = 1.0
 POLITE_BATCH = 500  # small, because whoever writes meanwhile waits for it
+MOST_STOP_SECONDS = 2.0  # for what waits when it is told to stop; then the batch under way is the last
+GRACE_SECONDS = 1.5  # for that batch: a database that does not answer must not hold up the end
 KEPT_FAILURES = 20
 
 
@@ -60,6 +62,7 @@ class Curator:
         self._at_leisure = at_leisure
         self._woken = threading.Event()
         self._stopping = threading.Event()
+        self._stop_by = float("inf")
         self._thread = threading.Thread(target=self._run, name="evergold-curator", daemon=True)
         self._curated = self._changed = self._failed = 0
         self._last_error: str | None = None
@@ -73,10 +76,11 @@ class Curator:
         self._woken.set()
 
     def stop(self) -> None:
-        """Finish what waits, then end."""
+        """Finish what waits, but not for long: what is left stays in the queue, which is a table."""
+        self._stop_by = time.monotonic() + MOST_STOP_SECONDS
         self._stopping.set()
         self._woken.set()
-        self._thread.join()
+        self._thread.join(MOST_STOP_SECONDS + GRACE_SECONDS)
 
     def state(self) -> CuratorState:
         return CuratorState(
@@ -108,7 +112,7 @@ class Curator:
 
     def _rest(self) -> None:
         try:
-            while not self._woken.is_set() and self._at_leisure():
+            while not self._woken.is_set() and not self._stopping.is_set() and self._at_leisure():
                 pass
         except Exception as problem:
             self._last_error = f"{type(problem).__name__}: {problem}".splitlines()[0]
@@ -127,10 +131,10 @@ class Curator:
                     return
                 limit = 1
                 continue
-            if not taken:
-                return
             self._curated += taken
             self._changed += changes.total
+            if not taken or time.monotonic() > self._stop_by:
+                return
 
     def _skip(self) -> bool:
         """Set the trace at the head of the queue aside; False when the database itself is away."""

@@ -6,6 +6,7 @@ the senders would wait for the last of them, sending nothing, and the reading of
 """
 
 import threading
+from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import partial
@@ -28,6 +29,15 @@ class _Waiting:
     futures: list[Future[SpansWritten]] = field(default_factory=list)
     spans: int = 0
 
+    def wanted(self) -> bool:
+        """Whether anybody still waits for an answer."""
+        return not all(done.cancelled() for done in self.futures)
+
+    def drop_cancelled(self) -> None:
+        kept = [(one, done) for one, done in zip(self.prepared, self.futures, strict=True) if _begun(done)]
+        if len(kept) < len(self.futures):
+            self.prepared, self.futures = [one for one, _ in kept], [done for _, done in kept]
+
 
 class Batcher:
     def __init__(self, store: Store) -> None:
@@ -36,7 +46,10 @@ class Batcher:
         self._waiting: _Waiting | None = None
 
     def put(self, prepared: PreparedSpans, done: Future[SpansWritten]) -> None:
-        """Hand a request to the writer; `done` is told when it is committed."""
+        """Hand a request to the writer; `done` is settled when it is committed or cannot be.
+
+        A future that its caller cancels before the writer's turn takes its request out.
+        """
         with self._lock:
             waiting = self._waiting
             first = waiting is None or waiting.spans >= ENOUGH_SPANS
@@ -50,31 +63,48 @@ class Batcher:
 
     def _submit(self, waiting: _Waiting) -> None:
         try:
-            job = self._store.db.submit(partial(self._write, waiting=waiting), alone=True)
+            job = self._store.db.submit(partial(self._write, waiting=waiting), alone=True, wanted=waiting.wanted)
         except Unavailable as problem:
-            self._begin_anew(waiting)
-            for done in waiting.futures:
-                done.set_exception(problem)
+            self._close(waiting)
+            _fail(waiting.futures, problem)
         else:
             job.add_done_callback(partial(self._resolve, waiting))
 
-    def _begin_anew(self, waiting: _Waiting) -> None:
+    def _close(self, waiting: _Waiting) -> None:
+        """Let no further request join these."""
         with self._lock:
             if self._waiting is waiting:
                 self._waiting = None
 
     def _write(self, connection: Connection, waiting: _Waiting) -> list[SpansWritten]:
-        self._begin_anew(waiting)
+        self._close(waiting)
+        waiting.drop_cancelled()
         return write_spans(connection, waiting.prepared)
 
     def _resolve(self, waiting: _Waiting, job: Future[list[SpansWritten]]) -> None:
-        """Tell each sender what became of its request. If they failed together, each is tried by itself."""
+        """Answer each sender. What failed together is tried one by one, unless the database itself failed.
+
+        The writer may have failed before it came to `_write`, so these requests are closed here too: one that joined them
+        later would wait for a job that has ended.
+        """
+        self._close(waiting)
         problem = job.exception()
         if problem is None:
             for done, written in zip(waiting.futures, job.result(), strict=True):
                 done.set_result(written)
-        elif len(waiting.futures) == 1:
-            waiting.futures[0].set_exception(problem)
+        elif len(waiting.futures) == 1 or isinstance(problem, Unavailable):
+            _fail(waiting.futures, problem)
         else:
             for prepared, done in zip(waiting.prepared, waiting.futures, strict=True):
                 self._submit(_Waiting([prepared], [done]))
+
+
+def _fail(futures: Sequence[Future[SpansWritten]], problem: BaseException) -> None:
+    for done in futures:
+        if _begun(done):
+            done.set_exception(problem)
+
+
+def _begun(done: Future[SpansWritten]) -> bool:
+    """Mark a future as one that can no longer be cancelled; False when it was."""
+    return done.running() or done.set_running_or_notify_cancel()

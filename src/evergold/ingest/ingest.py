@@ -90,7 +90,6 @@ class Ingest:
         reading = self._reader.take(request, self._under_way)
         prepared = self._here.read(request) if reading is None else None
         written: Future[SpansWritten] = Future()
-        written.set_running_or_notify_cancel()  # a client that disconnects cancels nothing
         self._count(1)
         written.add_done_callback(self._answered)
         if prepared is not None:
@@ -110,9 +109,11 @@ class Ingest:
 
     def _store_read(self, written: Future[SpansWritten], reading: Future[PreparedSpans]) -> None:
         problem = reading.exception()
+        if written.cancelled():
+            return
         if problem is None:
             self._batcher.put(reading.result(), written)
-        else:
+        elif written.set_running_or_notify_cancel():
             written.set_exception(problem)
 
     def _answered(self, _: Future[SpansWritten]) -> None:

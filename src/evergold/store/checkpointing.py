@@ -11,6 +11,7 @@ import sqlite3
 import threading
 
 from sqlalchemy import Engine
+from sqlalchemy.exc import SQLAlchemyError
 
 OFTEN = 8  # large transactions between two copies: about 16 MB of spans
 
@@ -38,12 +39,12 @@ class Checkpointing:
             self._thread.start()
         self._wanted.set()
 
-    def close(self) -> None:
-        """Copy once more and end; called when the writer has ended."""
+    def close(self, patience: float | None = None) -> None:
+        """Copy once more and end; called when the writer has ended. `patience`: for so many seconds at most."""
         self._closing = True
         if self._thread is not None:
             self._wanted.set()
-            self._thread.join()
+            self._thread.join(patience)
 
     def _run(self) -> None:
         last = False
@@ -53,7 +54,7 @@ class Checkpointing:
             last = self._closing
             try:
                 self._copy()
-            except sqlite3.Error as problem:
+            except (sqlite3.Error, SQLAlchemyError) as problem:
                 log.warning("the log could not be copied into the database (%s); it will be tried again", problem)
 
     def _copy(self) -> None:

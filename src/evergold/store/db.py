@@ -5,44 +5,34 @@ each in a savepoint and commits them together. A caller that waits for its resul
 callers share one fsync; and one caller's failure rolls back nobody else. PostgreSQL goes through the same door.
 """
 
-import queue
 import threading
 from asyncio import wrap_future
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
 from evergold.errors import BadInput, Unavailable
 from evergold.model.ident import unit_interval
 from evergold.store.checkpointing import Checkpointing
-from evergold.store.syncing import Outcome, Syncing
+from evergold.store.failures import explained
+from evergold.store.syncing import Syncing
+from evergold.store.watch import CONNECT_SECONDS, Watch
+from evergold.store.writer import Job, Writer
 
 T = TypeVar("T")
 Work = Callable[[Connection], T]
 
-GROUP = 256
-BUSY_SECONDS = 30
-
-
-@dataclass(frozen=True)
-class _Job:
-    """Something to write, and the future of whoever waits for it."""
-
-    work: Work[Any]
-    done: Future[Any]
-    alone: bool
-    whole_file: bool = False  # not a transaction: something done to the file itself
-
-
-def _ends_group(job: _Job | None) -> bool:
-    return job is None or job.alone
+# How long to wait for a lock or a connection before the caller is answered. One request may wait for a connection and then
+# for a reader's lock, so those two together stay under the ten seconds that an exporter waits for its answer.
+WRITE_LOCK_SECONDS = 8
+READ_LOCK_SECONDS = POOL_SECONDS = 4
+GIVEN_UP_SECONDS = 0.5  # for the threads beside a writer that was given up
 
 
 class _Rehearsed(Exception):
@@ -59,13 +49,11 @@ class Database:
     def __init__(self, url: str) -> None:
         self.url = url
         self._writer_engine, self._reader_engine = _engines(url)
-        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
-        self._thread: threading.Thread | None = None
-        self._taking = threading.Lock()  # what is taken before it closes is done, and nothing is taken after
-        self._closed = False
         log = _log_of(url)
         self._syncing = Syncing(log)
         self._checkpointing = Checkpointing(self._reader_engine if log else None)
+        self._writer = Writer(url, self._writer_engine, self._syncing, self._checkpointing)
+        self._watch = None if self.dialect == "sqlite" else Watch(url, (self._writer_engine, self._reader_engine))
 
     @property
     def dialect(self) -> str:
@@ -77,21 +65,14 @@ class Database:
         with explained(self.url), self._reader_engine.connect() as connection:
             yield connection
 
-    def submit(self, work: Work[T], *, alone: bool = False) -> Future[T]:
-        """Queue `work`; its future is done when the commit is. `alone`: it is large enough for a transaction of its own."""
-        done: Future[T] = Future()
-        self._queue(_Job(work, done, alone))
-        return done
+    def submit(self, work: Work[T], *, alone: bool = False, wanted: Callable[[], bool] = lambda: True) -> Future[T]:
+        """Queue `work`; its future is done when the commit is. `alone`: it is large enough for a transaction of its own.
 
-    def _queue(self, job: _Job) -> None:
-        job.done.set_running_or_notify_cancel()  # a caller that goes away must not stop the writer
-        with self._taking:
-            if self._closed:
-                raise Unavailable("the database is closed; open the workspace again")
-            self._jobs.put(job)
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._drain, name="evergold-writer", daemon=True)
-                self._thread.start()
+        It is left out when `wanted` says, at its turn, that nobody waits for it any more.
+        """
+        done: Future[T] = Future()
+        self._writer.put(Job(work, done, alone, wanted=wanted))
+        return done
 
     def write(self, work: Work[T]) -> T:
         """Run `work(connection)` on the writer and return its result after the commit."""
@@ -107,9 +88,9 @@ class Database:
         PostgreSQL clears deleted rows away by itself.
         """
         if self.dialect == "sqlite":
-            job = _Job(_written_anew, Future(), alone=True, whole_file=True)
+            job = Job(_written_anew, Future(), alone=True, whole_file=True)
             with explained(self.url):
-                self._queue(job)
+                self._writer.put(job)
                 job.done.result()
 
     def rehearse(self, work: Work[T]) -> T:
@@ -127,53 +108,28 @@ class Database:
 
     def close(self) -> None:
         """Finish what is queued, then let go of the files."""
-        with self._taking:
-            if self._closed:
-                return
-            self._closed = True
-            self._jobs.put(None)
-        if self._thread is not None:
-            self._thread.join()
-        self._syncing.close()
-        self._checkpointing.close()
+        if not self._writer.close():
+            return
+        patience = GIVEN_UP_SECONDS if self._writer.abandoned else None
+        self._syncing.close(patience)
+        self._checkpointing.close(patience)
+        if self._watch is not None:
+            self._watch.close()
         self._reader_engine.dispose()
-        self._writer_engine.dispose()
 
-    def _drain(self) -> None:
-        last = False
-        while not last:
-            batch = [self._jobs.get()]
-            while len(batch) < GROUP and not _ends_group(batch[-1]) and not self._jobs.empty():
-                batch.append(self._jobs.get())
-            last = None in batch
-            jobs = [job for job in batch if job is not None]
-            if len(jobs) > 1 and jobs[-1].alone:
-                self._commit(jobs[:-1])
-                jobs = jobs[-1:]
-            if jobs:
-                self._commit(jobs)
+    def close_within(self, seconds: float) -> None:
+        """From now on allow what is queued so long; whatever then waits for the database fails, so that a server can end.
 
-    def _commit(self, jobs: Sequence[_Job]) -> None:
-        outcomes: list[Outcome] = []
-        try:
-            with (
-                self._writer_engine.connect() as connection,
-                nullcontext() if jobs[0].whole_file else connection.begin(),
-            ):
-                for job in jobs:
-                    if len(jobs) == 1:  # alone it needs no savepoint: what it fails to do goes with the transaction
-                        outcomes.append(Outcome(job.done, job.work(connection)))
-                        break
-                    try:
-                        with connection.begin_nested():
-                            outcomes.append(Outcome(job.done, job.work(connection)))
-                    except Exception as problem:
-                        outcomes.append(Outcome(job.done, failure=problem))
-        except BaseException as problem:
-            outcomes = [Outcome(job.done, failure=problem) for job in jobs]
-        self._syncing.resolve(outcomes)
-        if jobs[0].alone:
-            self._checkpointing.wrote_much()
+        Returns at once; `close` is called as always.
+        """
+        timer = threading.Timer(seconds, self._abandon)
+        timer.daemon = True
+        timer.start()
+
+    def _abandon(self) -> None:
+        self._writer.abandon()
+        if self._watch is not None:
+            self._watch.disconnect()
 
 
 def _written_anew(connection: Connection) -> None:
@@ -183,46 +139,11 @@ def _written_anew(connection: Connection) -> None:
         driver.execute(statement).fetchall()
 
 
-@contextmanager
-def explained(url: str) -> Iterator[None]:
-    """A driver's complaint about the database itself, in one line that says which and what to do."""
-    try:
-        yield
-    except DBAPIError as problem:
-        text = str(problem.orig).strip().splitlines()[0] if str(problem.orig).strip() else type(problem.orig).__name__
-        for sign, advice in _ADVICE.items():
-            if sign in text.lower():
-                raise Unavailable(f"database {shown(url)}: {text}; {advice}") from problem
-        raise
-
-
-_ADVICE = {
-    "unable to open": "check that the folder exists and may be written, or set EVERGOLD_HOME",
-    "readonly": "make the file and its folder writable, or set EVERGOLD_HOME",
-    "not a database": "this is not an SQLite file; name another with --db",
-    "malformed": "the file is damaged; restore a copy, or name another with --db",
-    "locked": "another program holds it; try again, or use PostgreSQL for many writers",
-    "disk i/o": "check the disk",
-    "is full": "free some space",
-    "connection": "check that the server runs and that EVERGOLD_DATABASE_URL is right",
-    "authentication": "check user and password in EVERGOLD_DATABASE_URL",
-    "does not exist": "create it first, or correct EVERGOLD_DATABASE_URL",
-}
-
-
-def shown(url: str) -> str:
-    """The URL without its password."""
-    parsed = make_url(url)
-    return repr(parsed.database) if parsed.drivername.startswith("sqlite") else repr(parsed.render_as_string())
-
-
 def _engines(url: str) -> tuple[Engine, Engine]:
     try:
         if make_url(url).drivername.startswith("sqlite"):
-            return _sqlite(url, "BEGIN IMMEDIATE"), _sqlite(url, "BEGIN")
-        return create_engine(url, pool_size=1, max_overflow=0, pool_pre_ping=True), create_engine(
-            url, pool_pre_ping=True
-        )
+            return _sqlite(url, "BEGIN IMMEDIATE", WRITE_LOCK_SECONDS), _sqlite(url, "BEGIN", READ_LOCK_SECONDS)
+        return _postgres(url, pool_size=1, max_overflow=0), _postgres(url)
     except (ArgumentError, NoSuchModuleError) as problem:
         raise BadInput(
             f"database URL {url!r} cannot be used: {problem}; give postgresql://… or a file name"
@@ -238,11 +159,37 @@ def _log_of(url: str) -> Path | None:
     return Path(f"{parsed.database}-wal").absolute() if in_file else None
 
 
-def _sqlite(url: str, begin: str) -> Engine:
+def _postgres(url: str, **pool: int) -> Engine:
+    """A server that vanished without a word is noticed by the kernel; one that is paused, by `Watch`."""
+    arguments = {
+        "connect_timeout": CONNECT_SECONDS,
+        "keepalives_idle": 5,
+        "keepalives_interval": 2,
+        "keepalives_count": 2,
+        "tcp_user_timeout": 1000 * WRITE_LOCK_SECONDS,
+    }
+    given = make_url(url).query
+    engine = create_engine(
+        url,
+        connect_args={name: value for name, value in arguments.items() if name not in given},
+        pool_timeout=POOL_SECONDS,
+        **pool,
+    )
+
+    @event.listens_for(engine, "connect")
+    def configure(connection: Any, _: Any) -> None:
+        connection.execute(f"SET lock_timeout = '{WRITE_LOCK_SECONDS}s'")
+        connection.commit()
+
+    return engine
+
+
+def _sqlite(url: str, begin: str, seconds: int) -> Engine:
     path = make_url(url).database
     if path and path != ":memory:" and not Path(path).parent.is_dir():
         raise Unavailable(f"database {path!r}: its folder does not exist; create it, or set EVERGOLD_HOME")
-    engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False})
+    pool = {"pool_timeout": POOL_SECONDS} if path and path != ":memory:" else {}
+    engine = create_engine(url, connect_args={"timeout": seconds, "check_same_thread": False}, **pool)
 
     @event.listens_for(engine, "connect")
     def configure(connection: Any, _: Any) -> None:

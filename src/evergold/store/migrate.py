@@ -5,7 +5,8 @@ from pathlib import Path
 from sqlalchemy import Connection, inspect, text
 
 from evergold.errors import Refused
-from evergold.store.db import Database, shown
+from evergold.store.db import Database
+from evergold.store.failures import shown
 from evergold.store.migrations import HEAD, REVISIONS
 from evergold.store.schema import metadata
 

@@ -13,7 +13,8 @@ never the log, so opening and closing the log here takes no lock from anybody.
 import os
 import threading
 from collections.abc import Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, InvalidStateError
+from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, NamedTuple
@@ -26,11 +27,14 @@ class Outcome(NamedTuple):
     result: Any = None
     failure: BaseException | None = None
 
-    def resolve(self) -> None:
-        if self.failure is None:
-            self.done.set_result(self.result)
+
+def settle(outcome: Outcome) -> None:
+    """Give a caller its answer, unless it has one: a writer that was given up may finish later."""
+    with suppress(InvalidStateError):
+        if outcome.failure is None:
+            outcome.done.set_result(outcome.result)
         else:
-            self.done.set_exception(self.failure)
+            outcome.done.set_exception(outcome.failure)
 
 
 class Syncing:
@@ -51,11 +55,11 @@ class Syncing:
             self._thread.start()
         self._committed.put(outcomes)
 
-    def close(self) -> None:
-        """Tell everybody who waits; called when the writer has ended."""
+    def close(self, patience: float | None = None) -> None:
+        """Tell everybody who waits; called when the writer has ended. `patience`: for so many seconds at most."""
         if self._thread is not None:
             self._committed.put(None)
-            self._thread.join()
+            self._thread.join(patience)
 
     def _run(self) -> None:
         last = False
@@ -69,7 +73,7 @@ class Syncing:
     def _sync(self, outcomes: Sequence[Outcome]) -> None:
         try:
             _to_disk(self._log)
-        except OSError as problem:
+        except Exception as problem:  # a thread that ended here would leave every caller waiting
             outcomes = [Outcome(outcome.done, failure=outcome.failure or problem) for outcome in outcomes]
         _resolve(outcomes)
 
@@ -85,4 +89,4 @@ def _to_disk(log: Path | None) -> None:
 
 def _resolve(outcomes: Sequence[Outcome]) -> None:
     for outcome in outcomes:
-        outcome.resolve()
+        settle(outcome)

@@ -6,6 +6,8 @@ with Workspace.open() as ws:
     ws.cases.export("live", "live-jsonl", Path("golden.jsonl"))
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
     from evergold.workspace.live import Live
     from evergold.workspace.overview import Overviews
     from evergold.workspace.review import Review
+
+
+CLOSING_SECONDS = 3.0  # a server ends within five seconds of its last answer
 
 
 class Workspace:
@@ -46,6 +51,19 @@ class Workspace:
         wake = self.live.start_background()
         if wake is not None:
             self.intake.on_commit = wake
+
+    @contextmanager
+    def serving(self) -> Iterator[None]:
+        """Work on queued runs and on curation, for as long as a server lives.
+
+        When it ends, what still waits for the database gets a few seconds; the queues of both are tables and stay.
+        """
+        with self.bench.serving():
+            self.curate_in_background()
+            try:
+                yield
+            finally:
+                self.store.db.close_within(CLOSING_SECONDS)
 
     def close(self) -> None:
         if "intake" in vars(self):

@@ -19,18 +19,21 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from queue import SimpleQueue
+from selectors import EVENT_READ, DefaultSelector
 from typing import NamedTuple
 
 from evergold.ingest.decode import Request, Rules
 from evergold.ingest.prepare import PreparedSpans
 from evergold.ingest.reading_process.process import introduce, receive, send_request, unpacked
 
-PATIENCE = 30.0  # seconds of silence after which it hangs, if requests wait for it, or else is not needed
+PATIENCE = 5.0  # seconds a request waits for the process before it counts as hanging: less than its sender waits for us
+IDLE_SECONDS = 30.0  # without a request, after which the process is not needed; it may take as long to begin
 BUSY = 2  # requests that are under way before it is worth a process
 SMALLEST, LARGEST = 16_000, 1 << 20  # a smaller body is read sooner than sent; a larger one would hold up the others
 MANY, MOST_WAITING = 8, 64  # when many wait for it, and more than for the writer, this process lends a hand
@@ -44,6 +47,7 @@ class _Waiting(NamedTuple):
 
     request: Request
     done: Future[PreparedSpans]
+    since: float
 
 
 def cores() -> int:
@@ -54,7 +58,7 @@ def cores() -> int:
 class Reader:
     """`read_here` reads a request in this process; `enabled` false leaves everything to it.
 
-    `patience` is how long it may be silent once it has begun. Beginning may take `PATIENCE`, however short that is.
+    `patience` is how long a request waits for the process once that has begun.
     """
 
     def __init__(
@@ -90,7 +94,7 @@ class Reader:
             if waiting >= MOST_WAITING or (waiting >= MANY and 2 * waiting > under_way):
                 return None
             done: Future[PreparedSpans] = Future()
-            self._waiting.append(_Waiting(request, done))
+            self._waiting.append(_Waiting(request, done, time.monotonic()))
             self._outbox.put(request)
             return done
 
@@ -113,7 +117,7 @@ class Reader:
         """The life of one reading process."""
         outbox: SimpleQueue[Request | None] = SimpleQueue()
         channel, theirs = socket.socketpair()
-        channel.settimeout(PATIENCE)
+        channel.settimeout(IDLE_SECONDS)
         sending = threading.Thread(target=_send_all, args=(channel, outbox), name="evergold-to-reader", daemon=True)
         with channel:
             sending.start()
@@ -123,9 +127,8 @@ class Reader:
                     channel.settimeout(self._patience)
                     with self._lock:
                         self._outbox = outbox
-                    while True:
-                        self._receive_answer(receive(channel))
-            except (OSError, EOFError) as problem:
+                    self._receive_answers(channel)
+            except Exception as problem:  # whatever it was, those that wait are read here
                 left = self._end(problem)
             outbox.put(None)
             sending.join()
@@ -141,6 +144,21 @@ class Reader:
                 raise EOFError("closed before it began")
         introduce(channel, self._rules)
         receive(channel)
+
+    def _receive_answers(self, channel: socket.socket) -> None:
+        """Receive answers until a request has waited too long, or none came for a while: TimeoutError."""
+        with DefaultSelector() as selector:
+            selector.register(channel, EVENT_READ)
+            idle_until = time.monotonic() + IDLE_SECONDS
+            while True:
+                with self._lock:
+                    until = self._waiting[0].since + self._patience if self._waiting else idle_until
+                left = until - time.monotonic()
+                if left <= 0:
+                    raise TimeoutError("no answer in time" if self._waiting else "nothing to read")
+                if selector.select(min(left, self._patience)):
+                    self._receive_answer(receive(channel))
+                    idle_until = time.monotonic() + IDLE_SECONDS
 
     def _receive_answer(self, answer: bytearray) -> None:
         with self._lock:

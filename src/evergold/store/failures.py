@@ -1,0 +1,105 @@
+"""Translate a driver's error into one of ours: which database, what it reported, what to do next.
+
+Three kinds are told apart, by the driver's own code and never by the words of its message:
+
+- the database itself fails (gone, locked, read-only, damaged, full): `Unavailable`, the caller may try again later;
+- it cannot hold a value it was given (a number over 64 bits, a NUL in a text): `BadInput`, the caller must change it;
+- anything else is a defect of this program and passes as it is.
+"""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import DataError, DBAPIError, StatementError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+from evergold.errors import BadInput, EvergoldError, Unavailable
+
+_SQLITE = {
+    sqlite3.SQLITE_CANTOPEN: "check that the folder exists and may be written, or set EVERGOLD_HOME",
+    sqlite3.SQLITE_PERM: "make the file and its folder writable, or set EVERGOLD_HOME",
+    sqlite3.SQLITE_READONLY: "make the file and its folder writable, or set EVERGOLD_HOME",
+    sqlite3.SQLITE_NOTADB: "this is not an SQLite file; name another with --db",
+    sqlite3.SQLITE_CORRUPT: "the file is damaged; restore a backup, or name another with --db",
+    sqlite3.SQLITE_BUSY: "another program holds it; try again, or use PostgreSQL for many writers",
+    sqlite3.SQLITE_LOCKED: "another program holds it; try again, or use PostgreSQL for many writers",
+    sqlite3.SQLITE_PROTOCOL: "another program holds it; try again, or use PostgreSQL for many writers",
+    sqlite3.SQLITE_IOERR: "check the disk and its free space",
+    sqlite3.SQLITE_FULL: "free some space, then try again",
+    sqlite3.SQLITE_NOMEM: "free some memory, then try again",
+    sqlite3.SQLITE_NOLFS: "move the database to a file system that takes large files",
+}
+_POSTGRES = {  # by SQLSTATE, or by its class, which is the first two characters
+    "25006": "the server takes no writes now; name the primary server in EVERGOLD_DATABASE_URL",
+    "28": "check user and password in EVERGOLD_DATABASE_URL",
+    "3D": "create the database first, or correct EVERGOLD_DATABASE_URL",
+    "08": "check that the server runs and that EVERGOLD_DATABASE_URL is right",
+    "40": "several writers met; try again",
+    "42501": "grant the user of EVERGOLD_DATABASE_URL the right to write",
+    "53100": "free some space on the server's disk, then try again",
+    "53": "the server has no room for it now; try again, or raise its limits",
+    "55": "another session holds a lock; try again",
+    "57": "the server is stopping or starting; try again",
+    "58": "look at the server's log and disk",
+    "XX": "the server's files may be damaged: look at its log, restore a backup",
+}
+_NO_STATE = "check that the server runs and that EVERGOLD_DATABASE_URL is right"
+
+
+@contextmanager
+def explained(url: str) -> Iterator[None]:
+    """Raise what the driver reports about the database or a value as one line that names the next step."""
+    try:
+        yield
+    except Exception as problem:
+        known = explanation(url, problem)
+        if known is None:
+            raise
+        raise known from problem
+
+
+def explanation(url: str, problem: BaseException) -> EvergoldError | None:
+    """The error to show instead of `problem`; None when it is not the database's."""
+    if isinstance(problem, PoolTimeout):
+        return Unavailable(f"database {shown(url)}: every connection is in use; try again in a moment")
+    if isinstance(problem, DBAPIError):
+        return _from_driver(url, problem)
+    cause = problem.orig if isinstance(problem, StatementError) else problem
+    if isinstance(cause, OverflowError | UnicodeEncodeError):
+        return BadInput(f"a value cannot be stored or looked for: {_line(cause)}; send a smaller number or plain text")
+    return None
+
+
+def _from_driver(url: str, problem: DBAPIError) -> EvergoldError | None:
+    text = _line(problem.orig)
+    advice = _advice(problem)
+    if advice is not None:
+        return Unavailable(f"database {shown(url)}: {text}; {advice}")
+    if isinstance(problem, DataError):
+        return BadInput(f"a value cannot be stored or looked for: {text}; correct it and send it again")
+    return None
+
+
+def _advice(problem: DBAPIError) -> str | None:
+    """What to do when the database itself fails; None when it is something else."""
+    code = getattr(problem.orig, "sqlite_errorcode", None)
+    if code is not None:
+        return _SQLITE.get(code & 0xFF)  # the rest of the code only refines it
+    state = getattr(problem.orig, "sqlstate", None)
+    if state:
+        return _POSTGRES.get(state) or _POSTGRES.get(state[:2])
+    lost = problem.connection_invalidated or type(problem.orig).__name__ in ("OperationalError", "ConnectionTimeout")
+    return _NO_STATE if lost and not isinstance(problem.orig, sqlite3.Error) else None
+
+
+def _line(problem: BaseException | None) -> str:
+    lines = str(problem).strip().splitlines()
+    return lines[0] if lines else type(problem).__name__
+
+
+def shown(url: str) -> str:
+    """The URL without its password."""
+    parsed = make_url(url)
+    return repr(parsed.database) if parsed.drivername.startswith("sqlite") else repr(parsed.render_as_string())
