@@ -75,6 +75,14 @@ class Settings:
         "benchmark.datasets_dir", None, "Folder searched for YAML benchmark datasets, beside the bundled ones."
     )
     benchmark_timeout: float = setting("benchmark.timeout", 120.0, "Seconds a single call of a target may take.")
+    benchmark_metric_timeout: float = setting(
+        "benchmark.metric_timeout",
+        10.0,
+        "Seconds a metric without a judge may take on one answer; then it is an error.",
+    )
+    benchmark_memory_mb: int = setting(
+        "benchmark.memory_mb", 4096, "Memory in MB that the process of a run started on a server may use."
+    )
     benchmark_tries: int = setting("benchmark.tries", 5, "How often a call that may succeed later is sent at most.")
     model_base_url: str = setting(
         "model.base_url", "", "URL of the OpenAI-compatible server behind `openai/…`; else `OPENAI_BASE_URL`."

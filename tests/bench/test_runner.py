@@ -11,6 +11,7 @@ import pytest
 
 from evergold.bench.lease import new_owner
 from evergold.bench.metric_names import NamedMetric
+from evergold.bench.overrun import Limit
 from evergold.bench.runner import Parts, Runner
 from evergold.calls.failures import failed
 from evergold.calls.retry import RetryPolicy
@@ -89,6 +90,7 @@ class Bench:
             judge=judge,
             retry=RetryPolicy(tries=4, first_wait=0.001),
             deadline=parts.get("deadline", PATIENCE),
+            limit=Limit(parts.get("limit", PATIENCE)),
         )
         asyncio.run(Runner(self.runs, self.attempts, owner).execute(self.runs.get("r1"), made))
         return self.runs.get("r1")

@@ -12,7 +12,7 @@ from uuid import uuid4
 
 LEASE_SECONDS = 20.0
 BEAT_SECONDS = 1.0
-MOST_TAKES = 5
+MOST_TAKES = 2
 """So often in a row a run is taken up whose server died before anything of it was stored; then it has failed."""
 
 

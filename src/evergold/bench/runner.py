@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from evergold.bench.generate import generate
 from evergold.bench.lease import BEAT_SECONDS, LEASE_SECONDS
 from evergold.bench.metric_names import NamedMetric
+from evergold.bench.overrun import Limit
 from evergold.bench.score import Scoring, score
 from evergold.calls.budget import Budget
 from evergold.calls.caller import Caller
@@ -32,6 +33,7 @@ class Parts:
     judge: Judge | None
     retry: RetryPolicy
     deadline: float
+    limit: Limit
 
 
 class Stop(EvergoldError):
@@ -49,7 +51,7 @@ class Runner:
         """Work on a run this owner has claimed. Ends it in the store, whatever happens; gives how it ended."""
         self.attempts.recount(run.id)
         work = asyncio.ensure_future(self._work(run, parts))
-        beat = asyncio.ensure_future(self._beat(run.id))
+        beat = asyncio.ensure_future(self._beat(run.id, LEASE_SECONDS + parts.limit.seconds))
         try:
             await asyncio.wait([work, beat], return_when=asyncio.FIRST_COMPLETED)
             status, error = _outcome(work, beat)
@@ -71,15 +73,16 @@ class Runner:
         budget.charge(run.judge_usage)
         caller = Caller(Gate(run.spec.concurrency), budget, parts.retry, parts.deadline)
         await generate(run, parts.target, self.attempts, caller)
-        await score(run, self.attempts, Scoring(parts.metrics, parts.judge, budget, parts.deadline))
+        await score(run, self.attempts, Scoring(parts.metrics, parts.judge, budget, parts.deadline, parts.limit))
 
-    async def _beat(self, run_id: str) -> None:
+    async def _beat(self, run_id: str, lease: float) -> None:
+        """Renew the lease each second; it is long enough for a metric that holds up this loop until its limit."""
         loop = asyncio.get_running_loop()
         last = loop.time()
         while True:
             await asyncio.sleep(BEAT_SECONDS)
             try:
-                beat = await asyncio.to_thread(self.runs.beat, run_id, self.owner, LEASE_SECONDS)
+                beat = await asyncio.to_thread(self.runs.beat, run_id, self.owner, lease)
             except Exception:  # a database that is away for a moment; the lease outlives the moment
                 if loop.time() - last > LEASE_SECONDS / 2:
                     raise

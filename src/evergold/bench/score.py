@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from evergold.bench.metric_names import NamedMetric
 from evergold.bench.metrics import measure
+from evergold.bench.overrun import Limit, Overrun, Task
 from evergold.calls.budget import Budget
 from evergold.calls.journal import Journal
 from evergold.calls.workers import together
@@ -30,6 +31,7 @@ class Scoring:
     judge: Judge | None
     budget: Budget
     deadline: float
+    limit: Limit
 
 
 async def score(run: Run, store: AttemptStore, scoring: Scoring) -> None:
@@ -56,7 +58,7 @@ async def score(run: Run, store: AttemptStore, scoring: Scoring) -> None:
 
 async def _measure(named: NamedMetric, case: Case, attempt: Attempt, scoring: Scoring) -> Measurement:
     if not named.judged or scoring.judge is None:
-        return await measure(named.metric, case, attempt, scoring.judge)
+        return await _measure_here(named, case, attempt, scoring)
     limit = scoring.deadline * CALLS_OF_A_JUDGE
     await scoring.budget.reserve()
     spent = Usage()
@@ -69,3 +71,12 @@ async def _measure(named: NamedMetric, case: Case, attempt: Attempt, scoring: Sc
     finally:
         scoring.budget.settle(spent)
     return measurement
+
+
+async def _measure_here(named: NamedMetric, case: Case, attempt: Attempt, scoring: Scoring) -> Measurement:
+    """Call a metric that needs no judge: plain code, which the limit interrupts."""
+    try:
+        with scoring.limit.around(Task(case.id, attempt.trial, named.name)):
+            return await measure(named.metric, case, attempt, scoring.judge)
+    except Overrun as problem:
+        return Measurement.error(problem.message)

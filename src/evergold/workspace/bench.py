@@ -19,7 +19,9 @@ from evergold import plugins
 from evergold.bench.judge_names import DEFAULT_JUDGE, check_judge, make_judge
 from evergold.bench.lease import LEASE_SECONDS, is_dead, new_owner
 from evergold.bench.metric_names import NamedMetric, make_metrics
+from evergold.bench.overrun import Limit, Slot
 from evergold.bench.runner import Parts, Runner
+from evergold.bench.supervise import Limits, Supervisor
 from evergold.bench.targets import make_target, parse_name, refuse_remote
 from evergold.bench.worker import RunWorker
 from evergold.calls.endpoints import openai_identity, openai_provider
@@ -50,6 +52,7 @@ class MetricInfo(BaseModel, frozen=True):
     judged: bool
 
 
+RUN_PROCESS = "evergold.workspace.run_process"
 ABANDONED = "the process that ran it ended; go on with: evergold run --resume {id}"
 
 
@@ -111,7 +114,7 @@ class Bench:
         dead = holder if holder and is_dead(holder) else None
         if not self._runs.claim(run_id, owner, LEASE_SECONDS, taking_from=dead):
             raise Conflict(f"run {run_id!r} is {self.get(run_id).status} and cannot be taken; is it running elsewhere?")
-        asyncio.run(self._execute(self.get(run_id), owner, RunStatus.CANCELLED))
+        asyncio.run(self.execute(self.get(run_id), owner, RunStatus.CANCELLED))
         return self.get(run_id)
 
     def resume(
@@ -195,7 +198,10 @@ class Bench:
     def serving(self) -> Iterator[None]:
         """Work on queued runs in the background, for as long as a server lives."""
         owner = new_owner()
-        self._worker = RunWorker(self._runs, owner, lambda run: self._execute(run, owner, RunStatus.QUEUED))
+        seconds = self._settings.benchmark_metric_timeout
+        limits = Limits(2 * seconds + 5, self._settings.benchmark_timeout + 60)
+        child = Supervisor(self._runs, self._attempts, owner, RUN_PROCESS, self._settings, limits)
+        self._worker = RunWorker(self._runs, owner, child.execute)
         self._worker.start()
         try:
             yield
@@ -241,10 +247,11 @@ class Bench:
         name = parse_name(model)
         return openai_identity(name.address, self._settings) if name.plugin == "openai" else model
 
-    async def _execute(self, run: Run, owner: str, when_interrupted: RunStatus) -> None:
+    async def execute(self, run: Run, owner: str, when_interrupted: RunStatus, slot: Slot | None = None) -> None:
+        """Work in this process on a run that `owner` holds, and end it in the store."""
         runner = Runner(self._runs, self._attempts, owner, when_interrupted)
         try:
-            parts = self._parts(run)
+            parts = self._parts(run, slot)
         except EvergoldError as problem:
             self._runs.finish(run.id, owner, RunStatus.FAILED, problem.message)
             return
@@ -254,7 +261,7 @@ class Bench:
             return
         await runner.execute(run, parts)
 
-    def _parts(self, run: Run) -> Parts:
+    def _parts(self, run: Run, slot: Slot | None = None) -> Parts:
         metrics = make_metrics(run.spec.metrics)
         target = make_target(run.spec.model, run.spec.params, self._settings)
         if run.spec.budget_money is not None and not getattr(target, "priced", True):
@@ -265,6 +272,7 @@ class Bench:
             judge=self._judge(run.spec, metrics),
             retry=RetryPolicy(tries=self._settings.benchmark_tries),
             deadline=self._deadline(run.spec),
+            limit=Limit(self._settings.benchmark_metric_timeout, slot),
         )
 
     def _deadline(self, spec: RunSpec) -> float:

@@ -1,0 +1,154 @@
+"""Work on a run in a process of its own, so that nothing it loads can hold up or end the server.
+
+Targets, judges, metrics and other plug-ins are code of third parties. They run in a child process with a bound on its memory;
+the server watches it. A child that stops showing life is killed. If it was measuring, that measurement becomes an error and
+a new child goes on with the rest; if it was not, the run has one more try and then fails with the reason.
+"""
+
+import asyncio
+import os
+import pickle
+import sys
+import tempfile
+from contextlib import suppress
+from dataclasses import dataclass
+from signal import Signals
+from typing import Any
+
+from evergold.bench.lease import LEASE_SECONDS
+from evergold.bench.overrun import Slot, Task
+from evergold.model.run import Measurement, Run, RunStatus
+from evergold.store.attempts import AttemptStore, Scored
+from evergold.store.runs import RunStore
+
+LOOK_SECONDS = 1.0
+STOP_SECONDS = 4.0
+MOST_ENDS = 2
+"""So many processes may end over one run without a measurement to blame; then it has failed."""
+MOST_BLAMED = 10
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How long a child may show no life, while it measures and otherwise."""
+
+    measuring: float
+    otherwise: float
+
+
+@dataclass(frozen=True)
+class Order:
+    """What a child is given: the settings, the run, and the name under which its server holds the run."""
+
+    settings: Any
+    run_id: str
+    owner: str
+    slot: int
+    parent: int
+
+
+@dataclass
+class Supervisor:
+    """Works on runs that `owner` holds. `module` is the child's program; it reads a pickled `Order` from its input."""
+
+    runs: RunStore
+    attempts: AttemptStore
+    owner: str
+    module: str
+    settings: Any
+    limits: Limits
+
+    async def execute(self, run: Run) -> None:
+        """See a run through to its end; whatever happens, the store says how it ended."""
+        ends, blamed, progress = 0, 0, -1
+        while True:
+            with tempfile.TemporaryFile() as file:
+                file.truncate(Slot.SIZE)
+                reason, task = await self._one_child(run, Slot(file.fileno()), file.fileno())
+            now = await asyncio.to_thread(self.runs.get, run.id)
+            if now.status is not RunStatus.RUNNING:
+                return
+            if await self._beat(run.id):
+                self.runs.finish(run.id, self.owner, RunStatus.CANCELLED)
+                return
+            if task is not None and blamed < MOST_BLAMED:
+                blamed += 1
+                await self._blame(run.id, task, reason)
+                continue
+            ends = ends + 1 if now.done + now.scored == progress else 1
+            progress = now.done + now.scored
+            if ends >= MOST_ENDS or task is not None:
+                why = f"{ends + blamed} processes that worked on it ended, the last one because {reason}"
+                self.runs.finish(run.id, self.owner, RunStatus.FAILED, why)
+                return
+
+    async def _one_child(self, run: Run, slot: Slot, descriptor: int) -> tuple[str, Task | None]:
+        """Run one child to its end; gives why it ended and the measurement it was at, if it was at one."""
+        order = Order(self.settings, run.id, self.owner, descriptor, os.getpid())
+        child = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            self.module,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.DEVNULL,
+            pass_fds=(descriptor,),
+            start_new_session=True,
+        )
+        try:
+            assert child.stdin is not None
+            with suppress(BrokenPipeError, ConnectionResetError):
+                child.stdin.write(pickle.dumps(order))
+                await child.stdin.drain()
+            stalled = await self._watch(child, slot, run.id)
+        except asyncio.CancelledError:
+            await self._stop(child, run.id)
+            raise
+        task = slot.read()[1]
+        code = child.returncode or 0
+        if stalled:
+            return f"it showed no life for {stalled:g} s", task
+        return (f"it was ended by {Signals(-code).name}" if code < 0 else f"it ended with exit code {code}"), task
+
+    async def _watch(self, child: asyncio.subprocess.Process, slot: Slot, run_id: str) -> float:
+        """Wait for the child's end, and kill it when it shows no life; gives the limit that it broke, else 0."""
+        clock = asyncio.get_running_loop().time
+        last, since, cancelled = -1, clock(), 0.0
+        while child.returncode is None:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LOOK_SECONDS):
+                    await child.wait()
+            count, task = slot.read()
+            if count != last:
+                last, since = count, clock()
+            limit = self.limits.measuring if task else self.limits.otherwise
+            if child.returncode is None and await self._beat(run_id):
+                cancelled = cancelled or clock()
+            late = cancelled and clock() - cancelled > STOP_SECONDS
+            if child.returncode is None and (late or clock() - since > limit):
+                child.kill()
+                await child.wait()
+                return limit
+        return 0.0
+
+    async def _beat(self, run_id: str) -> bool:
+        """Renew the lease, for a child that is held up cannot; whether somebody wants the run to stop."""
+        try:
+            return (await asyncio.to_thread(self.runs.beat, run_id, self.owner, LEASE_SECONDS)).cancel
+        except Exception:  # a database that is away for a moment; the lease outlives the moment
+            return False
+
+    async def _stop(self, child: asyncio.subprocess.Process, run_id: str) -> None:
+        """End a child because the server stops; the run goes back to the queue."""
+        with suppress(ProcessLookupError):
+            child.terminate()
+        try:
+            async with asyncio.timeout(STOP_SECONDS):
+                await child.wait()
+        except TimeoutError:
+            child.kill()
+            await child.wait()
+        self.runs.finish(run_id, self.owner, RunStatus.QUEUED)
+
+    async def _blame(self, run_id: str, task: Task, reason: str) -> None:
+        error = Measurement.error(f"the process that measured {task.metric} was lost: {reason}")
+        await self.attempts.record_scores(run_id, [Scored(task.case_id, task.trial, task.metric, error)], 0)

@@ -1,0 +1,71 @@
+"""The process in which a server's run is worked on; started by `bench/supervise.py`, which sends an `Order`.
+
+It gives up everything that would let it harm others: it is the first to go when memory is short, it may not hold more than
+`benchmark.memory_mb`, and it ends with its server.
+"""
+
+import asyncio
+import ctypes
+import os
+import pickle
+import resource
+import signal
+import sys
+import threading
+from contextlib import suppress
+from pathlib import Path
+
+from evergold.bench.overrun import Slot
+from evergold.bench.supervise import Order
+from evergold.model.run import RunStatus
+from evergold.workspace import Workspace
+
+PR_SET_PDEATHSIG = 1
+TICK_SECONDS = 0.5
+
+
+def main() -> None:
+    """Work on the run of the order until it ends, or until a SIGTERM puts it back into the queue."""
+    order: Order = pickle.load(sys.stdin.buffer)
+    _end_with(order.parent)
+    _bound_memory(order.settings.benchmark_memory_mb)
+    with Workspace.open(order.settings) as workspace, suppress(asyncio.CancelledError):
+        asyncio.run(_work(workspace, order, Slot(order.slot)))
+
+
+async def _work(workspace: Workspace, order: Order, slot: Slot) -> None:
+    run = workspace.bench.get(order.run_id)
+    work = asyncio.ensure_future(workspace.bench.execute(run, order.owner, RunStatus.QUEUED, slot))
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, work.cancel)
+    while not work.done():
+        slot.show()
+        await asyncio.wait([work], timeout=TICK_SECONDS)
+    await work
+
+
+def _end_with(parent: int) -> None:
+    """End when the server ends, however it does: its lease is free then, and another server may take the run."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
+    threading.Thread(target=_wait_for_end_of_input, daemon=True).start()
+
+
+def _wait_for_end_of_input() -> None:
+    """Read past Python's buffer, whose lock would be in the way of an orderly end."""
+    while os.read(sys.stdin.fileno(), 1):
+        pass
+    os._exit(1)
+
+
+def _bound_memory(megabytes: int) -> None:
+    with suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000")
+    size = megabytes * 1024 * 1024
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_DATA, (size, size))
+
+
+if __name__ == "__main__":
+    main()
