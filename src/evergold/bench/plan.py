@@ -21,7 +21,7 @@ _UNKNOWN_OUTPUT = 300
 
 
 class Plan(BaseModel, frozen=True):
-    """An estimate; what it rests on is said in `assumes`."""
+    """An estimate; what it rests on is said in `assumes`. `derived_tools` counts cases whose tool schemas are derived."""
 
     dataset: str
     version: str
@@ -35,6 +35,7 @@ class Plan(BaseModel, frozen=True):
     output_tokens: int
     cost: float | None
     smallest_visible_effect: float | None
+    derived_tools: int = 0
     assumes: str
 
 
@@ -45,6 +46,7 @@ class Questions:
     version: str
     content_hash: str
     cases: Sequence[Case]
+    derived_tools: int = 0
 
 
 def plan_run(spec: RunSpec, asked: Questions, metrics: Sequence[NamedMetric], provider: str) -> Plan:
@@ -52,7 +54,8 @@ def plan_run(spec: RunSpec, asked: Questions, metrics: Sequence[NamedMetric], pr
     cases = asked.cases
     judged = [metric for metric in metrics if metric.judged]
     characters = sum(len(str(message.get("content", ""))) for c in cases for message in messages(c, spec.params))
-    expected = [len(case.expected) // _CHARACTERS_PER_TOKEN for case in cases if case.expected]
+    references = [case.reference() for case in cases]
+    expected = [len(found.text) // _CHARACTERS_PER_TOKEN for found in references if found and found.text]
     answer = max(1, sum(expected) // len(expected)) if expected else _UNKNOWN_OUTPUT
     calls = len(cases) * spec.trials
     sent = characters * spec.trials // _CHARACTERS_PER_TOKEN
@@ -70,6 +73,7 @@ def plan_run(spec: RunSpec, asked: Questions, metrics: Sequence[NamedMetric], pr
         output_tokens=answer * calls,
         cost=0.0 if name.plugin == "recorded" else cost(provider, name.address, sent, answer * calls),
         smallest_visible_effect=planned_effect(len(cases), spec.trials),
+        derived_tools=asked.derived_tools,
         assumes="four characters per token, answers as long as the expected ones, two runs that differ on a quarter "
         "of pass/fail cases, 80 % power at 5 %",
     )

@@ -20,6 +20,9 @@ MADE_AGAIN = (
 @click.command()
 @click.option("--policy", "policy_files", multiple=True, type=click.Path(path_type=Path), help="Policy file (TOML).")
 @click.option("--backfill", is_flag=True, help="Judge all of history again, not only what is new.")
+@click.option(
+    "--refresh", is_flag=True, help="Complete earlier cases from their traces: conversation, tools, contexts."
+)
 @click.option("--dry-run", is_flag=True, help="Show what would change over all of history; change nothing.")
 @click.option("--explain", "trace_id", metavar="TRACE", help="Why a trace has its verdict, and what would change it.")
 @click.option("--undo", "label", metavar="POLICY@REV", help="Take back what a policy revision did.")
@@ -41,8 +44,10 @@ def command(
     for this call, and what waits goes on waiting for those in force. Curating twice changes nothing.
     """
     trace_id, label, listed = asked["trace_id"], asked["label"], asked["list_policies"]
-    if sum(map(bool, (backfill, dry_run, trace_id, label, listed))) > 1:
-        raise BadInput("--backfill, --dry-run, --explain, --undo and --policies exclude each other; give one")
+    if sum(map(bool, (backfill, dry_run, trace_id, label, listed, asked["refresh"]))) > 1:
+        raise BadInput(
+            "--backfill, --refresh, --dry-run, --explain, --undo and --policies exclude each other; give one"
+        )
     with opened(ctx) as workspace:
         if trace_id:
             _explain(workspace.live.with_policy_files(policy_files).explain(str(trace_id)), as_json)
@@ -50,6 +55,8 @@ def command(
             _undo(workspace, str(label), as_json)
         elif listed:
             _policies(workspace, as_json)
+        elif asked["refresh"]:
+            _refresh(workspace, as_json)
         elif dry_run:
             _dry_run(workspace, policy_files, as_json)
         else:
@@ -69,6 +76,15 @@ def _curate(workspace: Workspace, policy_files: tuple[Path, ...], backfill: bool
     else:
         hint = "" if changes.traces else f" ({NOTHING_NEW})"
         click.echo(f"curated {changes.traces} traces: {_changes_text(changes)}{hint}")
+
+
+def _refresh(workspace: Workspace, as_json: bool) -> None:
+    with progress("completing cases", None) as advance:
+        seen, changed = workspace.live.refresh(advance)
+    if as_json:
+        emit_json({"cases": seen, "refreshed": changed})
+    else:
+        click.echo(f"completed {changed} of {seen} cases that cite a stored trace")
 
 
 def _dry_run(workspace: Workspace, policy_files: tuple[Path, ...], as_json: bool) -> None:

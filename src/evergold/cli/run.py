@@ -187,6 +187,8 @@ def _show_plan(workspace: Workspace, options: dict[str, Any]) -> int:
     click.echo(f"  calls    {plan.calls} of the model, {plan.judge_calls} of the judge")
     click.echo(f"  tokens   about {plan.input_tokens:,} in, {plan.output_tokens:,} out ({money})")
     click.echo(f"  visible  {'no difference (too few cases)' if effect is None else f'differences of {effect:.3f} up'}")
+    if plan.derived_tools:
+        click.echo(f"  tools    derived from the expected calls for {plan.derived_tools} cases that offer none")
     click.echo(f"  assumes  {plan.assumes}")
     return 0
 

@@ -211,7 +211,11 @@ class Case(BaseModel, frozen=True, extra="forbid"):
 
     def rev(self) -> str:
         """Identity of the content; review state is left out, so a verdict makes no new identity."""
-        return content_hash(_as_before(self.content()))
+        return content_hash(self.identity())
+
+    def identity(self) -> dict[str, Any]:
+        """What `rev` is the hash of: the content, without fields that came later and that this case does not use."""
+        return _as_before(self.content())
 
     def missing(self) -> tuple[str, ...]:
         """The fields this kind of case still needs before anybody can call it true."""

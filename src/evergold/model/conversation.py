@@ -7,6 +7,9 @@ What that shape has no key for stays under `extra` of its message: `reasoning`, 
 result), and every key nobody knows. An export that others read leaves `extra` out.
 """
 
+from collections.abc import Iterable, Mapping
+from typing import Any
+
 from pydantic import BaseModel, Field
 
 from evergold.model.case import Context
@@ -29,3 +32,8 @@ class Conversation(BaseModel, frozen=True, extra="forbid"):
     contexts: tuple[Context, ...] = ()
     parameters: Values = Field(default_factory=dict)
     problems: tuple[str, ...] = ()
+
+
+def plain_messages(messages: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The messages as other programs read them: without `extra`, which is ours."""
+    return [{key: value for key, value in message.items() if key != "extra"} for message in messages]

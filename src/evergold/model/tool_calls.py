@@ -116,7 +116,7 @@ def calls_in(messages: Iterable[Mapping[str, Any]]) -> tuple[ToolCall, ...]:
         if message.get("role") == "tool":
             if (number := _answered(message, made, waiting)) is not None:
                 waiting.remove(number)
-                result, failed = message.get("content"), bool(message.get("failed") or message.get("is_error"))
+                result, failed = message.get("content"), _is_failed(message)
                 made[number] = made[number].model_copy(update={"result": result, "failed": failed})
             continue
         calls = message.get("tool_calls")
@@ -138,6 +138,12 @@ def arguments_of(given: Any) -> dict[str, Any]:
     except orjson.JSONDecodeError:
         read = given
     return read if isinstance(read, dict) else {"arguments": read}
+
+
+def _is_failed(message: Mapping[str, Any]) -> bool:
+    extra = message.get("extra")
+    marked = extra if isinstance(extra, Mapping) else {}
+    return any(bool(held.get(mark)) for held in (message, marked) for mark in ("failed", "is_error"))
 
 
 def _called(call: Mapping[str, Any]) -> ToolCall:

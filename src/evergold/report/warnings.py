@@ -18,6 +18,8 @@ def warnings_of(run: Run, results: Sequence[Mean], attempts: int, calibrations: 
         yield f"{run.failed} of {attempts} attempts failed and have no score"
     if run.provenance.get("self_judged"):
         yield "judged by the model under test, which tends to favour its own answers"
+    if derived := run.provenance.get("derived_tools"):
+        yield f"{derived} cases expect calls and offer no tools: their schemas are derived from the expected calls"
     few = [mean.metric for mean in results if 0 < mean.n < FEWEST_GROUPS]
     if few:
         yield f"{', '.join(few)}: fewer than {FEWEST_GROUPS} cases cannot tell two models apart"

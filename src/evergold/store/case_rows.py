@@ -6,15 +6,17 @@ from typing import Any
 from sqlalchemy.engine import RowMapping
 
 from evergold.model.case import BOOKKEEPING, Case
+from evergold.model.tool_calls import calls_in
 from evergold.store.values import dumps, loads
 
+MADE_HERE = ("policy", "correction")  # sources of cases that curation makes without their content
 IN_COLUMNS = {"id", "dataset", "kind", "entry_type", "input", "output", "expected", "metadata", "tags"} | BOOKKEEPING
 
 
 def row_of(case: Case, cited: Collection[str | None]) -> dict[str, Any]:
     """The columns of a case. A trace this database does not hold is cited in the body alone."""
-    body = case.model_dump(mode="json", exclude=IN_COLUMNS, exclude_defaults=True)
     trace_id = case.provenance.trace_id
+    bare = case.provenance.source in MADE_HERE and not case.messages and not case.turn
     return {
         "case_id": case.id,
         "dataset": case.dataset,
@@ -24,23 +26,33 @@ def row_of(case: Case, cited: Collection[str | None]) -> dict[str, Any]:
         "output_text": case.output,
         "expected_output": case.expected,
         "metadata": dumps(case.metadata),
-        "body": dumps(body),
+        "body": body_of(case),
         "trace_id": trace_id if trace_id in cited else None,
         "session_id": case.provenance.session_id,
+        "user_id": case.provenance.user_id,
         "policy": case.provenance.policy,
         "policy_rev": case.provenance.policy_rev,
         "confirmed": int(case.confirmed),
         "review": case.review,
         "status": case.status,
+        "whole": int(not bare or trace_id not in cited),
     }
+
+
+def body_of(case: Case) -> str:
+    """What has no column. Calls that the turn holds are read from it again."""
+    derived = {"tool_calls"} if case.turn and case.tool_calls == calls_in(case.turn) else set()
+    return dumps(case.model_dump(mode="json", exclude=IN_COLUMNS | derived, exclude_defaults=True))
 
 
 def case_of(row: Mapping[str, Any] | RowMapping, tags: Sequence[str]) -> Case:
     body = loads(row["body"])
     provenance = body.pop("provenance", {})
-    for name in ("trace_id", "session_id", "policy", "policy_rev"):
+    for name in ("trace_id", "session_id", "user_id", "policy", "policy_rev"):
         if row[name] is not None:
             provenance[name] = row[name]
+    if body.get("turn") and "tool_calls" not in body:
+        body["tool_calls"] = calls_in(body["turn"])
     return Case.model_validate(
         body
         | {

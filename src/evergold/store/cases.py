@@ -9,6 +9,7 @@ from sqlalchemy.engine import RowMapping
 
 from evergold.errors import NotFound
 from evergold.model.case import Case, CaseKind, CaseStatus, EntryType, ReviewState
+from evergold.store.case_content import completed
 from evergold.store.case_rows import case_of
 from evergold.store.cutoffs import Cutoff
 from evergold.store.schema import case_reviews, case_revisions, eval_dataset, eval_dataset_tags
@@ -146,7 +147,7 @@ def filtered(query: Select[Any], wanted: CaseFilter) -> Select[Any]:
 
 def _as_cases(connection: Connection, rows: Sequence[RowMapping]) -> list[Case]:
     tags = _tags(connection, [row["id"] for row in rows])
-    return [case_of(row, tags.get(row["id"], ())) for row in rows]
+    return completed(connection, rows, [case_of(row, tags.get(row["id"], ())) for row in rows])
 
 
 def _tags(connection: Connection, entry_ids: Sequence[int]) -> dict[int, list[str]]:

@@ -15,7 +15,7 @@ from evergold.model.ident import content_hash
 from evergold.store.bulk import rows_among
 from evergold.store.case_writes import Author, put_cases, revise_case
 from evergold.store.cases import held_cases, touched_cases
-from evergold.store.schema import trace_corrections, traces
+from evergold.store.schema import spans, trace_corrections, traces
 from evergold.store.values import batches
 
 FIRST_DIGITS = 16
@@ -59,7 +59,8 @@ def put_correction_cases(connection: Connection, trace_ids: Iterable[str], datas
             .where(traces.c.id.in_(batch))
             .order_by(trace_corrections.c.id)
         )
-        cases = [_case(row, dataset) for row in connection.execute(query).mappings()]
+        tools = _tool_tags(connection, batch)
+        cases = [_case(row, dataset, tools.get(row["id"], ())) for row in connection.execute(query).mappings()]
         if not cases:
             continue
         held = {key[1] for key in held_cases(connection, [(case.dataset, case.id) for case in cases])}
@@ -70,7 +71,22 @@ def put_correction_cases(connection: Connection, trace_ids: Iterable[str], datas
     return added
 
 
-def _case(row: Any, dataset: str) -> Case:
+def _tool_tags(connection: Connection, trace_ids: Iterable[str]) -> dict[str, list[str]]:
+    """Trace → `tool:NAME` of each tool it used."""
+    query = (
+        select(traces.c.id, spans.c.name)
+        .join(spans, spans.c.trace_seq == traces.c.seq)
+        .where(traces.c.id.in_(list(trace_ids)), spans.c.kind == "tool", spans.c.name != "")
+        .distinct()
+    )
+    found: dict[str, list[str]] = {}
+    for trace_id, name in connection.execute(query):
+        found.setdefault(trace_id, []).append(f"tool:{name}")
+    return found
+
+
+def _case(row: Any, dataset: str, tools: Iterable[str]) -> Case:
+    named = (row["message_type"], f"model:{row['model']}" if row["model"] else None, *tools)
     return Case(
         id=correction_case_id(row["id"], row["text"]),
         dataset=dataset,
@@ -79,8 +95,10 @@ def _case(row: Any, dataset: str) -> Case:
         output=row["output_text"],
         expected=row["text"],
         metadata={"author": row["author"]} if row["author"] else {},
-        tags=tuple(tag for tag in (row["message_type"], f"model:{row['model']}" if row["model"] else None) if tag),
-        provenance=Provenance(source="correction", trace_id=row["id"], session_id=row["session_id"]),
+        tags=tuple(tag for tag in named if tag),
+        provenance=Provenance(
+            source="correction", trace_id=row["id"], session_id=row["session_id"], user_id=row["user_id"]
+        ),
     )
 
 
@@ -127,7 +145,7 @@ def take_back(connection: Connection, trace_id: str, comment: str) -> None:
         connection.execute(delete(trace_corrections).where(table.id == row.id))
         case_id = correction_case_id(trace_id, row.text)
         keys = [(name, case_id) for (name,) in rows_among(connection, DATASETS_OF, [case_id])]
-        worked_on = touched_cases(connection, keys, ("added",))
+        worked_on = touched_cases(connection, keys, ("added", "refreshed"))
         for key, (_, case) in held_cases(connection, keys).items():
             if key not in worked_on:
                 author = Author(who="correction", action="withdrawn", why=BELONGS_ELSEWHERE)

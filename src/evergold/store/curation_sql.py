@@ -60,11 +60,11 @@ BODY = (
 )
 INSERT = f"""
     INSERT INTO eval_dataset (trace_id, entry_type, input_text, output_text, metadata, dataset, case_id, body,
-      session_id, policy, policy_rev, confirmed, created_at, updated_at)
+      session_id, user_id, policy, policy_rev, confirmed, created_at, updated_at)
     SELECT v.trace_id, {ENTRY_TYPE}, t.input_text, t.output_text,
       CASE WHEN v.reason IN ({FAILING}) THEN '{{}}' WHEN v.reason = {CONFIRMED} THEN CAST(:said_confirmed AS text)
         ELSE CAST(:said_candidate AS text) END,
-      :dataset, CAST(:policy AS text) || ':' || v.trace_id, {BODY}, t.session_id, :policy, :rev,
+      :dataset, CAST(:policy AS text) || ':' || v.trace_id, {BODY}, t.session_id, t.user_id, :policy, :rev,
       CASE WHEN v.reason = {CONFIRMED} THEN 1 ELSE 0 END, :now, :now
     FROM curation_verdicts v JOIN traces t ON t.seq = v.seq WHERE v.change = 'added'
     ON CONFLICT DO NOTHING"""

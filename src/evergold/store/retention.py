@@ -17,6 +17,7 @@ from sqlalchemy import Connection, text
 from evergold.model.build import without_tags
 from evergold.model.ident import content_hash
 from evergold.model.trace import Reaction
+from evergold.store.case_content import keep_contents
 from evergold.store.corrections import correction_case_id
 from evergold.store.curation_queue import enqueue
 from evergold.store.values import batches, dumps, loads
@@ -27,8 +28,9 @@ NEVER_CAME = "FROM pending_records WHERE received_at < :before"
 
 
 # Parts of a case, an attempt or a measurement that may quote a person.
-LISTS = ("contexts", "messages", "tool_calls", "tools", "citations", "retrieved", "sources", "tags", "labels")
+LISTS = ("contexts", "messages", "turn", "tool_calls", "tools", "citations", "retrieved", "sources", "tags", "labels")
 EMPTIED: dict[str, Any] = {name: [] for name in LISTS} | {"metadata": {}, "extra": {}, "details": {}, "provenance": {}}
+EMPTIED |= {"expected_tools": None, "approved": None, "revised": None}
 
 
 @dataclass
@@ -75,14 +77,16 @@ def prune_waiting(connection: Connection, before: str) -> int:
 
 
 def prune_batch(connection: Connection, before: str) -> int:
-    """Delete one batch of old traces that nothing cites, with their spans, scores and corrections."""
-    return connection.execute(
-        text(
-            f"DELETE FROM traces WHERE id IN (SELECT t.id FROM traces t WHERE t.started_at < :before AND {UNCITED} "
-            "ORDER BY t.started_at LIMIT :size)"
-        ),
-        {"before": before, "size": BATCH},
-    ).rowcount
+    """Delete one batch of old traces that nothing cites, with their spans, scores and corrections.
+
+    Cases of their sessions may be read from them as earlier turns, and are written down first.
+    """
+    chosen = f"SELECT t.id FROM traces t WHERE t.started_at < :before AND {UNCITED} ORDER BY t.started_at LIMIT :size"
+    old = list(connection.execute(text(chosen), {"before": before, "size": BATCH}).scalars())
+    keep_contents(connection, old)
+    return sum(
+        connection.execute(*_listed("DELETE FROM traces WHERE id IN ({})", batch)).rowcount for batch in batches(old)
+    )
 
 
 def copies_of(connection: Connection, user: str) -> Erased:
@@ -170,7 +174,8 @@ def _entries(connection: Connection, user: str, trace_ids: Sequence[str]) -> lis
         if connection.dialect.name == "postgresql"
         else "json_extract(body, '$.provenance.user_id')"
     )
-    named = connection.execute(text(f"SELECT id, case_id FROM eval_dataset WHERE {at} = :user"), {"user": user})
+    query = f"SELECT id, case_id FROM eval_dataset WHERE user_id = :user OR {at} = :user"
+    named = connection.execute(text(query), {"user": user})
     results = {row[0]: row[1] for row in named}
     written = connection.execute(
         text("SELECT trace_id, text FROM trace_corrections WHERE author = :user"), {"user": user}
@@ -186,8 +191,9 @@ def _entries(connection: Connection, user: str, trace_ids: Sequence[str]) -> lis
 
 def _empty(connection: Connection, entries: Sequence[int]) -> None:
     for statement in (
-        "UPDATE eval_dataset SET status = 'erased', trace_id = NULL, session_id = NULL, input_text = '', "
-        "output_text = NULL, expected_output = NULL, metadata = '{{}}', body = '{{}}', version = version + 1 WHERE id IN ({})",
+        "UPDATE eval_dataset SET status = 'erased', trace_id = NULL, session_id = NULL, user_id = NULL, whole = 1, "
+        "input_text = '', output_text = NULL, expected_output = NULL, metadata = '{{}}', body = '{{}}', "
+        "version = version + 1 WHERE id IN ({})",
         "UPDATE case_revisions SET changes = '{{}}', evidence = '{{}}', why = '', rev = NULL WHERE entry_id IN ({})",
         "UPDATE case_reviews SET label = '{{}}', comment = '' WHERE entry_id IN ({})",
         "DELETE FROM eval_dataset_tags WHERE dataset_id IN ({})",

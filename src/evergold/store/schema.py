@@ -226,6 +226,8 @@ eval_dataset = Table(
     word("status", "active"),
     count_of("version", 1),
     time_of("updated_at"),
+    Column("user_id", Text),
+    count_of("whole"),
     one_of("entry_type", "golden", "failure", "correction"),
     one_of("status", "active", "withdrawn", "dismissed", "erased"),
     one_of("review", "unvalidated", "validated"),

@@ -23,6 +23,7 @@ from evergold.bench.overrun import Limit, Slot
 from evergold.bench.runner import Parts, Runner
 from evergold.bench.supervise import Limits, Supervisor
 from evergold.bench.targets import make_target, parse_name, refuse_remote
+from evergold.bench.tool_schemas import with_derived_tools
 from evergold.bench.worker import RunWorker
 from evergold.calls.endpoints import openai_identity, openai_provider
 from evergold.calls.retry import RetryPolicy
@@ -81,7 +82,9 @@ class Bench:
         frozen, metrics = self._checked(spec, local=local, dataset_type=dataset_type)
         plugin = parse_name(spec.model).plugin
         provider = openai_provider(self._settings) if plugin == "openai" else plugin
-        return plan_run(spec, Questions(frozen.version, frozen.content_hash, frozen.cases), metrics, provider)
+        cases, derived = with_derived_tools(frozen.cases)
+        asked = Questions(frozen.version, frozen.content_hash, cases, derived)
+        return plan_run(spec, asked, metrics, provider)
 
     def metrics(self) -> list[MetricInfo]:
         """Every metric installed here, with what it measures."""
@@ -213,6 +216,7 @@ class Bench:
         frozen, metrics = self._checked(spec, local=local, dataset_type=dataset_type)
         judge = self._judge(spec, metrics)
         listed = tuple(metric.spec(judge) for metric in metrics)
+        cases, derived = with_derived_tools(frozen.cases)
         run = Run(
             id=f"run_{datetime.now(UTC):%Y%m%d%H%M%S}_{uuid4().hex[:6]}",
             spec=spec.model_copy(update={"dataset": frozen.name, "metrics": tuple(metric.name for metric in listed)}),
@@ -222,9 +226,10 @@ class Bench:
                 **provenance_of(spec, frozen, origin),
                 "target": self._target(spec.model),
                 **judged_by(spec.model, listed),
+                **({"derived_tools": derived} if derived else {}),
             },
         )
-        return self._runs.create(run, frozen.cases)
+        return self._runs.create(run, cases)
 
     def _checked(
         self, spec: RunSpec, *, local: bool, dataset_type: str | None = None

@@ -13,6 +13,7 @@ from evergold.curate.background import Curator, CuratorState
 from evergold.curate.explain import Explanation
 from evergold.curate.live import Curation
 from evergold.curate.policy import DEFAULT, policies, read_policy
+from evergold.curate.refresh import refresh_cases
 from evergold.errors import BadInput
 from evergold.formats.erasing import erase_lines, erase_spooled
 from evergold.model.policy import Policy
@@ -78,6 +79,10 @@ class Live:
     def curate(self, trace_id: str | None = None) -> Changes:
         """Bring entries up to date with everything new, or with one trace."""
         return self.curation.drain() if trace_id is None else self.curation.trace(trace_id)
+
+    def refresh(self, progress: Callable[[int], None] = lambda _: None) -> tuple[int, int]:
+        """Complete earlier cases from the traces they cite; how many cite one, and how many changed."""
+        return refresh_cases(self._store, progress)
 
     def explain(self, trace_id: str) -> list[Explanation]:
         return self.curation.explain(trace_id)

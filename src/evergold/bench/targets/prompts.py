@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from evergold.model.case import Case, CaseKind
+from evergold.model.conversation import plain_messages
 
 OWN_PARAMS = frozenset({"system", "send_context", "timeout"})
 """Parameters of a run that are ours; all others go to the model's API as they are."""
@@ -17,7 +18,7 @@ OWN_PARAMS = frozenset({"system", "send_context", "timeout"})
 def messages(case: Case, params: Mapping[str, Any]) -> list[dict[str, Any]]:
     system = [{"role": "system", "content": params["system"]}] if params.get("system") else []
     if case.messages:
-        return [*system, *case.messages]
+        return [*system, *plain_messages(case.messages)]
     return [*system, {"role": "user", "content": prompt(case, params)}]
 
 

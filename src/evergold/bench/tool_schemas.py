@@ -1,0 +1,85 @@
+"""Function schemas for tasks that expect calls and offer no tools: derived from what the dataset expects.
+
+A model that is offered no tools cannot call any, so such a task would measure nothing. The derived schemas say what the
+expectations show: names, arguments, their types. They are marked in plan, run and report, because a real schema with its
+descriptions is another question.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from evergold.model.case import Case
+from evergold.model.tool_calls import ArgumentMatch, ExpectedTool
+
+
+@dataclass
+class _Tool:
+    """What the expectations of one tool show: the types of each argument, and how often each was there."""
+
+    types: dict[str, set[str]] = field(default_factory=dict)
+    items: dict[str, set[str]] = field(default_factory=dict)
+    given: dict[str, int] = field(default_factory=dict)
+    calls: int = 0
+
+    def add(self, expected: ExpectedTool) -> None:
+        self.calls += 1
+        for name in {*expected.args, *(path for path in expected.match if "." not in path)}:
+            rule = expected.match.get(name)
+            values = expected.args.get(name)
+            for value in values if rule is ArgumentMatch.ANY_OF and isinstance(values, list) else [values]:
+                if rule not in (ArgumentMatch.ANY, ArgumentMatch.REGEX) or value is not None:
+                    self.types.setdefault(name, set()).add("string" if rule is ArgumentMatch.REGEX else _type(value))
+                if isinstance(value, list):
+                    self.items.setdefault(name, set()).update(map(_type, value))
+            self.types.setdefault(name, set())
+            self.given[name] = self.given.get(name, 0) + (name not in expected.optional)
+
+    def schema(self, name: str) -> dict[str, Any]:
+        properties = {argument: self._property(argument) for argument in sorted(self.types)}
+        required = [argument for argument in properties if self.given[argument] == self.calls]
+        parameters = {"type": "object", "properties": properties, "required": required}
+        return {"type": "function", "function": {"name": name, "parameters": parameters}}
+
+    def _property(self, argument: str) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        if (kind := _only(self.types[argument])) is not None:
+            found["type"] = kind
+        if kind == "array":
+            item = _only(self.items.get(argument, set()))
+            found["items"] = {"type": item} if item is not None else {}
+        return found
+
+
+def with_derived_tools(cases: Sequence[Case]) -> tuple[list[Case], int]:
+    """The cases, those that need tools and offer none with derived ones; and how many those are."""
+    expectations = {case.id: case.expected_calls() for case in cases if not case.tools}
+    schemas = derived_schemas(call for calls in expectations.values() for call in calls or ())
+    if not schemas:
+        return list(cases), 0
+    lacking = {name for name, calls in expectations.items() if calls is not None}
+    offered = [case.model_copy(update={"tools": schemas}) if case.id in lacking else case for case in cases]
+    return offered, len(lacking)
+
+
+def derived_schemas(expected: Iterable[ExpectedTool]) -> tuple[dict[str, Any], ...]:
+    """One function schema for each tool that is expected anywhere, by name."""
+    tools: dict[str, _Tool] = {}
+    for call in expected:
+        tools.setdefault(call.name, _Tool()).add(call)
+    return tuple(tools[name].schema(name) for name in sorted(tools))
+
+
+def _type(value: Any) -> str:
+    if isinstance(value, bool):
+        return "boolean"
+    known = {int: "integer", float: "number", str: "string", list: "array", dict: "object", type(None): "null"}
+    return known.get(type(value), "string")
+
+
+def _only(types: set[str]) -> str | None:
+    """The one type that holds them all; None where there is none."""
+    plain = types - {"null"}
+    if plain == {"integer", "number"}:
+        return "number"
+    return next(iter(plain)) if len(plain) == 1 else None

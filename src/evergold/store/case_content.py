@@ -1,0 +1,106 @@
+"""The content of cases that cite a trace: conversation, turn, tools and contexts, read from the trace's spans.
+
+Curation writes a million entries at once and copies no conversation: a row with `whole = 0` is completed whenever it is
+read, so its texts are stored once, with the trace, and a trace that grows brings its case up to date. A row becomes
+whole when somebody changes the case, or when a trace that it is read from is about to be deleted.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, select, update
+from sqlalchemy.engine import RowMapping
+
+from evergold.conversation import conversation_of, text_of
+from evergold.model.case import Case
+from evergold.model.conversation import Conversation
+from evergold.model.tool_calls import calls_in
+from evergold.model.trace import Trace
+from evergold.store.case_rows import body_of, case_of
+from evergold.store.schema import eval_dataset, traces
+from evergold.store.sessions import Sessions, traces_with_spans
+from evergold.store.values import batches, dumps
+
+FROM_CONVERSATION = ("messages", "turn", "tools", "contexts")
+
+
+def completed(connection: Connection, rows: Sequence[RowMapping], cases: Sequence[Case]) -> list[Case]:
+    """The cases with the content of their traces, where their rows do not hold it."""
+    wanted = {row["trace_id"] for row in rows if row["trace_id"] is not None and not row["whole"]}
+    if not wanted:
+        return list(cases)
+    read = Contents(connection, wanted)
+    return [
+        case if row["whole"] or row["trace_id"] is None else read.completed(case, row["trace_id"])
+        for row, case in zip(rows, cases, strict=True)
+    ]
+
+
+class Contents:
+    """The conversations of some traces, each read once."""
+
+    def __init__(self, connection: Connection, trace_ids: Iterable[str]) -> None:
+        self._traces = traces_with_spans(connection, trace_ids)
+        self._sessions = Sessions(connection)
+        self._read: dict[str, Conversation] = {}
+
+    def completed(self, case: Case, trace_id: str) -> Case:
+        """The case with everything of its trace that it does not say itself."""
+        trace = self._traces.get(trace_id)
+        if trace is None:
+            return case
+        if trace_id not in self._read:
+            self._read[trace_id] = conversation_of(trace, self._sessions.before)
+        return with_content(case, trace, self._read[trace_id])
+
+
+def with_content(case: Case, trace: Trace, said: Conversation) -> Case:
+    """Fill what is empty in a case from its trace; what the case says already stays."""
+    fields: dict[str, Any] = {
+        name: getattr(said, name) for name in FROM_CONVERSATION if not getattr(case, name) and getattr(said, name)
+    }
+    if "turn" in fields and not case.tool_calls:
+        fields["tool_calls"] = calls_in(said.turn)
+    fields["metadata"] = _facts(said) | case.metadata
+    extra = {"after": list(said.after), "problems": list(said.problems)}
+    fields["extra"] = {name: value for name, value in extra.items() if value} | case.extra
+    if case.provenance.user_id is None and trace.user_id is not None:
+        fields["provenance"] = case.provenance.model_copy(update={"user_id": trace.user_id})
+    if _is_raw(case.input) and case.input == trace.input and said.messages:
+        fields["input"] = text_of(said.messages[-1]) or case.input
+    if _is_raw(case.output) and case.output == trace.output and said.turn:
+        fields["output"] = text_of(said.turn[-1]) or case.output
+    return case.model_copy(update=fields)
+
+
+def _is_raw(text: str | None) -> bool:
+    """Whether a text looks like the JSON of messages, which no person asked or answered with."""
+    return bool(text) and str(text).lstrip()[:1] in ("{", "[")
+
+
+def _facts(said: Conversation) -> dict[str, Any]:
+    """Model, parameters, prompt name and version: how the answer came to be."""
+    parameters = {name: value for name, value in said.parameters.items() if name != "model"}
+    model = said.parameters.get("model")
+    return ({"model": model} if model else {}) | ({"parameters": parameters} if parameters else {})
+
+
+def keep_contents(connection: Connection, trace_ids: Iterable[str]) -> int:
+    """Write down the content of cases that is read from these traces or their sessions, before they are deleted."""
+    kept = 0
+    for batch in batches(trace_ids):
+        sessions = select(traces.c.session_id).where(traces.c.id.in_(batch), traces.c.session_id.is_not(None))
+        cited = select(traces.c.id).where(traces.c.id.in_(batch) | traces.c.session_id.in_(sessions))
+        query = select(eval_dataset).where(eval_dataset.c.whole == 0, eval_dataset.c.trace_id.in_(cited))
+        rows = connection.execute(query).mappings().all()
+        kept += _keep(connection, rows)
+    return kept
+
+
+def _keep(connection: Connection, rows: Sequence[RowMapping]) -> int:
+    read = Contents(connection, {row["trace_id"] for row in rows})
+    for row in rows:
+        case = read.completed(case_of(row, ()), row["trace_id"])
+        values = {"body": body_of(case), "metadata": dumps(case.metadata), "whole": 1}
+        connection.execute(update(eval_dataset).where(eval_dataset.c.id == row["id"]).values(values))
+    return len(rows)
