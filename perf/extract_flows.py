@@ -72,8 +72,8 @@ def fill(path: Path, flows: int, count: int, size: int) -> None:
 
 def extract_once(path: Path, out: Path) -> None:
     """In a process of its own: extract, then print cases, seconds and peak memory."""
+    from evergold.extract.run import Extraction, extract_sidekick
     from evergold.sources.sidekick import SidekickSource
-    from evergold.workspace.flows import Extraction, extract_sidekick
 
     began = time.perf_counter()
     summary = extract_sidekick(SidekickSource("ws", path), Extraction(out))

@@ -23,9 +23,9 @@ from statistics import median
 from evergold.extract.extracted import Extracted
 from evergold.extract.filters import HistoryRules
 from evergold.extract.history import history_cases
+from evergold.extract.run import Extraction, HistoryQuery, extract_history
 from evergold.repo.git import Repo
 from evergold.repo.quoting import path_text, unquote
-from evergold.workspace.flows import Extraction, HistoryQuery, extract_history
 
 EVERYTHING = HistoryRules(max_files=10**9, exclude=(), keep_reverts=True, min_words=0)
 Lines = set[tuple[str, int]]

@@ -44,6 +44,9 @@ class Source(Protocol):
 class FlowSource(Protocol):
     """Streams flows: one in memory at a time."""
 
+    def count(self) -> int:
+        """How many flows there are, for a progress bar; cheap."""
+
     def flows(self) -> Iterator[Flow]: ...
 
 

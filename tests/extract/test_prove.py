@@ -9,7 +9,7 @@ import pytest
 
 from evergold.cli import run
 from evergold.extract.filters import HistoryRules
-from evergold.workspace.flows import Extraction, HistoryQuery, check_rows, extract_history
+from evergold.extract.run import Extraction, HistoryQuery, check_rows, extract_history
 from tests.repos import GitRepo, numbered
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from evergold.errors import BadInput, Conflict, NotFound
+from evergold.extract.run import Extraction, Summary, extract_sidekick
 from evergold.formats.dataset_pair import locked
 from evergold.sources.sidekick import SidekickSource
-from evergold.workspace.flows import Extraction, Summary, extract_sidekick
 from tests.repos import GitRepo, numbered
 from tests.sidekick_db import SidekickDb
 

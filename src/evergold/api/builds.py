@@ -11,10 +11,9 @@ from pydantic import BaseModel, Field
 
 from evergold.api.opened import Opened
 from evergold.api.routing import Router
-from evergold.build.groups import parse_shares
 from evergold.build.look import Comparison, Sample
 from evergold.model.build import Build
-from evergold.workspace.builds import Lineage, with_options
+from evergold.workspace.builds import Lineage
 
 router = Router(prefix="/api/v1/builds", tags=["builds"])
 
@@ -41,10 +40,9 @@ def list_builds(workspace: Opened, dataset: str | None = None) -> list[Build]:
 @router.post("", status_code=201)
 def freeze_dataset(workspace: Opened, wanted: NewBuild) -> Build:
     """Freeze a dataset as it is now."""
-    shares = parse_shares(wanted.split) if wanted.split else None
     options = wanted.model_dump(include={"group_by", "seed", "filters", "on_leak", "canary"})
-    spec = workspace.builds.default_spec(wanted.dataset, wanted.version)
-    return workspace.builds.freeze(with_options(spec, shares=shares, **options))
+    build, _ = workspace.builds.freeze_as(wanted.dataset, wanted.version, shares=wanted.split, **options)
+    return build
 
 
 @router.get("/{dataset:path}/lineage/{case_id:path}")

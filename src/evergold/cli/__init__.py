@@ -83,9 +83,9 @@ def _version(ctx: click.Context, wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version
 
-        from evergold.build.lines import IMPLEMENTATION
+        from evergold.workspace.rag import RagBuilds
 
-        click.echo(f"evergold {version('evergold')} (RAG builder: {IMPLEMENTATION})")
+        click.echo(f"evergold {version('evergold')} (RAG builder: {RagBuilds.implementation})")
         ctx.exit()
 
 

@@ -7,13 +7,10 @@ from typing import Any
 
 import click
 
-from evergold.build.source import state_of
-from evergold.build.spec import load_spec
-from evergold.cli.opening import opened, settings_of
+from evergold.cli.opening import opened, without_database
 from evergold.cli.output import emit_json, json_flag, progress, table
 from evergold.errors import BadInput
 from evergold.model.build import Manifest
-from evergold.workspace.rag import build_rag, is_workspace
 
 A_PATH = click.Path(path_type=Path)
 EMPTY_SPLIT = ": cases that belong together are never parted; give it a larger share, or group by something smaller"
@@ -79,30 +76,25 @@ def _flag(ctx: click.Context, name: str) -> str:
 def _build_file(ctx: click.Context, flags: dict[str, Any]) -> tuple[Manifest, Path]:
     outputs = {"qa": flags["qa_output"], "summaries": flags["summary_output"]}
     given = {name: flags[name] for name in ("offline_dataset", "manifest", "version", "limit", "force", "strict")}
-    spec = load_spec(flags["config"], {**given, "outputs": outputs})
-    with progress("building", state_of(spec.location).size) as advance:
-        manifest = build_rag(spec, jobs=flags["jobs"], cluster=flags["cluster"], progress=_steps(advance))
-    if is_workspace(settings_of(ctx)):
-        with opened(ctx) as workspace:
-            build = workspace.builds.register(spec, manifest)
-        click.echo(f"in the workspace as {build.dataset}@{build.version}", err=True)
-    return manifest, spec.manifest
+    with without_database(ctx) as workspace:
+        built = workspace.rag.build(
+            flags["config"],
+            {**given, "outputs": outputs},
+            jobs=flags["jobs"],
+            cluster=flags["cluster"],
+            progress=progress,
+        )
+    if built.registered is not None:
+        click.echo(f"in the workspace as {built.registered.dataset}@{built.registered.version}", err=True)
+    return built.manifest, built.path
 
 
 def _freeze(ctx: click.Context, dataset: str, flags: dict[str, Any]) -> tuple[Manifest, Path]:
-    from evergold.build.groups import parse_shares
-    from evergold.workspace.builds import with_options
-
+    options = {name: flags[name] for name in ("shares", "group_by", "seed", "on_leak", "canary", "force")}
+    options |= {"filters": _filters(flags["filters"]), "avoid": tuple(flags["avoid"])}
     with opened(ctx) as workspace:
-        spec = with_options(
-            workspace.builds.default_spec(dataset, flags["version"], flags["out"]),
-            shares=parse_shares(flags["shares"]) if flags["shares"] else None,
-            filters=_filters(flags["filters"]),
-            avoid=tuple(flags["avoid"]),
-            **{name: flags[name] for name in ("group_by", "seed", "on_leak", "canary", "force")},
-        )
-        build = workspace.builds.freeze(spec)
-    return Manifest.model_validate(build.manifest), spec.manifest
+        build, path = workspace.builds.freeze_as(dataset, flags["version"], flags["out"], **options)
+    return Manifest.model_validate(build.manifest), path
 
 
 def _filters(texts: Sequence[str]) -> dict[str, str]:
@@ -119,18 +111,6 @@ def _pair(text: str) -> tuple[str, str]:
     if not sign:
         raise BadInput(f"--filter {text!r} is not FIELD=VALUE, as in entry_type=golden")
     return name.strip().replace("-", "_"), value.strip()
-
-
-def _steps(advance: Any) -> Any:
-    """The bar advances by differences, the builder reports how far it is."""
-    reached = 0
-
-    def report(done: int, _total: int) -> None:
-        nonlocal reached
-        advance(done - reached)
-        reached = done
-
-    return report
 
 
 def _print_summary(manifest: Manifest, path: Path) -> None:

@@ -6,12 +6,11 @@ import click
 
 from evergold.build.check import Limits
 from evergold.build.spec import DEFAULT_FOLDER
+from evergold.cli.opening import without_database
 from evergold.cli.output import emit_json, json_flag, progress
 from evergold.cli.verdict import print_report
 from evergold.errors import BadInput
-from evergold.workspace.flows import RowCheck, check_rows
-from evergold.workspace.rag import check_build, write_junit
-from evergold.workspace.review_files import check_validated_rows
+from evergold.extract.run import RowCheck
 
 A_PATH = click.Path(path_type=Path)
 DEFAULT_MANIFEST = f"{DEFAULT_FOLDER}/manifest.json"
@@ -29,7 +28,10 @@ DEFAULT_MANIFEST = f"{DEFAULT_FOLDER}/manifest.json"
 @click.option("--repo", type=A_PATH, help="Prove the rows of a dataset A or B file against this repository instead.")
 @click.option("--junit", type=A_PATH, help="Also write the result as JUnit XML.")
 @json_flag
+@click.pass_context
 def command(
+    ctx: click.Context,
+    /,
     manifest: Path,
     baseline: Path | None,
     repo: Path | None,
@@ -45,16 +47,10 @@ def command(
     rows = repo is not None or manifest.suffix == ".jsonl"
     if rows and (baseline or limits["sample"] or (junit and repo)):
         raise BadInput("--baseline and --sample go with a manifest only, and --junit not with --repo; leave them out")
-    if repo is not None:
-        with progress("proving", None) as advance:
-            return _print_check(check_rows(manifest, repo, advance), as_json)
-    if manifest.suffix == ".jsonl":
-        report = check_validated_rows(manifest)
-        if junit is not None:
-            write_junit(report, junit)
-    else:
-        with progress("checking", None) as advance:
-            report = check_build(manifest, baseline, Limits(**limits), junit, advance)  # type: ignore[arg-type]
+    with without_database(ctx) as workspace, progress("checking", None) as advance:
+        if repo is not None:
+            return _print_check(workspace.flows.check_rows(manifest, repo, advance), as_json)
+        report = workspace.rag.check(manifest, baseline, Limits(**limits), junit, advance)  # type: ignore[arg-type]
     if as_json:
         emit_json(report.to_json())
     else:

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from evergold.build.diff import Diff
-from evergold.cli.opening import opened
+from evergold.cli.opening import opened, without_database
 from evergold.cli.output import emit_json, json_flag, table
 
 
@@ -33,34 +33,26 @@ def list_command(ctx: click.Context, as_json: bool) -> None:
 @command.command("lint")
 @click.argument("path", type=click.Path(exists=True, path_type=Path))
 @json_flag
-def lint_command(path: Path, as_json: bool) -> int:
+@click.pass_context
+def lint_command(ctx: click.Context, /, path: Path, as_json: bool) -> int:
     """Check every YAML file below PATH (or the one file). Exit code 1 when anything is wrong."""
-    from evergold.bench.datasets import discover, read_file
-
-    result = discover(path, None) if path.is_dir() else {path.stem: read_file(path)}
-    problems = [problem for entry in result.values() for problem in entry.problems]
+    with without_database(ctx) as workspace:
+        check = workspace.task_files.lint(path)
     if as_json:
-        emit_json(
-            {
-                "files": len(result),
-                "tasks": sum(len(e.file.tasks) for e in result.values() if e.file),
-                "problems": problems,
-            }
-        )
-        return int(bool(problems))
-    for problem in problems:
+        emit_json(vars(check))
+        return int(bool(check.problems))
+    for problem in check.problems:
         click.echo(problem)
-    tasks = sum(len(entry.file.tasks) for entry in result.values() if entry.file)
-    click.echo(f"{len(result)} files, {tasks} tasks, {len(problems)} problems")
-    return int(bool(problems))
+    click.echo(f"{check.files} files, {check.tasks} tasks, {len(check.problems)} problems")
+    return int(bool(check.problems))
 
 
 @command.command("schema")
-def schema_command() -> None:
+@click.pass_context
+def schema_command(ctx: click.Context) -> None:
     """Print the JSON Schema of a dataset file, for editors."""
-    from evergold.formats.yaml_tasks import json_schema
-
-    emit_json(json_schema())
+    with without_database(ctx) as workspace:
+        emit_json(workspace.task_files.schema())
 
 
 @command.command("show")

@@ -7,12 +7,13 @@ import click
 
 from evergold.cli.extract_agents import VERBS
 from evergold.cli.extracting import destination, report, shared_options
+from evergold.cli.opening import without_database
 from evergold.cli.output import progress
 from evergold.extract.filters import HistoryRules
 from evergold.extract.flow_cases import Rules
+from evergold.extract.run import HistoryQuery
 from evergold.extract.spans import HunkContext, Side
-from evergold.sources.sidekick import SidekickSource
-from evergold.workspace.flows import HistoryQuery, extract_history, extract_sidekick, repository_name
+from evergold.workspace.flows import SidekickQuery
 
 
 @click.group()
@@ -44,15 +45,13 @@ def command() -> None:
 )
 @shared_options
 @click.pass_context
-def sidekick(ctx: click.Context, /, out_dir: Path, full: bool, into_store: bool, as_json: bool, **given: Any) -> int:
+def sidekick(ctx: click.Context, /, as_json: bool, **given: Any) -> int:
     """Completed tasks of the Sidekick app that worked in a git worktree."""
-    source = SidekickSource(given["workspace_id"], given["sidekick_db"], given["skip_archived"])
-    rules = Rules(
-        given["all_approvals"], Side(given["range_side"]), HunkContext(given["hunk_context"]), evidence=into_store
-    )
-    with destination(ctx, out_dir, full, into_store) as into, progress("flows", source.count()) as advance:
-        summary = extract_sidekick(source, into, given["repo_dir"], rules, advance)
-    return report(summary, as_json)
+    query = SidekickQuery(given["workspace_id"], given["sidekick_db"], given["skip_archived"], given["repo_dir"])
+    sides = Side(given["range_side"]), HunkContext(given["hunk_context"])
+    rules = Rules(given["all_approvals"], *sides, evidence=given["into_store"])
+    with without_database(ctx) as workspace:
+        return report(workspace.flows.sidekick(query, destination(given), rules, progress), as_json)
 
 
 @command.command()
@@ -69,19 +68,17 @@ def sidekick(ctx: click.Context, /, out_dir: Path, full: bool, into_store: bool,
 @click.option("--limit", type=click.IntRange(1), help="Stop after so many cases.")
 @shared_options
 @click.pass_context
-def git(ctx: click.Context, /, out_dir: Path, full: bool, into_store: bool, as_json: bool, **given: Any) -> int:
+def git(ctx: click.Context, /, as_json: bool, **given: Any) -> int:
     """Every commit of a repository: its message is the task, its diff the answer, its first parent the base."""
     defaults = () if given["no_default_excludes"] else HistoryRules().exclude
     rules = HistoryRules(
         max_files=given["max_files"],
         exclude=(*defaults, *given["exclude"]),
         keep_reverts=given["keep_reverts"],
-        repository=repository_name(given["repo"]),
     )
     query = HistoryQuery(given["repo"], given["revision"], given["since"], given["first_parent"], given["limit"])
-    with destination(ctx, out_dir, full, into_store) as into, progress("commits", None) as advance:
-        summary = extract_history(query, into, rules, advance)
-    return report(summary, as_json)
+    with without_database(ctx) as workspace:
+        return report(workspace.flows.history(query, destination(given), rules, progress), as_json)
 
 
 for _verb in VERBS:

@@ -6,13 +6,10 @@ from typing import Any
 import click
 
 from evergold.cli.extracting import destination, report, shared_options
+from evergold.cli.opening import without_database
 from evergold.cli.output import progress
 from evergold.extract.agents.boundaries import TRAILERS
-from evergold.extract.agents.extraction import AgentRules
-from evergold.sources.agents.atif import AtifSource
-from evergold.sources.agents.claude_code import ClaudeCodeSource
-from evergold.sources.agents.codex import CodexSource
-from evergold.workspace.agent_flows import extract_sessions
+from evergold.workspace.flows import SessionQuery
 
 
 def _agent_options(function: Any) -> Any:
@@ -46,7 +43,7 @@ def _agent_options(function: Any) -> Any:
 @click.pass_context
 def claude_code(ctx: click.Context, /, project: Path | None, **given: Any) -> int:
     """Sessions of Claude Code that led to commits."""
-    return _extract(ctx, ClaudeCodeSource(project), given)
+    return _extract(ctx, "claude-code", (project,) if project else (), given)
 
 
 @click.command()
@@ -57,7 +54,7 @@ def claude_code(ctx: click.Context, /, project: Path | None, **given: Any) -> in
 @click.pass_context
 def codex(ctx: click.Context, /, sessions: Path | None, **given: Any) -> int:
     """Sessions of the Codex CLI that led to commits."""
-    return _extract(ctx, CodexSource(sessions), given)
+    return _extract(ctx, "codex", (sessions,) if sessions else (), given)
 
 
 @click.command()
@@ -66,17 +63,13 @@ def codex(ctx: click.Context, /, sessions: Path | None, **given: Any) -> int:
 @click.pass_context
 def atif(ctx: click.Context, /, files: tuple[Path, ...], **given: Any) -> int:
     """Trajectories in ATIF (Harbor) that led to commits: FILES, or folders that hold some."""
-    return _extract(ctx, AtifSource(files), given)
+    return _extract(ctx, "atif", files, given)
 
 
-def _extract(ctx: click.Context, source: ClaudeCodeSource | CodexSource | AtifSource, given: dict[str, Any]) -> int:
-    rules = AgentRules(trailers=given["trailers"] or TRAILERS, evidence=given["into_store"])
-    with (
-        destination(ctx, given["out_dir"], given["full"], given["into_store"]) as into,
-        progress("sessions", source.count()) as advance,
-    ):
-        summary = extract_sessions(source, into, given["repo_dir"], rules, advance)
-    return report(summary, given["as_json"], "times")
+def _extract(ctx: click.Context, agent: str, paths: tuple[Path, ...], given: dict[str, Any]) -> int:
+    query = SessionQuery(agent, paths, given["repo_dir"], given["trailers"] or TRAILERS)
+    with without_database(ctx) as workspace:
+        return report(workspace.flows.sessions(query, destination(given), progress), given["as_json"], "times")
 
 
 VERBS = (claude_code, codex, atif)

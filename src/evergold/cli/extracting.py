@@ -1,20 +1,15 @@
-"""What the verbs of `evergold extract` share: where cases go, and how an extraction is told."""
+"""What the verbs of `evergold extract` share: where cases go, and how a summary is printed."""
 
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
 
-from evergold.cli.opening import opened
 from evergold.cli.output import emit_json, json_flag, table
-from evergold.extract.extracted import DATASET
-from evergold.model.case import Case
-from evergold.workspace.flows import EXTRACTED, Extraction, Summary
+from evergold.extract.run import Summary
+from evergold.workspace.flows import Destination
 
-BATCH = 200
 SHOWN = 10
 
 
@@ -37,24 +32,8 @@ def shared_options(function: Any) -> Any:
     return function
 
 
-@contextmanager
-def destination(ctx: click.Context, out_dir: Path, full: bool, into_store: bool) -> Iterator[Extraction]:
-    """The folder, and the store where it is wanted too: cases go there in batches."""
-    if not into_store:
-        yield Extraction(out_dir, full)
-        return
-    with opened(ctx) as workspace:
-        batch: list[Case] = []
-
-        def keep(case: Case) -> None:
-            batch.append(case)
-            if len(batch) >= BATCH:
-                workspace.cases.put_derived(batch, EXTRACTED)
-                batch.clear()
-
-        stored = workspace.cases.ids(DATASET)
-        yield Extraction(out_dir, full, keep, lacks=lambda case_id: case_id not in stored)
-        workspace.cases.put_derived(batch, EXTRACTED)
+def destination(given: dict[str, Any]) -> Destination:
+    return Destination(given["out_dir"], given["full"], given["into_store"])
 
 
 def report(summary: Summary, as_json: bool, left_out: str = "commits") -> int:

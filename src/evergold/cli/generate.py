@@ -8,6 +8,7 @@ import click
 from evergold.cli.opening import settings_of
 from evergold.cli.output import emit_json, json_flag, progress, table
 from evergold.model.generation import GenerationReport
+from evergold.workspace import Workspace
 
 A_PATH = click.Path(path_type=Path)
 SHOWN_FILES = 10
@@ -30,9 +31,7 @@ def command(ctx: click.Context, /, config: Path | None, resume: bool | None, as_
     With a model the records are written by it and every claim must cite a passage. Without one they are taken from the
     documents word for word, and say so.
     """
-    from evergold.workspace.generation import Generation
-
-    generation = Generation(settings_of(ctx))
+    generation = Workspace(settings_of(ctx)).generation
     plan = generation.plan(config, {**flags, "output": _absolute(flags["output"])}, resume)
     with progress("reading documents", None) as advance:
         corpus = generation.read(plan, lambda _name: advance(1))

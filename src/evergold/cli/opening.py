@@ -16,6 +16,13 @@ def settings_of(ctx: click.Context, **flags: Any) -> Settings:
 
 
 @contextmanager
+def without_database(ctx: click.Context) -> Iterator[Workspace]:
+    """The workspace for verbs on files; its database is opened only if a facade needs it."""
+    with Workspace(settings_of(ctx)) as workspace:
+        yield workspace
+
+
+@contextmanager
 def opened(ctx: click.Context, **flags: Any) -> Iterator[Workspace]:
     with Workspace.open(settings_of(ctx, **flags)) as workspace:
         yield workspace

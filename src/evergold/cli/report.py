@@ -6,7 +6,6 @@ import click
 
 from evergold.cli.opening import opened
 from evergold.cli.output import json_flag, one_line, table
-from evergold.report.provenance import provenance_rows, spending_rows
 from evergold.report.summary import Options, RunReport
 from evergold.workspace.judging import FORMATS
 
@@ -29,7 +28,8 @@ def command(
     chosen = Options.model_validate(options)
     with opened(ctx) as workspace:
         if form == "terminal" and not as_json and output is None:
-            _show(workspace.judging.report(run_id, chosen))
+            report = workspace.judging.report(run_id, chosen)
+            _show(report, workspace.judging.tables(report))
             return
         text = workspace.judging.rendered(run_id, "json" if as_json else _from(form, output), chosen)
     if output is None:
@@ -47,7 +47,7 @@ def _from(form: str, output: Path | None) -> str:
     return {".html": "html", ".json": "json", ".xml": "junit"}.get(output.suffix, "markdown")
 
 
-def _show(report: RunReport) -> None:
+def _show(report: RunReport, tables: dict[str, list[tuple[str, ...]]]) -> None:
     run = report.run
     metrics = [
         (
@@ -75,7 +75,7 @@ def _show(report: RunReport) -> None:
         parts = [part for part in report.slices if part.by == by]
         columns = (by, "cases", *(mean.metric for mean in parts[0].means))
         table(f"by {by}", columns, [(part.name, part.cases, *part.means) for part in parts])
-    table("cost and time", ("side", "calls", "tokens in", "tokens out", "cost", "median", "p95"), spending_rows(report))
-    table("provenance", ("what", "value"), provenance_rows(report))
+    table("cost and time", ("side", "calls", "tokens in", "tokens out", "cost", "median", "p95"), tables["spending"])
+    table("provenance", ("what", "value"), tables["provenance"])
     for warning in report.warnings:
         click.echo(f"note: {one_line(warning)}", err=True)

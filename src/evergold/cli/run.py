@@ -76,13 +76,11 @@ def command(ctx: click.Context, /, **options: Any) -> int:
 
 def _find_cases(workspace: Workspace, options: dict[str, Any]) -> None:
     """A retriever can be tried on any repository: where no cases are at hand, the newest of its history are extracted."""
-    from evergold.workspace.flows import fill_from_history
-
     asked = options["dataset"] == CONTEXT and options["repo"] and (options["model"] or "").startswith(RETRIEVER)
     if not asked or workspace.cases.ids(CONTEXT):
         return
     with progress("commits", None) as advance:
-        result = fill_from_history(workspace.cases, Path(options["repo"]), CASES_OF_HISTORY, advance)
+        result = workspace.flows.fill_from_history(Path(options["repo"]), CASES_OF_HISTORY, advance)
     click.echo(
         f"dataset {CONTEXT!r} was empty: {result} cases were extracted from the newest commits of {options['repo']} "
         "(evergold extract git --into-store takes all)",

@@ -5,9 +5,9 @@ from typing import Any
 
 import click
 
+from evergold.cli.opening import without_database
 from evergold.cli.output import emit_json, json_flag, table
-from evergold.report.retrieval import as_html, as_rows, compare_rows
-from evergold.workspace.retrieval import ScoringQuery, score_retrieval, write_per_case
+from evergold.workspace.retrieval import Retrieval, ScoringQuery
 
 PROBLEMS_SHOWN = 20
 
@@ -37,38 +37,37 @@ PROBLEMS_SHOWN = 20
 )
 @click.option("--seed", default=0, show_default=True, help="Of the bootstrap draws.")
 @json_flag
-def command(golden: Path, predictions: Path, other: Path | None, as_json: bool, **given: Any) -> int:
+@click.pass_context
+def command(
+    ctx: click.Context, /, golden: Path, predictions: Path, other: Path | None, as_json: bool, **given: Any
+) -> int:
     """Score PREDICTIONS against GOLDEN (a dataset A or B file); a second file of predictions is compared with the first.
 
     A prediction is {"caseId", "ranges": [{"path", "startLine", "endLine"}]} or {"caseId", "paths": [...]}, best first.
     """
     query = ScoringQuery(given["tier"], given["seed"], given["repo"])
-    scored = score_retrieval(golden, predictions, other, query)
-    if given["per_case"]:
-        write_per_case(scored.scores, given["per_case"])
-    if given["html"]:
-        from evergold.formats.atomic import write_bytes
-
-        write_bytes(given["html"], as_html(scored.figures, golden.name, predictions.name).encode())
-    if as_json:
-        emit_json(scored.figures)
-    else:
-        _print(scored.figures)
+    files = {name: given[name] for name in ("per_case", "html")}
+    with without_database(ctx) as workspace:
+        figures = workspace.retrieval.score(golden, predictions, other, query, **files)
+        if as_json:
+            emit_json(figures)
+        else:
+            _print(workspace.retrieval, figures)
     return 0
 
 
-def _print(figures: dict[str, Any]) -> None:
+def _print(retrieval: Retrieval, figures: dict[str, Any]) -> None:
     counts_text = ", ".join(
         f"{figures[name]} {name.replace('_', ' ')}" for name in ("abstained", "missing", "not_applicable", "extra")
     )
     click.echo(f"{figures['n']} cases scored ({counts_text}, {len(figures['duplicates'])} duplicate)")
-    table("retrieval", ("level", "figure", "value", "95 % interval"), as_rows(figures), numbers=("value",))
+    table("retrieval", ("level", "figure", "value", "95 % interval"), retrieval.rows(figures), numbers=("value",))
     for name, slices in figures["slices"].items():
         if len(slices) > 1:
             rows = [(key, *(_rounded(value) for value in row.values())) for key, row in slices.items()]
             table(f"by {name.replace('_', ' ')}", (name, "n", "line recall", "line precision", "file recall"), rows)
     if "compare" in figures:
-        table("second minus first", ("figure", "difference", "95 % interval", "n"), compare_rows(figures))
+        table("second minus first", ("figure", "difference", "95 % interval", "n"), retrieval.comparison_rows(figures))
     click.echo(figures["note"])
     for problem in figures["problems"][:PROBLEMS_SHOWN]:
         click.echo(problem, err=True)

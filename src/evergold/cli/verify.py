@@ -4,17 +4,19 @@ from pathlib import Path
 
 import click
 
+from evergold.cli.opening import without_database
 from evergold.cli.output import emit_json, json_flag
 from evergold.cli.verdict import print_report
-from evergold.workspace.rag import verify_build
 
 
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path))
 @json_flag
-def command(folder: Path, as_json: bool) -> int:
+@click.pass_context
+def command(ctx: click.Context, /, folder: Path, as_json: bool) -> int:
     """Prove that the build in FOLDER (or the one of a manifest file) is still the one that was made."""
-    report = verify_build(folder)
+    with without_database(ctx) as workspace:
+        report = workspace.rag.verify(folder)
     if as_json:
         emit_json(report.to_json())
     else:

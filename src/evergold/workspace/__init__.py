@@ -20,12 +20,16 @@ if TYPE_CHECKING:
     from evergold.workspace.builds import Builds
     from evergold.workspace.cases import Cases
     from evergold.workspace.dataset_calls import AsyncDatasetCalls, DatasetCalls
+    from evergold.workspace.flows import Flows
     from evergold.workspace.generation import Generation
     from evergold.workspace.intake import Intake
     from evergold.workspace.judging import Judging
     from evergold.workspace.live import Live
     from evergold.workspace.overview import Overviews
+    from evergold.workspace.rag import RagBuilds
+    from evergold.workspace.retrieval import Retrieval
     from evergold.workspace.review import Review
+    from evergold.workspace.task_files import TaskFileChecks
 
 
 CLOSING_SECONDS = 3.0  # a server ends within five seconds of its last answer
@@ -34,17 +38,24 @@ CLOSING_SECONDS = 3.0  # a server ends within five seconds of its last answer
 class Workspace:
     """A place where data lives: a store, the settings it was opened with, and a facade per stage."""
 
-    def __init__(self, settings: Settings, store: "Store") -> None:
+    def __init__(self, settings: Settings, store: "Store | None" = None) -> None:
+        """Name a workspace. Without a store, the first facade that needs the database opens (or creates) it."""
         self.settings = settings
-        self.store = store
+        if store is not None:
+            self.store = store
+
+    @cached_property
+    def store(self) -> "Store":
+        from evergold.store import Store
+
+        return Store.open(self.settings)
 
     @classmethod
     def open(cls, settings: Settings | None = None, **flags: Any) -> Self:
         """Open (or create) the workspace the settings name; `flags` override them (`database_url=…`)."""
-        from evergold.store import Store
-
-        chosen = settings or load_settings(flags)
-        return cls(chosen, Store.open(chosen))
+        workspace = cls(settings or load_settings(flags))
+        _ = workspace.store  # a database that cannot be opened is an error here, not at the first use
+        return workspace
 
     def curate_in_background(self) -> None:
         """From now until it is closed, what comes in is curated after the reply; unless the settings turn that off."""
@@ -70,7 +81,8 @@ class Workspace:
             self.intake.close()
         if "live" in vars(self):
             self.live.stop_background()
-        self.store.close()
+        if "store" in vars(self):
+            self.store.close()
 
     def __enter__(self) -> Self:
         return self
@@ -134,6 +146,34 @@ class Workspace:
         from evergold.workspace.builds import Builds
 
         return Builds(self.settings, self.store)
+
+    @cached_property
+    def rag(self) -> "RagBuilds":
+        """RAG splits from offline files, and checks of any build on disk; needs no database."""
+        from evergold.workspace.rag import RagBuilds
+
+        return RagBuilds(self.settings, lambda: self.builds)
+
+    @cached_property
+    def task_files(self) -> "TaskFileChecks":
+        """Checks of benchmark files; needs no database."""
+        from evergold.workspace.task_files import TaskFileChecks
+
+        return TaskFileChecks()
+
+    @cached_property
+    def flows(self) -> "Flows":
+        """Context cases from agent work and git history; needs the database only to store them."""
+        from evergold.workspace.flows import Flows
+
+        return Flows(lambda: self.cases)
+
+    @cached_property
+    def retrieval(self) -> "Retrieval":
+        """Scores of retrieval predictions; needs no database."""
+        from evergold.workspace.retrieval import Retrieval
+
+        return Retrieval()
 
     @cached_property
     def generation(self) -> "Generation":

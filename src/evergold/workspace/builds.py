@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from evergold.build import manifest as manifests
 from evergold.build.diff import Diff, diff
-from evergold.build.groups import settled
+from evergold.build.groups import parse_shares, settled
 from evergold.build.look import Comparison, Sample, compare, sample
 from evergold.build.snapshot import SnapshotSpec, draft, staged
 from evergold.build.spec import RagSpec
@@ -93,6 +93,18 @@ class Builds:
         """Where a build goes when nobody says where."""
         manifests.require_version(version)
         return self._settings.home / "builds" / file_name(dataset) / version
+
+    def freeze_as(
+        self, dataset: str, version: str | None = None, out: Path | None = None, **options: Any
+    ) -> tuple[Build, Path]:
+        """Freeze a dataset with the options that are given (not None); return the build and its manifest's path.
+
+        `shares` is written as on the command line: `train=0.7,test=0.3`.
+        """
+        shares = options.pop("shares", None)
+        spec = self.default_spec(dataset, version, out)
+        spec = with_options(spec, shares=parse_shares(shares) if shares else None, **options)
+        return self.freeze(spec), spec.manifest
 
     def freeze(self, spec: SnapshotSpec) -> Build:
         """Freeze a dataset as it is now. Its newest build so far is the parent; groups stay where earlier builds had them."""

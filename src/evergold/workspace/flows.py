@@ -1,247 +1,147 @@
-"""Flows: coding-agent work and git history → context cases, in files and in the store.
+"""The facade of extraction: context cases from merged agent work, session logs and git history."""
 
-`run_extraction` is the loop every source shares: what the files in the folder already know is skipped, every case and
-every problem is counted, and nothing is written before all of it went well.
-"""
-
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
-from evergold.errors import NotFound
-from evergold.extract.extracted import Extracted, Skipped, Wanted
+from evergold.extract.agents.boundaries import TRAILERS
+from evergold.extract.agents.extraction import AgentRules
+from evergold.extract.extracted import DATASET
 from evergold.extract.filters import HistoryRules
-from evergold.extract.flow_cases import Rules, extract_flow
-from evergold.extract.history import history_cases
-from evergold.extract.prove import prove
-from evergold.formats.dataset_ab import read_cases
-from evergold.formats.dataset_pair import DatasetPair, Outcome, locked
+from evergold.extract.flow_cases import Rules
+from evergold.extract.run import (
+    EXTRACTED,
+    Extraction,
+    HistoryQuery,
+    RowCheck,
+    Summary,
+    check_rows,
+    extract_history,
+    extract_sidekick,
+    repository_name,
+)
+from evergold.extract.run_agents import extract_sessions
 from evergold.model.case import Case
-from evergold.model.flow import Flow
-from evergold.model.rejected import Rejected
-from evergold.repo.git import Repo
-from evergold.sources.sidekick import SidekickSource
+from evergold.seams import FlowSource
 from evergold.workspace.cases import Cases
 
-EXTRACTED = "extracted"
+BATCH = 200
 
-Item = Extracted | Rejected | Skipped | str
-Produce = Callable[[Wanted], Iterator[Item]]
-Keep = Callable[[Case], None]
-
-
-@dataclass
-class Summary:
-    """What an extraction did, case by case; `needs…` maps a case to the reason it is open."""
-
-    counts: Counter[str] = field(default_factory=Counter)
-    needs_query: dict[str, str] = field(default_factory=dict)
-    needs_base_commit: dict[str, str] = field(default_factory=dict)
-    skipped: Counter[str] = field(default_factory=Counter)
-    rejected: list[Rejected] = field(default_factory=list)
-    remarks: list[str] = field(default_factory=list)
-    files: list[str] = field(default_factory=list)
-
-    def as_dict(self) -> dict[str, Any]:
-        names = ("new", "known", "completed", "resolved", "unchanged")
-        return {
-            **{name: self.counts[name] for name in names},
-            "needsQuery": self.needs_query,
-            "needsBaseCommit": self.needs_base_commit,
-            "skipped": dict(self.skipped),
-            "rejected": [str(item) for item in self.rejected],
-            "remarks": self.remarks,
-            "files": self.files,
-        }
+Advance = Callable[[int], None]
+Progress = Callable[[str, int | None], AbstractContextManager[Advance]]  # what is counted, and how many there are
 
 
 @dataclass(frozen=True)
-class Extraction:
-    """Where an extraction writes, and who else wants its cases: `keep` takes them, `lacks` says which it does not have."""
+class Destination:
+    """Where an extraction writes: two files in a folder, and the store too where that is wanted."""
 
-    out_dir: Path
+    out_dir: Path = Path()
     full: bool = False
-    keep: Keep = lambda case: None
-    lacks: Wanted = lambda case_id: False
-
-
-def run_extraction(produce: Produce, into: Extraction) -> Summary:
-    """`produce` is given the question "is this case wanted?" and yields cases, known ids and problems."""
-    summary = Summary()
-    with locked(into.out_dir):
-        pair = DatasetPair(into.out_dir, into.full)
-        try:
-            for item in produce(lambda case_id: pair.wants(case_id) or _lacks(into, pair, case_id)):
-                _take(item, pair, into, summary)
-            pair.commit()
-        finally:
-            pair.close()
-    summary.files = [str(pair.path_a), str(pair.path_b)]
-    return summary
-
-
-def _lacks(into: Extraction, pair: DatasetPair, case_id: str) -> bool:
-    """Whether the other place needs a case that the files have. A row that a person edited goes there by import only."""
-    return into.lacks(case_id) and not pair.is_edited(case_id)
-
-
-def _take(item: Item, pair: DatasetPair, into: Extraction, summary: Summary) -> None:
-    if isinstance(item, Rejected):
-        summary.rejected.append(item)
-    elif isinstance(item, Skipped):
-        summary.skipped[str(item)] += 1
-    elif isinstance(item, str):
-        summary.counts["known"] += 1
-    elif not pair.wants(item.case.id):
-        summary.counts["known"] += 1
-        into.keep(_with_evidence(item))
-    else:
-        outcome = pair.put(item.case)
-        summary.counts[outcome] += 1
-        if item.why_no_query:
-            summary.needs_query[item.case.id] = item.why_no_query
-        if item.why_no_base:
-            summary.needs_base_commit[item.case.id] = item.why_no_base
-        summary.remarks += [f"case {item.case.id}: {remark}" for remark in item.remarks]
-        if outcome is not Outcome.UNCHANGED or _lacks(into, pair, item.case.id):
-            into.keep(_with_evidence(item))
-
-
-def _with_evidence(item: Extracted) -> Case:
-    return item.case.model_copy(update={"extra": {"evidence": item.evidence}}) if item.evidence else item.case
-
-
-def extract_sidekick(
-    source: SidekickSource,
-    into: Extraction,
-    repo_dir: Path | None = None,
-    rules: Rules | None = None,
-    advance: Callable[[int], None] = lambda flows: None,
-) -> Summary:
-    """Cases of the completed tasks of a workspace. The repository is the one given, else the one the workspace names."""
-    repo, remark = _repository(repo_dir, source.repo_dir())
-
-    def produce(wanted: Wanted) -> Iterator[Item]:
-        for flow in source.flows():
-            yield from extract_flow(flow, repo, rules, wanted)
-            advance(1)
-
-    try:
-        summary = run_extraction(produce, into)
-    finally:
-        if repo:
-            repo.close()
-    summary.remarks[:0] = [remark] if remark else []
-    return summary
-
-
-def extract_flows(flows: Iterable[Flow], into: Extraction, repo: Repo | None, rules: Rules | None = None) -> Summary:
-    """Cases of any source of flows."""
-
-    def produce(wanted: Wanted) -> Iterator[Item]:
-        for flow in flows:
-            yield from extract_flow(flow, repo, rules, wanted)
-
-    return run_extraction(produce, into)
+    into_store: bool = False
 
 
 @dataclass(frozen=True)
-class HistoryQuery:
-    """Which commits of which repository."""
+class SidekickQuery:
+    """Which tasks of which Sidekick database; `repo_dir` replaces the repository that the workspace names."""
 
-    repo_dir: Path
-    revision: str = "HEAD"
-    since: str = ""
-    first_parent: bool = False
-    limit: int | None = None
-
-
-def extract_history(
-    query: HistoryQuery, into: Extraction, rules: HistoryRules, advance: Callable[[int], None] = lambda commits: None
-) -> Summary:
-    """Cases of a git history; `limit` counts cases, known ones too."""
-    with Repo.open(query.repo_dir) as repo:
-
-        def produce(wanted: Wanted) -> Iterator[Item]:
-            result = 0
-            for item in history_cases(repo, rules, query.revision, query.since, query.first_parent, wanted):
-                yield item
-                advance(1)
-                result += not isinstance(item, Skipped | Rejected)
-                if query.limit is not None and result >= query.limit:
-                    return
-
-        return run_extraction(produce, into)
+    workspace_id: str
+    database: Path | None = None
+    skip_archived: bool = False
+    repo_dir: Path | None = None
 
 
-def fill_from_history(
-    cases: Cases, repo_dir: Path, limit: int, advance: Callable[[int], None] = lambda commits: None
-) -> int:
-    """Put the newest cases of a repository's history into dataset `context`, and nothing into files; returns how many.
+@dataclass(frozen=True)
+class SessionQuery:
+    """Which session logs of which agent (`claude-code`, `codex`, `atif`); no paths: where the agent keeps them."""
 
-    A commit whose message says too little is a case for a reviewer, not for a first look.
-    """
-    results: list[Case] = []
-
-    def keep(case: Case) -> None:
-        if case.input:
-            results.append(case)
-
-    rules = HistoryRules(repository=repository_name(repo_dir))
-    with TemporaryDirectory(prefix="evergold-") as folder:
-        extract_history(HistoryQuery(repo_dir, limit=limit), Extraction(Path(folder), keep=keep), rules, advance)
-    cases.put_derived(results, EXTRACTED)
-    return len(results)
+    agent: str
+    paths: tuple[Path, ...] = ()
+    repo_dir: Path | None = None
+    trailers: tuple[str, ...] = TRAILERS
 
 
-def repository_name(repo_dir: Path) -> str:
-    return repo_dir.resolve().name.removesuffix(".git")
+def _silent(_label: str, _total: int | None) -> AbstractContextManager[Advance]:
+    return nullcontext(lambda _: None)
 
 
-@dataclass
-class RowCheck:
-    """What proving the rows of a file gave."""
+class Flows:
+    """`cases`: the facade of stored cases, asked for only when an extraction goes into the store."""
 
-    rows: int = 0
-    proved: int = 0
-    stale: dict[str, list[str]] = field(default_factory=dict)
-    open: dict[str, str] = field(default_factory=dict)
-    overridden: dict[str, str] = field(default_factory=dict)
-    without_hashes: int = 0
-    unproved_ranges: int = 0
-    not_at_base: int = 0
+    def __init__(self, cases: Callable[[], Cases]) -> None:
+        self._cases = cases
+
+    def sidekick(
+        self, query: SidekickQuery, into: Destination, rules: Rules | None = None, progress: Progress = _silent
+    ) -> Summary:
+        """Extract the completed tasks of the Sidekick app."""
+        from evergold.sources.sidekick import SidekickSource
+
+        source = SidekickSource(query.workspace_id, query.database, query.skip_archived)
+        with self._opened(into) as extraction, progress("flows", source.count()) as advance:
+            return extract_sidekick(source, extraction, query.repo_dir, rules, advance)
+
+    def history(
+        self, query: HistoryQuery, into: Destination, rules: HistoryRules | None = None, progress: Progress = _silent
+    ) -> Summary:
+        """Extract the commits of a repository."""
+        rules = rules or HistoryRules()
+        if not rules.repository:
+            rules = replace(rules, repository=repository_name(query.repo_dir))
+        with self._opened(into) as extraction, progress("commits", None) as advance:
+            return extract_history(query, extraction, rules, advance)
+
+    def sessions(self, query: SessionQuery, into: Destination, progress: Progress = _silent) -> Summary:
+        """Extract the sessions of a coding agent that led to commits."""
+        source = _source(query.agent, query.paths)
+        rules = AgentRules(trailers=query.trailers, evidence=into.into_store)
+        with self._opened(into) as extraction, progress("sessions", source.count()) as advance:
+            return extract_sessions(source, extraction, query.repo_dir, rules, advance)
+
+    def check_rows(self, path: Path, repo_dir: Path, advance: Advance = lambda rows: None) -> RowCheck:
+        """Prove every row of a dataset A or B file against the repository."""
+        return check_rows(path, repo_dir, advance)
+
+    def fill_from_history(self, repo_dir: Path, limit: int, advance: Advance = lambda commits: None) -> int:
+        """Put the newest cases of a repository's history into dataset `context`; return how many.
+
+        No file is written. A commit whose message says too little is a case for a reviewer, not for a first look.
+        """
+        usable: list[Case] = []
+
+        def keep(case: Case) -> None:
+            if case.input:
+                usable.append(case)
+
+        rules = HistoryRules(repository=repository_name(repo_dir))
+        with TemporaryDirectory(prefix="evergold-") as folder:
+            extract_history(HistoryQuery(repo_dir, limit=limit), Extraction(Path(folder), keep=keep), rules, advance)
+        self._cases().put_derived(usable, EXTRACTED)
+        return len(usable)
+
+    @contextmanager
+    def _opened(self, into: Destination) -> Iterator[Extraction]:
+        """Open the folder, and the store where it is wanted too; cases are stored in batches."""
+        if not into.into_store:
+            yield Extraction(into.out_dir, into.full)
+            return
+        cases, batch = self._cases(), list[Case]()
+
+        def keep(case: Case) -> None:
+            batch.append(case)
+            if len(batch) >= BATCH:
+                cases.put_derived(batch, EXTRACTED)
+                batch.clear()
+
+        stored = cases.ids(DATASET)
+        yield Extraction(into.out_dir, into.full, keep, lacks=lambda case_id: case_id not in stored)
+        cases.put_derived(batch, EXTRACTED)
 
 
-def check_rows(path: Path, repo_dir: Path, advance: Callable[[int], None] = lambda rows: None) -> RowCheck:
-    """Prove every row of a dataset A or B file against the repository, and say which are stale."""
-    result = RowCheck()
-    with Repo.open(repo_dir) as repo:
-        for proof in prove(read_cases(path), repo):
-            result.rows += 1
-            result.proved += not (proof.stale or proof.open or proof.overridden or proof.unproved_ranges)
-            result.without_hashes += bool(proof.unproved_ranges)
-            if proof.overridden:
-                result.overridden[proof.case_id] = proof.overridden
-            result.unproved_ranges += proof.unproved_ranges
-            result.not_at_base += proof.not_at_base
-            if proof.stale:
-                result.stale[proof.case_id] = list(proof.stale)
-            if proof.open:
-                result.open[proof.case_id] = proof.open
-            advance(1)
-    return result
+def _source(agent: str, paths: Sequence[Path]) -> FlowSource:
+    """Open the logs of an agent; only ATIF has more than one path."""
+    from evergold import plugins
 
-
-def _repository(given: Path | None, of_workspace: str | None) -> tuple[Repo | None, str]:
-    """A repository that was named must be there; the workspace's may have moved, which is said and costs only the bases."""
-    if given is not None:
-        return Repo.open(given), ""
-    if not of_workspace:
-        return None, "the workspace names no repository; give one with --repo-dir to derive base commits"
-    try:
-        return Repo.open(of_workspace), ""
-    except NotFound as problem:
-        return None, f"{problem.message}; give the repository with --repo-dir to derive base commits"
+    factory: Callable[..., FlowSource] = plugins.factory("flow_sources", agent)
+    return factory(tuple(paths)) if agent == "atif" else factory(paths[0] if paths else None)

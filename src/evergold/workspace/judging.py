@@ -47,6 +47,12 @@ class Judging:
             options=options,
         )
 
+    def tables(self, report: "RunReport") -> dict[str, list[tuple[str, ...]]]:
+        """List what a report says of cost and of provenance as rows of two tables."""
+        from evergold.report.provenance import provenance_rows, spending_rows
+
+        return {"spending": spending_rows(report), "provenance": [*provenance_rows(report)]}
+
     def rendered(self, run_id: str, form: str, options: Options | None = None) -> str:
         """The report as text in one of `FORMATS`."""
         if form == "junit":

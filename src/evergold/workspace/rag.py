@@ -1,16 +1,18 @@
 """What needs no store: RAG splits from an offline file, and what can be asked of any build on disk."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from evergold.build import rag
 from evergold.build.lines import IMPLEMENTATION
 from evergold.build.partition import route_piece
 from evergold.build.source import state_of
-from evergold.build.spec import RagSpec
+from evergold.build.spec import RagSpec, load_spec
 from evergold.formats.atomic import write_bytes
-from evergold.model.build import Manifest
+from evergold.model.build import Build, Manifest
 from evergold.scale.executors import jobs_for, open_cluster, open_processes
 from evergold.scale.scratch import scratch_folder
 from evergold.settings import Settings
@@ -18,6 +20,78 @@ from evergold.settings import Settings
 if TYPE_CHECKING:
     from evergold.build.check import Limits
     from evergold.build.findings import Report
+    from evergold.workspace.builds import Builds
+    from evergold.workspace.flows import Progress
+
+
+@dataclass(frozen=True)
+class RagBuild:
+    """A finished RAG build: its manifest, where that is, and its entry in the workspace where there is one."""
+
+    manifest: Manifest
+    path: Path
+    registered: Build | None = None
+
+
+class RagBuilds:
+    """The facade of RAG builds. `builds`: the facade of stored builds, asked for only where a workspace exists."""
+
+    implementation: ClassVar[str] = IMPLEMENTATION  # compiled, or python where no compiler was at hand
+
+    def __init__(self, settings: Settings, builds: "Callable[[], Builds]") -> None:
+        self._settings = settings
+        self._builds = builds
+
+    def build(
+        self,
+        config: Path | None,
+        options: Mapping[str, Any],
+        *,
+        jobs: int | None = None,
+        cluster: str | None = None,
+        progress: "Progress | None" = None,
+    ) -> RagBuild:
+        """Build splits and manifest from an offline file; `options` replace what the config says."""
+        spec = load_spec(config, dict(options))
+        total = state_of(spec.location).size
+        with progress("building", total) if progress else nullcontext(lambda _: None) as advance:
+            manifest = build_rag(spec, jobs=jobs, cluster=cluster, progress=_differences(advance))
+        known = self._builds().register(spec, manifest) if is_workspace(self._settings) else None
+        return RagBuild(manifest, spec.manifest, known)
+
+    def check(
+        self,
+        manifest: Path,
+        baseline: Path | None = None,
+        limits: "Limits | None" = None,
+        junit: Path | None = None,
+        advance: Callable[[int], None] | None = None,
+    ) -> "Report":
+        """Check every record of a build, or every row of a validated `.jsonl` file of dataset A or B."""
+        if manifest.suffix != ".jsonl":
+            return check_build(manifest, baseline, limits, junit, advance)
+        from evergold.workspace.review_files import check_validated_rows
+
+        report = check_validated_rows(manifest)
+        if junit is not None:
+            write_junit(report, junit)
+        return report
+
+    def verify(self, folder: Path) -> "Report":
+        """Derive every hash of a build again."""
+        return verify_build(folder)
+
+
+def _differences(advance: Callable[[int], None]) -> rag.Progress:
+    """A bar advances by differences; the builder reports how far it is."""
+    reached = 0
+
+    def report(done: int, _total: int) -> None:
+        nonlocal reached
+        advance(done - reached)
+        reached = done
+
+    return report
 
 
 def build_rag(

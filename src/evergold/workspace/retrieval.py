@@ -16,9 +16,10 @@ from evergold.bench.retrieval_gold import files_band, gold_of_row, language_of
 from evergold.bench.retrieval_source import ReadLines, SourceScore, score_source
 from evergold.bench.retrieval_summary import compared, sliced, summarize, summarize_source
 from evergold.extract.fingerprint import split_lines
-from evergold.formats.atomic import write_chunks
+from evergold.formats.atomic import write_bytes, write_chunks
 from evergold.formats.retrieval_files import Predictions, golden_rows, read_predictions
 from evergold.repo.git import Repo
+from evergold.report.retrieval import as_html, as_rows, compare_rows
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,36 @@ class ScoringQuery:
     tier: str = "edited"
     seed: int = 0
     repo_dir: Path | None = None
+
+
+class Retrieval:
+    """The facade of retrieval scoring."""
+
+    def score(
+        self,
+        golden: Path,
+        predictions: Path,
+        other: Path | None = None,
+        query: ScoringQuery | None = None,
+        *,
+        per_case: Path | None = None,
+        html: Path | None = None,
+    ) -> dict[str, Any]:
+        """Score predictions against golden cases; optionally write the single scores (JSONL) and a report (HTML)."""
+        scored = score_retrieval(golden, predictions, other, query)
+        if per_case is not None:
+            write_per_case(scored.scores, per_case)
+        if html is not None:
+            write_bytes(html, as_html(scored.figures, golden.name, predictions.name).encode())
+        return scored.figures
+
+    def rows(self, figures: dict[str, Any]) -> list[tuple[object, ...]]:
+        """List figures as rows of a table: level, figure, value, interval."""
+        return list(as_rows(figures))
+
+    def comparison_rows(self, figures: dict[str, Any]) -> list[tuple[object, ...]]:
+        """List the paired differences of two files of predictions as rows of a table."""
+        return list(compare_rows(figures))
 
 
 @dataclass

@@ -7,8 +7,8 @@ from pathlib import Path
 from evergold.extract.agents.extraction import AgentRules
 from evergold.extract.agents.repositories import SessionCases
 from evergold.extract.extracted import Extracted, Wanted
+from evergold.extract.run import Extraction, Item, Summary, run_extraction
 from evergold.seams import FlowSource
-from evergold.workspace.flows import Extraction, Item, Summary, run_extraction
 
 
 def extract_sessions(

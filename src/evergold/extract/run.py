@@ -1,0 +1,225 @@
+"""Run an extraction: coding-agent work and git history in, context cases out, in files and for the store.
+
+`run_extraction` is the loop every source shares: what the files in the folder already know is skipped, every case and
+every problem is counted, and nothing is written before all of it went well.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from evergold.errors import NotFound
+from evergold.extract.extracted import Extracted, Skipped, Wanted
+from evergold.extract.filters import HistoryRules
+from evergold.extract.flow_cases import Rules, extract_flow
+from evergold.extract.history import history_cases
+from evergold.extract.prove import prove
+from evergold.formats.dataset_ab import read_cases
+from evergold.formats.dataset_pair import DatasetPair, Outcome, locked
+from evergold.model.case import Case
+from evergold.model.flow import Flow
+from evergold.model.rejected import Rejected
+from evergold.repo.git import Repo
+from evergold.sources.sidekick import SidekickSource
+
+EXTRACTED = "extracted"
+
+Item = Extracted | Rejected | Skipped | str
+Produce = Callable[[Wanted], Iterator[Item]]
+Keep = Callable[[Case], None]
+
+
+@dataclass
+class Summary:
+    """What an extraction did, case by case; `needs…` maps a case to the reason it is open."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    needs_query: dict[str, str] = field(default_factory=dict)
+    needs_base_commit: dict[str, str] = field(default_factory=dict)
+    skipped: Counter[str] = field(default_factory=Counter)
+    rejected: list[Rejected] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
+
+    def as_dict(self) -> dict[str, Any]:
+        names = ("new", "known", "completed", "resolved", "unchanged")
+        return {
+            **{name: self.counts[name] for name in names},
+            "needsQuery": self.needs_query,
+            "needsBaseCommit": self.needs_base_commit,
+            "skipped": dict(self.skipped),
+            "rejected": [str(item) for item in self.rejected],
+            "remarks": self.remarks,
+            "files": self.files,
+        }
+
+
+@dataclass(frozen=True)
+class Extraction:
+    """Where an extraction writes, and who else wants its cases: `keep` takes them, `lacks` says which it does not have."""
+
+    out_dir: Path
+    full: bool = False
+    keep: Keep = lambda case: None
+    lacks: Wanted = lambda case_id: False
+
+
+def run_extraction(produce: Produce, into: Extraction) -> Summary:
+    """`produce` is given the question "is this case wanted?" and yields cases, known ids and problems."""
+    summary = Summary()
+    with locked(into.out_dir):
+        pair = DatasetPair(into.out_dir, into.full)
+        try:
+            for item in produce(lambda case_id: pair.wants(case_id) or _lacks(into, pair, case_id)):
+                _take(item, pair, into, summary)
+            pair.commit()
+        finally:
+            pair.close()
+    summary.files = [str(pair.path_a), str(pair.path_b)]
+    return summary
+
+
+def _lacks(into: Extraction, pair: DatasetPair, case_id: str) -> bool:
+    """Whether the other place needs a case that the files have. A row that a person edited goes there by import only."""
+    return into.lacks(case_id) and not pair.is_edited(case_id)
+
+
+def _take(item: Item, pair: DatasetPair, into: Extraction, summary: Summary) -> None:
+    if isinstance(item, Rejected):
+        summary.rejected.append(item)
+    elif isinstance(item, Skipped):
+        summary.skipped[str(item)] += 1
+    elif isinstance(item, str):
+        summary.counts["known"] += 1
+    elif not pair.wants(item.case.id):
+        summary.counts["known"] += 1
+        into.keep(_with_evidence(item))
+    else:
+        outcome = pair.put(item.case)
+        summary.counts[outcome] += 1
+        if item.why_no_query:
+            summary.needs_query[item.case.id] = item.why_no_query
+        if item.why_no_base:
+            summary.needs_base_commit[item.case.id] = item.why_no_base
+        summary.remarks += [f"case {item.case.id}: {remark}" for remark in item.remarks]
+        if outcome is not Outcome.UNCHANGED or _lacks(into, pair, item.case.id):
+            into.keep(_with_evidence(item))
+
+
+def _with_evidence(item: Extracted) -> Case:
+    return item.case.model_copy(update={"extra": {"evidence": item.evidence}}) if item.evidence else item.case
+
+
+def extract_sidekick(
+    source: SidekickSource,
+    into: Extraction,
+    repo_dir: Path | None = None,
+    rules: Rules | None = None,
+    advance: Callable[[int], None] = lambda flows: None,
+) -> Summary:
+    """Cases of the completed tasks of a workspace. The repository is the one given, else the one the workspace names."""
+    repo, remark = _repository(repo_dir, source.repo_dir())
+
+    def produce(wanted: Wanted) -> Iterator[Item]:
+        for flow in source.flows():
+            yield from extract_flow(flow, repo, rules, wanted)
+            advance(1)
+
+    try:
+        summary = run_extraction(produce, into)
+    finally:
+        if repo:
+            repo.close()
+    summary.remarks[:0] = [remark] if remark else []
+    return summary
+
+
+def extract_flows(flows: Iterable[Flow], into: Extraction, repo: Repo | None, rules: Rules | None = None) -> Summary:
+    """Cases of any source of flows."""
+
+    def produce(wanted: Wanted) -> Iterator[Item]:
+        for flow in flows:
+            yield from extract_flow(flow, repo, rules, wanted)
+
+    return run_extraction(produce, into)
+
+
+@dataclass(frozen=True)
+class HistoryQuery:
+    """Which commits of which repository."""
+
+    repo_dir: Path
+    revision: str = "HEAD"
+    since: str = ""
+    first_parent: bool = False
+    limit: int | None = None
+
+
+def extract_history(
+    query: HistoryQuery, into: Extraction, rules: HistoryRules, advance: Callable[[int], None] = lambda commits: None
+) -> Summary:
+    """Cases of a git history; `limit` counts cases, known ones too."""
+    with Repo.open(query.repo_dir) as repo:
+
+        def produce(wanted: Wanted) -> Iterator[Item]:
+            result = 0
+            for item in history_cases(repo, rules, query.revision, query.since, query.first_parent, wanted):
+                yield item
+                advance(1)
+                result += not isinstance(item, Skipped | Rejected)
+                if query.limit is not None and result >= query.limit:
+                    return
+
+        return run_extraction(produce, into)
+
+
+def repository_name(repo_dir: Path) -> str:
+    return repo_dir.resolve().name.removesuffix(".git")
+
+
+@dataclass
+class RowCheck:
+    """What proving the rows of a file gave."""
+
+    rows: int = 0
+    proved: int = 0
+    stale: dict[str, list[str]] = field(default_factory=dict)
+    open: dict[str, str] = field(default_factory=dict)
+    overridden: dict[str, str] = field(default_factory=dict)
+    without_hashes: int = 0
+    unproved_ranges: int = 0
+    not_at_base: int = 0
+
+
+def check_rows(path: Path, repo_dir: Path, advance: Callable[[int], None] = lambda rows: None) -> RowCheck:
+    """Prove every row of a dataset A or B file against the repository, and say which are stale."""
+    result = RowCheck()
+    with Repo.open(repo_dir) as repo:
+        for proof in prove(read_cases(path), repo):
+            result.rows += 1
+            result.proved += not (proof.stale or proof.open or proof.overridden or proof.unproved_ranges)
+            result.without_hashes += bool(proof.unproved_ranges)
+            if proof.overridden:
+                result.overridden[proof.case_id] = proof.overridden
+            result.unproved_ranges += proof.unproved_ranges
+            result.not_at_base += proof.not_at_base
+            if proof.stale:
+                result.stale[proof.case_id] = list(proof.stale)
+            if proof.open:
+                result.open[proof.case_id] = proof.open
+            advance(1)
+    return result
+
+
+def _repository(given: Path | None, of_workspace: str | None) -> tuple[Repo | None, str]:
+    """A repository that was named must be there; the workspace's may have moved, which is said and costs only the bases."""
+    if given is not None:
+        return Repo.open(given), ""
+    if not of_workspace:
+        return None, "the workspace names no repository; give one with --repo-dir to derive base commits"
+    try:
+        return Repo.open(of_workspace), ""
+    except NotFound as problem:
+        return None, f"{problem.message}; give the repository with --repo-dir to derive base commits"
