@@ -148,7 +148,11 @@ def pieces_of(content: Any) -> list[Piece]:
 
 
 def _pieces_of_item(part: Any) -> Iterable[Piece]:
-    part = part.get("message_content", part) if isinstance(part, dict) else part  # OpenInference
+    if isinstance(part, dict) and "message_content" in part:  # OpenInference writes the call beside the content
+        call = call_of(part["tool_call"]) if isinstance(part.get("tool_call"), dict) else None
+        if call is not None:
+            return [Piece("call", call)]
+        part = part["message_content"]
     if isinstance(part, str):
         return [text_piece(part)]
     if not isinstance(part, dict):

@@ -25,3 +25,17 @@ def _listed(node: Any) -> Any:
     if node and all(key.isdecimal() for key in node):
         return [_listed(node[key]) for key in sorted(node, key=int)]
     return {key: _listed(value) for key, value in node.items()}
+
+
+def filled(items: list[Any], roles: tuple[str, ...], text: str | None) -> list[Any]:
+    """The list with `text` in the last message of these roles, where that says nothing.
+
+    Spans stored by earlier versions hold the question and the answer only as their input and output.
+    """
+    for item in reversed(items) if text else ():
+        message = item.get("message", item) if isinstance(item, dict) else None
+        if isinstance(message, dict) and message.get("role") in roles:
+            if not any(message.get(key) for key in ("content", "contents", "tool_calls", "parts")):
+                message["content"] = text
+            return items
+    return items

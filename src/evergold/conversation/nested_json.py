@@ -1,5 +1,6 @@
 """JSON inside JSON: instrumentation writes documents as texts, and texts of documents as texts again."""
 
+import json
 from typing import Any
 
 import orjson
@@ -36,7 +37,11 @@ def decoded_list(value: Any) -> list[Any]:
 
 
 def as_json(value: Any) -> str:
-    return orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS).decode()
+    """JSON of any value; what the fast writer refuses (numbers over 64 bits, deep nesting) goes the slow way."""
+    try:
+        return orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS).decode()
+    except TypeError:
+        return json.dumps(value, default=str, ensure_ascii=False)
 
 
 def as_text(value: Any) -> str:

@@ -13,9 +13,24 @@ CUT = "more characters were cut on arrival]"
 
 def paired(messages: Sequence[Message], runs: Sequence[ToolRun]) -> tuple[list[Message], list[str]]:
     """The messages with each call's result after it, and what is wrong with them, one line each."""
-    whole = _with_ids(messages)
+    whole = _with_ids(_together(messages))
     whole = _filled(whole, runs)
     return whole, _problems(whole)
+
+
+def _together(messages: Sequence[Message]) -> list[Message]:
+    """Calls that stand in messages of their own, one after the other with no result between them, as one message."""
+    merged: list[Message] = []
+    for message in messages:
+        last = merged[-1] if merged else {}
+        alone = message.get("tool_calls") and not message.get("content") and last.get("tool_calls")
+        if alone and last["role"] == message["role"] == "assistant":
+            extra = last.get("extra", {}) | message.get("extra", {})
+            merged[-1] = {**last, "tool_calls": [*last["tool_calls"], *message["tool_calls"]]}
+            merged[-1] |= {"extra": extra} if extra else {}
+        else:
+            merged.append(message)
+    return merged
 
 
 def _with_ids(messages: Sequence[Message]) -> list[Message]:

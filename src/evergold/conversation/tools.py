@@ -54,14 +54,11 @@ def _tools_of(item: Any) -> list[dict[str, Any]]:
             return [tool for one in declared for tool in _tools_of(one)]
     inner, name = item, item.get("name")
     for key in WRAPPERS:
-        wrapped = decoded(inner.get(key))
-        if isinstance(wrapped, dict):
+        if isinstance(wrapped := decoded(inner.get(key)), dict):
             inner = wrapped
+    if "name" not in inner and isinstance(whole := decoded(inner.get("json_schema")), dict):
+        return _tools_of(whole)  # OpenInference holds the whole tool there, whichever provider's it is
     schema = next((inner[key] for key in SCHEMAS if inner.get(key) is not None), None)
-    if inner is not item and isinstance(schema, dict) and isinstance(inner.get("json_schema"), str | dict):
-        return _tools_of(decoded(inner["json_schema"])) or [item]
-    if isinstance(text := item.get("json_schema"), str):
-        return _tools_of(decoded(text))
     name = inner.get("name", name)
     if not name or (item.get("type") not in (None, "function", "tool", "custom") and schema is None):
         return [item]

@@ -76,7 +76,7 @@ def _prepare_span(prepared: PreparedSpans, span: WireSpan, cleaner: FieldRedacto
     plan = plan_for(span.attributes)
     parsed = read_span(span, plan)
     name, question, answer = parsed.tool or span.name, parsed.input, parsed.output
-    facts, raw = facts_of(span, parsed), raw_of(span, parsed, plan)
+    facts, raw = facts_of(span, parsed), raw_of(span)
     if private:
         (name, question, answer), facts, raw = redact_parts((name, question, answer), facts, raw, cleaner)
     question, answer = storable(question), storable(answer)

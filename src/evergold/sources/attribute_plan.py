@@ -19,6 +19,7 @@ from evergold.sources.conventions import (
     LATE_OUTPUT,
     LISTED_INPUT,
     LISTED_OUTPUT,
+    MESSAGE_TYPE,
     METADATA,
     METADATA_PREFIXES,
     MODEL,
@@ -35,14 +36,13 @@ from evergold.sources.conventions import (
     USAGE_OBJECTS,
     USER,
 )
-from evergold.sources.messages import INPUT, OUTPUT, numbered
+from evergold.sources.messages import numbered
 from evergold.sources.scores import ANNOTATED
 from evergold.sources.spans import Attributes
 
 Names = tuple[str, ...]
 
 STATED_INPUT = (*JSON_INPUT, *QUERY)
-VALUES = ("input.value", "output.value")
 SELDOM = frozenset(
     (
         *(*USAGE_OBJECTS, *COST, *COST_PARTS, *TOKENS_ALL, *USER, *TAGS, *OWN_NAME),
@@ -52,6 +52,7 @@ SELDOM = frozenset(
         "langfuse.trace.input",
         "langfuse.trace.output",
         "gen_ai.retrieval.documents",
+        *MESSAGE_TYPE,
     )
 )
 MOST = 256  # sets of names that are remembered
@@ -63,8 +64,8 @@ class AttributePlan:
     """Where to look in a span with certain names: each field is a table of `conventions`, narrowed to those.
 
     Of the names of a field the first that says something decides. `listed` are the prefixes of flattened message
-    lists and `sources` the attributes that may be input or output to the letter, each for input and output. `instructions`
-    are an input where nothing else is. `seldom`, `annotated`: whether there is anything of what most spans do not say.
+    lists, for input and output. `instructions` are an input where nothing else is. `seldom`, `annotated`: whether there
+    is anything of what most spans do not say.
     """
 
     kind: Names
@@ -82,7 +83,6 @@ class AttributePlan:
     metadata: Names
     prefixed: Names
     listed: tuple[Names, Names]
-    sources: tuple[Names, Names]
     seldom: bool
     annotated: bool
 
@@ -113,7 +113,6 @@ def _plan(names: Names) -> AttributePlan:
         return tuple(prefix for prefix in table if numbered(prefix, names))
 
     listed = listing(LISTED_INPUT), listing(LISTED_OUTPUT)
-    answers = (*TEXT_OUTPUT, *JSON_OUTPUT, *LATE_OUTPUT)
     return AttributePlan(
         among(KIND),
         among(MODEL),
@@ -130,14 +129,6 @@ def _plan(names: Names) -> AttributePlan:
         among(METADATA),
         tuple(name for name in names if name.startswith(METADATA_PREFIXES)),
         listed,
-        (
-            _below(names, listed[INPUT]) + among((*STATED_INPUT, VALUES[INPUT])),
-            _below(names, listed[OUTPUT]) + among((*answers, VALUES[OUTPUT])),
-        ),
         not SELDOM.isdisjoint(there) or numbered(DOCUMENTS, names),
         bool(listing(ANNOTATED)),
     )
-
-
-def _below(names: Names, prefixes: Names) -> Names:
-    return tuple(name for name in names if name.startswith(tuple(f"{prefix}." for prefix in prefixes)))

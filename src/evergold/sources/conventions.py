@@ -63,7 +63,9 @@ QUERY = ("gen_ai.retrieval.query.text",)
 INSTRUCTIONS = ("gen_ai.system_instructions",)
 LISTED_INPUT = ("llm.input_messages", "gen_ai.prompt", "llm.prompts")
 LISTED_OUTPUT = ("llm.output_messages", "gen_ai.completion", "llm.choices")
-ARGUMENTS = frozenset({"gen_ai.tool.call.arguments", "ai.toolCall.args", "tool_arguments"})
+ARGUMENTS = frozenset(
+    {"gen_ai.tool.call.arguments", "ai.toolCall.args", "tool_arguments", "gcp.vertex.agent.tool_call_args"}
+)
 JSON_INPUT = (
     "gen_ai.input.messages",
     "gen_ai.tool.call.arguments",
@@ -79,6 +81,11 @@ JSON_INPUT = (
     "pydantic_ai.all_messages",
     "all_messages_events",
     "gen_ai.prompt",
+    "gcp.vertex.agent.llm_request",
+    "gcp.vertex.agent.tool_call_args",
+    "genkit:input",
+    "haystack.component.input",
+    "request_data",
 )
 JSON_OUTPUT = (
     "gen_ai.output.messages",
@@ -89,6 +96,11 @@ JSON_OUTPUT = (
     "mlflow.spanOutputs",
     "traceloop.entity.output",
     "gen_ai.completion",
+    "gcp.vertex.agent.llm_response",
+    "gcp.vertex.agent.tool_response",
+    "genkit:output",
+    "haystack.component.output",
+    "response_data",
 )
 TEXT_OUTPUT = ("ai.response.text", "final_result")
 LATE_OUTPUT = ("ai.response.object", "ai.response.toolCalls", "pydantic_ai.all_messages", "all_messages_events")
@@ -123,6 +135,7 @@ KIND = (
 )
 TAGS = ("tag.tags", "langfuse.trace.tags", "ai.telemetry.metadata.tags")
 METADATA = ("metadata", "langfuse.trace.metadata", "langfuse.observation.metadata")
+MESSAGE_TYPE = ("message_type", "message.type", "evergold.message_type")
 OWN_NAME = ("ai.telemetry.functionId",)
 METADATA_PREFIXES = ("langfuse.trace.metadata.", "ai.telemetry.metadata.", "traceloop.association.properties.")
 DOCUMENTS = "retrieval.documents"

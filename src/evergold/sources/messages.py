@@ -10,6 +10,9 @@ from typing import Any
 
 import orjson
 
+from evergold.conversation.reading import messages_in
+from evergold.conversation.shape import text_of as whole_text
+
 USER_ROLES = frozenset({"user", "human"})
 REPLY_ROLES = frozenset({"assistant", "ai", "model"})
 PAIRED = (*sorted(USER_ROLES), *sorted(REPLY_ROLES), "system", "tool")
@@ -58,11 +61,25 @@ def _meaning(value: Any, side: int) -> str | None:
     if document == []:
         return None
     found = _unwrapped(document, side)
+    if found is None and isinstance(document, dict | list):
+        found = _from_messages(document, side)
     if found is not None:
         return found
     if isinstance(document, list) and all(map(_is_hollow, document)):
         return None
     return value if isinstance(value, str) else as_json(document)
+
+
+def _from_messages(document: Any, side: int) -> str | None:
+    """The text of the messages of a document whose shape is rarer: Google's, Bedrock's, a chain's state."""
+    messages = messages_in(document, "output" if side == OUTPUT else "input")
+    for message in reversed(messages):
+        if message["role"] == ("assistant" if side == OUTPUT else "user") and (text := whole_text(message)):
+            return text
+    calls = [call["function"] for message in messages for call in message.get("tool_calls", ())]
+    if side == OUTPUT and calls:
+        return as_json([{"name": call["name"], "arguments": loaded(call["arguments"])} for call in calls])
+    return next((text for message in reversed(messages) if (text := whole_text(message))), None)
 
 
 def _unwrapped(document: Any, side: int) -> str | None:

@@ -13,6 +13,7 @@ from evergold.sources.conventions import (
     DOCUMENTS,
     KINDS,
     MESSAGE_EVENTS,
+    MESSAGE_TYPE,
     METADATA_PREFIXES,
     OWN_NAME,
     TAGS,
@@ -94,6 +95,8 @@ def _read_rare_fields(parsed: ParsedSpan, attributes: Attributes) -> None:
     parsed.trace_input = input_text(attributes.get("langfuse.trace.input"))
     parsed.trace_output = output_text(attributes.get("langfuse.trace.output"))
     parsed.tags = _tags(attributes)
+    if (message_type := _text(attributes, MESSAGE_TYPE)) is not None:
+        parsed.metadata.setdefault("message_type", message_type)
     parsed.documents = _documents(attributes)
 
 

@@ -5,7 +5,6 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import Any
 
-from evergold.sources.attribute_plan import AttributePlan
 from evergold.sources.read_span import ParsedSpan
 from evergold.sources.scores import RESULT_EVENT
 from evergold.sources.spans import WireSpan
@@ -28,21 +27,23 @@ def facts_of(span: WireSpan, parsed: ParsedSpan) -> dict[str, Any]:
     service = span.resource.get("service.name")
     if service or service == 0:
         facts["service"] = service
-    if span.failed and span.status_message:
-        facts["error"] = span.status_message
+    if span.failed and (error := span.status_message or _exception(span)):
+        facts["error"] = error
     return facts
 
 
-def raw_of(span: WireSpan, parsed: ParsedSpan, plan: AttributePlan) -> dict[str, Any]:
-    """What the span carried; a text that became the input or output to the letter is not kept twice."""
-    attributes = span.attributes
-    of_input, of_output = plan.sources
-    twice = [name for name in of_input if attributes[name] is parsed.input] if parsed.input is not None else []
-    if parsed.output is not None:
-        twice += [name for name in of_output if attributes[name] is parsed.output]
-    if twice:
-        attributes = {name: value for name, value in attributes.items() if name not in twice}
-    raw: dict[str, Any] = {"attributes": attributes, "resource": span.resource}
+def _exception(span: WireSpan) -> str | None:
+    """The exception that a failed span recorded as an event, as `type: message`."""
+    for event in span.events:
+        if event.name == "exception":
+            parts = [event.attributes.get(f"exception.{key}") for key in ("type", "message")]
+            return ": ".join(str(part) for part in parts if part) or None
+    return None
+
+
+def raw_of(span: WireSpan) -> dict[str, Any]:
+    """What the span carried. A text that became the input or output is stored once all the same: see `store.folding`."""
+    raw: dict[str, Any] = {"attributes": span.attributes, "resource": span.resource}
     if span.events:
         events = [
             {"name": event.name, "time": stamp_of(event.time_ns), "attributes": event.attributes}

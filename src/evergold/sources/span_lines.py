@@ -27,7 +27,7 @@ def line_of(span: WireSpan) -> SpanLine:
         status=TraceStatus.FAILED if span.failed else TraceStatus.COMPLETED,
         started_at=_moment(span.start_ns),
         ended_at=_moment(span.end_ns),
-        metadata=facts_of(span, parsed) | {key: value for key, value in raw_of(span, parsed, plan).items() if value},
+        metadata=facts_of(span, parsed) | {key: value for key, value in raw_of(span).items() if value},
     )
 
 

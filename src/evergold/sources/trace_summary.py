@@ -86,6 +86,7 @@ def summarise_one(span: SpanFacts) -> TraceSummary:
         metadata.setdefault("model", metadata["models"][-1])
     if span.failed:
         metadata["failed_spans"] = [span.name]
+        _add_error(metadata, (span,))
     return TraceSummary(
         stated.get("trace_name") or span.name,
         ("failed" if span.failed else "completed") if is_root or is_call else "started",
@@ -172,7 +173,15 @@ def _metadata(ordered: Sequence[SpanFacts], root: SpanFacts | None, stated: dict
             metadata[name] = list(dict.fromkeys(span.stated[key] for span in ordered if key in span.stated))
     if "models" in metadata:
         metadata.setdefault("model", metadata["models"][-1])
-    failed = [span.name for span in ordered if span.failed]
+    failed = [span for span in ordered if span.failed]
     if failed:
-        metadata["failed_spans"] = failed[:20]
+        metadata["failed_spans"] = [span.name for span in failed[:20]]
+        _add_error(metadata, [root, *failed] if root is not None and root.failed else failed)
     return metadata
+
+
+def _add_error(metadata: dict[str, Any], failed: Sequence[SpanFacts]) -> None:
+    """Add why the trace failed: the first of these errors, unless the app gave one of its own."""
+    error = next((span.stated["error"] for span in failed if span.stated.get("error")), None)
+    if error is not None:
+        metadata.setdefault("error", error)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from evergold.conversation.exchange import Attributes, Exchange, SpanView
-from evergold.conversation.flattened import unflattened
+from evergold.conversation.flattened import filled, unflattened
 from evergold.conversation.nested_json import decoded_object
 from evergold.conversation.reading import messages_in, text_message
 from evergold.conversation.tools import tools_in
@@ -12,8 +12,8 @@ from evergold.conversation.tools import tools_in
 def read(view: SpanView) -> Exchange:
     attributes = view.attributes
     exchange = Exchange(
-        messages_in(unflattened(attributes, "llm.input_messages"), "input"),
-        messages_in(unflattened(attributes, "llm.output_messages"), "output"),
+        messages_in(filled(unflattened(attributes, "llm.input_messages"), ("user",), view.span.input), "input"),
+        messages_in(filled(unflattened(attributes, "llm.output_messages"), ("assistant",), view.span.output), "output"),
     )
     for side, key in (("input", "input.value"), ("output", "output.value")):
         if key in attributes and not getattr(exchange, side):

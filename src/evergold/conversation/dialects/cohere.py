@@ -19,7 +19,7 @@ def part(part: dict[str, Any]) -> list[Piece] | None:
 
 
 def as_chat(item: dict[str, Any]) -> list[dict[str, Any]] | None:
-    if item.get("role") in SPEAKERS and ("message" in item or "tool_results" in item):
+    if str(item.get("role")) in SPEAKERS and ("message" in item or "tool_results" in item):
         results = item.get("tool_results") or []
         content = results if results else item.get("message")
         rest = {key: value for key, value in item.items() if key not in ("message", "tool_results")}

@@ -18,7 +18,7 @@ def part(part: dict[str, Any]) -> list[Piece] | None:
     if isinstance(call, dict):
         return [call_piece(call.get("name"), call.get("args", call.get("arguments")), call.get("id"))]
     if isinstance(response, dict):
-        return [result_piece(_response(response.get("response")), response.get("id"), response.get("name"))]
+        return [result_piece(response.get("response"), response.get("id"), response.get("name"))]
     data, file = either(part, "inline_data"), either(part, "file_data")
     if isinstance(data, dict):
         return [_media(either(data, "mime_type"), data.get("data"))]
@@ -39,14 +39,6 @@ KEYS = {
     *("code_execution_result", "executable_code", "file_data", "function_call", "function_response", "inline_data"),
     *("meta", "cache_control", "cachePoint", "metadata"),
 }
-
-
-def _response(response: Any) -> Any:
-    """A function's result: the object Gemini demands is often made around a bare one."""
-    if isinstance(response, dict) and len(response) == 1:
-        inner = next((response[key] for key in ("result", "output") if key in response), None)
-        return inner if isinstance(inner, str) else response
-    return response
 
 
 def _media(kind: Any, data: Any) -> Piece:

@@ -9,7 +9,7 @@ TEXTS = frozenset({"text", "input_text", "output_text", "summary_text", "refusal
 
 def part(part: dict[str, Any]) -> list[Piece] | None:
     """`text`, `image_url`, `input_audio`, `file` and the Responses API's names for the same."""
-    kind = part.get("type")
+    kind = str(part.get("type"))
     if kind in TEXTS:
         text = next((part[key] for key in ("text", "content", "refusal") if isinstance(part.get(key), str)), None)
         if isinstance(inner := part.get("text"), dict) and isinstance(inner.get("value"), str):

@@ -15,18 +15,18 @@ ITEMS = CALLS | RESULTS | HOSTED | {"reasoning", "message", "item_reference", "m
 
 def part(part: dict[str, Any]) -> list[Piece] | None:
     """An item that is no message. What a hosted tool did is a call with its result."""
-    kind = part.get("type")
+    kind = str(part.get("type"))
     ident = part.get("call_id") or part.get("id")
     if kind in CALLS:
         arguments = next((part[key] for key in ("arguments", "input", "action") if part.get(key) is not None), None)
-        pieces = [call_piece(part.get("name") or str(kind).removesuffix("_call"), arguments, ident)]
+        pieces = [call_piece(part.get("name") or kind.removesuffix("_call"), arguments, ident)]
         if kind == "mcp_call" and part.get("output") is not None:
             pieces.append(result_piece(part["output"], ident, part.get("name"), failed=bool(part.get("error"))))
         return pieces
     if kind in RESULTS:
         return [result_piece(part.get("output"), ident, part.get("name"))]
     if kind in HOSTED:
-        name = str(kind).removesuffix("_call")
+        name = kind.removesuffix("_call")
         keys = ("type", "id", "status", "results", "result", "outputs")
         arguments = part.get("action") or {key: value for key, value in part.items() if key not in keys}
         result = next((part[key] for key in ("results", "result", "outputs") if part.get(key) is not None), None)

@@ -1,0 +1,54 @@
+"""Nothing that can be written as JSON breaks the reading, and what is read is always in the canonical shape."""
+
+import json
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evergold.conversation import conversation_of
+from evergold.conversation.contexts import documents_in
+from evergold.conversation.reading import messages_in
+from evergold.conversation.tools import tools_in
+from tests.builders import a_trace
+
+KEYS = st.sampled_from(
+    [
+        *("role", "content", "parts", "type", "text", "tool_calls", "function", "name", "arguments", "id", "messages"),
+        *("kwargs", "lc_kwargs", "data", "message", "choices", "contents", "candidates", "function_call", "input"),
+        *("toolUse", "toolResult", "tool_call", "function_response", "blocks", "items", "images", "source", "output"),
+        *("tool_calls", "additional_kwargs", "generations", "kind", "part_kind", "event.name", "tool_results", "image"),
+    ]
+)
+WORDS = st.sampled_from(
+    ["user", "ai", "tool", "text", "tool_use", "tool_result", "function_call", "[{}]", '{"a":1}', ""]
+)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | WORDS | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=4),
+    max_leaves=25,
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(value=JSON)
+def test_any_json_gives_messages_in_one_shape(value: Any) -> None:
+    for given_value in (value, json.dumps(value)):
+        for message in messages_in(given_value, "input") + messages_in(given_value, "output"):
+            assert isinstance(message["role"], str)
+            assert message["content"] is None or isinstance(message["content"], str | list)
+            for call in message.get("tool_calls", ()):
+                assert isinstance(call["function"]["name"], str)
+                assert isinstance(call["function"]["arguments"], str)
+        tools_in(given_value)
+        documents_in(given_value)
+
+
+@settings(max_examples=100, deadline=None)
+@given(value=JSON)
+def test_any_attribute_gives_a_conversation(value: Any) -> None:
+    attributes = {"gen_ai.input.messages": value, "output.value": value, "events": value, "retrieval.documents": value}
+    span = {"id": "a", "kind": "llm", "output": "Lima.", "metadata": {"attributes": attributes, "events": value}}
+    tool = {"id": "b", "kind": "tool", "input": json.dumps(value), "metadata": {"attributes": attributes}}
+    found = conversation_of(a_trace(spans=[span, tool], metadata={"messages": value, "contexts": value}))
+    assert found.turn or found.messages
