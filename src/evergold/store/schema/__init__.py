@@ -1,0 +1,46 @@
+"""The tables. `traces`, `eval_dataset` and `eval_dataset_tags` keep the names and columns people write SQL against.
+
+Every column beyond those has a default, so that a hand-written `INSERT INTO eval_dataset (trace_id, entry_type,
+input_text, output_text) SELECT …` makes a whole case. Times are UTC text with milliseconds (`2026-01-02T03:04:05.678Z`):
+sortable, readable in any client, the same in SQLite and PostgreSQL. JSON is text for the same reason.
+"""
+
+from evergold.store.schema.builds import build_cases, builds
+from evergold.store.schema.cases import case_revisions, datasets, eval_dataset, eval_dataset_tags
+from evergold.store.schema.columns import metadata, random_ident, utc_now
+from evergold.store.schema.curation import curation_queue, policies
+from evergold.store.schema.reviews import case_reviews, review_assignments, review_standings, saved_views
+from evergold.store.schema.runs import attempts, calibrations, measurements, response_cache, run_cases, runs
+from evergold.store.schema.traces import pending_records, spans, trace_corrections, trace_scores, traces
+from evergold.store.schema.upkeep import counters, tombstones
+
+__all__ = [
+    "attempts",
+    "build_cases",
+    "builds",
+    "calibrations",
+    "case_reviews",
+    "case_revisions",
+    "counters",
+    "curation_queue",
+    "datasets",
+    "eval_dataset",
+    "eval_dataset_tags",
+    "measurements",
+    "metadata",
+    "pending_records",
+    "policies",
+    "random_ident",
+    "response_cache",
+    "review_assignments",
+    "review_standings",
+    "run_cases",
+    "runs",
+    "saved_views",
+    "spans",
+    "tombstones",
+    "trace_corrections",
+    "trace_scores",
+    "traces",
+    "utc_now",
+]

@@ -1,0 +1,74 @@
+"""Tables of cases: the living dataset, tags, revisions."""
+
+from sqlalchemy import Column, ForeignKey, Index, Integer, Table, Text, UniqueConstraint
+
+from evergold.store.schema.columns import auto_id, count_of, metadata, one_of, random_ident, time_of, word
+
+eval_dataset = Table(
+    "eval_dataset",
+    metadata,
+    auto_id(),
+    Column("trace_id", Text, ForeignKey("traces.id")),
+    Column("entry_type", Text, nullable=False),
+    Column("input_text", Text, nullable=False),
+    Column("output_text", Text),
+    Column("expected_output", Text),
+    word("metadata", "{}"),
+    time_of("created_at"),
+    word("dataset", "live"),
+    Column("case_id", Text, nullable=False, server_default=random_ident()),
+    word("kind", "chat"),
+    word("body", "{}"),
+    Column("session_id", Text),
+    Column("policy", Text),
+    Column("policy_rev", Text),
+    count_of("confirmed"),
+    word("review", "unvalidated"),
+    word("status", "active"),
+    count_of("version", 1),
+    time_of("updated_at"),
+    Column("user_id", Text),
+    count_of("whole"),
+    one_of("entry_type", "golden", "failure", "correction"),
+    one_of("status", "active", "withdrawn", "dismissed", "erased"),
+    one_of("review", "unvalidated", "validated"),
+    one_of("kind", "chat", "context", "qa", "summary", "task"),
+    UniqueConstraint("dataset", "case_id", name="one_case_per_id"),
+    Index("entries_by_trace", "trace_id", "policy", "dataset", "status", "entry_type", "confirmed"),
+    Index("entries_by_type", "dataset", "status", "entry_type", "id"),
+    Index("entries_by_time", "dataset", "created_at", "id"),
+    sqlite_autoincrement=True,
+)
+
+eval_dataset_tags = Table(
+    "eval_dataset_tags",
+    metadata,
+    Column("dataset_id", Integer, ForeignKey("eval_dataset.id", ondelete="CASCADE"), primary_key=True),
+    Column("tag", Text, primary_key=True),
+    Index("tags_by_name", "tag", "dataset_id"),
+    sqlite_with_rowid=False,
+)
+
+case_revisions = Table(
+    "case_revisions",
+    metadata,
+    Column("entry_id", Integer, ForeignKey("eval_dataset.id", ondelete="CASCADE"), primary_key=True),
+    Column("version", Integer, primary_key=True),
+    Column("rev", Text),
+    Column("action", Text, nullable=False),
+    word("who", "system"),
+    word("why"),
+    word("changes", "{}"),
+    word("evidence", "{}"),
+    time_of("created_at"),
+    sqlite_with_rowid=False,
+)
+
+datasets = Table(
+    "datasets",
+    metadata,
+    Column("name", Text, primary_key=True),
+    word("description"),
+    word("metadata", "{}"),
+    time_of("created_at"),
+)

@@ -1,0 +1,101 @@
+"""Tables of traces: spans, scores, corrections, and records that came before their trace."""
+
+from sqlalchemy import CheckConstraint, Column, Float, ForeignKey, Index, Integer, Table, Text, UniqueConstraint
+
+from evergold.store.schema.columns import auto_id, count_of, metadata, one_of, random_ident, time_of, where_known, word
+from evergold.store.word_index import keep_word_index
+
+traces = Table(
+    "traces",
+    metadata,
+    Column(
+        "seq", Integer, primary_key=True, autoincrement=True, comment="Order of arrival; what the search index names."
+    ),
+    Column("id", Text, nullable=False, unique=True),
+    Column("session_id", Text),
+    Column("user_id", Text),
+    word("name"),
+    word("input_text"),
+    Column("output_text", Text),
+    word("status", "completed"),
+    Column("message_type", Text),
+    Column("model", Text),
+    time_of("started_at"),
+    Column("ended_at", Text),
+    word("tags", "[]"),
+    word("metadata", "{}"),
+    Column("content_hash", Text),
+    time_of("received_at"),
+    Index("traces_by_time", "started_at", "seq"),
+    where_known("traces_by_session", "session_id"),
+    where_known("traces_by_user", "user_id"),
+    Index("traces_by_status", "status", "started_at"),
+    Index("traces_by_model", "model", "started_at"),
+    Index("traces_by_name", "name", "started_at"),
+    sqlite_autoincrement=True,
+)
+keep_word_index(traces)
+
+spans = Table(
+    "spans",
+    metadata,
+    Column("trace_seq", Integer, ForeignKey("traces.seq", ondelete="CASCADE"), primary_key=True),
+    Column("id", Text, primary_key=True),
+    Column("parent_id", Text),
+    word("name"),
+    word("kind", "span"),
+    Column("input_text", Text),
+    Column("output_text", Text),
+    word("status", "completed"),
+    Column("started_at", Text),
+    Column("ended_at", Text),
+    word("metadata", "{}"),
+    word("raw", "{}"),
+    count_of("shared"),
+    comment="A span names its trace by its order of arrival (`traces.seq`): so new rows lie together in the index, where "
+    "random trace ids would touch a page each. `metadata` holds what was understood of a span, `raw` what it carried: "
+    "attributes, events, resource. An attribute that holds the input or output is null there, and what stands around the text "
+    "is under `around`. A text is stored once: "
+    "where `shared` has 1 the input is that of the trace's row, where it has 2 the output.",
+)
+
+trace_scores = Table(
+    "trace_scores",
+    metadata,
+    auto_id(),
+    Column("trace_id", Text, ForeignKey("traces.id", ondelete="CASCADE"), nullable=False),
+    Column("span_id", Text),
+    Column("name", Text, nullable=False),
+    Column("value", Float, nullable=False),
+    word("source", "system"),
+    Column("comment", Text),
+    Column("key", Text, nullable=False, server_default=random_ident()),
+    time_of("created_at"),
+    CheckConstraint("value >= 0 AND value <= 1", name="value_in_unit_interval"),
+    one_of("source", "system", "user", "human", "llm_judge"),
+    UniqueConstraint("trace_id", "key", name="one_score_per_key"),
+    Index("scores_covering", "trace_id", "source", "name", "value"),
+)
+
+trace_corrections = Table(
+    "trace_corrections",
+    metadata,
+    auto_id(),
+    Column("trace_id", Text, ForeignKey("traces.id", ondelete="CASCADE"), nullable=False),
+    Column("text", Text, nullable=False),
+    Column("author", Text),
+    time_of("created_at"),
+    UniqueConstraint("trace_id", "text", name="one_correction_per_text"),
+    comment="What people said the answer should have been: facts, like scores; curation makes cases of them.",
+)
+
+pending_records = Table(
+    "pending_records",
+    metadata,
+    auto_id(),
+    Column("trace_id", Text, nullable=False),
+    Column("body", Text, nullable=False),
+    time_of("received_at"),
+    UniqueConstraint("trace_id", "body", name="one_pending_record"),
+    comment="Scores, corrections and reactions whose trace has not come yet; applied when it does.",
+)
