@@ -3,11 +3,12 @@
 from dataclasses import asdict
 from typing import Annotated, Any
 
-from fastapi import Depends, Query, Request
+from fastapi import Depends, Query
 from pydantic import BaseModel, Field
 
 from evergold.api.opened import Opened
 from evergold.api.routing import Router
+from evergold.api.who import Who
 from evergold.model.case import Case
 from evergold.model.evidence import BaseCandidate, BaseCheck, Evidence, FileAtCommit, ProvedRow
 from evergold.model.review import (
@@ -26,21 +27,13 @@ from evergold.model.review import (
 
 router = Router(prefix="/api/v1", tags=["review"])
 
-LOCAL = "local"
 MANY = 1000
-
-
-def who_asks(request: Request) -> str:
-    """The reviewer behind the token; where nobody has one, the name the client gives itself, else the local user."""
-    named: str = request.scope.get("evergold.who") or request.headers.get("x-evergold-reviewer", "").strip()
-    return named[:100] or LOCAL
 
 
 def the_case(dataset: Annotated[str, Query(min_length=1)], id: Annotated[str, Query(min_length=1)]) -> CaseKey:
     return CaseKey(dataset=dataset, id=id)
 
 
-Who = Annotated[str, Depends(who_asks)]
 Key = Annotated[CaseKey, Depends(the_case)]
 
 

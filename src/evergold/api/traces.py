@@ -8,6 +8,9 @@ from pydantic import BaseModel
 from evergold.api.given import Sent, given
 from evergold.api.opened import Opened
 from evergold.api.routing import Router
+from evergold.api.who import Who
+from evergold.model.conversation import Conversation
+from evergold.model.picking import Picked, Picking
 from evergold.model.trace import ScoreLine, Trace
 from evergold.store.trace_pages import TraceFilter
 
@@ -48,6 +51,18 @@ def list_traces(workspace: Opened, query: Annotated[TraceQuery, Query()]) -> Tra
     wanted = TraceFilter(**query.model_dump(exclude={"limit", "before"}))
     result, cursor = workspace.intake.page(wanted, limit=query.limit, before=query.before or None)
     return TracePage(traces=result, next=cursor)
+
+
+@router.get("/traces/{trace_id:path}/conversation")
+def get_conversation(workspace: Opened, trace_id: str) -> Conversation:
+    """The messages, calls, tools and contexts of a trace in one shape, whatever it was recorded with."""
+    return workspace.picking.conversation(trace_id)
+
+
+@router.post("/traces/cases", status_code=201)
+def make_cases(workspace: Opened, picking: Picking, who: Who) -> list[Picked]:
+    """Make cases of traces; with an answer they are validated, without one they wait for review."""
+    return workspace.picking.make(picking, who)
 
 
 @router.get("/traces/{trace_id:path}")

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from evergold.workspace.judging import Judging
     from evergold.workspace.live import Live
     from evergold.workspace.overview import Overviews
+    from evergold.workspace.picking import Picker
     from evergold.workspace.rag import RagBuilds
     from evergold.workspace.retrieval import Retrieval
     from evergold.workspace.review import Review
@@ -128,6 +129,13 @@ class Workspace:
         from evergold.workspace.review import Review
 
         return Review(self.store, self.settings)
+
+    @cached_property
+    def picking(self) -> "Picker":
+        """Cases made from traces by hand, and the conversation of a trace."""
+        from evergold.workspace.picking import Picker
+
+        return Picker(self.store)
 
     @cached_property
     def overviews(self) -> "Overviews":

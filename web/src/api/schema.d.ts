@@ -252,6 +252,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/traces/{trace_id}/conversation": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Conversation
+         * @description The messages, calls, tools and contexts of a trace in one shape, whatever it was recorded with.
+         */
+        get: operations["get_conversation_api_v1_traces__trace_id__conversation_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/traces/cases": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make Cases
+         * @description Make cases of traces; with an answer they are validated, without one they wait for review.
+         */
+        post: operations["make_cases_api_v1_traces_cases_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/traces/{trace_id}": {
         parameters: {
             query?: never;
@@ -1760,6 +1800,59 @@ export interface components {
             score?: number | null;
         };
         /**
+         * Conversation
+         * @description Everything a trace says about one exchange with a model.
+         *
+         *     `messages` ends with the last user message; `turn` is what the assistant did after it: calls, results, texts, the
+         *     answer last; `after` is what follows the turn where the messages go on (a closing thanks that nobody answered).
+         *     `parameters` has the model and what it was called with, prompt name and version. `problems` names what keeps the
+         *     conversation from being replayed (a text that was cut, a lost result).
+         */
+        Conversation: {
+            /**
+             * Messages
+             * @default []
+             */
+            messages: {
+                [key: string]: unknown;
+            }[];
+            /**
+             * Turn
+             * @default []
+             */
+            turn: {
+                [key: string]: unknown;
+            }[];
+            /**
+             * After
+             * @default []
+             */
+            after: {
+                [key: string]: unknown;
+            }[];
+            /**
+             * Tools
+             * @default []
+             */
+            tools: {
+                [key: string]: unknown;
+            }[];
+            /**
+             * Contexts
+             * @default []
+             */
+            contexts: components["schemas"]["Context"][];
+            /** Parameters */
+            parameters?: {
+                [key: string]: unknown;
+            };
+            /**
+             * Problems
+             * @default []
+             */
+            problems: string[];
+        };
+        /**
          * Correction
          * @description What a person said the answer should have been.
          */
@@ -2417,6 +2510,47 @@ export interface components {
          * @enum {string}
          */
         Period: "24h" | "7d" | "30d" | "90d" | "365d";
+        /**
+         * Picked
+         * @description What became of one trace: the key of its case, or why there is none.
+         */
+        Picked: {
+            /** Trace Id */
+            trace_id: string;
+            /** Dataset */
+            dataset?: string | null;
+            /** Id */
+            id?: string | null;
+            /** Problem */
+            problem?: string | null;
+        };
+        /**
+         * Picking
+         * @description Which traces become cases of which dataset.
+         *
+         *     With `answer` the cases are validated and this is their reference; without it they wait for review.
+         */
+        Picking: {
+            /** Trace Ids */
+            trace_ids: string[];
+            /**
+             * Dataset
+             * @default picked
+             */
+            dataset: string;
+            /** Answer */
+            answer?: string | null;
+            /**
+             * Tags
+             * @default []
+             */
+            tags: string[];
+            /**
+             * Note
+             * @default
+             */
+            note: string;
+        };
         /**
          * Plan
          * @description An estimate; what it rests on is said in `assumes`.
@@ -3755,6 +3889,70 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Accepted"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    get_conversation_api_v1_traces__trace_id__conversation_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                trace_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Conversation"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    make_cases_api_v1_traces_cases_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Picking"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Picked"][];
                 };
             };
             /** @description Validation Error */

@@ -29,7 +29,7 @@ export function TextBlock({ text, label, absent = "none", tone = "plain" }: Text
       {empty ? (
         <p className={classes.absent}>{absent}</p>
       ) : (
-        <pre className={classes.text} data-code={shown.code || undefined}>
+        <pre className={classes.text} dir="auto" data-code={shown.code || undefined}>
           {long && !open ? `${shown.value.slice(0, FOLD_AT)}…` : shown.value}
         </pre>
       )}

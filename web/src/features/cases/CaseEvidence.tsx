@@ -1,4 +1,5 @@
 /** What belongs to a case beside its texts: passages, tool calls, files and line ranges; each only where the case has it. */
+import { Messages } from "@/ui/Messages";
 import { Section } from "@/ui/Record";
 import { TextBlock } from "@/ui/TextBlock";
 import classes from "./cases.module.css";
@@ -23,8 +24,13 @@ export function CaseEvidence({ entry }: { entry: Case }) {
           </ol>
         </Section>
       )}
-      <Calls title="Tools called" calls={entry.tool_calls} />
-      <Calls title="Tools expected" calls={entry.expected_tools} />
+      {entry.messages.length + entry.turn.length > 1 && (
+        <Section title="Conversation">
+          <Messages messages={[...entry.messages, ...entry.turn]} />
+        </Section>
+      )}
+      {entry.turn.length === 0 && <Calls title="Tools called" calls={entry.tool_calls} />}
+      <Calls title="Tools expected" calls={entry.expected_tools ?? []} />
       {entry.paths.length > 0 && (
         <Section title="Files, most needed first">
           <ol className={classes.paths}>
@@ -51,7 +57,13 @@ export function CaseEvidence({ entry }: { entry: Case }) {
   );
 }
 
-function Calls({ title, calls }: { title: string; calls: Case["tool_calls"] }) {
+function Calls({
+  title,
+  calls,
+}: {
+  title: string;
+  calls: readonly { name: string; args?: { [key: string]: unknown } }[];
+}) {
   if (calls.length === 0) return null;
   return (
     <Section title={title}>

@@ -68,7 +68,11 @@ function Texts({ entry }: { entry: Case }) {
       <div style={{ display: "grid", gap: 18 }}>
         <TextBlock label="Input" text={entry.input} />
         <TextBlock label="Output" text={entry.output} absent="no output recorded" tone={wrong ? "rust" : "plain"} />
-        <TextBlock label="Expected" text={entry.expected} absent="nobody has written what was expected" tone="gold" />
+        {entry.approved?.text && <TextBlock label="Approved by a person" text={entry.approved.text} tone="gold" />}
+        {entry.revised?.text && <TextBlock label="Corrected answer" text={entry.revised.text} tone="gold" />}
+        {(entry.expected || !(entry.approved || entry.revised)) && (
+          <TextBlock label="Expected" text={entry.expected} absent="nobody has written what was expected" tone="gold" />
+        )}
       </div>
     </Section>
   );

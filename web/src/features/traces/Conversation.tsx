@@ -1,9 +1,10 @@
 /** What was said, turn by turn: the whole session where there is one, with this trace's turn marked. */
 import { Link } from "@tanstack/react-router";
-import { Fragment } from "react";
+import { Fragment, useEffect, useRef } from "react";
 import { age } from "@/ui/format";
+import { Messages } from "@/ui/Messages";
 import { TextBlock } from "@/ui/TextBlock";
-import { type Trace, useSession } from "./data";
+import { type Trace, useConversation, useSession } from "./data";
 import classes from "./traces.module.css";
 
 export function Conversation({ trace }: { trace: Trace }) {
@@ -23,8 +24,22 @@ export function Conversation({ trace }: { trace: Trace }) {
 }
 
 function ThisTurn({ trace }: { trace: Trace }) {
+  const section = useRef<HTMLElement>(null);
+  const conversation = useConversation(trace.id);
+  const { messages = [], turn = [], after = [] } = conversation.data ?? {};
+  useEffect(() => section.current?.scrollIntoView({ block: "nearest" }), []);
+  if (messages.length + turn.length > 1) {
+    return (
+      <section ref={section} className={classes.turn} data-this="true" aria-label="This trace">
+        {trace.status === "failed" && (
+          <TextBlock label="It failed" text={failureOf(trace)} absent="no error text was recorded" tone="rust" />
+        )}
+        <Messages messages={[...messages, ...turn, ...after]} />
+      </section>
+    );
+  }
   return (
-    <section className={classes.turn} data-this="true" aria-label="This trace">
+    <section ref={section} className={classes.turn} data-this="true" aria-label="This trace">
       <TextBlock label="Input" text={trace.input} absent="nothing was recorded as input" />
       <TextBlock
         label="Output"
@@ -50,4 +65,13 @@ function OtherTurn({ turn }: { turn: Trace }) {
       <span className={classes.when}>{age(turn.started_at)}</span>
     </Link>
   );
+}
+
+/** The error text of a failed trace: its own, or that of the last span that failed. */
+function failureOf(trace: Trace): string | null {
+  const texts = [trace.metadata, ...trace.spans.toReversed().map((span) => span.metadata)].flatMap((metadata) => {
+    const found = metadata?.error ?? metadata?.["exception.message"] ?? metadata?.status_message;
+    return found === undefined || found === null ? [] : [typeof found === "string" ? found : JSON.stringify(found)];
+  });
+  return texts[0] ?? null;
 }

@@ -12,6 +12,7 @@ import { modelOf } from "./columns";
 import { useTrace } from "./data";
 import { Scores } from "./Scores";
 import { Status } from "./Status";
+import { TraceActions } from "./TraceActions";
 import { Waterfall } from "./Waterfall";
 import { Why } from "./Why";
 
@@ -54,6 +55,7 @@ export function TraceRecord() {
         </>
       }
     >
+      <TraceActions trace={trace} />
       <Why traceId={trace.id} />
       <Tabs value={tab} onChange={choose} mt="md" keepMounted={false}>
         <Tabs.List mb="md">

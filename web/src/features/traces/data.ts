@@ -53,3 +53,12 @@ export function useExplanations(traceId: string) {
     refetchInterval: WATCH_MS,
   });
 }
+
+/** The messages, calls, tools and contexts of a trace in one shape. */
+export function useConversation(traceId: string) {
+  return useQuery({
+    queryKey: ["conversation", traceId],
+    queryFn: () =>
+      unwrap(api.GET("/api/v1/traces/{trace_id}/conversation", { params: { path: { trace_id: traceId } } })),
+  });
+}

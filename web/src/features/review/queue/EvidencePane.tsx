@@ -75,10 +75,12 @@ function TraceEvidence({ evidence }: { evidence: Evidence }) {
 }
 
 function ExpectedTools({ entry }: { entry: Case }) {
-  if (entry.expected_tools.length === 0) return <p className={evidenceClasses.none}>No tool call is expected.</p>;
+  const expected = entry.expected_tools ?? null;
+  if (expected === null) return <p className={evidenceClasses.none}>Nothing is said about tool calls.</p>;
+  if (expected.length === 0) return <p className={evidenceClasses.none}>No tool call is expected.</p>;
   return (
     <ol className={evidenceClasses.calls}>
-      {entry.expected_tools.map((call, index) => (
+      {expected.map((call, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: the same call may be expected twice
         <li key={index}>
           <code>{call.name}</code> <span className={evidenceClasses.arguments}>{JSON.stringify(call.args)}</span>

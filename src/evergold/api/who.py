@@ -1,0 +1,16 @@
+"""Whose request it is: the reviewer behind a token, or the name a client gives itself."""
+
+from typing import Annotated
+
+from fastapi import Depends, Request
+
+LOCAL = "local"
+
+
+def who_asks(request: Request) -> str:
+    """The reviewer behind the token; where nobody has one, the name the client gives itself, else the local user."""
+    named: str = request.scope.get("evergold.who") or request.headers.get("x-evergold-reviewer", "").strip()
+    return named[:100] or LOCAL
+
+
+Who = Annotated[str, Depends(who_asks)]

@@ -1,0 +1,51 @@
+"""Cases that people make from traces by hand."""
+
+from pathlib import Path
+
+import pytest
+
+from evergold.errors import NotFound
+from evergold.model.case import EntryType, ReviewState
+from evergold.model.picking import Picking
+from evergold.model.reference import Origin
+from evergold.settings import Settings
+from evergold.workspace import Workspace
+from tests.builders import a_trace
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    opened = Workspace.open(Settings(home=tmp_path / "home"))
+    opened.intake.accept([a_trace("t1", input="When do you open?", output="At ten.", session_id="s", user_id="u")])
+    return opened
+
+
+def test_a_written_answer_makes_a_validated_case_with_a_persons_reference(workspace: Workspace) -> None:
+    with workspace:
+        (made,) = workspace.picking.make(Picking(trace_ids=("t1",), answer="At nine."), "ana")
+        assert made.problem is None
+        case = workspace.cases.get("picked", "t1")
+        reference = case.reference()
+        assert reference is not None and (reference.text, reference.origin) == ("At nine.", Origin.PERSON)
+        assert (case.entry_type, case.review) == (EntryType.FAILURE, ReviewState.VALIDATED)
+        assert (case.provenance.user_id, case.provenance.session_id) == ("u", "s")
+        assert case.messages[-1]["content"] == "When do you open?"
+        assert workspace.cases.history("picked", "t1")[0].who == "ana"
+
+
+def test_without_an_answer_the_case_waits_for_review(workspace: Workspace) -> None:
+    with workspace:
+        workspace.picking.make(Picking(trace_ids=("t1",), dataset="later", tags=("look",)), "ana")
+        case = workspace.cases.get("later", "t1")
+        assert case.review is ReviewState.UNVALIDATED and "look" in case.tags
+
+
+def test_a_trace_is_taken_once_and_what_is_missing_is_named(workspace: Workspace) -> None:
+    with workspace:
+        workspace.picking.make(Picking(trace_ids=("t1",), answer="At nine."), "ana")
+        again, gone = workspace.picking.make(Picking(trace_ids=("t1", "nobody"), answer="At eleven."), "ben")
+        assert "already in 'picked'" in (again.problem or "") and "no trace 'nobody'" in (gone.problem or "")
+        approved = workspace.cases.get("picked", "t1").approved
+        assert approved is not None and approved.text == "At nine."
+        with pytest.raises(NotFound):
+            workspace.picking.conversation("nobody")

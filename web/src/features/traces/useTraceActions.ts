@@ -1,0 +1,86 @@
+/** The actions on traces: each answers with what happened, and where it can be taken back, with how. */
+import { useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { api, unwrap } from "@/api/client";
+import { reviewerName } from "@/features/review/queue/data";
+
+export interface NewCase {
+  answer?: string;
+  dataset: string;
+  tags?: string[];
+}
+
+interface Outcome {
+  message: string;
+  failed: boolean;
+  undo: (() => void) | null;
+}
+
+const NOTHING: Outcome = { message: "", failed: false, undo: null };
+const count = (number: number, noun: string) => `${number.toLocaleString("en-US")} ${noun}${number === 1 ? "" : "s"}`;
+
+export function useTraceActions(traceIds: readonly string[]) {
+  const client = useQueryClient();
+  const [outcome, setOutcome] = useState<Outcome>(NOTHING);
+  const [busy, setBusy] = useState(false);
+  const headers = () => ({ "x-evergold-reviewer": reviewerName() });
+
+  async function act(work: () => Promise<Outcome>) {
+    setBusy(true);
+    try {
+      setOutcome(await work());
+    } catch (error) {
+      setOutcome({ message: error instanceof Error ? error.message : String(error), failed: true, undo: null });
+    } finally {
+      setBusy(false);
+      await client.invalidateQueries();
+    }
+  }
+
+  const score = (value: 0 | 1) =>
+    void act(async () => {
+      const key = `page:${reviewerName()}`;
+      const body = traceIds.map((trace_id) => ({
+        type: "score" as const,
+        trace_id,
+        name: "opinion",
+        value,
+        source: "human" as const,
+        key,
+      }));
+      await unwrap(api.POST("/api/v1/scores", { body }));
+      const word = value === 1 ? "good" : "bad";
+      return { message: `Scored ${count(traceIds.length, "trace")} as ${word}.`, failed: false, undo: null };
+    });
+
+  const makeCases = ({ answer, dataset, tags = [] }: NewCase) =>
+    void act(async () => {
+      const body = { trace_ids: [...traceIds], dataset, answer: answer?.trim() || null, tags, note: "" };
+      const made = await unwrap(api.POST("/api/v1/traces/cases", { headers: headers(), body }));
+      const done = made.filter((one) => one.problem == null);
+      const problems = made.flatMap((one) => (one.problem == null ? [] : [one.problem]));
+      const message = [done.length > 0 ? `${count(done.length, "case")} in ${dataset}.` : "", ...problems.slice(0, 2)];
+      return {
+        message: message.filter(Boolean).join(" "),
+        failed: done.length === 0,
+        undo:
+          done.length === 0
+            ? null
+            : () =>
+                dismiss(
+                  dataset,
+                  done.map((one) => one.id ?? ""),
+                ),
+      };
+    });
+
+  const dismiss = (dataset: string, ids: string[]) =>
+    void act(async () => {
+      const cases = ids.map((id) => ({ dataset, id, version: 1 }));
+      const body = { cases, verdict: "dismiss" as const, comment: "undone" };
+      await unwrap(api.POST("/api/v1/decisions/bulk", { headers: headers(), body }));
+      return { message: `Took ${count(ids.length, "case")} back.`, failed: false, undo: null };
+    });
+
+  return { score, makeCases, busy, ...outcome };
+}

@@ -1,0 +1,136 @@
+/** Messages of a conversation as people read them: who speaks, what is said, which tools were called and what they gave. */
+import { Component, lazy, memo, type ReactNode, Suspense, useState } from "react";
+import classes from "./Messages.module.css";
+import { type Call, callsOf, type Message, type Part, partsOf, resultsOf, roleOf } from "./messageParts";
+import { TextBlock } from "./TextBlock";
+
+const Markdown = lazy(() => import("./Markdown"));
+const Picture = lazy(() => import("./Markdown").then((module) => ({ default: module.Picture })));
+
+const FOLD_AT = 4000;
+const LATEST = 60;
+const NAMES: Record<string, string> = { system: "System", developer: "System", user: "User", assistant: "Assistant" };
+
+export const Messages = memo(function Messages({ messages }: { messages: readonly Message[] }) {
+  const [all, setAll] = useState(messages.length <= LATEST);
+  const results = resultsOf(messages);
+  const hidden = all ? 0 : messages.length - LATEST;
+  const shown = messages.slice(hidden).filter((message) => !results.matched.has(message));
+  return (
+    <div className={classes.messages}>
+      {hidden > 0 && (
+        <button type="button" className={classes.more} onClick={() => setAll(true)}>
+          Show {hidden.toLocaleString("en-US")} earlier messages
+        </button>
+      )}
+      {shown.map((message, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: a message is its position
+        <One key={hidden + index} message={message} results={results.byCall} />
+      ))}
+    </div>
+  );
+});
+
+function One({ message, results }: { message: Message; results: Map<string, Message> }) {
+  const role = roleOf(message);
+  const calls = callsOf(message);
+  return (
+    <section className={classes.message} data-role={role} aria-label={NAMES[role] ?? role}>
+      <header className={classes.role}>
+        {NAMES[role] ?? role}
+        {typeof message.name === "string" && message.name !== "" && <span> · {message.name}</span>}
+      </header>
+      {partsOf(message.content).map((part, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: a part is its position
+        <Shown key={index} part={part} role={role} />
+      ))}
+      {calls.map((call, index) => (
+        <CallCard key={call.id || index} call={call} result={results.get(call.id)} />
+      ))}
+    </section>
+  );
+}
+
+function Shown({ part, role }: { part: Part; role: string }) {
+  if (part.picture !== undefined) {
+    return (
+      <Suspense fallback={null}>
+        <Picture address={part.picture} alt="" />
+      </Suspense>
+    );
+  }
+  if (role === "tool") return <TextBlock text={part.text} />;
+  return <Prose text={part.text ?? ""} />;
+}
+
+/** Markdown, or the text as it is while the renderer loads, where it fails, or when the reader asks for it. */
+export function Prose({ text }: { text: string }) {
+  const [open, setOpen] = useState(false);
+  const [raw, setRaw] = useState(false);
+  const long = text.length > FOLD_AT;
+  const shown = long && !open ? `${text.slice(0, FOLD_AT)}…` : text;
+  const plain = (
+    <p className={classes.plain} dir="auto">
+      {shown}
+    </p>
+  );
+  return (
+    <div>
+      {raw ? (
+        plain
+      ) : (
+        <Fallback shown={plain}>
+          <Suspense fallback={plain}>
+            <Markdown text={shown} />
+          </Suspense>
+        </Fallback>
+      )}
+      <div className={classes.tools}>
+        {long && (
+          <button type="button" className={classes.more} onClick={() => setOpen(!open)}>
+            {open ? "Show less" : `Show all ${text.length.toLocaleString("en-US")} characters`}
+          </button>
+        )}
+        <button type="button" className={classes.more} aria-pressed={raw} onClick={() => setRaw(!raw)}>
+          {raw ? "Laid out" : "As sent"}
+        </button>
+      </div>
+    </div>
+  );
+}
+
+class Fallback extends Component<{ shown: ReactNode; children: ReactNode }, { failed: boolean }> {
+  override state = { failed: false };
+
+  static getDerivedStateFromError() {
+    return { failed: true };
+  }
+
+  override render() {
+    return this.state.failed ? this.props.shown : this.props.children;
+  }
+}
+
+function CallCard({ call, result }: { call: Call; result: Message | undefined }) {
+  const failed = (result?.extra as { failed?: unknown } | undefined)?.failed === true;
+  return (
+    <details className={classes.call} data-failed={failed || undefined} open>
+      <summary>
+        <span className={classes.tool}>{call.name}</span>
+        {failed && <span className={classes.failed}>failed</span>}
+        {result === undefined && <span className={classes.failed}>no result recorded</span>}
+      </summary>
+      <TextBlock label="Arguments" text={call.arguments} absent="no arguments" />
+      {result !== undefined && (
+        <TextBlock
+          label="Result"
+          text={partsOf(result.content)
+            .map((part) => part.text ?? "")
+            .join("\n")}
+          absent="an empty result"
+          tone={failed ? "rust" : "plain"}
+        />
+      )}
+    </details>
+  );
+}
