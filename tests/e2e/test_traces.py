@@ -66,3 +66,24 @@ def test_a_conversation_shows_its_other_turns(opened: Open, address: str) -> Non
 def test_a_trace_that_is_not_there_says_so(opened: Open, address: str) -> None:
     page = opened(f"{address}/traces/no-such-trace", expected="404")
     expect(page.get_by_role("alert").first).to_contain_text("no trace 'no-such-trace'")
+
+
+def test_a_case_with_the_right_answer_is_made_from_a_trace_and_taken_back(opened: Open, address: str) -> None:
+    page = opened(f"{address}/traces/tr-00020")
+    page.get_by_role("button", name="Make a case…").click()
+    page.get_by_label("The right answer").fill("The walnut desk ships on Monday.")
+    page.get_by_label("Dataset").fill("by-hand")
+    page.get_by_role("button", name="Make the case").click()
+    expect(page.get_by_text("1 case in by-hand.")).to_be_visible()
+    made = opened(f"{address}/cases/by-hand/tr-00020")
+    expect(made.get_by_role("region", name="Approved by a person")).to_contain_text("ships on Monday")
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_text("Took 1 case back.")).to_be_visible()
+
+
+def test_a_trace_is_scored_by_key(opened: Open, address: str) -> None:
+    page = opened(f"{address}/traces/tr-00030")
+    expect(page.get_by_role("button", name="Good")).to_be_visible()
+    page.keyboard.press("b")
+    expect(page.get_by_text("Scored 1 trace as bad.")).to_be_visible()
+    expect(page.get_by_role("region", name="Why this is, or is not, golden")).to_contain_text("Failure")

@@ -2094,6 +2094,7 @@ export interface components {
          *
          *     `optional` names arguments that may be left out. `match` says per argument how it is compared; with `any_of` the
          *     argument's value in `args` is the list of values that are right. An argument without a rule is compared by likeness.
+         *     A part of an argument that is an object is named by its path (`address.city`).
          */
         ExpectedTool: {
             /** Name */
@@ -2317,6 +2318,8 @@ export interface components {
          * @description `0.83 ±0.05 (n=41/50)`: never a mean without how many cases it rests on.
          *
          *     `interval` names the method. One that is not the same width on both sides is said by its ends: `0.125 [0.022, 0.471]`.
+         *     `of` counts the cases that the metric applies to; `not_applicable` counts the others. `self_compared` counts recorded
+         *     answers that are their own reference; where a metric has other cases too, they are outside the mean.
          */
         Mean: {
             /** Metric */
@@ -2333,10 +2336,22 @@ export interface components {
             of: number;
             /** Interval */
             interval?: string | null;
+            /**
+             * Not Applicable
+             * @default 0
+             */
+            not_applicable: number;
+            /**
+             * Self Compared
+             * @default 0
+             */
+            self_compared: number;
         };
         /**
          * Measurement
          * @description A value, or the reason why there is none. "Could not judge" is never 0.
+         *
+         *     A metric that does not apply to a case (no reference, no expected calls) is outside every mean and its coverage.
          */
         Measurement: {
             state: components["schemas"]["MeasurementState"];
@@ -2360,7 +2375,7 @@ export interface components {
          * MeasurementState
          * @enum {string}
          */
-        MeasurementState: "scored" | "unscored" | "error";
+        MeasurementState: "scored" | "unscored" | "error" | "not_applicable";
         /**
          * MetricComparison
          * @description One metric: second run minus first. `p` is corrected for the number of metrics (Holm).
@@ -2553,7 +2568,7 @@ export interface components {
         };
         /**
          * Plan
-         * @description An estimate; what it rests on is said in `assumes`.
+         * @description An estimate; what it rests on is said in `assumes`. `derived_tools` counts cases whose tool schemas are derived.
          */
         Plan: {
             /** Dataset */
@@ -2580,6 +2595,11 @@ export interface components {
             cost: number | null;
             /** Smallest Visible Effect */
             smallest_visible_effect: number | null;
+            /**
+             * Derived Tools
+             * @default 0
+             */
+            derived_tools: number;
             /** Assumes */
             assumes: string;
         };

@@ -4,7 +4,7 @@ import { pointsOf } from "./points";
 import { compareViewOf } from "./view";
 import { contentInWords, meanInWords, money, remaining, spent } from "./words";
 
-const mean = { metric: "m", value: 0.5, low: 0.4, high: 0.6, n: 9, of: 10 };
+const mean = { metric: "m", not_applicable: 0, self_compared: 0, value: 0.5, low: 0.4, high: 0.6, n: 9, of: 10 };
 
 describe("numbers of a run", () => {
   it("says a mean with its spread and what it rests on", () => {

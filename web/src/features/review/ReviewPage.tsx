@@ -2,12 +2,13 @@
 import { Anchor, Button, TextInput } from "@mantine/core";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { saveReviewerName } from "@/api/reviewer";
 import { useShortcuts } from "@/ui/shortcuts";
 import { Command, Empty, Failed, Loading } from "@/ui/states";
 import { useMe } from "./me";
 import { BulkBar } from "./queue/BulkBar";
 import { CaseDesk } from "./queue/CaseDesk";
-import { claimNext, type Key, type QueueItem, saveReviewerName, useCaseFile, useQueue, useRefresh } from "./queue/data";
+import { claimNext, type Key, type QueueItem, useCaseFile, useQueue, useRefresh } from "./queue/data";
 import { ProgressView } from "./queue/ProgressView";
 import { QueueFilters } from "./queue/QueueFilters";
 import { nameOf, QueueList } from "./queue/QueueList";

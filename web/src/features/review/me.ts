@@ -1,7 +1,7 @@
 /** Who the server takes this browser for, and what it can show. */
 import { useQuery } from "@tanstack/react-query";
 import { api, unwrap } from "@/api/client";
-import { reviewerName } from "./queue/data";
+import { reviewerName } from "@/api/reviewer";
 
 export function useMe() {
   return useQuery({

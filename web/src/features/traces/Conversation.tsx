@@ -27,7 +27,9 @@ function ThisTurn({ trace }: { trace: Trace }) {
   const section = useRef<HTMLElement>(null);
   const conversation = useConversation(trace.id);
   const { messages = [], turn = [], after = [] } = conversation.data ?? {};
-  useEffect(() => section.current?.scrollIntoView({ block: "nearest" }), []);
+  useEffect(() => {
+    section.current?.scrollIntoView({ block: "nearest" });
+  }, []);
   if (messages.length + turn.length > 1) {
     return (
       <section ref={section} className={classes.turn} data-this="true" aria-label="This trace">

@@ -2,7 +2,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, unwrap } from "@/api/client";
-import { reviewerName } from "@/features/review/queue/data";
+import { reviewerName } from "@/api/reviewer";
 
 export interface NewCase {
   answer?: string;

@@ -1,6 +1,7 @@
 /** The queue's questions to the server, and the verbs of a reviewer. */
 import { keepPreviousData, useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { api, type Schemas, unwrap } from "@/api/client";
+import { reviewerName } from "@/api/reviewer";
 
 export type Case = Schemas["Case"];
 export type CaseFile = Schemas["CaseFile"];
@@ -16,24 +17,6 @@ export type Key = { dataset: string; id: string };
 export type Changes = { [field: string]: unknown };
 
 const PAGE = 500;
-const NAME = "evergold.reviewer";
-
-/** Where nobody has a token, a reviewer says who they are; the server notes it with every decision. */
-export function reviewerName(): string {
-  try {
-    return localStorage.getItem(NAME) ?? "";
-  } catch {
-    return "";
-  }
-}
-
-export function saveReviewerName(name: string): void {
-  try {
-    localStorage.setItem(NAME, name.trim());
-  } catch {
-    // forbidden storage: the name lasts as long as the page does not need it again
-  }
-}
 
 const headers = () => ({ "x-evergold-reviewer": reviewerName() });
 

@@ -1,7 +1,7 @@
 /** The copy in the workspace, in React: sent shortly after every change while a server answers. */
 import { useCallback, useEffect, useRef, useState } from "react";
 import { api, unwrap } from "@/api/client";
-import { reviewerName } from "../queue/data";
+import { reviewerName } from "@/api/reviewer";
 import { parseFile } from "./importJsonl";
 import { joinRows } from "./join";
 import type { Session } from "./session";
