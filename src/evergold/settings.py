@@ -55,6 +55,9 @@ class Settings:
     redact_redactor: str = setting(
         "redact.redactor", "default", "Redactor applied before anything is stored; empty: none."
     )
+    redact_ip_addresses: bool = setting(
+        "redact.ip_addresses", False, "Whether IP addresses are redacted too; loopback addresses are kept."
+    )
     redact_fields: tuple[str, ...] = setting(
         "redact.fields",
         ("input", "output", "metadata", "attributes", "comments", "corrections"),

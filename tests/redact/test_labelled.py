@@ -1,7 +1,8 @@
 """How much the default redactor finds of what is private, and how much it takes that is not, on labelled lines.
 
-Each file holds lines of production text; what is private stands in «guillemets». The figures are printed, and may not fall
-below the floors.
+What is private stands in «guillemets»; a line without any is ordinary. The rules were made looking at `labelled`. `measured`
+was written before the rules, and no rule was changed for one of its lines. `pytest tests/redact/test_labelled.py -s` prints
+the figures; they may not fall below the floors.
 """
 
 import re
@@ -12,9 +13,17 @@ import pytest
 
 from evergold.redact.default import DefaultRedactor
 
-LABELLED = Path(__file__).parent / "labelled"
+HERE = Path(__file__).parent
 MARK = re.compile("«([^»]*)»")
-redact = DefaultRedactor().redact
+FILES = {
+    "EMAIL": "emails",
+    "CARD": "cards",
+    "PHONE": "phones",
+    "SECRET": "secrets",
+    "IBAN": "ibans",
+    "ID": "national_ids",
+    "IP": "ip_addresses",
+}
 
 
 class Figures(NamedTuple):
@@ -31,43 +40,40 @@ class Figures(NamedTuple):
         return self.found / (self.found + len(self.wrong))
 
 
-def lines(name: str) -> list[str]:
-    return (LABELLED / f"{name}.txt").read_text(encoding="utf-8").splitlines()
+def lines(folder: str, name: str) -> list[str]:
+    path = HERE / folder / f"{name}.txt"
+    return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
 
 
 def figures(kind: str, labelled: list[str]) -> Figures:
+    redact = DefaultRedactor(ip_addresses=kind == "IP").redact
     found, missed, wrong = 0, [], []
     for line in labelled:
         private = MARK.findall(line)
         clean, counted = redact(MARK.sub(r"\1", line))
         right = len(private) if clean == MARK.sub(f"[{kind}]", line) else 0
         found += right
-        missed += [line] * (len(private) - right)
+        missed += [f"{line} -> {clean}"] * (len(private) - right)
         wrong += [f"{line} -> {clean}"] * (counted.total() - right)
     return Figures(found, missed, wrong)
 
 
-@pytest.mark.parametrize(
-    ("kind", "private", "ordinary", "precision", "recall"),
-    [
-        ("PHONE", "phones", "no_phones", 0.98, 0.95),
-        ("CARD", "cards", "no_cards", 0.98, 0.98),
-        ("SECRET", "secrets", "no_secrets", 0.98, 0.98),
-        ("EMAIL", "emails", "no_emails", 0.98, 0.98),
-    ],
-)
-def test_precision_and_recall_on_labelled_lines(
-    kind: str, private: str, ordinary: str, precision: float, recall: float
-) -> None:
-    told = figures(kind, lines(private) + lines(ordinary))
-    print(f"{kind}: precision {told.precision:.3f}, recall {told.recall:.3f}", *told.missed, *told.wrong, sep="\n  ")
-    assert told.precision >= precision, told.wrong
-    assert told.recall >= recall, told.missed
+@pytest.mark.parametrize("kind", FILES)
+@pytest.mark.parametrize("folder", ["labelled", "measured"])
+def test_precision_and_recall_on_labelled_lines(folder: str, kind: str) -> None:
+    labelled = lines(folder, FILES[kind]) + lines(folder, f"no_{FILES[kind]}")
+    if not labelled:
+        pytest.skip("no line shaped this kind")
+    result = figures(kind, labelled)
+    summary = f"{folder} {kind}: {len(labelled)} lines, precision {result.precision:.3f}, recall {result.recall:.3f}"
+    print(summary, *result.missed, *result.wrong, sep="\n  ")
+    assert result.precision >= 0.96, result.wrong
+    assert result.recall >= 0.96, result.missed
 
 
-def test_the_lists_are_long_enough_to_tell() -> None:
-    assert len(MARK.findall("\n".join(lines("phones")))) >= 60
-    assert len(lines("no_phones")) >= 80
-    assert all(
-        not MARK.search(line) for name in ("phones", "cards", "secrets", "emails") for line in lines(f"no_{name}")
-    )
+def test_the_measuring_lists_are_long_enough_and_share_no_line_with_those_that_shaped_the_rules() -> None:
+    for name in FILES.values():
+        measured = lines("measured", name)
+        assert len(measured) >= 40
+        assert any("«" in line for line in measured) and any("«" not in line for line in measured)
+        assert not set(measured) & set(lines("labelled", name) + lines("labelled", f"no_{name}"))

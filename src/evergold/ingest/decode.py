@@ -22,15 +22,32 @@ class Request(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """What the settings say about reading: the redactor's name (empty: none), its fields, and the longest text."""
+    """What the settings say about reading: the redactor's name (empty: none), its fields, the longest text,
+    and whether IP addresses are private."""
 
     redactor: str
     fields: tuple[str, ...]
     longest: int
+    ip_addresses: bool = False
 
 
 def rules_of(settings: Settings) -> Rules:
-    return Rules(settings.redact_redactor, settings.redact_fields, settings.server_max_text_kb * 1000)
+    return Rules(
+        settings.redact_redactor,
+        settings.redact_fields,
+        settings.server_max_text_kb * 1000,
+        settings.redact_ip_addresses,
+    )
+
+
+def _redactor_of(rules: Rules) -> "Redactor | None":
+    """Load the redactor; one that does not know IP addresses refuses the setting."""
+    if not rules.redactor:
+        return None
+    redactor: Redactor = plugins.load(
+        "redactors", rules.redactor, **({"ip_addresses": True} if rules.ip_addresses else {})
+    )
+    return redactor
 
 
 class RequestReader:
@@ -38,7 +55,7 @@ class RequestReader:
 
     def __init__(self, rules: Rules) -> None:
         self._rules = rules
-        self._redactor: Redactor | None = plugins.load("redactors", rules.redactor) if rules.redactor else None
+        self._redactor: Redactor | None = _redactor_of(rules)
         self._keys = Keys(self._redactor)
         self.cleaner()
 

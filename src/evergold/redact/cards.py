@@ -2,6 +2,8 @@
 
 import re
 
+from evergold.redact.check_digits import luhn
+
 ISSUERS = re.compile(
     r"4(?:[0-9]{12}|[0-9]{15}|[0-9]{18})"  # Visa
     r"|5[1-5][0-9]{14}|2(?:22[1-9]|2[3-9][0-9]|[3-6][0-9]{2}|7[01][0-9]|720)[0-9]{12}"  # Mastercard
@@ -27,9 +29,11 @@ WRITINGS = tuple(
 BEGINNING = re.compile(r"(?<![0-9])(?=[2-6]|81|82)")
 FEWEST = 13
 GROUP = re.compile(r"[0-9]+")
-DOUBLED = str.maketrans("0123456789", "0246813579")
 LABELLED_ID = re.compile(
     r"(?i)(?:\b(?:ean|gtin|upc|isbn|imei|iccid|barcode|snowflake)|(?:[a-z]_|[a-z][ -]|\b)id)[\"']?\s*[:=#]?\s*[\"']?$"
+)
+CALLED_CARD = re.compile(
+    r"(?i)(?:card|visa|tarjeta|karte|carte|carta|cart\xe3o|kaart|pan|cc|credit)[a-z_ .#:=\"']{0,12}$"
 )
 NEAR = 24
 
@@ -52,20 +56,19 @@ def card_in(text: str, start: int, end: int) -> tuple[int, int] | None:
 
 
 def _is_labelled(text: str, written: re.Match[str]) -> bool:
-    """Bare digits behind a word for another kind of number."""
+    """Whether bare digits are another kind of number by the word before them, or by too few digits without one."""
     start = written.start()
-    return written[0].isdecimal() and LABELLED_ID.search(text, max(0, start - NEAR), start) is not None
+    if not written[0].isdecimal():
+        return False
+    if len(written[0]) == FEWEST and not CALLED_CARD.search(text, max(0, start - NEAR), start):
+        return True  # cards of 13 digits are hardly in use; order and article numbers of 13 digits are everywhere
+    return LABELLED_ID.search(text, max(0, start - NEAR), start) is not None
 
 
 def is_card(written: str) -> bool:
     """Whether the digits are those of an issuer, in number and in order, and pass the Luhn check."""
     digits = "".join(GROUP.findall(written))
-    return ISSUERS.fullmatch(digits) is not None and passes_luhn(digits)
-
-
-def passes_luhn(digits: str) -> bool:
-    """Check the last digit: every second digit from the right counts double."""
-    return (sum(map(int, digits[-1::-2])) + sum(map(int, digits[-2::-2].translate(DOUBLED)))) % 10 == 0
+    return ISSUERS.fullmatch(digits) is not None and luhn(digits)
 
 
 def _stands_alone(text: str, start: int, end: int) -> bool:

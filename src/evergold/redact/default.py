@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from evergold.redact import assigned, disguised, emails, numbers, secrets
+from evergold.redact import assigned, disguised, emails, identity, ip_addresses, numbers, secrets
 from evergold.redact.folding import Folded, byte_pattern, folded
 from evergold.redact.spans import PrivateSpan, replaced, without_overlaps
 
@@ -33,12 +33,17 @@ GROUPS = (  # in order of priority: of two spans that overlap the earlier one is
         _joined((secrets.URL_LOGIN, emails.PLAIN, *disguised.DISGUISES)),
         (secrets.logins_in, emails.addresses_in, disguised.disguised_in),
     ),
+    Group(_joined(identity.PATTERNS), (identity.ibans_in, identity.identities_in)),
 )
+IP_ADDRESSES = Group(_joined((ip_addresses.V4, ip_addresses.V6)), (ip_addresses.ip_addresses_in,))
 ANY = _joined(group.hint for group in GROUPS)
 
 
 class DefaultRedactor:
     """Finds what has a shape, not names or addresses of people. Takes time linear in the text, whatever the text."""
+
+    def __init__(self, *, ip_addresses: bool = False) -> None:
+        self._ip_addresses = ip_addresses
 
     def redact(self, text: str) -> tuple[str, Counter[str]]:
         """Replace what is private by `[EMAIL]`, `[PHONE]`, `[CARD]`, `[SECRET]` and so on, and count the kinds."""
@@ -51,5 +56,7 @@ class DefaultRedactor:
 
     def _spans(self, one: Folded) -> list[PrivateSpan]:
         groups = [group for group in GROUPS if group.hint.search(one.data)] if ANY.search(one.data) else []
+        if self._ip_addresses and IP_ADDRESSES.hint.search(one.data):
+            groups.append(IP_ADDRESSES)
         kinds = [find for group in groups for find in group.kinds]
         return without_overlaps(find(one) for find in (*kinds, numbers.numbers_in))

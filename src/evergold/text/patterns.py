@@ -1,0 +1,136 @@
+"""Regular expressions of users: matched by RE2, in time linear in the text, whatever the pattern.
+
+Patterns are written as for Python's `re`. What RE2 cannot express in linear time (lookaround, backreferences, conditions,
+atomic groups) is refused with what to do instead. `\\d`, `\\w` and `\\s` also match letters and digits beyond ASCII, as they
+do in Python; `\\b` is the border of an ASCII word.
+"""
+
+from functools import lru_cache
+from typing import Any
+
+import re2
+
+from evergold.errors import BadInput
+
+MOST_CHARACTERS = 4000
+LARGEST_PROGRAM = 20_000  # states: time is bounded by their number times the length of the text
+OUTSIDE = {
+    "d": r"\p{Nd}",
+    "D": r"\P{Nd}",
+    "w": r"[\p{L}\p{M}\p{N}_]",
+    "W": r"[^\p{L}\p{M}\p{N}_]",
+    "s": r"[\s\p{Z}]",
+    "Z": r"\z",
+}
+IN_CLASS = {"d": r"\p{Nd}", "w": r"\p{L}\p{M}\p{N}_", "s": r"\s\p{Z}"}
+REFUSED = {
+    "(?=": "lookahead",
+    "(?!": "lookahead",
+    "(?<=": "lookbehind",
+    "(?<!": "lookbehind",
+    "(?P=": "a backreference",
+    "(?(": "a condition on a group",
+    "(?>": "an atomic group",
+    "(?#": "a comment",
+}
+
+
+class Pattern:
+    """A pattern that is ready to match."""
+
+    def __init__(self, compiled: Any) -> None:
+        self._compiled = compiled
+
+    def search(self, text: str) -> bool:
+        """Say whether the pattern matches anywhere in the text."""
+        return self._compiled.search(_bytes(text)) is not None
+
+    def fullmatch(self, text: str) -> bool:
+        """Say whether the pattern matches the whole text."""
+        return self._compiled.fullmatch(_bytes(text)) is not None
+
+    def first(self, text: str) -> str | None:
+        """Give the first match: its first group where the pattern has one, else all of it."""
+        match = self._compiled.search(_bytes(text))
+        if match is None:
+            return None
+        part = match[1] if self._compiled.groups else match[0]
+        return None if part is None else str(part, "utf-8", "replace")
+
+
+@lru_cache(maxsize=256)
+def compile_pattern(pattern: str, *, ignore_case: bool = False) -> Pattern:
+    """Compile a pattern; BadInput with the part that is not allowed."""
+    if len(pattern) > MOST_CHARACTERS:
+        raise BadInput(
+            f"the pattern has {len(pattern)} characters; at most {MOST_CHARACTERS} are allowed: split it in two"
+        )
+    options = re2.Options()
+    options.log_errors = False
+    options.case_sensitive = not ignore_case
+    try:
+        compiled = re2.compile(_translated(pattern), options)
+    except (re2.error, UnicodeEncodeError) as problem:
+        raise BadInput(f"{_short(pattern)} is not a regular expression: {_reason(problem)}") from problem
+    if compiled.programsize > LARGEST_PROGRAM:
+        raise BadInput(f"{_short(pattern)} is too large: repeat counts multiply; use smaller ones, or `*` and `+`")
+    return Pattern(compiled)
+
+
+def _translated(pattern: str) -> str:
+    """Write a pattern of Python's `re` for RE2, refusing what it lacks."""
+    parts: list[str] = []
+    in_class, at = False, 0
+    while at < len(pattern):
+        step = pattern[at : at + 2] if pattern[at] == "\\" else pattern[at]
+        if step[0] == "\\" and len(step) == 2:
+            step, width = _escape(pattern, at, in_class)
+        else:
+            width = len(step)
+            _refuse_group(pattern, at, in_class)
+            in_class = _in_class_behind(step, in_class, parts)
+        parts.append(step)
+        at += width
+    return "".join(parts)
+
+
+def _in_class_behind(step: str, in_class: bool, parts: list[str]) -> bool:
+    """Whether the next character stands in brackets: a `]` right behind `[` or `[^` is one of their characters."""
+    if not in_class:
+        return step == "["
+    first = bool(parts) and (parts[-1] == "[" or parts[-2:] == ["[", "^"])
+    return step != "]" or first
+
+
+def _escape(pattern: str, at: int, in_class: bool) -> tuple[str, int]:
+    letter = pattern[at + 1]
+    if letter in "123456789" and not in_class:
+        raise BadInput(f"{_short(pattern)}: a backreference (\\{letter}) is not allowed; write the repeated part out")
+    if letter in "uU":
+        size = 4 if letter == "u" else 8
+        return f"\\x{{{pattern[at + 2 : at + 2 + size]}}}", 2 + size
+    return (IN_CLASS if in_class else OUTSIDE).get(letter, pattern[at : at + 2]), 2
+
+
+def _refuse_group(pattern: str, at: int, in_class: bool) -> None:
+    if in_class or pattern[at : at + 2] != "(?":
+        return
+    for sign, name in REFUSED.items():
+        if pattern.startswith(sign, at):
+            raise BadInput(
+                f"{_short(pattern)}: {name} ({sign}…) is not allowed, because it cannot be matched in linear time; "
+                "use a simpler pattern, or two metrics"
+            )
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "replace")
+
+
+def _short(pattern: str) -> str:
+    return repr(pattern if len(pattern) <= 80 else pattern[:77] + "…")
+
+
+def _reason(problem: Exception) -> str:
+    reason = problem.args[0] if problem.args else problem
+    return reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
