@@ -69,6 +69,13 @@ def _admin(uri: str) -> Iterator[Connection]:
 @pytest.fixture
 def postgres_url(postgres_server: str) -> Iterator[str]:
     """An empty database on it."""
+    with empty_database(postgres_server) as url:
+        yield url
+
+
+@contextmanager
+def empty_database(postgres_server: str) -> Iterator[str]:
+    """A database for the length of a block."""
     name = f"test_{uuid4().hex[:12]}"
     with _admin(postgres_server) as connection:
         connection.execute(text(f"CREATE DATABASE {name}"))

@@ -6,6 +6,7 @@ from typing import Any
 
 from evergold.errors import BadInput, NotFound, unknown
 
+SHOWN = 300  # characters of what a plug-in was given, in a message
 GROUPS = (
     "sources",
     "flow_sources",
@@ -60,5 +61,6 @@ def load(group: str, name: str, **params: Any) -> Any:
     make = factory(group, name)
     try:
         return make(**params)
-    except TypeError as problem:
-        raise BadInput(f"{group.removesuffix('s')} {name!r} does not take {params!r}: {problem}") from problem
+    except (TypeError, ValueError, ArithmeticError, RecursionError, Warning) as problem:
+        given = f"{params!r}"[:SHOWN]
+        raise BadInput(f"{group.removesuffix('s')} {name!r} does not take {given}: {problem}") from problem

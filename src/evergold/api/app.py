@@ -13,8 +13,10 @@ from evergold.api.access import configured_tokens
 from evergold.api.errors import install_errors
 from evergold.api.guard import Guard
 from evergold.api.pages import install_pages
+from evergold.api.reference import install_reference
 from evergold.api.routing import SlashesInNames
 from evergold.api.strangers import Strangers, known_host
+from evergold.api.wellformed import WellFormed
 from evergold.settings import Settings, load_settings
 from evergold.workspace import Workspace
 
@@ -48,17 +50,19 @@ def create_app(settings: Settings | None = None, opened: Workspace | None = None
         version=version("evergold"),
         description="Evaluation data that grows out of real use.",
         lifespan=lifespan,
-        docs_url="/api/docs",
+        docs_url=None,
         redoc_url=None,
     )
     app.state.settings = chosen
     app.add_middleware(SlashesInNames)
     app.add_middleware(GZipMiddleware, minimum_size=2048)
     app.add_middleware(Guard, settings=chosen, tokens=configured_tokens(chosen))
+    app.add_middleware(WellFormed)
     app.add_middleware(Strangers, known=known_host(chosen))
     install_errors(app)
     for name in ROUTERS:
         app.include_router(import_module(f"evergold.api.{name}").router)
+    install_reference(app)
     install_pages(app)
     return app
 

@@ -26,6 +26,8 @@ def install_pages(app: FastAPI) -> None:
     if (DIST / "assets").is_dir():
         app.mount("/assets", StaticFiles(directory=DIST / "assets"), name="assets")
 
+    icons = {file.name for file in DIST.glob("*") if file.is_file() and file.name != "index.html"}
+
     @app.get("/{path:path}", include_in_schema=False)
     def page(path: str) -> Response:
         if path.startswith(("api/", "v1/")):
@@ -33,7 +35,6 @@ def install_pages(app: FastAPI) -> None:
         index = DIST / "index.html"
         if not index.is_file():
             return HTMLResponse(NOT_BUILT, headers=HEADERS)
-        icon = DIST / path
-        if path and "/" not in path and path != "index.html" and icon.is_file():
-            return FileResponse(icon)
+        if path in icons:
+            return FileResponse(DIST / path)
         return HTMLResponse(index.read_bytes(), headers=HEADERS)

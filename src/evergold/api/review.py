@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 from evergold.api.opened import Opened
 from evergold.api.routing import Router
 from evergold.api.who import Who
-from evergold.model.case import Case
+from evergold.model.case import Case, CaseId
 from evergold.model.evidence import BaseCandidate, BaseCheck, Evidence, FileAtCommit, ProvedRow
 from evergold.model.review import (
     Assignment,
@@ -30,7 +30,9 @@ router = Router(prefix="/api/v1", tags=["review"])
 MANY = 1000
 
 
-def the_case(dataset: Annotated[str, Query(min_length=1)], id: Annotated[str, Query(min_length=1)]) -> CaseKey:
+def the_case(
+    dataset: Annotated[str, Query(min_length=1, max_length=200)], id: Annotated[CaseId, Query(min_length=1)]
+) -> CaseKey:
     return CaseKey(dataset=dataset, id=id)
 
 
