@@ -14,7 +14,11 @@ def good(prompt):
     return {"comes next": "42", "rises": "198", "towards": "2", "sisters has": "1"}.get(
         next((k for k in ("comes next", "rises", "towards", "sisters has") if k in prompt), ""), "no")
 def bad(prompt): return "no"
-def broken(prompt): raise RuntimeError("out of order")
+def broken(prompt):
+    import os
+    if os.path.exists("mended"):
+        return "42"
+    raise RuntimeError("out of order")
 """
 
 
@@ -48,6 +52,8 @@ def test_a_run_its_means_and_its_place_in_the_list(folder: Path, capsys: pytest.
         "high": 0,
         "interval": "t",
         "n": 8,
+        "not_applicable": 0,
+        "self_compared": 0,
         "of": 8,
     }
     listed = answered(capsys, "runs", "list")
@@ -64,11 +70,12 @@ def test_thresholds_decide_the_exit_code(folder: Path, capsys: pytest.CaptureFix
 
 
 def test_failed_attempts_end_the_run_and_can_be_sent_again(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    done = a_run(capsys, "broken")
+    words = ["run", "reasoning", "--model", "python:bench_app:broken", "--metric", "exact_match"]
+    done = answered(capsys, *words, exit_code=2)
     assert (done["run"]["failed"], done["means"][0]["value"]) == (8, None)
-    (folder / "bench_app.py").write_text(APP.replace('raise RuntimeError("out of order")', 'return "42"'))
+    (folder / "mended").touch()
     again = answered(capsys, "run", "--resume", done["run"]["id"], "--retry-errors")
-    assert again["run"]["done"] == 8
+    assert (again["run"]["done"], again["run"]["failed"], again["run"]["status"]) == (8, 0, "completed")
 
 
 def test_compare_and_its_gate(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -173,3 +180,18 @@ def test_a_log_is_only_added_to_and_names_the_version_of_the_dataset(
     assert len(lines) == 16
     assert lines[-1]["dataset"] == run["provenance"]["dataset"]
     assert set(lines[0]["measurements"]) == {"exact_match"}
+
+
+def test_a_run_without_one_success_has_failed_with_the_commonest_reason(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["run", "reasoning", "--model", "python:bench_app:broken", "--metric", "exact_match"]
+    done = answered(capsys, *words, exit_code=2)
+    assert done["run"]["status"] == "failed"
+    assert "no attempt succeeded" in done["run"]["error"] and "out of order" in done["run"]["error"]
+
+
+def test_a_threshold_on_nothing_measured_is_not_called_below(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["run", "reasoning", "--model", "python:bench_app:good", "--metric", "faithfulness"]
+    assert evergold([*words, "--fail-under", "faithfulness=0.5"]) == 3
+    assert "nothing was measured" in capsys.readouterr().err

@@ -170,3 +170,17 @@ def test_a_repository_adds_tokens_symbols_and_ranges_outside(tmp_path: Path) -> 
         "a.py:2-9: the file has 2 lines",
         f"commit {'0' * 40} is not in the repository",
     ]
+
+
+def test_predictions_of_which_none_can_be_read_are_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    gold = tmp_path / "dataset_b_line_ranges.validated.jsonl"
+    lines = [{"path": "a.py", "startLine": 1, "endLine": 2, "sources": ["golden_diff"]}]
+    row = {"workspaceId": "w", "taskId": "t", "flowId": "f", "caseId": "c", "caseIndex": 0, "query": "q"}
+    gold.write_text(json.dumps(row | {"baseCommit": "a" * 40, "lineRanges": lines}) + "\n")
+    answers = tmp_path / "answers.jsonl"
+    answers.write_text('{"caseId": "c", "files": ["a.py"]}\nnot json\n')
+    assert run(["score-retrieval", str(gold), str(answers)]) == 2
+    assert "no prediction can be read" in capsys.readouterr().err
+    answers.write_text('{"caseId": "c", "ranges": []}\n')
+    assert run(["score-retrieval", str(gold), str(answers)]) == 0
+    assert "1 abstained" in capsys.readouterr().out

@@ -64,6 +64,8 @@ class Runner:
             await asyncio.gather(work, beat, return_exceptions=True)
             await _close(parts)
             self.attempts.recount(run.id)
+            if status is RunStatus.COMPLETED and (reason := self.attempts.why_nothing_succeeded(run.id)):
+                status, error = RunStatus.FAILED, reason
             self.runs.finish(run.id, self.owner, status, error)
         return status
 

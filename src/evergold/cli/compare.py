@@ -28,7 +28,7 @@ def command(ctx: click.Context, first: str, second: str, margin: float, gate: bo
             f"{metric.second:.3f}",
             f"{metric.difference:+.3f}",
             f"{metric.low:+.3f} … {metric.high:+.3f}",
-            f"{metric.p:.4f}",
+            "<0.001" if metric.p < 0.001 else f"{metric.p:.3f}",
             metric.verdict,
             "–" if metric.smallest_visible is None else f"{metric.smallest_visible:.3f}",
             f"{metric.n}" + (f" (+{metric.unpaired} unpaired)" if metric.unpaired else ""),

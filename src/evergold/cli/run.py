@@ -19,6 +19,7 @@ CONTEXT = "context"
 RETRIEVER = "retriever:"
 RETRIEVAL_METRICS = ("line_recall", "line_precision", "line_budget", "file_recall", "file_mrr")
 CASES_OF_HISTORY = 100
+COULD_NOT_RUN = 2
 NOTHING_MEASURED = 3
 
 
@@ -194,20 +195,29 @@ def _show_plan(workspace: Workspace, options: dict[str, Any]) -> int:
 def _show(workspace: Workspace, run: Run, thresholds: dict[str, float], as_json: bool) -> int:
     means = workspace.bench.results.means(run)
     known = {mean.metric: mean.value for mean in means}
-    unmet = [name for name, least in thresholds.items() if (known.get(name) is None) or (known[name] or 0.0) < least]
+    unmeasured = [name for name in thresholds if known.get(name) is None]
+    unmet = [name for name, least in thresholds.items() if name not in unmeasured and (known[name] or 0.0) < least]
     if as_json:
-        emit_json({"run": run, "means": means, "below": unmet})
+        emit_json({"run": run, "means": means, "below": unmet, "unmeasured": unmeasured})
     else:
         table(f"{run.id}: {run.spec.model} on {run.spec.dataset}", ("metric", "mean"), [(m.metric, m) for m in means])
         click.echo(summary_line(run, workspace.bench.results.cached(run.id)))
         for name in unmet:
             click.echo(f"{name} is below {thresholds[name]:g}", err=True)
+        for name in unmeasured:
+            click.echo(
+                f"{name}: nothing was measured, so --fail-under {thresholds[name]:g} cannot be decided", err=True
+            )
     if run.error:
         click.echo(f"evergold: {run.error}", err=True)
+    if run.done and run.failed == run.done:
+        return COULD_NOT_RUN
     if run.status is RunStatus.COMPLETED and not unmet and means and all(mean.of == 0 for mean in means):
         click.echo(
             "no metric applies to any case: nothing was measured; see `evergold report` for the reasons", err=True
         )
+        return NOTHING_MEASURED
+    if run.status is RunStatus.COMPLETED and unmeasured and not unmet:
         return NOTHING_MEASURED
     return int(run.status is not RunStatus.COMPLETED or bool(unmet))
 

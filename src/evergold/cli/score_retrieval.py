@@ -10,6 +10,16 @@ from evergold.cli.output import emit_json, json_flag, table
 from evergold.workspace.retrieval import Retrieval, ScoringQuery
 
 PROBLEMS_SHOWN = 20
+DECIDING = frozenset(
+    {
+        ("line", "macro precision"),
+        ("line", "macro recall"),
+        ("line", "macro f1"),
+        ("file", "macro recall"),
+        ("file", "mrr"),
+        ("line", "noise rate"),
+    }
+)
 
 
 @click.command()
@@ -35,6 +45,7 @@ PROBLEMS_SHOWN = 20
 @click.option(
     "--repo", type=click.Path(path_type=Path), help="Adds budgets in tokens, symbols, and ranges outside files."
 )
+@click.option("--all", "every", is_flag=True, help="Show every figure; without it the six that decide.")
 @click.option("--seed", default=0, show_default=True, help="Of the bootstrap draws.")
 @json_flag
 @click.pass_context
@@ -52,16 +63,20 @@ def command(
         if as_json:
             emit_json(figures)
         else:
-            _print(workspace.retrieval, figures)
+            _print(workspace.retrieval, figures, given["every"])
     return 0
 
 
-def _print(retrieval: Retrieval, figures: dict[str, Any]) -> None:
+def _print(retrieval: Retrieval, figures: dict[str, Any], every: bool) -> None:
     counts_text = ", ".join(
         f"{figures[name]} {name.replace('_', ' ')}" for name in ("abstained", "missing", "not_applicable", "extra")
     )
     click.echo(f"{figures['n']} cases scored ({counts_text}, {len(figures['duplicates'])} duplicate)")
-    table("retrieval", ("level", "figure", "value", "95 % interval"), retrieval.rows(figures), numbers=("value",))
+    rows = retrieval.rows(figures)
+    shown = rows if every else [row for row in rows if row[:2] in DECIDING]
+    table("retrieval", ("level", "figure", "value", "95 % interval"), shown, numbers=("value",))
+    if len(shown) < len(rows):
+        click.echo(f"{len(rows) - len(shown)} more figures: --all shows them, --json has them all")
     for name, slices in figures["slices"].items():
         if len(slices) > 1:
             rows = [(key, *(_rounded(value) for value in row.values())) for key, row in slices.items()]

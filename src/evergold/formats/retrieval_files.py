@@ -21,6 +21,7 @@ class PredictedRow:
     ranges: list[Range]
     paths: list[str]
     has_lines: bool
+    abstained: bool = False
 
 
 @dataclass
@@ -73,6 +74,12 @@ def read_predictions(path: Path) -> Predictions:
             continue
         found.rows[case_id] = _predicted(row, f"{path.name}:{number}", found.problems)
     found.problems += [f"{path.name}:{number}: {reason}" for number, reason in unreadable]
+    usable = any(row.ranges or row.paths or row.abstained for row in found.rows.values())
+    if found.problems and not usable:
+        raise BadInput(
+            f"{path}: no prediction can be read; {found.problems[0]}; a line is "
+            '{"caseId", "ranges": [{"path", "startLine", "endLine"}]} or {"caseId", "paths": […]}'
+        )
     return found
 
 
@@ -105,7 +112,8 @@ def _predicted(row: Row, where: str, problems: list[str]) -> PredictedRow:
         else:
             ranges.append(found)
     named = [path for path in paths if isinstance(path, str)] if isinstance(paths, list) else []
-    return PredictedRow(row["caseId"], ranges, named, entries is not None)
+    abstained = (entries == [] or paths == []) and not (ranges or named)
+    return PredictedRow(row["caseId"], ranges, named, entries is not None, abstained)
 
 
 def _require(path: Path) -> None:

@@ -208,6 +208,20 @@ class AttemptStore:
 
         self._db.write(work)
 
+    def why_nothing_succeeded(self, run_id: str) -> str | None:
+        """Say why a run has no successful attempt, with its commonest error; None where one succeeded or none was made."""
+        of_run = attempts.c.run_id == run_id
+        with self._db.read() as connection:
+            made, failed = connection.execute(
+                select(func.count(), func.count(attempts.c.error)).select_from(attempts).where(of_run)
+            ).one()
+            if not made or failed < made:
+                return None
+            number = func.count()
+            query = select(attempts.c.error, number).where(of_run).group_by(attempts.c.error)
+            reason, times = connection.execute(query.order_by(number.desc(), attempts.c.error).limit(1)).one()
+        return f"no attempt succeeded: {reason} ({times} of {made})"
+
     def forget_scores(self, run_id: str, metrics: Sequence[str]) -> None:
         """Make these metrics be measured again; the answers stay."""
 

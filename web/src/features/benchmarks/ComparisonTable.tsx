@@ -47,7 +47,7 @@ export function ComparisonTable({ runId, metrics }: { runId: string; metrics: re
                   [{decimals(metric.low)}, {decimals(metric.high)}]
                 </span>
               </td>
-              <td className={classes.number}>{decimals(metric.p)}</td>
+              <td className={classes.number}>{metric.p < 0.001 ? "<0.001" : decimals(metric.p)}</td>
               <td className={classes.number}>
                 {count(metric.n)}
                 {metric.unpaired > 0 && <span className={classes.under}>{count(metric.unpaired)} not in both</span>}
