@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from evergold.extract.extract import extract_from as extract
+    from evergold.extract.extract import extract_cases
     from evergold.formats.dataset_ab import read_dataset_a, read_dataset_b, write_dataset_a, write_dataset_b
     from evergold.model.case import Case
     from evergold.model.trace import Correction, Score, Span, Trace
@@ -24,6 +24,7 @@ _HOMES = {
     "Trace": "evergold.model.trace",
     "Workspace": "evergold.workspace",
     "connect": "evergold.sdk",
+    "extract_cases": "evergold.extract.extract",
     "read_dataset_a": "evergold.formats.dataset_ab",
     "read_dataset_b": "evergold.formats.dataset_ab",
     "write_dataset_a": "evergold.formats.dataset_ab",
@@ -39,7 +40,7 @@ __all__ = [
     "Trace",
     "Workspace",
     "connect",
-    "extract",
+    "extract_cases",
     "read_dataset_a",
     "read_dataset_b",
     "write_dataset_a",
@@ -48,8 +49,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name == "extract":  # a package that can be called
-        return import_module("evergold.extract")
     if name not in _HOMES:
         raise AttributeError(f"module 'evergold' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)

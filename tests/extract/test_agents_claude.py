@@ -244,7 +244,7 @@ def test_the_library_finds_the_repository_a_session_worked_in(log: ClaudeLog, tm
     lost = ClaudeLog(log.repo, log.path.with_name("lost.jsonl"), "lost")
     lost.cwd = str(tmp_path / "gone")
     lost.ask("Something else altogether")
-    found = list(evergold.extract(ClaudeCodeSource(log.path.parent)))
+    found = list(evergold.extract_cases(ClaudeCodeSource(log.path.parent)))
     assert [item.case.id for item in found if isinstance(item, Extracted)] == [commit]
     assert [item.where for item in found if isinstance(item, Rejected)] == ["session lost"]
 

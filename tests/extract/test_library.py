@@ -1,4 +1,4 @@
-"""The library's door: `evergold.extract(source)`, and the files as lists of cases."""
+"""The library's door: `evergold.extract_cases(source)`, and the files as lists of cases."""
 
 from pathlib import Path
 
@@ -20,11 +20,13 @@ def test_cases_of_a_source_and_back_from_files(tmp_path: Path) -> None:
     db.query("Change the third line")
     db.approval(repo.diff(base, "HEAD"))
     repo.switch("main")
-    found = list(evergold.extract(SidekickSource("ws", db.path), repo_dir=repo.path))
+    found = list(evergold.extract_cases(SidekickSource("ws", db.path), repo_dir=repo.path))
     cases = [item.case for item in found if isinstance(item, Extracted)]
     assert [case.base_commit for case in cases] == [base]
     assert [
-        item.case.base_commit for item in evergold.extract(SidekickSource("ws", db.path)) if isinstance(item, Extracted)
+        item.case.base_commit
+        for item in evergold.extract_cases(SidekickSource("ws", db.path))
+        if isinstance(item, Extracted)
     ] == [None]
     a, b = tmp_path / "dataset_a_file_paths.jsonl", tmp_path / "dataset_b_line_ranges.jsonl"
     assert (evergold.write_dataset_a(a, cases), evergold.write_dataset_b(b, cases)) == (1, 1)

@@ -237,7 +237,7 @@ def test_no_process_where_none_is_wanted_or_none_would_help() -> None:
 
 def test_a_second_process_needs_a_second_core(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for usable in (1, 2):
-        monkeypatch.setattr(ingest, "cores", lambda usable=usable: usable)
+        monkeypatch.setattr(ingest, "usable_cores", lambda usable=usable: usable)
         with Workspace.open(Settings(home=tmp_path)) as workspace:
             assert workspace.intake._stage._reader._enabled == (usable > 1)
 
@@ -251,7 +251,7 @@ def test_one_that_cannot_begin_is_given_up(monkeypatch: pytest.MonkeyPatch, capl
 
 
 def test_a_killed_reader_loses_and_repeats_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ingest, "cores", lambda: 2)
+    monkeypatch.setattr(ingest, "usable_cores", lambda: 2)
 
     def body(number: int) -> bytes:
         return protobuf_body(*(an_llm_span(n, trace=f"{number + 1:032x}", question=LONG[:300]) for n in range(30)))

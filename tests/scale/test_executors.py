@@ -10,8 +10,9 @@ import pytest
 
 from evergold.build import rag
 from evergold.errors import BadInput, Unavailable
+from evergold.machine import usable_cores
 from evergold.scale import executors
-from evergold.scale.executors import SMALL_BYTES, jobs_for, open_cluster, open_processes, usable_cores
+from evergold.scale.executors import SMALL_BYTES, jobs_for, open_cluster, open_processes
 from evergold.workspace.rag import build_rag
 from tests.build.rag_builders import a_spec, an_offline_record
 

@@ -1,4 +1,4 @@
-"""What every route takes: the open workspace, and who is calling."""
+"""What every route takes: the open workspace."""
 
 from typing import Annotated
 

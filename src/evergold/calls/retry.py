@@ -19,7 +19,7 @@ _OFTEN = frozenset({"rate_limit", "server", "connection"})
 
 @dataclass
 class RetryPolicy:
-    """Exponential backoff with full jitter; a server's own `Retry-After` wins over it."""
+    """Exponential backoff with equal jitter (half to whole of the ceiling); a server's `Retry-After` wins over it."""
 
     tries: int = 5
     first_wait: float = 0.5

@@ -30,7 +30,7 @@ def extract(
         yield from (item for item in sessions.cases() if isinstance(item, Extracted))
 
 
-def extract_from(
+def extract_cases(
     source: FlowSource, repo_dir: Path | str | None = None, rules: Rules | None = None
 ) -> Iterator[Extracted | Rejected]:
     """The cases of a source, one at a time; with a repository their base commits are derived and proved."""

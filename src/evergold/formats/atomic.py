@@ -9,7 +9,6 @@ turns: whoever renames holds the lock of every folder it renames in. Temporary f
 by their lock being free, and removed.
 """
 
-import fcntl
 import json
 import os
 import re
@@ -21,6 +20,7 @@ from types import TracebackType
 from typing import BinaryIO, Self
 
 from evergold.errors import Unavailable
+from evergold.machine import lock
 
 _JOURNAL_PREFIX = ".evergold-journal."
 _TEMPORARY = re.compile(r"^\.(?P<target>.+)\.[0-9a-f]{16}\.tmp$")
@@ -151,7 +151,7 @@ def _create_locked(target: Path) -> tuple[Path, BinaryIO]:
     while True:
         temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
         handle = open(temporary, "xb", buffering=_BUFFER)  # noqa: SIM115 - the caller closes it
-        fcntl.flock(handle, fcntl.LOCK_EX)
+        lock(handle)
         if temporary.exists():  # not taken for an abandoned file between its making and its locking
             return temporary, handle
         handle.close()
@@ -183,7 +183,7 @@ def _folders_held(renames: list[tuple[Path, Path]]) -> Iterator[None]:
         for folder in sorted({target.parent for _, target in renames}):
             descriptor = os.open(folder, os.O_RDONLY)
             held.callback(os.close, descriptor)
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            lock(descriptor)
         yield
 
 
@@ -220,7 +220,7 @@ def _finish(journal: Path) -> list[Path]:
     except FileNotFoundError:
         return []
     with handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+        lock(handle)
         if not journal.exists():
             return []
         content = json.loads(handle.read())
@@ -248,7 +248,7 @@ def _own_rename(folder: Path, temporary_name: str, target_name: str) -> tuple[Pa
 def _remove_if_abandoned(temporary: Path) -> None:
     try:
         with open(temporary, "rb") as handle:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock(handle, wait=False)
             temporary.unlink(missing_ok=True)
     except (BlockingIOError, FileNotFoundError, PermissionError):
         return

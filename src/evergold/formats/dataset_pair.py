@@ -5,7 +5,6 @@ is left alone. Lines that do not change are copied byte for byte; new rows wait 
 grow with their number. Both files are replaced together or not at all, and a lock keeps a second extraction out.
 """
 
-import fcntl
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from typing import IO
 from evergold.errors import BadInput, Conflict
 from evergold.formats.atomic import FileSet, recover
 from evergold.formats.dataset_ab import FILE_A, FILE_B, UNVALIDATED, Row, dump_row, parse_row, read_rows, row_a, row_b
+from evergold.machine import lock
 from evergold.model.case import Case, is_blank
 from evergold.model.ident import content_hash
 
@@ -125,7 +125,7 @@ def locked(folder: Path) -> Iterator[None]:
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / _LOCK).open("a") as handle:
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock(handle, wait=False)
         except BlockingIOError as problem:
             raise Conflict(f"another extraction is writing into {str(folder)!r}; wait for it to end") from problem
         yield

@@ -4,7 +4,6 @@ A build is frozen, so a line taken out of it is said: the folder gains a note wi
 against its manifest will find the difference. What was erased is not written down again.
 """
 
-import fcntl
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any, BinaryIO
 import orjson
 
 from evergold.formats.atomic import FileSet
+from evergold.machine import lock
 from evergold.model.build import without_tags
 
 NOTE, MANIFEST = "ERASED.json", "manifest.json"
@@ -68,7 +68,7 @@ def erase_spooled(folder: Path, user: str) -> int:
 def _unlocked(path: Path) -> Iterator[BinaryIO | None]:
     with path.open("rb+") as handle:
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock(handle, wait=False)
         except BlockingIOError:
             yield None
         else:

@@ -6,7 +6,6 @@ second place that could disagree with the log about what was done. `fresh` write
 no longer count.
 """
 
-import fcntl
 import os
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -17,6 +16,7 @@ import orjson
 
 from evergold.calls.journal import Journal
 from evergold.errors import BadInput, Conflict
+from evergold.machine import lock
 from evergold.model.ident import content_hash
 
 Entry = dict[str, Any]
@@ -38,7 +38,7 @@ class CallLog:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle = open(path, "a+b")  # noqa: SIM115 - closed by `close`
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock(handle, wait=False)
         except BlockingIOError:
             handle.close()
             raise Conflict(f"another process generates into {path.parent} under this name; wait for it") from None

@@ -23,11 +23,12 @@ from evergold.ingest.batcher import Batcher
 from evergold.ingest.decode import Request, RequestReader, rules_of
 from evergold.ingest.open_file import Lines, open_lines
 from evergold.ingest.prepare import PreparedSpans
-from evergold.ingest.reading_process.client import Reader, cores
+from evergold.ingest.reading_process.client import Reader
 from evergold.ingest.redact_records import redact_record
 from evergold.ingest.report import IngestReport
 from evergold.ingest.write_records import write_records
 from evergold.ingest.write_spans import SpansWritten
+from evergold.machine import usable_cores
 from evergold.model.rejected import Rejected
 from evergold.model.trace import Correction
 from evergold.seams import Incoming, Source
@@ -50,7 +51,7 @@ class Ingest:
         self._batcher = Batcher(store)
         rules = rules_of(settings)
         self._here = RequestReader(rules)
-        self._reader = Reader(rules, self._here.read, enabled=settings.server_reader and cores() > 1)
+        self._reader = Reader(rules, self._here.read, enabled=settings.server_reader and usable_cores() > 1)
         self._under_way = 0  # requests without an answer yet
         self._counting = threading.Lock()
         self.on_commit: Callable[[], None] = lambda: None  # called after each commit that stored something

@@ -1,6 +1,5 @@
 """How git is run: without our work tree, our locks, a terminal or a network, and with its failures as errors of ours."""
 
-import fcntl
 import os
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -91,9 +90,10 @@ class Git:
 
 def _widen(pipe: int) -> None:
     """Let git work ahead of its reader by more than the usual 64 KB; a system that cannot goes on as it is."""
-    if hasattr(fcntl, "F_SETPIPE_SZ"):
-        with suppress(OSError):
-            fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE_SIZE)
+    with suppress(ImportError, AttributeError, OSError):
+        import fcntl
+
+        fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE_SIZE)
 
 
 def reason_of(answer: Answer) -> str:

@@ -17,6 +17,7 @@ from multiprocessing.context import BaseContext
 from typing import Any
 
 from evergold.errors import BadInput, Unavailable
+from evergold.machine import usable_cores
 
 SMALL_BYTES = 200 << 20
 """Below this a pool of two saves less than it may cost to start: half a second, where its processes are no copies."""
@@ -29,10 +30,6 @@ class Workers:
 
     executor: Executor
     count: int
-
-
-def usable_cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def jobs_for(wanted: int | None, size: int) -> int:

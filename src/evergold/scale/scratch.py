@@ -5,13 +5,14 @@ ended it. Who opens a folder first removes those of the same user whose lock is 
 ours to judge and stays.
 """
 
-import fcntl
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from evergold.machine import lock
 
 PREFIX = "evergold-build-"
 OWNER = ".evergold-owner"
@@ -26,7 +27,7 @@ def scratch_folder(parent: Path | None = None) -> Iterator[str]:
     try:
         draft = folder / f"{OWNER}.new"
         with draft.open("xb") as held:
-            fcntl.flock(held, fcntl.LOCK_EX)
+            lock(held)
             draft.rename(folder / OWNER)  # seen by others only when it is locked
             yield str(folder)
     finally:
@@ -43,7 +44,7 @@ def _is_abandoned(folder: Path) -> bool:
         if folder.is_symlink() or folder.stat().st_uid != os.getuid():
             return False
         with (folder / OWNER).open("rb") as held:
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock(held, wait=False)
             return True
     except OSError:
         return False

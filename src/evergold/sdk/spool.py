@@ -4,7 +4,6 @@ A file is locked while its process writes it; a file that nobody locks is ripe f
 spool of a process that was killed is delivered by the next one. Delivering twice does no harm: records carry ids.
 """
 
-import fcntl
 import os
 import secrets
 from collections.abc import Iterator
@@ -12,6 +11,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import orjson
+
+from evergold.machine import lock
 
 SEALED_BYTES = 4_000_000
 PRIVATE = 0o600  # what people said lies here as they said it: nobody else may read it
@@ -59,7 +60,7 @@ class Spool:
         for path in self._files():
             with path.open("rb") as handle:
                 try:
-                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    lock(handle, wait=False)
                 except BlockingIOError:
                     continue
                 records, torn = _read(handle)
@@ -73,7 +74,7 @@ class Spool:
         moment = f"{os.times().elapsed:015.2f}"
         path = self._folder / f"{moment}-{os.getpid()}-{secrets.token_hex(4)}.jsonl"
         self._active = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE), "wb")
-        fcntl.flock(self._active, fcntl.LOCK_EX)
+        lock(self._active)
         return self._active
 
 

@@ -12,9 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evergold.stats.intervals import DRAWS, Floats, Interval, bootstrap
-from evergold.stats.student import t_quantile
-
-MANY = 1e7
+from evergold.stats.student import normal_quantile
 
 
 def cohen_kappa(pairs: Sequence[tuple[Hashable, Hashable]], level: float = 0.95) -> Interval | None:
@@ -29,7 +27,7 @@ def cohen_kappa(pairs: Sequence[tuple[Hashable, Hashable]], level: float = 0.95)
     value = (observed - expected) / (1 - expected)
     if len(pairs) == 1:
         return Interval(value, None, None, 1)
-    half = t_quantile((1 + level) / 2, MANY) * _cohen_error(table, value, len(pairs))
+    half = normal_quantile((1 + level) / 2) * _cohen_error(table, value, len(pairs))
     return Interval(value, max(-1.0, value - half), min(1.0, value + half), len(pairs))
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evergold.stats.student import t_quantile
+from evergold.stats.student import normal_quantile, t_quantile
 
 Floats = NDArray[np.float64]
 
@@ -139,10 +139,12 @@ def proportion_interval(successes: int, n: int, level: float = 0.95) -> Interval
 
 
 def _wilson(share: float, n: int, level: float) -> tuple[float, float]:
-    z = t_quantile((1 + level) / 2, 1e7)
+    z = normal_quantile((1 + level) / 2)
     centre = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * float(np.sqrt(share * (1 - share) / n + z * z / (4 * n * n)))
-    return max(0.0, centre - half), min(1.0, centre + half)
+    low = 0.0 if share == 0 else max(0.0, centre - half)  # exactly: rounding would leave a last digit
+    high = 1.0 if share == 1 else min(1.0, centre + half)
+    return low, high
 
 
 def _around(mean: float, error: float | None, df: int, n: int, level: float, method: str) -> Interval:

@@ -6,6 +6,7 @@ against scipy.
 
 import math
 from functools import lru_cache
+from statistics import NormalDist
 
 
 def t_cdf(t: float, df: float) -> float:
@@ -65,3 +66,8 @@ def _continued_fraction(a: float, b: float, x: float) -> float:
 
 def _away_from_zero(value: float, tiny: float) -> float:
     return value if abs(value) > tiny else tiny
+
+
+def normal_quantile(p: float) -> float:
+    """The standard normal quantile."""
+    return NormalDist().inv_cdf(p)

@@ -14,7 +14,6 @@ holds the only other end of the socket and ends when this one is closed, however
 """
 
 import logging
-import os
 import socket
 import subprocess
 import sys
@@ -48,11 +47,6 @@ class _Waiting(NamedTuple):
     request: Request
     done: Future[PreparedSpans]
     since: float
-
-
-def cores() -> int:
-    """How many this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class Reader:

@@ -1,0 +1,37 @@
+"""What the operating system gives: processor cores, and locks on files. Works on Linux, macOS and Windows."""
+
+import os
+from typing import IO, Any
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+
+def usable_cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def lock(file: IO[Any] | int, *, wait: bool = True) -> None:
+    """Lock an open file until it is closed or its process ends. Without `wait`, raise BlockingIOError if it is locked."""
+    if fcntl is not None:
+        fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+    else:
+        _lock_on_windows(file if isinstance(file, int) else file.fileno(), wait)
+
+
+def _lock_on_windows(descriptor: int, wait: bool) -> None:
+    """Lock one byte far behind the content, so that others can still read it."""
+    import msvcrt
+
+    windows: Any = msvcrt
+    position = os.lseek(descriptor, 0, os.SEEK_CUR)
+    os.lseek(descriptor, 1 << 40, os.SEEK_SET)
+    try:
+        windows.locking(descriptor, windows.LK_LOCK if wait else windows.LK_NBLCK, 1)
+    except OSError as problem:
+        raise BlockingIOError("the file is locked by another process") from problem
+    finally:
+        os.lseek(descriptor, position, os.SEEK_SET)
