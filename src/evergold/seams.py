@@ -20,7 +20,7 @@ package's own metadata and come through the same door (`plugins.py`).
 
 from collections.abc import Awaitable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from evergold.model.case import Case
 from evergold.model.flow import Flow
@@ -39,6 +39,13 @@ class Source(Protocol):
     def accepts(self, head: bytes) -> bool: ...
 
     def read(self, lines: Iterable[bytes], name: str) -> Iterator[Incoming | Rejected]: ...
+
+
+@runtime_checkable
+class OfUnits(Protocol):
+    """A source of logs that hold several turns: a trace is a whole `task` or each `turn`."""
+
+    def with_unit(self, unit: str) -> Source: ...
 
 
 class FlowSource(Protocol):

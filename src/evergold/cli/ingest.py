@@ -12,10 +12,17 @@ from evergold.cli.output import emit_json, json_flag, progress
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=str)
 @click.option("--source", metavar="NAME", help="Format of the files (default: recognised).")
+@click.option(
+    "--unit",
+    type=click.Choice(["task", "turn"]),
+    help="What becomes a trace of an agent's log: the whole task (default), or each turn.",
+)
 @click.option("--strict", is_flag=True, help="Store nothing when any record is bad.")
 @json_flag
 @click.pass_context
-def command(ctx: click.Context, files: tuple[str, ...], source: str | None, strict: bool, as_json: bool) -> int:
+def command(
+    ctx: click.Context, files: tuple[str, ...], source: str | None, unit: str | None, strict: bool, as_json: bool
+) -> int:
     """Take in traces, scores and corrections from FILES (- is standard input).
 
     Bad records are reported as `file:line: field: reason` and counted; the good ones are stored. Exit code 1 when any
@@ -24,7 +31,7 @@ def command(ctx: click.Context, files: tuple[str, ...], source: str | None, stri
     inputs = [sys.stdin.buffer if name == "-" else Path(name) for name in files]
     size = sum(path.stat().st_size for path in inputs if isinstance(path, Path) and path.is_file())
     with opened(ctx) as workspace, progress("ingesting", size or None) as advance:
-        report = workspace.intake.ingest(inputs, source=source, strict=strict, progress=advance)
+        report = workspace.intake.ingest(inputs, source=source, unit=unit, strict=strict, progress=advance)
     for problem in report.problems:
         click.echo(problem, err=True)
     if report.rejected > len(report.problems):

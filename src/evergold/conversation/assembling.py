@@ -31,6 +31,9 @@ def conversation_of(trace: Trace, earlier: Callable[[Trace], Sequence[Trace]] = 
     spans = sorted(trace.spans, key=_when)
     runs = tool_runs(spans)
     exchange, source = _said(trace, spans)
+    if exchange is not None and trace.metadata.get("continues") is True:
+        before = [message for one in earlier(trace) for message in _turn_of(one)]
+        exchange.input = before + exchange.input
     if exchange is not None:
         whole, problems = paired(_closed(_joined(exchange), trace), runs)
     else:
@@ -247,7 +250,9 @@ def _closed(messages: list[Message], trace: Trace) -> list[Message]:
 
 
 def _turn_of(trace: Trace) -> list[Message]:
-    """One trace as a turn of its session: the question, the tools at work, the answer."""
+    """One trace as a turn of its session: its own messages, or the question, the tools at work, the answer."""
+    if given := messages_in(trace.metadata.get("messages"), "input"):
+        return _closed(given, trace)
     exchange = None if trace.input.lstrip()[:1] not in ("{", "[") else _own_text(trace)
     asked: list[Message] = (
         exchange.input if exchange else [{"role": "user", "content": trace.input}] if trace.input else []

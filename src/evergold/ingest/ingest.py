@@ -61,13 +61,14 @@ class Ingest:
         files: Iterable[Path | BinaryIO],
         *,
         source: str | None = None,
+        unit: str | None = None,
         strict: bool = False,
         progress: Callable[[int], None] = lambda _: None,
     ) -> IngestReport:
         """Read files of traces. Bad records are reported and counted, the good ones stored; strict: all or nothing."""
         report = IngestReport()
         sources: dict[str, Source] = {}
-        records = chain.from_iterable(self._read(file, source, sources, progress) for file in files)
+        records = chain.from_iterable(self._read(file, source, sources, progress, unit) for file in files)
         if strict:
             return self._strictly(records, report)
         for batch in batches(records, BATCH):
@@ -139,12 +140,17 @@ class Ingest:
         return report
 
     def _read(
-        self, file: Path | BinaryIO, source: str | None, sources: dict[str, Source], progress: Callable[[int], None]
+        self,
+        file: Path | BinaryIO,
+        source: str | None,
+        sources: dict[str, Source],
+        progress: Callable[[int], None],
+        unit: str | None,
     ) -> Iterator[Incoming | Rejected]:
         if isinstance(file, Path):
             if not file.is_file():
                 raise NotFound(f"no file {str(file)!r}; give a file of traces, or - for standard input")
-            with open_lines(file) as lines:
+            with open_lines(file, unit) as lines:
                 yield from lines.read_by(source, sources, progress)
         else:
-            yield from Lines(file, "stdin").read_by(source, sources, progress)
+            yield from Lines(file, "stdin", unit).read_by(source, sources, progress)

@@ -11,7 +11,7 @@ from typing import BinaryIO
 from evergold import plugins
 from evergold.errors import BadInput
 from evergold.model.rejected import Rejected
-from evergold.seams import Incoming, Source
+from evergold.seams import Incoming, OfUnits, Source
 
 SNIFF = 64 * 1024
 GZIP = b"\x1f\x8b"
@@ -20,16 +20,17 @@ MARK = b"\xef\xbb\xbf"
 
 
 @contextmanager
-def open_lines(path: Path) -> Iterator["Lines"]:
+def open_lines(path: Path, unit: str | None = None) -> Iterator["Lines"]:
     with path.open("rb", buffering=SNIFF) as handle:
-        yield Lines(handle, str(path))
+        yield Lines(handle, str(path), unit)
 
 
 class Lines:
     """The lines of a file that is open, which may be packed."""
 
-    def __init__(self, handle: BinaryIO, name: str) -> None:
+    def __init__(self, handle: BinaryIO, name: str, unit: str | None = None) -> None:
         self.name = name
+        self.unit = unit  # what becomes a trace of a log that holds several turns: task or turn
         buffered = handle if isinstance(handle, BufferedReader) else BufferedReader(BytesIO(handle.read()), SNIFF)
         beginning = buffered.peek(len(PARQUET))
         packed = beginning.startswith(GZIP)
@@ -75,5 +76,7 @@ class Lines:
         for name in [named] if named else sorted(known, key=lambda one: one == "native"):
             reader: Source = sources.get(name) or plugins.load("sources", name)
             if named or not head.strip() or reader.accepts(head):
+                if name not in sources and self.unit is not None and isinstance(reader, OfUnits):
+                    reader = reader.with_unit(self.unit)
                 return sources.setdefault(name, reader)
         raise BadInput(f"{self.name}: none of the known formats ({', '.join(known)}); name one with --source")

@@ -42,11 +42,15 @@ class Intake:
         files: Iterable[Path | BinaryIO],
         *,
         source: str | None = None,
+        unit: str | None = None,
         strict: bool = False,
         progress: Callable[[int], None] = lambda _: None,
     ) -> IngestReport:
-        """Read files of traces. Bad records are reported and counted, the good ones stored; strict: all or nothing."""
-        return self._stage.files(files, source=source, strict=strict, progress=progress)
+        """Read files of traces. Bad records are reported and counted, the good ones stored; strict: all or nothing.
+
+        `unit`: what becomes a trace of an agent's log, the whole `task` (default) or each `turn`.
+        """
+        return self._stage.files(files, source=source, unit=unit, strict=strict, progress=progress)
 
     def accept(self, records: Iterable[Incoming | Rejected]) -> IngestReport:
         """Store records that were parsed elsewhere (over HTTP, by the SDK)."""
