@@ -19,7 +19,7 @@ from evergold.ingest.write_spans import SpansWritten
 from evergold.sources.otlp import Wire, unpacked, wire_of
 from evergold.workspace import Workspace
 
-LARGE = 1 << 20  # decoding more than this would hold up the other requests
+LARGE = 16_000  # reading more than this takes milliseconds, which would hold up the other requests
 SHOWN = 5
 
 router = APIRouter()

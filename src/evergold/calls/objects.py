@@ -4,13 +4,13 @@ import re
 from json import JSONDecodeError, JSONDecoder
 from typing import Any
 
-_FENCED = re.compile(r"```(?:json)?\s*\n(.*?)\n\s*```", re.DOTALL | re.IGNORECASE)
+_OPENING = re.compile(r"```(?:json)?[ \t]{0,20}\r?\n", re.IGNORECASE)
+_CLOSING = re.compile(r"\n[ \t]{0,20}```")
 
 
 def parse_object(text: str) -> dict[str, Any] | None:
     """Whole, in a Markdown fence, or after some words."""
-    fenced = _FENCED.search(text)
-    for candidate in (text.strip(), fenced.group(1) if fenced else "", text[text.find("{") :]):
+    for candidate in (text.strip(), _in_fence(text), text[text.find("{") :]):
         try:
             value, _ = JSONDecoder().raw_decode(candidate)
         except (JSONDecodeError, RecursionError):
@@ -18,3 +18,10 @@ def parse_object(text: str) -> dict[str, Any] | None:
         if isinstance(value, dict):
             return value
     return None
+
+
+def _in_fence(text: str) -> str:
+    """What the first Markdown fence holds. Two searches, so that no text takes longer than it is long."""
+    opening = _OPENING.search(text)
+    closing = _CLOSING.search(text, opening.end() - 1) if opening else None
+    return text[opening.end() : closing.start()].strip() if opening and closing else ""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 _TRAILER = re.compile(r"([A-Za-z][A-Za-z0-9-]*): (.+)")
 _ISSUE = re.compile(r"(?<![\w&])(?:#|GH-)(\d+)\b")
 _MERGE_SUBJECT = re.compile(r"Merge (?:pull request|branch|remote-tracking branch|tag|commit|PR)\b.*")
-_SPACES = re.compile(r"[ \t]+\n")
+_SPACES = re.compile(r"(?<![ \t])[ \t]+\n")
 
 
 class Message(NamedTuple):

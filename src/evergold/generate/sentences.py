@@ -10,7 +10,7 @@ SHORTEST, LONGEST = 5, 45
 _WRAP = re.compile(r"(?<=\S)[ \t]*\n[ \t]*(?=[^\s#>|*\-•`~=])(?!\d{1,2}[.)]\s)")
 _HYPHEN = re.compile(r"(?<=[a-zà-ÿ])-\s*\n\s*(?=[a-zà-ÿ])")
 _MARKS = re.compile(r"(?<!\w)[*_]{1,3}(?=\S)|(?<=\S)[*_]{1,3}(?!\w)")
-_LINK = re.compile(r"!?\[([^\]]*)\]\([^)\s]*\)")
+_LINK = re.compile(r"!?\[([^\]]{0,1000})\]\([^)\s]{0,2000}\)")
 _UNCLEAR = re.compile(
     r"(?:it|this|that|these|those|they|he|she|we|i|its|their|his|her|but|however|so|then|thus|also|such|here|therefore|"
     r"moreover|furthermore|otherwise|and|or|because|which|who)\b",

@@ -5,7 +5,7 @@ import re
 from evergold.text.words import sentences
 
 _MARKER = re.compile(r"\[\s*(\d{1,6}(?:\s*[,;]\s*\d{1,6})*)\s*\]")
-_SPACED_MARKER = re.compile(rf"[ \t]*{_MARKER.pattern}")
+_SPACED_MARKER = re.compile(rf"(?<![ \t])[ \t]*{_MARKER.pattern}")
 _AFTER_THE_STOP = re.compile(r"([.!?])((?:\s*\[[\d,;\s]+\])+)")
 
 

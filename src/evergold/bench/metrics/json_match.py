@@ -1,6 +1,5 @@
 """JSON match: the same value, however it is laid out."""
 
-import re
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -11,7 +10,7 @@ from evergold.model.case import Case
 from evergold.model.likeness import likeness
 from evergold.model.run import Attempt, Measurement
 
-_FENCED = re.compile(r"\A\s*```(?:json)?\s*\n(.*?)\n?\s*```\s*\Z", re.DOTALL | re.IGNORECASE)
+FENCE = "```"
 
 
 @dataclass(frozen=True)
@@ -43,5 +42,13 @@ class JsonMatch:
 
 
 def _parse(text: str) -> Any:
-    fenced = _FENCED.match(text)
-    return orjson.loads(fenced.group(1) if fenced else text)
+    return orjson.loads(_without_fence(text))
+
+
+def _without_fence(text: str) -> str:
+    """The text inside a Markdown fence; the text itself where it stands in none."""
+    body = text.strip()
+    if not (body.startswith(FENCE) and body.endswith(FENCE) and len(body) > 2 * len(FENCE)):
+        return text
+    language, newline, inside = body[len(FENCE) : -len(FENCE)].partition("\n")
+    return inside if newline and language.strip().lower() in ("", "json") else text

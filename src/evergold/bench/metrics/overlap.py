@@ -10,6 +10,10 @@ from evergold.errors import Unavailable
 from evergold.model.case import Case
 from evergold.model.run import Attempt, Measurement
 
+MOST_PAIRS = (
+    10**10
+)  # of letters or words: comparing two texts of 100,000 takes a fraction of a second, and grows with the product
+
 
 @dataclass(frozen=True)
 class TokenF1:
@@ -45,6 +49,8 @@ class RougeL:
         want, got = words(reference), words(attempt.output)
         if not want and not got:
             return Measurement.of(1.0)
+        if len(want) * len(got) > MOST_PAIRS:
+            return Measurement.unscored(f"too long: {len(want)} and {len(got)} words")
         return Measurement.of(f_score(LCSseq.similarity(want, got), len(got), len(want)))
 
 
@@ -113,7 +119,10 @@ class EditSimilarity:
         reference = reference_text(case)
         if reference is None:
             return Measurement.not_applicable(NO_REFERENCE)
-        return Measurement.of(Levenshtein.normalized_similarity(reference.strip(), attempt.output.strip()))
+        want, got = reference.strip(), attempt.output.strip()
+        if len(want) * len(got) > MOST_PAIRS:
+            return Measurement.unscored(f"too long: {len(want)} and {len(got)} characters")
+        return Measurement.of(Levenshtein.normalized_similarity(want, got))
 
 
 def _letters(text: str, n: int) -> Counter[str]:

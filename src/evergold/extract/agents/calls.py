@@ -16,7 +16,8 @@ from evergold.model.flow import Action
 
 TOOL_CALL = "tool_call."
 _NUMBERED = re.compile(r"\s*(\d+)(?:→|\t|\| ?)(.*)", re.DOTALL)
-_REMINDER = re.compile(r"\n*<system-reminder>.*?</system-reminder>\s*", re.DOTALL)
+_REMINDER = re.compile(r"(?<!\n)\n*<system-reminder>.*?</system-reminder>\s*", re.DOTALL)
+_REMINDER_END = "</system-reminder>"
 _PATH_KEYS = ("file_path", "path", "absolute_path", "filePath", "notebook_path", "filename", "target_file")
 _COMMAND_KEYS = ("command", "cmd", "keystrokes", "script", "code")
 
@@ -51,7 +52,7 @@ def _read(action: Action) -> Iterator[Event]:
     if numbered:
         yield Looked(ref, numbered=numbered, asked=True)
         return
-    text = _REMINDER.sub("", action.result or "")
+    text = _without_reminders(action.result or "")
     first = _number(params, "offset", "start_line", "startLine") or 1
     last = _number(params, "end_line", "endLine")
     if last is None and (limit := _number(params, "limit")):
@@ -64,7 +65,7 @@ def _read(action: Action) -> Iterator[Event]:
 
 
 def _grep(action: Action) -> Iterator[Event]:
-    params, output = action.params, text_lines(_REMINDER.sub("", action.result or ""))
+    params, output = action.params, text_lines(_without_reminders(action.result or ""))
     mode = params.get("output_mode") or "files_with_matches"
     if mode == "count":
         return
@@ -87,7 +88,7 @@ def _search_text(action: Action) -> Iterator[Event]:
 
 def _glob(action: Action) -> Iterator[Event]:
     """Names of files; relative ones start where the session works, whatever folder was searched."""
-    yield from bare_paths(text_lines(_REMINDER.sub("", action.result or "")), action.cwd)
+    yield from bare_paths(text_lines(_without_reminders(action.result or "")), action.cwd)
 
 
 def _edit(action: Action) -> Iterator[Event]:
@@ -197,7 +198,7 @@ def _apply_patch(action: Action) -> Iterator[Event]:
 def _numbered_in(text: str) -> dict[int, str]:
     """Lines a tool printed with their numbers, which are the truth about what was read."""
     results: dict[int, str] = {}
-    for line in _REMINDER.sub("", text).split("\n"):
+    for line in _without_reminders(text).split("\n"):
         if match := _NUMBERED.fullmatch(line):
             results[int(match[1])] = match[2]
     results.pop(0, None)
@@ -251,3 +252,9 @@ _TOOLS: dict[str, _Handler] = {
     ),
     "apply_patch": _apply_patch,
 }
+
+
+def _without_reminders(text: str) -> str:
+    """Take reminders out. Behind the last end no reminder is complete, so nothing is searched there in vain."""
+    head, end, tail = text.rpartition(_REMINDER_END)
+    return _REMINDER.sub("", head + end) + tail.lstrip() if end else text

@@ -1,0 +1,47 @@
+"""Text helpers take time linear in the text: four times as much takes about four times as long, not sixteen."""
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from evergold.bench.metrics.json_match import _without_fence
+from evergold.calls.objects import parse_object
+from evergold.extract.agents.calls import _without_reminders
+from evergold.extract.message import _SPACES
+from evergold.generate.sentences import _LINK
+from evergold.sources.agents.requests import request_in
+from evergold.text.markers import _SPACED_MARKER
+
+SIZE, FACTOR, TRIES = 20_000, 9.0, 4
+
+
+def cpu(work: Callable[[str], object], text: str) -> float:
+    before = time.process_time()
+    work(text)
+    return time.process_time() - before
+
+
+@pytest.mark.parametrize(
+    ("work", "fragment"),
+    [
+        (parse_object, "```\n"),
+        (parse_object, "\n"),
+        (_without_fence, "```json\n\n"),
+        (_without_reminders, "<system-reminder>"),
+        (_without_reminders, "\n"),
+        (request_in, "<skill>"),
+        (request_in, "<skill "),
+        (request_in, "[Image"),
+        (request_in, "<command-args>"),
+        (lambda text: _SPACED_MARKER.sub("", text), " "),
+        (lambda text: _SPACES.sub("", text), " "),
+        (lambda text: _LINK.sub("", text), "["),
+    ],
+)
+def test_repeated_fragments_take_linear_time(work: Callable[[str], object], fragment: str) -> None:
+    for _ in range(TRIES):
+        small, large = (cpu(work, (fragment * size)[:size]) for size in (SIZE, 4 * SIZE))
+        if large < 0.05 or large <= FACTOR * small:
+            return
+    raise AssertionError(f"{SIZE} characters of {fragment!r}: {small:.3f} s, four times as many: {large:.3f} s")
