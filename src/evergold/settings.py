@@ -91,6 +91,9 @@ class Settings:
         "model.base_url", "", "URL of the OpenAI-compatible server behind `openai/…`; else `OPENAI_BASE_URL`."
     )
     model_api_key: str = setting("model.api_key", "", "Key sent to that server; else `OPENAI_API_KEY`.", secret=True)
+    judge_default: str = setting(
+        "judge.default", "", "Judge wherever none is named: `offline` (also when empty), `openai/…`, `panel:…`."
+    )
     judge_base_url: str = setting(
         "judge.base_url", "", "URL of the server behind a judge `openai/…`; else the model's."
     )

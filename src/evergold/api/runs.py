@@ -12,6 +12,7 @@ from evergold.api.opened import Opened
 from evergold.api.routing import Router
 from evergold.bench.plan import Plan
 from evergold.model.case import Case
+from evergold.model.judging import JudgeInfo
 from evergold.model.run import Attempt, Run, RunSpec, RunStatus
 from evergold.report.compare import Comparison
 from evergold.report.leaderboard import Board
@@ -85,6 +86,18 @@ def list_benchmark_datasets(workspace: Opened) -> list[BenchmarkDataset]:
 def list_metrics(workspace: Opened) -> Sequence[MetricInfo]:
     """Every metric a run can name."""
     return workspace.bench.metrics()
+
+
+@router.get("/judges")
+def list_judges(workspace: Opened) -> list[JudgeInfo]:
+    """Judges a run can name, the default first, with how far they agree with people."""
+    return workspace.judging.judges()
+
+
+@router.get("/benchmarks/runs/{run_id}/calibration")
+def run_calibration(workspace: Opened, run_id: str) -> dict[str, str]:
+    """Per judged metric of a run: `calibrated`, or why its judge is not."""
+    return workspace.judging.states(workspace.bench.get(run_id))
 
 
 @router.post("/benchmarks/runs", status_code=201)

@@ -73,6 +73,7 @@ class Calibration(BaseModel, frozen=True):
     spearman: Figure | None
     false_pass: Figure | None
     false_fail: Figure | None
+    agreed: tuple[bool | None, ...] = ()
 
 
 def read_labels(lines: Iterable[bytes], name: str) -> list[Label]:
@@ -124,7 +125,13 @@ async def calibrate(metric: Any, name: str, judge: Judge, labels: Sequence[Label
         spearman=_figure(spearman(people, judged_values)),
         false_pass=_figure(_rate([judged for human, judged in verdicts if not human])),
         false_fail=_figure(_rate([not judged for human, judged in verdicts if human])),
+        agreed=tuple(_agreed(label.label, got.value, passing) for label, got in zip(labels, made, strict=True)),
     )
+
+
+def _agreed(human: float, judged: float | None, passing: float) -> bool | None:
+    """Whether judge and person say the same of one answer; None where the judge could not say."""
+    return None if judged is None else (human >= passing) == (judged >= passing)
 
 
 def _rate(flags: Sequence[bool]) -> Interval | None:

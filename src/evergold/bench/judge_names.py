@@ -8,6 +8,11 @@ from evergold.settings import Settings
 DEFAULT_JUDGE = "offline"
 
 
+def judge_named(name: str | None, settings: Settings) -> str:
+    """The judge that was asked for, else the one of the settings, else the offline one."""
+    return name or settings.judge_default.strip() or DEFAULT_JUDGE
+
+
 def check_judge(name: str) -> None:
     """Raise `BadInput` listing the valid ones when nobody answers to that name."""
     known = plugins.names("judges")

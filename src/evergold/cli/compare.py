@@ -5,21 +5,34 @@ import click
 from evergold.cli.opening import opened
 from evergold.cli.output import emit_json, json_flag, table
 
+INCONCLUSIVE = 3
+
 
 @click.command()
 @click.argument("first")
 @click.argument("second")
 @click.option("--margin", type=click.FloatRange(0, 1), default=0.02, show_default=True, help="Smaller is called a tie.")
 @click.option("--gate", is_flag=True, help="Exit code 1 on a regression, 3 when inconclusive, else 0.")
+@click.option(
+    "--require-calibrated",
+    "least",
+    type=click.FloatRange(-1, 1),
+    metavar="KAPPA",
+    help="With --gate: exit 3 unless each judge's kappa with people is at least this at the lower end.",
+)
 @json_flag
 @click.pass_context
-def command(ctx: click.Context, first: str, second: str, margin: float, gate: bool, as_json: bool) -> int:
+def command(
+    ctx: click.Context, first: str, second: str, margin: float, gate: bool, least: float | None, as_json: bool
+) -> int:
     """Compare run SECOND with run FIRST, case by case (paired bootstrap, exact McNemar, Holm over metrics)."""
     with opened(ctx) as workspace:
         result = workspace.bench.results.compare(first, second, margin=margin)
+        doubts = [] if least is None else workspace.judging.require_calibrated(second, least)
+    exit_code = INCONCLUSIVE if doubts and result.exit_code == 0 else result.exit_code
     if as_json:
-        emit_json({**result.model_dump(mode="json"), "exit_code": result.exit_code})
-        return result.exit_code if gate else 0
+        emit_json({**result.model_dump(mode="json"), "exit_code": exit_code, "uncalibrated": doubts})
+        return exit_code if gate else 0
     columns = ("metric", "first", "second", "difference", "95 %", "p", "verdict", "visible from", "n", "gained", "lost")
     rows = [
         (
@@ -38,6 +51,6 @@ def command(ctx: click.Context, first: str, second: str, margin: float, gate: bo
         for metric in result.metrics
     ]
     table(f"{second} against {first}", columns, rows)
-    for warning in result.warnings:
+    for warning in [*result.warnings, *doubts]:
         click.echo(f"note: {warning}", err=True)
-    return result.exit_code if gate else 0
+    return exit_code if gate else 0

@@ -53,6 +53,36 @@ def calibrate_command(ctx: click.Context, /, as_json: bool, **options: Any) -> N
     _show(result)
 
 
+@command.command("compare")
+@click.argument("first")
+@click.argument("second")
+@click.option("--labels", type=click.Path(path_type=Path), help="JSONL: input, output, expected, contexts, label.")
+@click.option("--from-review", metavar="DATASET", help="People's verdicts on a stored dataset instead of a file.")
+@click.option("--metric", default="correctness", show_default=True, help="What the judges are asked.")
+@click.option("--passing", type=click.FloatRange(0, 1), default=0.5, show_default=True, help="From here it is a pass.")
+@json_flag
+@click.pass_context
+def compare_command(ctx: click.Context, /, first: str, second: str, as_json: bool, **options: Any) -> None:
+    """Measure two judges on the same labels and say which one to use, with intervals."""
+    if options["labels"] is None and options["from_review"] is None:
+        raise BadInput("comparing judges needs --labels FILE or --from-review DATASET")
+    with opened(ctx) as workspace:
+        if options["labels"] is not None:
+            labels = workspace.judging.labels_from_file(options["labels"])
+        else:
+            labels = workspace.judging.labels_from_review(options["from_review"])
+        result = workspace.judging.compare(first, second, options["metric"], labels, options["passing"])
+    if as_json:
+        emit_json(result)
+        return
+    for calibration in (result.first, result.second):
+        _show(calibration)
+    if result.difference is not None:
+        bounds = "" if result.low is None else f" ({result.low:+.3f} … {result.high:+.3f})"
+        click.echo(f"agreement with people, second minus first: {result.difference:+.3f}{bounds}, n={result.n}")
+    click.echo(result.advice)
+
+
 def _show(result: Calibration) -> None:
     names = ("agreement", "kappa", "spearman", "false_pass", "false_fail")
     rows = [(name.replace("_", " "), *_cells(getattr(result, name))) for name in names]

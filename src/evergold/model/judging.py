@@ -30,3 +30,22 @@ class Answer(BaseModel, frozen=True, extra="forbid"):
     token_logprobs: tuple[dict[str, Any], ...] = ()
     usage: Usage = Usage()
     details: dict[str, Any] = Field(default_factory=dict)
+
+
+class CalibrationInfo(BaseModel, frozen=True, extra="forbid"):
+    """How far a judge agrees with people on a metric: Cohen's kappa with its 95 % interval."""
+
+    metric: str
+    labels: int
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    made_at: str
+
+
+class JudgeInfo(BaseModel, frozen=True, extra="forbid"):
+    """A judge one can name in a run."""
+
+    name: str
+    default: bool
+    calibrations: tuple[CalibrationInfo, ...] = ()

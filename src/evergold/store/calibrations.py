@@ -28,6 +28,13 @@ class CalibrationStore:
 
         self._db.write(work)
 
+    def newest(self) -> list[CalibrationRow]:
+        """The newest calibration of each judge and metric."""
+        columns = [calibrations.c[name] for name in CalibrationRow._fields]
+        with self._db.read() as connection:
+            rows = [CalibrationRow(*row) for row in connection.execute(select(*columns).order_by(calibrations.c.id))]
+        return list({(row.judge, row.metric): row for row in rows}.values())
+
     def of_metric(self, metric: str) -> list[CalibrationRow]:
         """Newest first."""
         columns = [calibrations.c[name] for name in CalibrationRow._fields]

@@ -16,7 +16,7 @@ from uuid import uuid4
 from pydantic import BaseModel
 
 from evergold import plugins
-from evergold.bench.judge_names import DEFAULT_JUDGE, check_judge, make_judge
+from evergold.bench.judge_names import check_judge, judge_named, make_judge
 from evergold.bench.lease import LEASE_SECONDS, is_dead, new_owner
 from evergold.bench.metric_names import NamedMetric, make_metrics
 from evergold.bench.overrun import Limit, Slot
@@ -84,7 +84,8 @@ class Bench:
         provider = openai_provider(self._settings) if plugin == "openai" else plugin
         cases, derived = with_derived_tools(frozen.cases)
         asked = Questions(frozen.version, frozen.content_hash, cases, derived)
-        return plan_run(spec, asked, metrics, provider)
+        named = spec.model_copy(update={"judge": judge_named(spec.judge, self._settings)})
+        return plan_run(named, asked, metrics, provider)
 
     def metrics(self) -> list[MetricInfo]:
         """Every metric installed here, with what it measures."""
@@ -238,14 +239,14 @@ class Bench:
         parse_name(spec.model)
         self._deadline(spec)
         if spec.judge or any(metric.judged for metric in metrics):
-            check_judge(spec.judge or DEFAULT_JUDGE)
+            check_judge(judge_named(spec.judge, self._settings))
         frozen = self.datasets.freeze(spec.dataset, limit=spec.limit, local=local, dataset_type=dataset_type)
         return frozen, metrics
 
     def _judge(self, spec: RunSpec, metrics: Sequence[NamedMetric]) -> Judge | None:
         if not any(metric.judged for metric in metrics):
             return None
-        return make_judge(spec.judge or DEFAULT_JUDGE, self._settings)
+        return make_judge(judge_named(spec.judge, self._settings), self._settings)
 
     def _target(self, model: str) -> str:
         """What will answer: the model's name, and where it is asked when that is not the public address."""

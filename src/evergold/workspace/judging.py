@@ -2,12 +2,15 @@
 
 import asyncio
 import json
+from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evergold.errors import BadInput, NotFound
-from evergold.model.case import CaseStatus, EntryType, ReviewState
+from evergold.model.case import Case, CaseStatus, EntryType, ReviewState
+from evergold.model.judging import CalibrationInfo, JudgeInfo
+from evergold.model.reference import Origin
 from evergold.model.run import Run
 from evergold.report.html import to_html
 from evergold.report.junit import to_junit
@@ -23,6 +26,7 @@ from evergold.store.runs import RunStore
 
 if TYPE_CHECKING:
     from evergold.bench.calibrate import Calibration, Label
+    from evergold.bench.compare_judges import JudgeComparison
 
 FORMATS = ("markdown", "html", "json", "junit")
 
@@ -81,6 +85,55 @@ class Judging:
                 results[spec.name] = "never calibrated against human labels"
         return results
 
+    def judges(self) -> list[JudgeInfo]:
+        """The judges one can name here, the default first, each with its newest calibration per metric."""
+        from evergold.bench.judge_names import DEFAULT_JUDGE, judge_named
+
+        default = judge_named(None, self._settings)
+        names = dict.fromkeys([default, DEFAULT_JUDGE])
+        return [
+            JudgeInfo(name=name, default=name == default, calibrations=tuple(self._calibrations_of(name)))
+            for name in names
+        ]
+
+    def _calibrations_of(self, name: str) -> Iterator[CalibrationInfo]:
+        from evergold.bench.judge_names import make_judge
+
+        identity = make_judge(name, self._settings).identity
+        for row in self._calibrations.newest():
+            if row.judge == identity:
+                body = json.loads(row.body)
+                kappa = body.get("kappa") or {}
+                figures = {figure: kappa.get(figure) for figure in ("value", "low", "high")}
+                yield CalibrationInfo(metric=row.metric, labels=body["labels"], made_at=row.created_at, **figures)
+
+    def require_calibrated(self, run_id: str, least: float) -> list[str]:
+        """Name the judged metrics of a run whose judge does not reach Cohen's kappa `least` at the lower end."""
+        run = self._runs.get(run_id)
+        problems = []
+        for name, state in self.states(run).items():
+            spec = next(metric for metric in run.metrics if metric.name == name)
+            rows = self._calibrations.of_metric(name.partition(":")[0])
+            same = [row for row in rows if (row.judge, row.prompt_hash) == (spec.judge, spec.prompt_hash)]
+            kappa = json.loads(same[0].body).get("kappa") if same else None
+            low = kappa.get("low") if kappa else None
+            if state != CALIBRATED:
+                problems.append(f"{name}: judge {spec.judge} is uncalibrated ({state})")
+            elif low is None or low < least:
+                shown = "unknown" if low is None else f"{low:.2f}"
+                problems.append(f"{name}: judge {spec.judge} agrees with people by a kappa of at least {shown} only")
+        return problems
+
+    def compare(
+        self, first: str, second: str, metric: str, labels: list["Label"], passing: float = 0.5
+    ) -> "JudgeComparison":
+        """Measure two judges on the same labels and say which one to use."""
+        from evergold.bench.compare_judges import compare_judges
+
+        return compare_judges(
+            self.calibrate(first, metric, labels, passing), self.calibrate(second, metric, labels, passing)
+        )
+
     def calibrate(self, judge: str, metric: str, labels: list["Label"], passing: float = 0.5) -> "Calibration":
         """Measure a judge against human labels and remember it."""
         from evergold.bench.judge_names import check_judge, make_judge
@@ -115,7 +168,7 @@ class Judging:
             Label(
                 input=case.input,
                 output=case.output,
-                expected=case.expected,
+                expected=_stated(case),
                 contexts=tuple(context.text for context in case.contexts if context.text),
                 tool_calls=case.tool_calls,
                 expected_tools=case.expected_tools,
@@ -127,6 +180,13 @@ class Judging:
         if not results:
             raise BadInput(f"dataset {dataset!r} has no validated cases with an output; review some first")
         return results
+
+
+def _stated(case: Case) -> str | None:
+    """What the answer is compared with: a person's, the source's or the corrected answer, never the answer itself."""
+    reference = case.reference()
+    own = (Origin.CONFIRMED, Origin.CANDIDATE)
+    return None if reference is None or reference.origin in own else reference.text
 
 
 def offline_figures() -> dict[str, Any]:

@@ -800,6 +800,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/judges": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Judges
+         * @description Judges a run can name, the default first, with how far they agree with people.
+         */
+        get: operations["list_judges_api_v1_judges_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/benchmarks/runs/{run_id}/calibration": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Run Calibration
+         * @description Per judged metric of a run: `calibrated`, or why its judge is not.
+         */
+        get: operations["run_calibration_api_v1_benchmarks_runs__run_id__calibration_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/benchmarks/runs": {
         parameters: {
             query?: never;
@@ -1569,6 +1609,24 @@ export interface components {
             error: string | null;
         };
         /**
+         * CalibrationInfo
+         * @description How far a judge agrees with people on a metric: Cohen's kappa with its 95 % interval.
+         */
+        CalibrationInfo: {
+            /** Metric */
+            metric: string;
+            /** Labels */
+            labels: number;
+            /** Value */
+            value?: number | null;
+            /** Low */
+            low?: number | null;
+            /** High */
+            high?: number | null;
+            /** Made At */
+            made_at: string;
+        };
+        /**
          * CandidatesQuestion
          * @description A change whose base commit is not known, and the branch it was merged into.
          */
@@ -2248,6 +2306,21 @@ export interface components {
              * @default 0
              */
             traces: number;
+        };
+        /**
+         * JudgeInfo
+         * @description A judge one can name in a run.
+         */
+        JudgeInfo: {
+            /** Name */
+            name: string;
+            /** Default */
+            default: boolean;
+            /**
+             * Calibrations
+             * @default []
+             */
+            calibrations: components["schemas"]["CalibrationInfo"][];
         };
         /**
          * LineRange
@@ -4932,6 +5005,59 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["MetricInfo"][];
+                };
+            };
+        };
+    };
+    list_judges_api_v1_judges_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JudgeInfo"][];
+                };
+            };
+        };
+    };
+    run_calibration_api_v1_benchmarks_runs__run_id__calibration_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: string;
+                    };
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
                 };
             };
         };

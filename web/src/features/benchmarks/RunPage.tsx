@@ -9,7 +9,7 @@ import { Failed, Loading } from "@/ui/states";
 import { AttemptDrawer } from "./AttemptDrawer";
 import { AttemptTable } from "./AttemptTable";
 import classes from "./benchmarks.module.css";
-import { canResume, goesOn, type Mean, PAGE, type Run, useCancel, useResults, useResume } from "./data";
+import { canResume, goesOn, type Mean, PAGE, type Run, useCalibration, useCancel, useResults, useResume } from "./data";
 import { meanInWords, remaining, spent, tokens } from "./words";
 
 const route = getRouteApi("/benchmarks/runs/$runId");
@@ -38,6 +38,7 @@ export function RunPage() {
       actions={goesOn(run) ? <CancelButton runId={runId} /> : canResume(run) ? <ResumeButton runId={runId} /> : null}
     >
       {goesOn(run) && <Going run={run} />}
+      <Uncalibrated runId={runId} />
       <Panel title="Measurements">
         <Means means={means} />
       </Panel>
@@ -104,6 +105,19 @@ function Going({ run }: { run: Run }) {
         {left === null ? "" : ` · about ${duration(left)} left`}
       </p>
     </div>
+  );
+}
+
+/** A judge that nobody measured against people gives numbers to be careful with. */
+function Uncalibrated({ runId }: { runId: string }) {
+  const states = useCalibration(runId);
+  const doubts = Object.entries(states.data ?? {}).filter(([, state]) => state !== "calibrated");
+  if (doubts.length === 0) return null;
+  return (
+    <p className={classes.doubt} role="note">
+      The judge is uncalibrated for {doubts.map(([metric, state]) => `${metric} (${state})`).join(", ")}. Read these
+      numbers with care until it is measured against people's labels.
+    </p>
   );
 }
 

@@ -6,6 +6,7 @@ import { count } from "@/ui/format";
 import classes from "./benchmarks.module.css";
 import { type Spec, useDatasets, useMetrics, useRuns, useStart } from "./data";
 import { Estimate } from "./Estimate";
+import { JudgeField } from "./JudgeField";
 
 const MODELS = ["recorded", "local/smollm2", "openai/gpt-4o"];
 /** Kinds of model that only the command line takes are not offered. */
@@ -19,6 +20,9 @@ export function StartRun({ opened, close }: { opened: boolean; close: () => void
   const [chosen, setChosen] = useState<string[]>([]);
   const [trials, setTrials] = useState(1);
   const [budget, setBudget] = useState<number | string>("");
+  const [judge, setJudge] = useState("");
+  const metrics = useMetrics();
+  const judged = (metrics.data ?? []).some((each) => each.judged && chosen.includes(each.name));
   const spec: Spec | null =
     dataset && model.trim() && chosen.length
       ? ({
@@ -26,6 +30,7 @@ export function StartRun({ opened, close }: { opened: boolean; close: () => void
           model: model.trim(),
           metrics: chosen,
           trials,
+          ...(judged && judge.trim() ? { judge: judge.trim() } : {}),
           ...(typeof budget === "number" ? { budget_money: budget } : {}),
         } as Spec)
       : null;
@@ -49,6 +54,7 @@ export function StartRun({ opened, close }: { opened: boolean; close: () => void
           />
           <KnownModels />
           <MetricsField value={chosen} onChange={setChosen} />
+          {judged && <JudgeField value={judge} metrics={chosen} onChange={setJudge} />}
           <SimpleGrid cols={2}>
             <NumberInput
               label="Trials"
@@ -113,9 +119,11 @@ function MetricsField({ value, onChange }: { value: string[]; onChange: (names: 
   const metrics = useMetrics();
   const named = (judged: boolean) =>
     (metrics.data ?? []).filter((each) => each.judged === judged).map(({ name }) => ({ value: name, label: name }));
+  const help = (metrics.data ?? []).filter((each) => value.includes(each.name));
   return (
     <MultiSelect
       label="Metrics"
+      description={help.map(({ name, description }) => `${name}: ${description}`).join(" ") || undefined}
       placeholder={value.length ? "" : "Choose one or more"}
       searchable
       nothingFoundMessage="No such metric"

@@ -132,3 +132,16 @@ export const useToReview = (runId: string) =>
         }),
       ),
   });
+
+export function useJudges() {
+  return useQuery({ queryKey: ["judges"], queryFn: () => unwrap(api.GET("/api/v1/judges")) });
+}
+
+/** Per judged metric of a run: `calibrated`, or why its judge is not. */
+export function useCalibration(runId: string) {
+  return useQuery({
+    queryKey: ["run", runId, "calibration"],
+    queryFn: () =>
+      unwrap(api.GET("/api/v1/benchmarks/runs/{run_id}/calibration", { params: { path: { run_id: runId } } })),
+  });
+}
