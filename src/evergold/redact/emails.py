@@ -8,7 +8,7 @@ letters around it.
 
 from collections.abc import Iterator
 
-from evergold.redact.folding import Folded, byte_pattern
+from evergold.redact.folding import Folded, byte_pattern, matches
 from evergold.redact.spans import PrivateSpan
 
 EMAIL = "EMAIL"
@@ -39,15 +39,14 @@ def addresses_in(folded: Folded) -> Iterator[PrivateSpan]:
     data, done = folded.data, 0
     if b"@" not in data and b"40" not in data and b"&" not in data:
         return
-    for match in PLAIN.finditer(data):
-        at = match.start()
+    for (at, end), (_, domain) in matches(PLAIN, data):
         start = local_start(data, at, done)
-        if start is None or PICTURE.fullmatch(data, match.end(1), match.end()):
+        if start is None or (data[domain + 1 : domain + 3] == b"x." and PICTURE.fullmatch(data, domain, end)):
             continue
-        if data[start:at] == b"git" and data[match.end() : match.end() + 1] in (b":", b"/"):
+        if data[start:at] == b"git" and data[end : end + 1] in (b":", b"/"):
             continue  # where a repository is, not who
-        yield PrivateSpan(EMAIL, start, match.end())
-        done = match.end()
+        yield PrivateSpan(EMAIL, start, end)
+        done = end
 
 
 def local_start(data: bytes, at: int, done: int) -> int | None:

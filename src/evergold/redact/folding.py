@@ -5,16 +5,20 @@ digits of other scripts become ASCII, so `４１１１` and `user＠example.com`
 becomes one byte that names its class.
 """
 
+from collections.abc import Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 import re2
 from numpy.typing import NDArray
+from re2 import _re2
 
 SPACED, UNSPACED, OTHER, BLANK, DASH, EURO = 0x80, 0x81, 0x82, 0xA0, 0xAD, 0xA4
 """Letters of scripts with spaces between words, letters of scripts without, symbols, typographic blanks and dashes, `€`."""
 
+Spans = list[tuple[int, int]]
+UNANCHORED = _re2.RE2.Anchor.UNANCHORED
 MEMORY = 32 << 20  # for the states of a pattern: with too few of them RE2 turns to a slower way of matching
 SPACED_SCRIPTS = (
     *((0x0100, 0x037D), (0x037F, 0x060B), (0x060D, 0x061A), (0x061C, 0x061E), (0x0620, 0x06D3), (0x06D5, 0x0963)),
@@ -40,6 +44,20 @@ def byte_pattern(pattern: bytes) -> Any:
     options.max_mem = MEMORY
     options.log_errors = False
     return re2.compile(pattern, options)
+
+
+def matches(pattern: Any, data: bytes) -> Iterator[Spans]:
+    """Go through the matches of a pattern: where each stands, then where its groups do (-1 for one that took no part).
+
+    The match objects of the `re2` package cost several times what the matching does; its bound method gives bare spans.
+    """
+    match, position, end = pattern._regexp.Match, 0, len(data)
+    while position <= end:
+        spans = match(UNANCHORED, data, position, end)
+        if spans[0][0] < 0:
+            return
+        yield spans
+        position = max(spans[0][1], position + 1)
 
 
 class Folded(NamedTuple):

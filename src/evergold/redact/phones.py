@@ -65,6 +65,8 @@ def phone_in(folded: Folded, start: int, end: int) -> Place | None:
         sign -= 1
     if "+" in text[sign:start]:
         return _international(text, sign, start, end)
+    if sign == start and text[start:end].isdecimal() and not text.startswith("00", start):
+        return _bare(folded, start, end)
     if DATE.match(text, start, end) or ADDRESS.match(text, start, end) or POSTCODE.fullmatch(text, start, end):
         return None
     if is_called_something_else(folded, sign):
@@ -90,6 +92,14 @@ def _international(text: str, sign: int, start: int, end: int) -> Place | None:
     if digits[0] in OF_ELEVEN and not OF_ELEVEN[digits[0]].fullmatch(digits):
         return None
     return sign, last
+
+
+def _bare(folded: Folded, start: int, end: int) -> Place | None:
+    """Digits without a sign or a gap: only the word before them can make them a telephone number."""
+    called = FEWEST <= end - start <= MOST and is_called_phone(folded, start, grouped=False)
+    if not called or is_called_something_else(folded, start) or not ANY.fullmatch(folded.flat, start, end):
+        return None
+    return start, end
 
 
 def _distinct(text: str, start: int, end: int) -> Place | None:

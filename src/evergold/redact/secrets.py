@@ -14,7 +14,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from evergold.redact.folding import Folded, byte_pattern
+from evergold.redact.folding import Folded, byte_pattern, matches
 from evergold.redact.placeholders import is_placeholder
 from evergold.redact.spans import PrivateSpan
 
@@ -80,9 +80,9 @@ def headers_in(folded: Folded) -> Iterator[PrivateSpan]:
 def logins_in(folded: Folded) -> Iterator[PrivateSpan]:
     """Find passwords in URLs such as `postgres://app:pa55@db`."""
     if b"://" in folded.data:
-        for match in URL_LOGIN.finditer(folded.data):
-            if not is_placeholder(match[1]):
-                yield PrivateSpan(SECRET, *match.span(1))
+        for _, (start, end) in matches(URL_LOGIN, folded.data):
+            if not is_placeholder(folded.data[start:end]):
+                yield PrivateSpan(SECRET, start, end)
 
 
 def private_keys_in(folded: Folded) -> Iterator[PrivateSpan]:

@@ -15,8 +15,8 @@ class PrivateSpan(NamedTuple):
 
 def without_overlaps(by_priority: Iterable[Iterable[PrivateSpan]]) -> list[PrivateSpan]:
     """Order spans by where they stand. Of two that overlap, the one of the earlier group is kept."""
-    ranked = [(span.start, rank, span) for rank, spans in enumerate(by_priority) for span in spans]
-    ranked.sort(key=lambda one: one[:2])
+    ranked = [(span[1], rank, span) for rank, spans in enumerate(by_priority) for span in spans]
+    ranked.sort()
     kept: list[tuple[int, int, PrivateSpan]] = []
     for one in ranked:
         while kept and kept[-1][2].end > one[0] and kept[-1][1] > one[1]:
