@@ -11,7 +11,7 @@ from evergold.sources.agents.trajectories import AgentLogs
 
 AT = "2026-01-01T00:00:0{}Z"
 ARGUMENTS = {"command": "ls"}
-CHAT = [
+CHAT: list[dict[str, Any]] = [
     {"role": "user", "content": "List the files."},
     {
         "role": "assistant",

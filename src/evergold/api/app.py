@@ -24,6 +24,7 @@ ROUTERS = (
     "health",
     "cases",
     "otlp",
+    "langfuse",
     "curation",  # before traces, whose ids may hold slashes
     "traces",
     "review",

@@ -17,7 +17,7 @@ from evergold.model.trace import ScoreLine, ScoreSource, SpanLine, TraceStatus
 from evergold.seams import Incoming
 from evergold.sources.conventions import KINDS
 from evergold.sources.documents import columns_of, documents
-from evergold.sources.messages import input_text, loaded, output_text
+from evergold.sources.messages import as_json, input_text, loaded, output_text
 from evergold.sources.scores import LABELS
 
 SOURCES = {"ANNOTATION": ScoreSource.HUMAN, "EVAL": ScoreSource.LLM_JUDGE, "API": ScoreSource.SYSTEM}
@@ -30,6 +30,7 @@ SIGNS = (
     "bookmarked",
     "statusMessage",
     "trace_name",
+    "observations",
 )
 WORDED = ("CATEGORICAL", "TEXT")  # kinds of score whose number is an index, or stands for nothing
 
@@ -46,9 +47,19 @@ class LangfuseExport:
             if isinstance(item, Rejected):
                 yield item
             elif isinstance(item[1], dict):
-                yield from _record(Exported(item[1]), item[0])
+                yield from records_of(item[1], item[0])
             else:
                 yield Rejected(where=item[0], reason=f"expected an object, got {type(item[1]).__name__}")
+
+
+def records_of(document: dict[str, Any], where: str) -> Iterator[Incoming | Rejected]:
+    """The records of an exported object: a trace, an observation, a score, or a page's download of a whole trace."""
+    trace = document.get("trace")
+    if isinstance(trace, dict):
+        whole = {**trace, **{key: document[key] for key in ("observations", "scores") if key in document}}
+        yield from _record(Exported(whole), where)
+    else:
+        yield from _record(Exported(document), where)
 
 
 class Exported:
@@ -102,7 +113,7 @@ def _root(trace: Exported) -> SpanLine:
         output=output_text(trace.get("output")),
         started_at=started,
         ended_at=_later(started, trace.get("latency")),
-        metadata={key: value for key, value in facts.items() if value},
+        metadata={key: value for key, value in facts.items() if value} | _carried(trace, "trace"),
     )
 
 
@@ -135,8 +146,27 @@ def _observation(observation: Exported) -> SpanLine:
         status=TraceStatus.FAILED if failed else TraceStatus.COMPLETED,
         started_at=observation.get("start_time"),
         ended_at=observation.get("end_time"),
-        metadata={key: value for key, value in facts.items() if value not in (None, {}, [], "")},
+        metadata={key: value for key, value in facts.items() if value not in (None, {}, [], "")}
+        | _carried(observation, "observation"),
     )
+
+
+def _carried(exported: Exported, level: str) -> dict[str, Any]:
+    """Input and output as they came, where they are more than a text, and what the model was called with.
+
+    Under the names that Langfuse's own library sends them by, so that messages are read from both in one way.
+    """
+    attributes: dict[str, Any] = {}
+    for side in ("input", "output"):
+        value = loaded(exported.get(side))
+        if isinstance(value, dict | list) and value:
+            attributes[f"langfuse.{level}.{side}"] = as_json(value)
+    if parameters := _object(exported.get("model_parameters")):
+        attributes["langfuse.observation.model.parameters"] = as_json(parameters)
+    for key in ("prompt_name", "prompt_version"):
+        if (value := exported.get(key)) is not None:
+            attributes[f"langfuse.observation.{key.replace('_', '.')}"] = value
+    return {"attributes": attributes} if attributes else {}
 
 
 def _score(score: Exported, where: str) -> ScoreLine | Rejected:

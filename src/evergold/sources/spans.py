@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import orjson
+
 Attributes = dict[str, Any]
 NO_TRACE, NO_SPAN = "0" * 32, "0" * 16  # what the protocol says for "none"
 
@@ -87,8 +89,18 @@ def _id_problem(what: str, value: str, digits: int) -> str | None:
 
 
 def shortened(value: Any, limit: int, on_cut: Callable[[], None]) -> Any:
-    """`value` with every text in it that is longer than `limit` characters cut, and the cut said in the text itself."""
+    """`value` with every text in it that is longer than `limit` characters cut, and the cut said in the text itself.
+
+    Of a text that is a JSON document, the texts in it are cut: a long conversation of short messages stays whole.
+    """
     if isinstance(value, str) and len(value) > limit:
+        document = _document(value)
+        if document is not None:
+            cuts: list[None] = []
+            inner = shortened(document, limit, lambda: cuts.append(None))
+            for _ in cuts:
+                on_cut()
+            return orjson.dumps(inner, option=orjson.OPT_NON_STR_KEYS).decode() if cuts else value
         on_cut()
         return f"{value[:limit]}… [{len(value) - limit} more characters were cut on arrival]"
     if isinstance(value, list):
@@ -96,3 +108,14 @@ def shortened(value: Any, limit: int, on_cut: Callable[[], None]) -> Any:
     if isinstance(value, dict):
         return {key: shortened(item, limit, on_cut) for key, item in value.items()}
     return value
+
+
+def _document(text: str) -> dict[str, Any] | list[Any] | None:
+    """The object or list that a text is the JSON of."""
+    if text[:1] not in "[{":
+        return None
+    try:
+        document = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return None
+    return document if isinstance(document, dict | list) else None

@@ -1,0 +1,101 @@
+"""LangSmith exports: runs, flat or with their children inside, as its SDK and its bulk export write them."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from pydantic import ValidationError
+
+from evergold.model.rejected import Rejected
+from evergold.model.trace import SpanLine, TraceStatus
+from evergold.seams import Incoming
+from evergold.sources.conventions import KINDS
+from evergold.sources.documents import columns_of, documents
+from evergold.sources.messages import as_json, input_text, loaded, output_text
+
+SIGNS = ("run_type", "dotted_order", "parent_run_id")
+SESSIONS = ("session_id", "thread_id", "conversation_id")
+USERS = ("user_id", "user", "ls_user_id")
+
+
+class LangSmithExport:
+    """Runs; a run without a parent is the root of its trace."""
+
+    def accepts(self, head: bytes) -> bool:
+        columns = columns_of(head)
+        return sum(sign in columns if columns else f'"{sign}"'.encode() in head for sign in SIGNS) >= 2 or (
+            not columns and b'"run_type"' in head and b'"inputs"' in head
+        )
+
+    def read(self, lines: Iterable[bytes], name: str) -> Iterator[Incoming | Rejected]:
+        for item in documents(lines, name):
+            if isinstance(item, Rejected):
+                yield item
+                continue
+            where, run = item
+            runs = run.get("runs") if isinstance(run, dict) else None
+            for one in runs if isinstance(runs, list) else [run]:
+                if isinstance(one, dict) and one.get("id"):
+                    yield from _lines(one, where, None)
+                else:
+                    yield Rejected(where=where, reason="not a run: it has no id")
+
+
+def _lines(run: dict[str, Any], where: str, trace_id: str | None) -> Iterator[Incoming | Rejected]:
+    trace_id = str(run.get("trace_id") or trace_id or run["id"])
+    try:
+        yield _line(run, trace_id)
+    except ValidationError as problem:
+        yield Rejected.of(problem, where, SpanLine)
+    for child in loaded(run.get("child_runs")) or ():
+        if isinstance(child, dict) and child.get("id"):
+            yield from _lines({"parent_run_id": run["id"], **child}, where, trace_id)
+
+
+def _line(run: dict[str, Any], trace_id: str) -> SpanLine:
+    extra = _object(run.get("extra"))
+    about, called = _object(extra.get("metadata")), _object(extra.get("invocation_params"))
+    asked, answered = loaded(run.get("inputs")), loaded(run.get("outputs"))
+    kind = KINDS.get(str(run.get("run_type")).lower(), "span")
+    attributes = {
+        "input.value": as_json(asked) if asked else None,
+        "output.value": as_json(answered) if answered else None,
+        "input.mime_type": "application/json" if asked else None,
+        "llm.invocation_parameters": as_json(called) if called else None,
+        "prompt.name": about.get("lc_hub_repo"),
+        "prompt.version": about.get("lc_hub_commit_hash"),
+    }
+    facts = {
+        "session_id": _first(about, SESSIONS),
+        "user_id": _first(about, USERS),
+        "model": _first(about | called, ("ls_model_name", "model", "model_name")),
+        "provider": about.get("ls_provider"),
+        "input_tokens": run.get("prompt_tokens"),
+        "output_tokens": run.get("completion_tokens"),
+        "tags": loaded(run.get("tags")),
+        "metadata": about,
+        "tool": run.get("name") if kind == "tool" else None,
+        "error": run.get("error"),
+        "attributes": {key: value for key, value in attributes.items() if value is not None},
+    }
+    return SpanLine(
+        trace_id=trace_id,
+        id=str(run["id"]),
+        parent_id=None if run.get("parent_run_id") is None else str(run["parent_run_id"]),
+        name=run.get("name") or "",
+        kind=kind,
+        input=input_text(asked),
+        output=output_text(answered),
+        status=TraceStatus.FAILED if run.get("error") else TraceStatus.COMPLETED,
+        started_at=run.get("start_time"),
+        ended_at=run.get("end_time"),
+        metadata={key: value for key, value in facts.items() if value not in (None, {}, [], "")},
+    )
+
+
+def _first(fields: dict[str, Any], keys: Iterable[str]) -> str | None:
+    return next((str(fields[key]) for key in keys if fields.get(key)), None)
+
+
+def _object(value: Any) -> dict[str, Any]:
+    found = loaded(value)
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,104 @@
+"""MLflow traces as `Trace.to_dict` and its REST interface write them: what the trace is (`info`), and its spans (`data`)."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from pydantic import ValidationError
+
+from evergold.model.rejected import Rejected
+from evergold.model.trace import ScoreLine, ScoreSource
+from evergold.seams import Incoming
+from evergold.sources.documents import documents
+from evergold.sources.messages import loaded
+from evergold.sources.span_lines import line_of
+from evergold.sources.spans import WireEvent, WireSpan
+
+SOURCES = {"HUMAN": ScoreSource.HUMAN, "LLM_JUDGE": ScoreSource.LLM_JUDGE, "AI_JUDGE": ScoreSource.LLM_JUDGE}
+LISTED = ("mlflow.trace.session", "mlflow.trace.user")
+
+
+class MlflowTraces:
+    """Traces with their spans and assessments."""
+
+    def accepts(self, head: bytes) -> bool:
+        return b'"info"' in head and (b'"mlflow.' in head or b'"trace_info' in head or b'"request_metadata"' in head)
+
+    def read(self, lines: Iterable[bytes], name: str) -> Iterator[Incoming | Rejected]:
+        for item in documents(lines, name):
+            if isinstance(item, Rejected):
+                yield item
+            elif isinstance(item[1], dict) and isinstance(loaded(item[1].get("data")), dict):
+                yield from _records(item[1], item[0])
+            else:
+                yield Rejected(where=item[0], reason="not a trace of MLflow: it has no `data` with spans")
+
+
+def _records(document: dict[str, Any], where: str) -> Iterator[Incoming | Rejected]:
+    info, data = loaded(document.get("info")), loaded(document["data"])
+    info = info if isinstance(info, dict) else {}
+    trace_id = str(info.get("trace_id") or info.get("request_id") or where)
+    known = {**_object(info.get("request_metadata")), **_object(info.get("trace_metadata"))}
+    for span in data.get("spans") or ():
+        if isinstance(span, dict):
+            try:
+                yield line_of(_wire_span(span, trace_id, known, _object(info.get("tags"))))
+            except (ValidationError, ValueError, TypeError) as problem:
+                yield Rejected(where=where, reason=f"span {span.get('name')!r}: {problem}")
+    for assessment in info.get("assessments") or ():
+        if isinstance(assessment, dict):
+            yield _score(assessment, trace_id, where)
+
+
+def _wire_span(span: dict[str, Any], trace_id: str, known: dict[str, Any], tags: dict[str, Any]) -> WireSpan:
+    context, status = _object(span.get("context")), span.get("status")
+    code = status.get("code", status.get("status_code")) if isinstance(status, dict) else span.get("status_code")
+    attributes = {key: _plain(value) for key, value in _object(span.get("attributes")).items()}
+    parent = span.get("parent_span_id") or span.get("parent_id")
+    if parent is None:
+        attributes |= {key: known[key] for key in LISTED if known.get(key)}
+        own = {key: value for key, value in tags.items() if not key.startswith("mlflow.")}
+        attributes |= {"metadata": own} if own else {}
+    return WireSpan(
+        trace_id,
+        str(span.get("span_id") or context.get("span_id")),
+        None if parent is None else str(parent),
+        str(span.get("name") or ""),
+        int(span.get("start_time_unix_nano") or span.get("start_time") or 0),
+        int(span.get("end_time_unix_nano") or span.get("end_time") or 0),
+        failed="ERROR" in str(code).upper(),
+        status_message=status.get("message") or None if isinstance(status, dict) else span.get("status_message"),
+        attributes=attributes,
+        events=[
+            WireEvent(str(event.get("name")), 0, _object(event.get("attributes")))
+            for event in span.get("events") or ()
+            if isinstance(event, dict)
+        ],
+    )
+
+
+def _plain(value: Any) -> Any:
+    """A value that MLflow wrote as JSON: a text or number as it is; objects stay as they were written."""
+    found = loaded(value)
+    return value if isinstance(found, dict | list) and isinstance(value, str) else found
+
+
+def _score(assessment: dict[str, Any], trace_id: str, where: str) -> ScoreLine | Rejected:
+    name = assessment.get("assessment_name") or assessment.get("name")
+    value = _object(assessment.get("feedback")).get("value", assessment.get("value"))
+    source = _object(assessment.get("source"))
+    kind = str(source.get("source_type")).upper()
+    if not isinstance(value, bool | int | float) or not 0 <= value <= 1:
+        return Rejected(where=where, field="value", reason=f"assessment {name!r} has {value!r}, no number from 0 to 1")
+    return ScoreLine(
+        trace_id=trace_id,
+        name=str(name),
+        value=float(value),
+        source=SOURCES.get(kind, ScoreSource.SYSTEM),
+        comment=assessment.get("rationale"),
+        key=assessment.get("assessment_id"),
+    )
+
+
+def _object(value: Any) -> dict[str, Any]:
+    found = loaded(value)
+    return found if isinstance(found, dict) else {}
