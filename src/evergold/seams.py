@@ -15,7 +15,20 @@
 | Format     | `evergold.formats`       | cases ↔ a file another tool reads                                      |
 
 An entry point names a factory: a class, or a function that returns the object. Built-ins are registered in this
-package's own metadata and come through the same door (`plugins.py`).
+package's own metadata and are loaded the same way (`plugins.py`). How each factory is called:
+
+| group                                    | the factory is called with                                                |
+|------------------------------------------|---------------------------------------------------------------------------|
+| sources, detectors, taggers, formats     | nothing                                                                   |
+| retrievers                               | nothing                                                                   |
+| flow_sources                             | a path or None; `atif`: a tuple of paths                                  |
+| redactors                                | nothing; `ip_addresses=True` where that setting is on                     |
+| metrics                                  | its parameters by name, as written in `name:parameter=value`              |
+| judges                                   | the address after the slash (`openai/ADDRESS`; may be empty), the settings |
+| targets                                  | the address, the run's parameters (a dict), the settings                  |
+| writers                                  | `ask=` and `prompts=`                                                     |
+
+Members marked optional may be left out: they are looked up with `getattr`. `docs/plugins.md` has a package to copy.
 """
 
 from collections.abc import Awaitable, Iterable, Iterator, Sequence
@@ -58,7 +71,11 @@ class FlowSource(Protocol):
 
 
 class Redactor(Protocol):
-    """Takes private things out of one text before it is stored; the counts say what kinds were found."""
+    """Takes private things out of one text before it is stored; the counts say what kinds were found.
+
+    Optional: `suspicious(text) -> Iterable[int]`, a quick look at many texts joined into one: the positions near which
+    `redact` may find something. It must not miss any; without it every text is redacted.
+    """
 
     def redact(self, text: str) -> tuple[str, dict[str, int]]: ...
 
@@ -76,7 +93,10 @@ class Tagger(Protocol):
 
 
 class Judge(Protocol):
-    """Answers questions about answers. `identity` names model, endpoint and settings; it is recorded with a run."""
+    """Answers questions about answers. `identity` names model, endpoint and settings; it is recorded with a run.
+
+    `ask` never raises for a failed call: the answer carries the reason. Optional: `async close()`, called at the end.
+    """
 
     @property
     def identity(self) -> str: ...
@@ -85,7 +105,11 @@ class Judge(Protocol):
 
 
 class Metric(Protocol):
-    """A frozen dataclass whose fields are its parameters. Judged ones set `judged` and await the judge."""
+    """A frozen dataclass whose fields are its parameters. One that needs a judge is a `JudgedMetric` instead.
+
+    Raise `version` when the same input can score differently. Optional: `compares: ClassVar[bool]`, true for a metric
+    that holds the answer against the case's reference, so that a recorded answer compared with itself is marked.
+    """
 
     version: ClassVar[str]
 
@@ -93,7 +117,10 @@ class Metric(Protocol):
 
 
 class JudgedMetric(Protocol):
-    """A metric that needs a judge."""
+    """A metric that needs a judge: having `measure_with` instead of `measure` is what makes it one.
+
+    `prompt_hash` is the hash of its prompts, recorded with a run. Optional: `compares`, as for `Metric`.
+    """
 
     version: ClassVar[str]
 
@@ -103,7 +130,12 @@ class JudgedMetric(Protocol):
 
 
 class Target(Protocol):
-    """What is measured. `attempt` never raises for a failed call: the attempt carries the error."""
+    """What is measured. `attempt` never raises for a failed call: the attempt carries the error.
+
+    Optional: `request(case, seed) -> Any`, the whole request as JSON, without which replies are not cached;
+    `priced: bool` (default true), false where costs cannot be known, so that a budget in money is refused;
+    `async close()`, called at the end.
+    """
 
     @property
     def identity(self) -> str: ...
