@@ -20,7 +20,7 @@ import orjson
 from evergold.build import lines
 from evergold.build.partition import BLOCK_BYTES, memory_kept, ranges, route_range
 from evergold.build.reader import lines_of
-from evergold.build.record import Router
+from evergold.build.record import RecordRouter
 from evergold.build.seen import SeenIds
 from evergold.build.splits import SPLITS
 from perf.data.rag_records import write
@@ -50,7 +50,7 @@ class Steps:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._router = Router([SPLITS[name] for name in ("qa", "summaries")])
+        self._router = RecordRouter([SPLITS[name] for name in ("qa", "summaries")])
         self._fields: Any = self._router._straight.fields
         with path.open("rb") as source:
             self._ranges = list(ranges(source, range_bytes=BLOCK_BYTES))[:2]

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from evergold.judge import regression as model
 from evergold.judge.answers import compare_answers
-from evergold.judge.evidence import Evidence, Floats, Match
+from evergold.judge.evidence import EvidenceSearch, Floats, Match
 from evergold.judge.features import EMBEDDED, LEXICAL, RISING, claim_features
 from evergold.judge.offline import OfflineJudge
 from evergold.stats.correlation import pearson, spearman
@@ -77,7 +77,7 @@ def measure(data: Path, judge: OfflineJudge) -> dict[str, dict[str, Any]]:
     found: dict[str, Interval | None] = {}
     rows = list(lines(data / "wice" / "test.jsonl"))
     supported = np.array([row["label"] == "supported" for row in rows])
-    evidence = [Evidence(row["evidence"], judge.embedder) for row in rows]
+    evidence = [EvidenceSearch(row["evidence"], judge.embedder) for row in rows]
     p = np.array([judge.support(row["claim"], seen)[0] for row, seen in zip(rows, evidence, strict=True)])
     found["WiCE test: balanced accuracy"] = _balanced_accuracy(p >= 0.5, supported)
     found["WiCE test: evidence hit@1"] = _hit_at_one(rows, evidence)
@@ -105,7 +105,7 @@ def _rows(documents: Sequence[Document], vectors: Embedder | None, names: Sequen
     """One row per document: the mean over its claims."""
     rows, labels = [], []
     for document in documents:
-        evidence = Evidence(document.evidence, vectors)
+        evidence = EvidenceSearch(document.evidence, vectors)
         claims = [claim_features(Text(claim), evidence) for claim in document.claims]
         rows.append([float(np.mean([claim[name] for claim in claims])) for name in names])
         labels.append(document.label)
@@ -116,7 +116,7 @@ def _supports(documents: Sequence[Document], judge: OfflineJudge) -> list[float]
     """Our mean support of each document's claims."""
     found = []
     for document in documents:
-        evidence = Evidence(document.evidence, judge.embedder)
+        evidence = EvidenceSearch(document.evidence, judge.embedder)
         found.append(float(np.mean([judge.support(claim, evidence)[0] for claim in document.claims])))
     return found
 
@@ -138,7 +138,7 @@ def _preference(path: Path, vectors: Embedder | None) -> dict[str, Interval | No
     return found
 
 
-def _hit_at_one(rows: Sequence[dict[str, Any]], evidence: Sequence[Evidence]) -> Interval | None:
+def _hit_at_one(rows: Sequence[dict[str, Any]], evidence: Sequence[EvidenceSearch]) -> Interval | None:
     """Is the sentence we take for the best one of those people took as support?"""
     hits = asked = 0
     for row, seen in zip(rows, evidence, strict=True):

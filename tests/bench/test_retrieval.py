@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evergold.bench.retrieval import AREA_BUDGET, BUDGETS, Gold, Prediction, Tier, merge_by_path, score_case
+from evergold.bench.retrieval import AREA_BUDGET, BUDGETS, Gold, GoldTier, Prediction, merge_by_path, score_case
 from evergold.bench.retrieval_gold import files_band, gold_of_row, language_of
 
-NOTHING = Tier({}, ())
+NOTHING = GoldTier({}, ())
 RANGES = st.lists(
     st.tuples(st.sampled_from(["a", "b", "c"]), st.integers(1, 60), st.integers(0, 30)).map(
         lambda r: (r[0], r[1], r[1] + r[2])
@@ -18,11 +18,11 @@ RANGES = st.lists(
 )
 
 
-def tier(*ranges: tuple[str, int, int]) -> Tier:
-    return Tier(merge_by_path(ranges), tuple(dict.fromkeys(path for path, _, _ in ranges)))
+def tier(*ranges: tuple[str, int, int]) -> GoldTier:
+    return GoldTier(merge_by_path(ranges), tuple(dict.fromkeys(path for path, _, _ in ranges)))
 
 
-def gold(*ranges: tuple[str, int, int], core: Tier = NOTHING, optional: Tier = NOTHING) -> Gold:
+def gold(*ranges: tuple[str, int, int], core: GoldTier = NOTHING, optional: GoldTier = NOTHING) -> Gold:
     return Gold("c", tier(*ranges), core, optional)
 
 

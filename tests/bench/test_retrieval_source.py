@@ -1,6 +1,6 @@
 """Scores that need the files: tokens, symbols, ranges outside."""
 
-from evergold.bench.retrieval import Gold, Prediction, Tier
+from evergold.bench.retrieval import Gold, GoldTier, Prediction
 from evergold.bench.retrieval_source import line_symbols, score_source
 
 SOURCE = b"""import os
@@ -23,8 +23,8 @@ def read(commit: str, path: str) -> list[bytes] | None:
 
 
 def gold(path: str, start: int, end: int) -> Gold:
-    nothing = Tier({}, ())
-    return Gold("c", Tier({path: [(start, end)]}, (path,)), nothing, nothing, base_commit="c0")
+    nothing = GoldTier({}, ())
+    return Gold("c", GoldTier({path: [(start, end)]}, (path,)), nothing, nothing, base_commit="c0")
 
 
 def test_every_line_has_its_innermost_symbol() -> None:
@@ -49,11 +49,14 @@ def test_tokens_are_charged_once_and_ranges_cut_to_their_file() -> None:
     assert score is not None
     assert score.tokens == {1000: 1.0, 4000: 1.0, 8000: 1.0, 32000: 1.0}
     assert score.outside == ("b.txt:1-90: the file has 50 lines", "no.txt: no such file at base")
-    wide = Gold("c", Tier({"b.txt": [(50, 50)]}, ("b.txt",)), Tier({}, ()), Tier({}, ()), base_commit="c0")
+    wide = Gold("c", GoldTier({"b.txt": [(50, 50)]}, ("b.txt",)), GoldTier({}, ()), GoldTier({}, ()), base_commit="c0")
     late = score_source(wide, Prediction("c", (("b.txt", 1, 50),)), lambda commit, path: [b"y" * 400] * 50)
     assert late is not None and (late.tokens[4000], late.tokens[8000]) == (0.0, 1.0)
 
 
 def test_a_case_without_a_commit_has_no_such_score() -> None:
-    nothing = Tier({}, ())
-    assert score_source(Gold("c", Tier({"a.py": [(1, 1)]}, ("a.py",)), nothing, nothing), Prediction("c"), read) is None
+    nothing = GoldTier({}, ())
+    assert (
+        score_source(Gold("c", GoldTier({"a.py": [(1, 1)]}, ("a.py",)), nothing, nothing), Prediction("c"), read)
+        is None
+    )

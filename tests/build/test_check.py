@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from evergold.build import rag
-from evergold.build.check import Limits, check
+from evergold.build.check import CheckLimits, check
 from evergold.build.diff import diff
 from evergold.build.findings import Finding, Report
 from evergold.build.look import sample
@@ -91,7 +91,7 @@ def test_a_drop_of_more_than_a_tenth_fails(tmp_path: Path) -> None:
     assert not check(exactly, old).failed
     drop = failure(check(fewer, old), "count drop")
     assert drop.measured == {"before": 20, "now": 17, "drop": 0.15}
-    assert not check(fewer, old, Limits(max_drop=0.5)).failed
+    assert not check(fewer, old, CheckLimits(max_drop=0.5)).failed
 
 
 def test_drift_by_tag_length_and_repetition(tmp_path: Path) -> None:
@@ -133,10 +133,10 @@ def test_a_baseline_without_its_files_still_compares_counts(tmp_path: Path) -> N
 
 def test_a_sample_is_the_same_for_the_same_seed(tmp_path: Path) -> None:
     manifest = a_build(tmp_path)
-    first = check(manifest, limits=Limits(sample=3, seed=7)).samples
+    first = check(manifest, limits=CheckLimits(sample=3, seed=7)).samples
     assert len(first["qa"]) == 3
-    assert check(manifest, limits=Limits(sample=3, seed=7)).samples == first
-    assert check(manifest, limits=Limits(sample=3, seed=8)).samples != first
+    assert check(manifest, limits=CheckLimits(sample=3, seed=7)).samples == first
+    assert check(manifest, limits=CheckLimits(sample=3, seed=8)).samples != first
 
 
 def test_a_manifest_of_another_tool_is_checked_as_far_as_it_goes(tmp_path: Path) -> None:
@@ -241,7 +241,7 @@ def test_numbers_no_computer_holds_are_sampled_and_compared(tmp_path: Path) -> N
     assert [tuple(change) for change in diff(a, b).changed["r1"]] == [("metadata.n", "1E400", "1E401")]
     assert list(diff(c, d).changed) == ["r1"]
     assert sample(c, 1, 0).records[0].record["metadata"]["n"] == digits.decode()
-    assert check(a / "manifest.json", limits=Limits(sample=1)).samples["qa"][0]["metadata"] == {"n": "1E400"}
+    assert check(a / "manifest.json", limits=CheckLimits(sample=1)).samples["qa"][0]["metadata"] == {"n": "1E400"}
 
 
 FIELDS = fields_of("qa", None)

@@ -13,11 +13,11 @@ from evergold.build.contexts import trimmed
 from evergold.build.part import Part
 from evergold.build.partition import route_range
 from evergold.build.reader import Refusal
-from evergold.build.record import Excluded, Routed, Router
+from evergold.build.record import Excluded, RecordRouter, Routed
 from evergold.build.splits import SPLITS
 from tests.build.rag_builders import an_offline_record
 
-ROUTER = Router([SPLITS["qa"], SPLITS["summaries"]])
+ROUTER = RecordRouter([SPLITS["qa"], SPLITS["summaries"]])
 
 
 def routed(record: dict[str, Any] | bytes) -> dict[str, Any]:
@@ -298,7 +298,7 @@ def tampered_lines(draw: st.DrawFn, line: bytes) -> bytes:
 @pytest.mark.parametrize("implementation", [lines, lines_reference])
 @given(block=lines_of_a_file())
 def test_the_straight_way_and_the_careful_way_agree(implementation: ModuleType, block: bytes) -> None:
-    router = Router(ROUTER.splits, implementation)
+    router = RecordRouter(ROUTER.splits, implementation)
 
     def routed_range(limit: int | None) -> Part:
         return route_range(block, 0, router, 1 << 20, limit)
@@ -315,7 +315,7 @@ def test_lines_without_surprises_go_straight(implementation: ModuleType) -> None
     ]
     for separators in ((", ", ": "), (",", ":"), ("\t, ", " : ")):
         block = b"".join(json.dumps(record, separators=separators).encode() + b"\n" for record in records)
-        assert None not in Router(ROUTER.splits, implementation).survey(block).choices
+        assert None not in RecordRouter(ROUTER.splits, implementation).survey(block).choices
 
 
 @pytest.mark.parametrize("implementation", [lines, lines_reference])
@@ -323,7 +323,7 @@ def test_a_field_that_no_split_declares_sends_only_the_first_line_the_careful_wa
     record = an_offline_record(zeal=[1], age=0.50)
     record["rag"] |= {"took": {"ms": 5}, "k": None}
     block = json.dumps(record).encode() + b"\n"
-    router = Router(ROUTER.splits, implementation)
+    router = RecordRouter(ROUTER.splits, implementation)
     carefully = route_range(block, 0, router, 1 << 20)
     assert b',"extra":{"age":0.5,"zeal":[1],"rag":{"k":null,"took":{"ms": 5}}}}\n' in carefully.outputs[0]
     assert None not in router.survey(block).choices

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from evergold.extract.agents.alignment import align
 from evergold.extract.agents.drift import WorkFile
-from evergold.extract.agents.events import Changed, FileRef, Looked, Patch, Replacement, Span
+from evergold.extract.agents.events import Changed, FileRef, LineSpan, Looked, Patch, Replacement
 from evergold.extract.agents.seeing import seen_of
 
 HERE = FileRef("f", None)
@@ -83,13 +83,13 @@ def test_alignment_keeps_order_and_only_pairs_equal_lines(texts: list[str], base
 def test_spans_count_only_what_was_printed() -> None:
     file = WorkFile([f"base {number}" for number in range(1, 31)])
     printed = [f"base {number}" for number in range(10, 16)]
-    assert seen_of(Looked(HERE, span=Span(10, 20), shown=printed), file).at_base == list(range(10, 16))
-    assert seen_of(Looked(HERE, span=Span(-3, 0), shown=["base 28", "base 29", "base 30"]), file).at_base == [
+    assert seen_of(Looked(HERE, span=LineSpan(10, 20), shown=printed), file).at_base == list(range(10, 16))
+    assert seen_of(Looked(HERE, span=LineSpan(-3, 0), shown=["base 28", "base 29", "base 30"]), file).at_base == [
         28,
         29,
         30,
     ]
-    assert seen_of(Looked(HERE, span=Span(1, 0), shown=["cat: f: No such file"]), file).at_base == []
+    assert seen_of(Looked(HERE, span=LineSpan(1, 0), shown=["cat: f: No such file"]), file).at_base == []
     assert seen_of(Looked(HERE, shown=["--", "base 7", "noise"]), file).at_base == [7]
     assert seen_of(Looked(HERE), file).at_base == []
 

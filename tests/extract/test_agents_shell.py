@@ -3,7 +3,7 @@
 import pytest
 
 from evergold.extract.agents.apply_patch import envelope_in, read_envelope
-from evergold.extract.agents.events import WHOLE, Changed, Committed, FileRef, Looked, Moved, Span
+from evergold.extract.agents.events import WHOLE, Changed, Committed, FileRef, LineSpan, Looked, Moved
 from evergold.extract.agents.shell import pipelines
 from evergold.extract.agents.shell_acts import joined, shell_events
 
@@ -12,7 +12,7 @@ def looks(command: str, output: str = "x", cwd: str | None = "/w") -> list[Looke
     return [event for event in shell_events(command, output, cwd) if isinstance(event, Looked)]
 
 
-def spans(command: str) -> list[tuple[str, Span | None]]:
+def spans(command: str) -> list[tuple[str, LineSpan | None]]:
     """Files and the lines of them that a command asks for, from the folder it ran in."""
     found = looks(command)
     return [(joined(look.ref.folder, look.ref.path), look.span) for look in found if look.shown is not None]
@@ -22,31 +22,31 @@ def spans(command: str) -> list[tuple[str, Span | None]]:
     ("command", "expected"),
     [
         ("cat f", [("/w/f", WHOLE)]),
-        ("head -50 f", [("/w/f", Span(1, 50))]),
-        ("head -n 5 f", [("/w/f", Span(1, 5))]),
-        ("head f", [("/w/f", Span(1, 10))]),
-        ("head --lines=7 f", [("/w/f", Span(1, 7))]),
-        ("tail -n 3 f", [("/w/f", Span(-3, 0))]),
-        ("tail -n +30 f", [("/w/f", Span(30, 0))]),
-        ("tail -5 f", [("/w/f", Span(-5, 0))]),
-        ("sed -n '10,20p' f", [("/w/f", Span(10, 20))]),
-        ("sed -n 10,20p 'a b.py'", [("/w/a b.py", Span(10, 20))]),
-        ("sed -n '3p;7,8p' f", [("/w/f", Span(3, 3)), ("/w/f", Span(7, 8))]),
-        ("sed -n -e '5,$p' f", [("/w/f", Span(5, 0))]),
-        ("sed -n '5,+3p' f", [("/w/f", Span(5, 8))]),
+        ("head -50 f", [("/w/f", LineSpan(1, 50))]),
+        ("head -n 5 f", [("/w/f", LineSpan(1, 5))]),
+        ("head f", [("/w/f", LineSpan(1, 10))]),
+        ("head --lines=7 f", [("/w/f", LineSpan(1, 7))]),
+        ("tail -n 3 f", [("/w/f", LineSpan(-3, 0))]),
+        ("tail -n +30 f", [("/w/f", LineSpan(30, 0))]),
+        ("tail -5 f", [("/w/f", LineSpan(-5, 0))]),
+        ("sed -n '10,20p' f", [("/w/f", LineSpan(10, 20))]),
+        ("sed -n 10,20p 'a b.py'", [("/w/a b.py", LineSpan(10, 20))]),
+        ("sed -n '3p;7,8p' f", [("/w/f", LineSpan(3, 3)), ("/w/f", LineSpan(7, 8))]),
+        ("sed -n -e '5,$p' f", [("/w/f", LineSpan(5, 0))]),
+        ("sed -n '5,+3p' f", [("/w/f", LineSpan(5, 8))]),
         ("sed -n '/start/,/end/p' f", [("/w/f", None)]),
-        ("cat f | head -5", [("/w/f", Span(1, 5))]),
+        ("cat f | head -5", [("/w/f", LineSpan(1, 5))]),
         ("cat f | head -20 | tail -5", [("/w/f", None)]),
-        ("sed -n '10,100p' f | head -20", [("/w/f", Span(10, 29))]),
-        ("tail -n +10 f | head -4", [("/w/f", Span(10, 13))]),
+        ("sed -n '10,100p' f | head -20", [("/w/f", LineSpan(10, 29))]),
+        ("tail -n +10 f | head -4", [("/w/f", LineSpan(10, 13))]),
         ("cat f | grep thing", [("/w/f", None)]),
-        ("awk 'NR>=10 && NR<=20' f", [("/w/f", Span(10, 20))]),
-        ("awk 'NR==7' f", [("/w/f", Span(7, 7))]),
-        ("awk 'NR==7,NR==9' f", [("/w/f", Span(7, 9))]),
+        ("awk 'NR>=10 && NR<=20' f", [("/w/f", LineSpan(10, 20))]),
+        ("awk 'NR==7' f", [("/w/f", LineSpan(7, 7))]),
+        ("awk 'NR==7,NR==9' f", [("/w/f", LineSpan(7, 9))]),
         ("cd sub && cat ../f", [("/w/f", WHOLE)]),
-        ("cd /other; head -3 f && cat g", [("/other/f", Span(1, 3)), ("/other/g", WHOLE)]),
+        ("cd /other; head -3 f && cat g", [("/other/f", LineSpan(1, 3)), ("/other/g", WHOLE)]),
         ("sudo env A=1 cat f 2>/dev/null", [("/w/f", WHOLE)]),
-        ("bat -r 3:9 f", [("/w/f", Span(3, 9))]),
+        ("bat -r 3:9 f", [("/w/f", LineSpan(3, 9))]),
         ("git show HEAD~2:src/f.py", [("src/f.py", None)]),
         ("cat < f", [("/w/f", WHOLE)]),
         ("cat f | wc -l", []),
@@ -56,7 +56,7 @@ def spans(command: str) -> list[tuple[str, Span | None]]:
         ("# cat f", []),
     ],
 )
-def test_which_lines_a_command_asks_for(command: str, expected: list[tuple[str, Span | None]]) -> None:
+def test_which_lines_a_command_asks_for(command: str, expected: list[tuple[str, LineSpan | None]]) -> None:
     assert spans(command) == expected
 
 

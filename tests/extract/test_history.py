@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from evergold.extract.extracted import Extracted, Skipped
+from evergold.extract.extracted import Extracted, SkippedItem
 from evergold.extract.filters import HistoryRules, is_revert
 from evergold.extract.history import history_cases
 from evergold.extract.message import read_message
@@ -25,7 +25,7 @@ def extracted(made: GitRepo, first_parent: bool = False, **rules: object) -> tup
     with Repo.open(made.path) as repo:
         items = list(history_cases(repo, HistoryRules(**rules), first_parent=first_parent))  # type: ignore[arg-type]
     cases = {item.case.id: item for item in items if isinstance(item, Extracted)}
-    return cases, [str(item) for item in items if isinstance(item, Skipped)]
+    return cases, [str(item) for item in items if isinstance(item, SkippedItem)]
 
 
 def test_a_commit_is_a_case_at_its_first_parent(made: GitRepo) -> None:

@@ -8,13 +8,13 @@ import pytest
 from evergold.errors import BadInput, Incomplete, NotFound
 from evergold.generate.corpus import read_corpus
 from evergold.generate.documents import read_documents
-from evergold.generate.spec import GenerationSpec, Limits
+from evergold.generate.spec import GenerationLimits, GenerationSpec
 from evergold.model.generation import Document, Skipped
 from tests.documents import write_locked_pdf, write_pdf
 
 
 def read(folder: Path, **limits: float) -> tuple[dict[str, Document], dict[str, str]]:
-    items = list(read_documents(folder, Limits.model_validate(limits)))
+    items = list(read_documents(folder, GenerationLimits.model_validate(limits)))
     documents = {item.name: item for item in items if isinstance(item, Document)}
     return documents, {item.name: item.reason for item in items if isinstance(item, Skipped)}
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from evergold import plugins
 from evergold.errors import BadInput
 from evergold.ingest import ingest
-from evergold.ingest.decode import Request, RequestReader, Rules, rules_of
+from evergold.ingest.decode import ReadingRules, Request, RequestReader, rules_of
 from evergold.ingest.prepare import PreparedSpans
 from evergold.ingest.reading_process.client import BUSY, LARGEST, MANY, MOST_WAITING, SMALLEST, Reader
 from evergold.ingest.reading_process.process import packed, unpacked
@@ -97,7 +97,7 @@ def begun(reader: Reader, request: Request = REQUESTS[0]) -> Future[PreparedSpan
 
 @contextmanager
 def a_reader(
-    read_here: Callable[[Request], PreparedSpans] = refuse, rules: Rules = RULES, **how: Any
+    read_here: Callable[[Request], PreparedSpans] = refuse, rules: ReadingRules = RULES, **how: Any
 ) -> Iterator[Reader]:
     reader = Reader(rules, read_here, **how)
     try:
@@ -146,10 +146,10 @@ def test_arrivals_survive_the_journey(spans: list[dict[str, Any]]) -> None:
 
 
 @pytest.fixture
-def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], Rules]]:
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], ReadingRules]]:
     """Installs a redactor, given its source, and gives the rules that name it."""
 
-    def install(source: str) -> Rules:
+    def install(source: str) -> ReadingRules:
         (tmp_path / "hush.py").write_text(source)
         facts = tmp_path / "hush-1.0.dist-info"
         facts.mkdir()
@@ -178,7 +178,7 @@ class Hush:
 """
 
 
-def test_a_redactor_from_outside_works_there_too(installed: Callable[[str], Rules]) -> None:
+def test_a_redactor_from_outside_works_there_too(installed: Callable[[str], ReadingRules]) -> None:
     rules = installed(HUSH)
     with a_reader(rules=rules) as reader:
         prepared = begun(reader).result(PATIENCE)
@@ -216,7 +216,7 @@ def test_what_a_killed_one_leaves_unread_is_read_here(caplog: pytest.LogCaptureF
 
 
 def test_what_a_hanging_one_leaves_unread_is_read_here(
-    installed: Callable[[str], Rules], tmp_path: Path, caplog: pytest.LogCaptureFixture
+    installed: Callable[[str], ReadingRules], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     rules = installed(HANG)
     with a_reader(RequestReader(RULES).read, rules, patience=0.5) as reader:

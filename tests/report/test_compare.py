@@ -11,7 +11,7 @@ from evergold.model.run import MetricSpec, Run, RunSpec, RunStatus
 from evergold.report.compare import RunValues, compare
 from evergold.report.leaderboard import Ranked, boards, newest_per_model
 from evergold.report.scores import by_case, means, outside
-from evergold.stats.paired import Verdict
+from evergold.stats.paired import PairedVerdict
 
 
 class Row(NamedTuple):
@@ -49,15 +49,15 @@ def passes(count: int, of: int) -> dict[str, float]:
 @pytest.mark.parametrize(
     ("before", "after", "verdict", "exit_code"),
     [
-        (passes(50, 100), passes(80, 100), Verdict.BETTER, 0),
-        (passes(80, 100), passes(50, 100), Verdict.WORSE, 1),
-        (passes(80, 100), passes(80, 100), Verdict.TIED, 0),
-        (passes(80, 100), passes(77, 100), Verdict.INCONCLUSIVE, 3),
-        (passes(5, 5), passes(0, 5), Verdict.INCONCLUSIVE, 3),
+        (passes(50, 100), passes(80, 100), PairedVerdict.BETTER, 0),
+        (passes(80, 100), passes(50, 100), PairedVerdict.WORSE, 1),
+        (passes(80, 100), passes(80, 100), PairedVerdict.TIED, 0),
+        (passes(80, 100), passes(77, 100), PairedVerdict.INCONCLUSIVE, 3),
+        (passes(5, 5), passes(0, 5), PairedVerdict.INCONCLUSIVE, 3),
     ],
 )
 def test_the_verdict_and_the_gate(
-    before: dict[str, float], after: dict[str, float], verdict: Verdict, exit_code: int
+    before: dict[str, float], after: dict[str, float], verdict: PairedVerdict, exit_code: int
 ) -> None:
     found = compare(a_run("a", before), a_run("b", after))
     assert found.metrics[0].verdict is verdict
@@ -89,8 +89,8 @@ def test_clustered_cases_are_compared_by_cluster() -> None:
     clusters = {case: f"session {int(case[1:]) // 20}" for case in before}
     alone = compare(a_run("a", before), a_run("b", after)).metrics[0]
     together = compare(a_run("a", before), a_run("b", after), clusters).metrics[0]
-    assert alone.verdict is Verdict.BETTER
-    assert together.verdict is Verdict.INCONCLUSIVE and together.test == "paired bootstrap over clusters"
+    assert alone.verdict is PairedVerdict.BETTER
+    assert together.verdict is PairedVerdict.INCONCLUSIVE and together.test == "paired bootstrap over clusters"
 
 
 def test_differences_in_dataset_and_judge_are_said() -> None:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats as oracle
 
-from evergold.stats.paired import Effect, Verdict, holm, judge, mcnemar_exact, paired_effect, planned_effect
+from evergold.stats.paired import Effect, PairedVerdict, holm, judge, mcnemar_exact, paired_effect, planned_effect
 
 
 @given(st.integers(0, 60), st.integers(0, 60))
@@ -75,15 +75,15 @@ def effect(mean: float, low: float, high: float, n: int = 50) -> Effect:
 @pytest.mark.parametrize(
     ("found", "p", "verdict"),
     [
-        (effect(0.2, 0.1, 0.3), 0.001, Verdict.BETTER),
-        (effect(-0.2, -0.3, -0.1), 0.001, Verdict.WORSE),
-        (effect(0.001, -0.01, 0.01), 0.9, Verdict.TIED),
-        (effect(0.0, 0.0, 0.0), 1.0, Verdict.TIED),
-        (effect(0.05, -0.1, 0.2), 0.4, Verdict.INCONCLUSIVE),
-        (effect(1.0, 1.0, 1.0, n=5), 0.0001, Verdict.INCONCLUSIVE),
+        (effect(0.2, 0.1, 0.3), 0.001, PairedVerdict.BETTER),
+        (effect(-0.2, -0.3, -0.1), 0.001, PairedVerdict.WORSE),
+        (effect(0.001, -0.01, 0.01), 0.9, PairedVerdict.TIED),
+        (effect(0.0, 0.0, 0.0), 1.0, PairedVerdict.TIED),
+        (effect(0.05, -0.1, 0.2), 0.4, PairedVerdict.INCONCLUSIVE),
+        (effect(1.0, 1.0, 1.0, n=5), 0.0001, PairedVerdict.INCONCLUSIVE),
     ],
 )
-def test_verdicts(found: Effect, p: float, verdict: Verdict) -> None:
+def test_verdicts(found: Effect, p: float, verdict: PairedVerdict) -> None:
     assert judge(found, p, margin=0.02) is verdict
 
 

@@ -9,14 +9,14 @@ import pytest
 from evergold.errors import Unavailable
 from evergold.settings import Settings
 from evergold.store import Store
-from evergold.store.syncing import Outcome, Syncing
+from evergold.store.syncing import CommitOutcome, Syncing
 from tests.patience import PATIENCE
 
 
 def test_a_log_that_cannot_be_put_on_the_disk_is_a_failure(tmp_path: Path) -> None:
     done: list[Future[Any]] = [Future(), Future()]
     syncing = Syncing(tmp_path / "missing" / "evergold.db-wal")
-    syncing.resolve([Outcome(done[0], "stored"), Outcome(done[1], failure=ValueError("its own"))])
+    syncing.resolve([CommitOutcome(done[0], "stored"), CommitOutcome(done[1], failure=ValueError("its own"))])
     with pytest.raises(FileNotFoundError):
         done[0].result(PATIENCE)
     with pytest.raises(ValueError, match="its own"):

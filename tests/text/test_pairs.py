@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evergold.text.near import jaccard
-from evergold.text.pairs import Entry, pairs_across
+from evergold.text.pairs import TextEntry, pairs_across
 
 WORDS = st.frozensets(st.sampled_from([f"w{n}" for n in range(14)]), max_size=12)
 
@@ -15,7 +15,7 @@ WORDS = st.frozensets(st.sampled_from([f"w{n}" for n in range(14)]), max_size=12
 def test_each_text_that_has_a_partner_in_another_group_is_found(
     given: list[tuple[str, frozenset[str]]], threshold: float
 ) -> None:
-    entries = [Entry(str(place), group, words) for place, (group, words) in enumerate(given)]
+    entries = [TextEntry(str(place), group, words) for place, (group, words) in enumerate(given)]
     expected = {
         entry.name
         for place, entry in enumerate(entries)

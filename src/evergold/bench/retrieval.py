@@ -23,7 +23,7 @@ Span = tuple[int, int]
 Spans = Mapping[str, Sequence[Span]]
 
 
-class Tier(NamedTuple):
+class GoldTier(NamedTuple):
     """Lines per path, and the files in the order of their rank."""
 
     lines: dict[str, list[Span]]
@@ -35,9 +35,9 @@ class Gold:
     """What a case needed. `has_lines` is false for a golden file that lists paths only."""
 
     case_id: str
-    edited: Tier
-    core: Tier
-    optional: Tier
+    edited: GoldTier
+    core: GoldTier
+    optional: GoldTier
     has_lines: bool = True
     repository: str = ""
     base_commit: str = ""
@@ -130,13 +130,13 @@ def score_case(gold: Gold, prediction: Prediction | None, tier: str = "edited") 
     )
 
 
-def needed(gold: Gold, tier: str) -> Tier:
+def needed(gold: Gold, tier: str) -> GoldTier:
     """`edited`, `core` (with edited) or `all`."""
     if tier == "edited":
         return gold.edited
     parts = [gold.edited, gold.core] if tier == "core" else [gold.edited, gold.core, gold.optional]
     lines = merge_by_path((path, *span) for part in parts for path, spans in part.lines.items() for span in spans)
-    return Tier(lines, tuple(dict.fromkeys(path for part in parts for path in part.files)))
+    return GoldTier(lines, tuple(dict.fromkeys(path for part in parts for path in part.files)))
 
 
 def merge_by_path(ranges: Iterable[tuple[str, int, int]]) -> dict[str, list[Span]]:

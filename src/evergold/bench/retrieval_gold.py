@@ -3,13 +3,13 @@
 from functools import lru_cache
 from typing import Any
 
-from evergold.bench.retrieval import Gold, Tier, merge_by_path
+from evergold.bench.retrieval import Gold, GoldTier, merge_by_path
 from evergold.model.case import Case
 
 EDITED = frozenset({"golden_diff", "review_merge_diff"})
 TIERS = ("edited", "core", "optional")
 SEVERAL = "several"
-NOTHING = Tier({}, ())
+NOTHING = GoldTier({}, ())
 
 _LANGUAGES = {
     ".c": "C",
@@ -103,10 +103,10 @@ def _other_tier(entry: dict[str, Any], edited: set[str]) -> str:
     return "core" if entry["path"] in edited else "optional"
 
 
-def _as_tier(entries: list[dict[str, Any]], of_b: bool) -> Tier:
+def _as_tier(entries: list[dict[str, Any]], of_b: bool) -> GoldTier:
     if not entries:
         return NOTHING
     if not of_b:
-        return Tier({}, tuple(dict.fromkeys(entry["path"] for entry in entries)))
+        return GoldTier({}, tuple(dict.fromkeys(entry["path"] for entry in entries)))
     lines = merge_by_path([(entry["path"], entry["startLine"], entry["endLine"]) for entry in entries])
-    return Tier(lines, tuple(lines))
+    return GoldTier(lines, tuple(lines))

@@ -35,7 +35,7 @@ from evergold.model.build import FileEntry, Manifest
 
 
 @dataclass(frozen=True)
-class Limits:
+class CheckLimits:
     """What a check tolerates, and which records it shows."""
 
     max_drop: float = 0.10
@@ -52,10 +52,13 @@ class Limits:
 
 
 def check(
-    path: Path, baseline: Path | None = None, limits: Limits | None = None, advance: Callable[[int], None] | None = None
+    path: Path,
+    baseline: Path | None = None,
+    limits: CheckLimits | None = None,
+    advance: Callable[[int], None] | None = None,
 ) -> Report:
     """Every record of every split against its schema and the manifest; with a baseline, also what changed."""
-    limits = limits or Limits()
+    limits = limits or CheckLimits()
     limits.require_sane()
     manifest = manifests.read_whole(path)
     report = Report(str(path), manifest.version, [])
@@ -77,7 +80,7 @@ class _SplitCheck:
 
     CHECKS = ("file", "hash", "count", "schema", "references", "citations", "alignment", "ids")
 
-    def __init__(self, name: str, entry: FileEntry, limits: Limits, schema: str | None) -> None:
+    def __init__(self, name: str, entry: FileEntry, limits: CheckLimits, schema: str | None) -> None:
         self.findings = {check: Finding(check, name) for check in self.CHECKS}
         self.samples: list[dict[str, Any]] = []
         self._entry = entry
@@ -185,7 +188,7 @@ class _SplitCheck:
 
 
 def _against(
-    baseline_path: Path, manifest: Manifest, profiles: Mapping[str, Profile | None], limits: Limits
+    baseline_path: Path, manifest: Manifest, profiles: Mapping[str, Profile | None], limits: CheckLimits
 ) -> Iterator[Finding]:
     """Counts against the baseline's manifest; distributions against its files, where they still are."""
     baseline = manifests.read(baseline_path)
@@ -216,7 +219,7 @@ def _against(
     yield _mix(baseline, manifest, limits)
 
 
-def _mix(baseline: Manifest, manifest: Manifest, limits: Limits) -> Finding:
+def _mix(baseline: Manifest, manifest: Manifest, limits: CheckLimits) -> Finding:
     """How records are spread over the splits: a split of one task type cannot drift by type in itself, all of them can."""
     finding = Finding("drift", "all splits")
     old, new = ({name: entry.count for name, entry in one.splits.items()} for one in (baseline, manifest))
@@ -238,7 +241,7 @@ def _profile_of(name: str, entry: FileEntry, path: Path, schema: str | None) -> 
     """The profile of a baseline's split, if its file still is what the manifest says."""
     if not path.is_file():
         return None
-    checker = _SplitCheck(name, entry, Limits(), schema)
+    checker = _SplitCheck(name, entry, CheckLimits(), schema)
     profile = checker.run(path, None)
     return None if checker.findings["hash"].outcome == "failed" else profile
 

@@ -9,7 +9,7 @@ import orjson
 from evergold.errors import BadInput
 from evergold.model.case import Case
 from evergold.text.near import THRESHOLD, NearIndex, plain, shingles_of
-from evergold.text.pairs import Entry, pairs_across
+from evergold.text.pairs import TextEntry, pairs_across
 
 SHOWN = 50
 
@@ -23,7 +23,9 @@ def near_duplicates(
     """
     if len(set(split_of.values())) < 2:
         return []
-    entries = [Entry(case.id, split_of[case.id], _shingles(case)) for case in sorted(cases, key=lambda case: case.id)]
+    entries = [
+        TextEntry(case.id, split_of[case.id], _shingles(case)) for case in sorted(cases, key=lambda case: case.id)
+    ]
     return [
         {
             "a": pair.first.name,

@@ -17,7 +17,7 @@ from pydantic_core import SchemaValidator, ValidationError, core_schema
 from evergold.build.lines import Recipe, Table
 from evergold.build.part import NOT_A_RECORD, Part, Range, Rejection
 from evergold.build.reader import Refusal, lines_of
-from evergold.build.record import Excluded, Router
+from evergold.build.record import Excluded, RecordRouter
 from evergold.build.seen import fingerprint
 from evergold.build.source import open_source
 from evergold.build.splits import Split
@@ -78,7 +78,7 @@ def _too_long(size: int, max_line: int) -> str:
     return f"{size:,} bytes; the longest line allowed has {max_line:,}"
 
 
-def route_range(data: bytes, offset: int, router: Router, max_line: int, limit: int | None = None) -> Part:
+def route_range(data: bytes, offset: int, router: RecordRouter, max_line: int, limit: int | None = None) -> Part:
     """Routes the lines of a range that begins at `offset` of the file; at most `limit` records of them."""
     part = Part(Range(offset, len(data)))
     results: _Routed = {}
@@ -109,7 +109,7 @@ class _Bounds(NamedTuple):
     lines: set[int] | None
 
 
-def _route_straight(part: Part, data: bytes, router: Router, result: _Routed) -> tuple[Table, set[int]]:
+def _route_straight(part: Part, data: bytes, router: RecordRouter, result: _Routed) -> tuple[Table, set[int]]:
     """Takes what the straight way can; returns the lines' values, and the numbers of the lines that are left."""
     left = set()
     table, choices, ids = router.survey(data)
@@ -125,7 +125,7 @@ def _route_straight(part: Part, data: bytes, router: Router, result: _Routed) ->
     return table, left
 
 
-def _route_carefully(part: Part, data: bytes, router: Router, hit: _Routed, bounds: _Bounds) -> None:
+def _route_carefully(part: Part, data: bytes, router: RecordRouter, hit: _Routed, bounds: _Bounds) -> None:
     offset = part.piece.offset
     part.lines = 0
     for number, raw in enumerate(lines_of(data)):
@@ -209,7 +209,7 @@ def route_piece(
     return whole
 
 
-def _route_block(source: BinaryIO, block: Range, router: Router, max_line: int) -> Part:
+def _route_block(source: BinaryIO, block: Range, router: RecordRouter, max_line: int) -> Part:
     if block.size > BLOCK_BYTES + max_line:
         return too_long(block, max_line)
     source.seek(block.offset)
@@ -242,5 +242,5 @@ def _keep_large_blocks() -> None:
 
 
 @lru_cache(maxsize=4)
-def _router(splits: tuple[Split, ...]) -> Router:
-    return Router(splits)
+def _router(splits: tuple[Split, ...]) -> RecordRouter:
+    return RecordRouter(splits)

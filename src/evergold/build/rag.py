@@ -33,7 +33,7 @@ from evergold.build.partition import (
     too_long,
 )
 from evergold.build.reader import lines_of
-from evergold.build.record import Router
+from evergold.build.record import RecordRouter
 from evergold.build.seen import SeenIds
 from evergold.build.source import open_source, state_of
 from evergold.build.spec import RagSpec
@@ -126,7 +126,7 @@ class _Assembly:
         self, source: BinaryIO, digest: Any, pool: Executor | None, is_shared: bool
     ) -> Generator[Callable[[], Part]]:
         """For each block who says what became of it, at once or when asked."""
-        router = Router(self._spec.splits)
+        router = RecordRouter(self._spec.splits)
         max_line = self._spec.max_line
         for made, block in enumerate(ranges(source, max_line, BLOCK_BYTES)):
             left = None if self._spec.limit is None else self._spec.limit - self._records

@@ -74,7 +74,7 @@ class _Straight(NamedTuple):
     choices: _Choices
 
 
-class Router:
+class RecordRouter:
     """Knows the active splits and turns lines into their records. Threads may share one."""
 
     def __init__(self, splits: Sequence[Split], implementation: ModuleType = lines) -> None:

@@ -55,14 +55,14 @@ def fields_of(split: str, entry_fields: Any) -> Mapping[str, Kind]:
     return {"metadata": "object"}
 
 
-class Shape(NamedTuple):
+class RecordShape(NamedTuple):
     """The fields of a split's records under the names that a check knows them by, and the keys they have in the file."""
 
     fields: Mapping[str, Kind]
     keys: Mapping[str, str]
 
 
-def shape_of(split: str, entry: Mapping[str, Any]) -> Shape:
+def shape_of(split: str, entry: Mapping[str, Any]) -> RecordShape:
     """Of a split of one's own the first required text is what is asked and the last is the reference, whatever their names."""
     fields = fields_of(split, entry.get("fields"))
     required = [name for name in entry.get("required") or () if fields.get(name) == "text"]
@@ -76,7 +76,7 @@ def shape_of(split: str, entry: Mapping[str, Any]) -> Shape:
         roles.get(name) or (name if name.isidentifier() else f"field_{index}"): name
         for index, name in enumerate(fields)
     }
-    return Shape({attribute: fields[name] for attribute, name in keys.items()}, keys)
+    return RecordShape({attribute: fields[name] for attribute, name in keys.items()}, keys)
 
 
 def record_type(fields: Mapping[str, Kind], keys: Mapping[str, str] | None = None) -> type:

@@ -58,7 +58,7 @@ class SnapshotSpec:
 
 
 @dataclass(frozen=True)
-class Frozen:
+class FrozenSnapshot:
     """A finished build: its manifest, and which case went where at which revision."""
 
     manifest: Manifest
@@ -68,7 +68,7 @@ class Frozen:
 
 def freeze(
     spec: SnapshotSpec, cases: Iterable[Case], parent: Build | None = None, placed: Mapping[str, str] | None = None
-) -> Frozen:
+) -> FrozenSnapshot:
     """Makes the build and puts its files in place. For a build that a store remembers, `draft` and `staged` do it in step."""
     frozen = draft(spec, cases, parent, placed)
     with staged(frozen):
@@ -78,7 +78,7 @@ def freeze(
 
 def draft(
     spec: SnapshotSpec, cases: Iterable[Case], parent: Build | None = None, placed: Mapping[str, str] | None = None
-) -> Frozen:
+) -> FrozenSnapshot:
     """The build, not yet written. `cases` are all of the dataset that pass the filter, those that take no part included."""
     spec.require_sane()
     taken, excluded = _sort_out(cases)
@@ -100,10 +100,10 @@ def draft(
     manifest = manifests.sealed(_made_before(spec, manifest, files) or manifest)
     files[spec.manifest] = manifests.encode(manifest)
     rows = [(case.id, case.rev(), split_of[case.id]) for case in taken]
-    return Frozen(Manifest.model_validate(manifest), rows, files)
+    return FrozenSnapshot(Manifest.model_validate(manifest), rows, files)
 
 
-def staged(frozen: Frozen) -> FileSet:
+def staged(frozen: FrozenSnapshot) -> FileSet:
     """The files of a build beside their places; they take them when the block ends, or with `commit` before that."""
     files = FileSet()
     try:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from evergold.build.check import Limits
+from evergold.build.check import CheckLimits
 from evergold.build.spec import DEFAULT_FOLDER
 from evergold.cli.opening import without_database
 from evergold.cli.output import emit_json, json_flag, progress
@@ -50,7 +50,7 @@ def command(
     with without_database(ctx) as workspace, progress("checking", None) as advance:
         if repo is not None:
             return _print_check(workspace.flows.check_rows(manifest, repo, advance), as_json)
-        report = workspace.rag.check(manifest, baseline, Limits(**limits), junit, advance)  # type: ignore[arg-type]
+        report = workspace.rag.check(manifest, baseline, CheckLimits(**limits), junit, advance)  # type: ignore[arg-type]
     if as_json:
         emit_json(report.to_json())
     else:

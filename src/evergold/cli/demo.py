@@ -34,7 +34,7 @@ METRICS = ("--metric", "answer_relevancy")
 
 
 @dataclass(frozen=True)
-class Step:
+class DemoStep:
     """What the step shows, and the command that does it."""
 
     title: str
@@ -42,33 +42,33 @@ class Step:
 
 
 STEPS = (
-    Step("Traces, scores and corrections of a support assistant come in", ("ingest", "samples/traces.jsonl")),
-    Step("A policy turns them into cases: golden, failure, correction", ("curate",)),
-    Step("Why is one of them golden?", ("curate", "--explain", "demo-001")),
-    Step("What the living dataset holds now", ("stats",)),
-    Step(
+    DemoStep("Traces, scores and corrections of a support assistant come in", ("ingest", "samples/traces.jsonl")),
+    DemoStep("A policy turns them into cases: golden, failure, correction", ("curate",)),
+    DemoStep("Why is one of them golden?", ("curate", "--explain", "demo-001")),
+    DemoStep("What the living dataset holds now", ("stats",)),
+    DemoStep(
         "It is frozen: hashed splits, no session in two of them",
         ("build", "--dataset", "live", "--version", "v1", *SPLITS),
     ),
-    Step(
+    DemoStep(
         "Documents become an offline RAG dataset, quoted where there is no model",
         ("generate", "--documents", "samples/documents", "--out", "generated/offline_dataset.jsonl", "--fresh"),
     ),
-    Step(
+    DemoStep(
         "RAG generations become evaluation splits",
         ("build", "--offline-dataset", "samples/offline_dataset.jsonl", *RAG),
     ),
-    Step("and the splits are checked: schema, counts, hashes", ("check", "rag/manifest.json")),
-    Step(
+    DemoStep("and the splits are checked: schema, counts, hashes", ("check", "rag/manifest.json")),
+    DemoStep(
         "Merged work in a repository becomes a retrieval benchmark",
         ("extract", "git", "--repo", "shop", "--out-dir", "context"),
     ),
-    Step("whose every golden line is proved against the repository", ("check", DATASET_B, "--repo", "shop")),
-    Step("and waits for a person in the review queue", ("import", DATASET_B)),
-    Step(
+    DemoStep("whose every golden line is proved against the repository", ("check", DATASET_B, "--repo", "shop")),
+    DemoStep("and waits for a person in the review queue", ("import", DATASET_B)),
+    DemoStep(
         "The answers of production are measured, by the offline judge", ("run", "live", "--model", "recorded", *METRICS)
     ),
-    Step(
+    DemoStep(
         "The golden part as a file for offline tests", ("export", "live", "--type", "golden", "--out", "golden.jsonl")
     ),
 )
@@ -100,7 +100,7 @@ def command(no_serve: bool, keep: bool, port: int) -> int:
         return 0 if no_serve else run(["serve", "--port", str(port)])
 
 
-def _show(number: int, step: Step) -> None:
+def _show(number: int, step: DemoStep) -> None:
     typed = " ".join(("evergold", *step.command))
     click.echo(f"\n{click.style(f'{number}. {step.title}', bold=True)}\n{click.style(f'   $ {typed}', fg='yellow')}")
     sys.stdout.flush()

@@ -28,7 +28,7 @@ GRACE_SECONDS = 1.5  # for that batch: a database that does not answer must not 
 KEPT_FAILURES = 20
 
 
-class Failure(BaseModel, frozen=True):
+class CurationFailure(BaseModel, frozen=True):
     """A trace that could not be curated, and why."""
 
     trace_id: str
@@ -44,7 +44,7 @@ class CuratorState(BaseModel, frozen=True):
     changed: int
     failed: int
     last_error: str | None
-    failures: list[Failure]
+    failures: list[CurationFailure]
 
 
 class Curator:
@@ -66,7 +66,7 @@ class Curator:
         self._thread = threading.Thread(target=self._run, name="evergold-curator", daemon=True)
         self._curated = self._changed = self._failed = 0
         self._last_error: str | None = None
-        self._failures: deque[Failure] = deque(maxlen=KEPT_FAILURES)
+        self._failures: deque[CurationFailure] = deque(maxlen=KEPT_FAILURES)
 
     def start(self) -> None:
         self._thread.start()
@@ -146,5 +146,5 @@ class Curator:
         moment = datetime.now(UTC).isoformat(timespec="seconds")
         for trace_id in skipped:
             self._failed += 1
-            self._failures.append(Failure(trace_id=trace_id, error=self._last_error or "", at=moment))
+            self._failures.append(CurationFailure(trace_id=trace_id, error=self._last_error or "", at=moment))
         return bool(skipped)

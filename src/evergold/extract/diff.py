@@ -38,7 +38,7 @@ class ChangeType(StrEnum):
 _MODIFIED = ChangeType.MODIFIED  # looked up once: a member of an enumeration is slow to come by
 
 
-class Change(NamedTuple):
+class FileChange(NamedTuple):
     """A run of removed and added lines with no unchanged line between them.
 
     `old_line` is the first removed line or, with none removed, the old line the added ones come before; `new_line` likewise.
@@ -71,11 +71,11 @@ class Hunk(NamedTuple):
         return b" " in self.signs
 
     @property
-    def changes(self) -> list[Change]:
+    def changes(self) -> list[FileChange]:
         old_line, new_line = self.first_lines
-        changes: list[Change] = []
+        changes: list[FileChange] = []
         for at, removed, added in runs(self.signs):
-            changes.append(Change(old_line + at, removed, new_line + at, added))
+            changes.append(FileChange(old_line + at, removed, new_line + at, added))
             old_line -= added
             new_line -= removed
         return changes

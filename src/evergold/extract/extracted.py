@@ -23,5 +23,5 @@ class Extracted:
     evidence: dict[str, Any] | None = None
 
 
-class Skipped(str):
+class SkippedItem(str):
     """The reason a commit or a session made no case."""

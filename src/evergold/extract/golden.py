@@ -8,7 +8,7 @@ the changes already merged are taken out of the cumulative one.
 from dataclasses import dataclass, field, replace
 
 from evergold.extract.base_by_content import Step, steps_between
-from evergold.extract.diff import Change, ChangeType, FileDiff, Hunk, parse_diff
+from evergold.extract.diff import ChangeType, FileChange, FileDiff, Hunk, parse_diff
 from evergold.extract.split import Segment
 
 
@@ -79,7 +79,7 @@ def _identities(hunk: Hunk) -> list[tuple[int, bytes, bytes]]:
     ]
 
 
-def _added(new: list[bytes], hunk: Hunk, change: Change) -> bytes:
+def _added(new: list[bytes], hunk: Hunk, change: FileChange) -> bytes:
     return _slice(new, hunk.new_start, change.new_line, change.added)
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from evergold.errors import BadInput
 from evergold.extract.diff import FileDiff, parse_diff
-from evergold.extract.extracted import DATASET, Extracted, Skipped, Wanted
+from evergold.extract.extracted import DATASET, Extracted, SkippedItem, Wanted
 from evergold.extract.filters import HistoryRules, counted_files, is_revert
 from evergold.extract.fingerprint import Head
 from evergold.extract.message import Message, read_message
@@ -53,12 +53,12 @@ def history_cases(
     since: str = "",
     first_parent: bool = False,
     wanted: Wanted = lambda case_id: True,
-) -> Iterator[Extracted | Rejected | Skipped | str]:
+) -> Iterator[Extracted | Rejected | SkippedItem | str]:
     """Cases newest first; a `Skipped` per commit left out, the id alone per case that is not `wanted`."""
     chosen: dict[str, Commit] = {}
     for commit in commits(repo, revision, first_parent, since):
         if reason := _unfit(commit, repo, rules, first_parent):
-            yield Skipped(reason)
+            yield SkippedItem(reason)
         elif not wanted(commit.id):
             yield commit.id
         else:
@@ -69,10 +69,10 @@ def history_cases(
     yield from _cases(repo, chosen, rules)
 
 
-def _cases(repo: Repo, chosen: dict[str, Commit], rules: HistoryRules) -> Iterator[Extracted | Rejected | Skipped]:
+def _cases(repo: Repo, chosen: dict[str, Commit], rules: HistoryRules) -> Iterator[Extracted | Rejected | SkippedItem]:
     """Diffs are read a window at a time, so that the base files of many commits are one question to git."""
     pairs = [(commit.id, commit.parents[0]) for commit in chosen.values()]
-    window: list[Parsed | Rejected | Skipped] = []
+    window: list[Parsed | Rejected | SkippedItem] = []
     for commit_id, diff in diffs(repo, pairs) if pairs else ():
         window.append(_parsed(chosen[commit_id], diff, rules))
         if len(window) == DIFFS_AT_ONCE:
@@ -82,8 +82,8 @@ def _cases(repo: Repo, chosen: dict[str, Commit], rules: HistoryRules) -> Iterat
 
 
 def _finished(
-    window: list[Parsed | Rejected | Skipped], repo: Repo, rules: HistoryRules
-) -> Iterator[Extracted | Rejected | Skipped]:
+    window: list[Parsed | Rejected | SkippedItem], repo: Repo, rules: HistoryRules
+) -> Iterator[Extracted | Rejected | SkippedItem]:
     parsed = [item for item in window if isinstance(item, Parsed)]
     blobs = list(dict.fromkeys(blob for item in parsed for file in item.files for blob in _blob_to_read(file)))
     base_files = dict(zip(blobs, repo.objects.read_many(blobs), strict=True))
@@ -104,24 +104,24 @@ def _unfit(commit: Commit, repo: Repo, rules: HistoryRules, first_parent: bool) 
     return None
 
 
-def _parsed(commit: Commit, diff: bytes, rules: HistoryRules) -> Parsed | Rejected | Skipped:
+def _parsed(commit: Commit, diff: bytes, rules: HistoryRules) -> Parsed | Rejected | SkippedItem:
     try:
         files = parse_diff(diff)
     except BadInput as problem:
         return Rejected(where=f"commit {commit.id}", field="diff", reason=problem.message)
     counted = counted_files(files, rules)
     if not counted:
-        return Skipped(EMPTY)
+        return SkippedItem(EMPTY)
     if len(counted) > rules.max_files:
-        return Skipped(f"{BULK}: more than {rules.max_files} files")
+        return SkippedItem(f"{BULK}: more than {rules.max_files} files")
     return Parsed(commit, counted, len(files) - len(counted))
 
 
-def _case(parsed: Parsed, base_files: BaseFiles, rules: HistoryRules) -> Extracted | Skipped:
+def _case(parsed: Parsed, base_files: BaseFiles, rules: HistoryRules) -> Extracted | SkippedItem:
     commit = parsed.commit
     ranges = [item for file in parsed.files for item in _ranges(file, base_files)]
     if not ranges:
-        return Skipped(NO_BASE_LINES)
+        return SkippedItem(NO_BASE_LINES)
     message = read_message(commit.message)
     enough = len(message.query.split()) >= rules.min_words
     case = Case.model_validate(

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from evergold.errors import NotFound
-from evergold.extract.extracted import Extracted, Skipped, Wanted
+from evergold.extract.extracted import Extracted, SkippedItem, Wanted
 from evergold.extract.filters import HistoryRules
 from evergold.extract.flow_cases import Rules, extract_flow
 from evergold.extract.history import history_cases
 from evergold.extract.prove import prove
 from evergold.formats.dataset_ab import read_cases
-from evergold.formats.dataset_pair import DatasetPair, Outcome, locked
+from evergold.formats.dataset_pair import DatasetPair, RowOutcome, locked
 from evergold.model.case import Case
 from evergold.model.flow import Flow
 from evergold.model.rejected import Rejected
@@ -26,7 +26,7 @@ from evergold.sources.sidekick import SidekickSource
 
 EXTRACTED = "extracted"
 
-Item = Extracted | Rejected | Skipped | str
+Item = Extracted | Rejected | SkippedItem | str
 Produce = Callable[[Wanted], Iterator[Item]]
 Keep = Callable[[Case], None]
 
@@ -89,7 +89,7 @@ def _lacks(into: Extraction, pair: DatasetPair, case_id: str) -> bool:
 def _take(item: Item, pair: DatasetPair, into: Extraction, summary: Summary) -> None:
     if isinstance(item, Rejected):
         summary.rejected.append(item)
-    elif isinstance(item, Skipped):
+    elif isinstance(item, SkippedItem):
         summary.skipped[str(item)] += 1
     elif isinstance(item, str):
         summary.counts["known"] += 1
@@ -104,7 +104,7 @@ def _take(item: Item, pair: DatasetPair, into: Extraction, summary: Summary) -> 
         if item.why_no_base:
             summary.needs_base_commit[item.case.id] = item.why_no_base
         summary.remarks += [f"case {item.case.id}: {remark}" for remark in item.remarks]
-        if outcome is not Outcome.UNCHANGED or _lacks(into, pair, item.case.id):
+        if outcome is not RowOutcome.UNCHANGED or _lacks(into, pair, item.case.id):
             into.keep(_with_evidence(item))
 
 
@@ -168,7 +168,7 @@ def extract_history(
             for item in history_cases(repo, rules, query.revision, query.since, query.first_parent, wanted):
                 yield item
                 advance(1)
-                result += not isinstance(item, Skipped | Rejected)
+                result += not isinstance(item, SkippedItem | Rejected)
                 if query.limit is not None and result >= query.limit:
                     return
 

@@ -22,7 +22,7 @@ _GREP_FLAT = re.compile(r"([^\s:]*[./][^\s:]*):(\d+):")
 _GLOB = re.compile(r"[*?\[{]")
 
 
-class Seen(NamedTuple):
+class ToolView(NamedTuple):
     """A path, with lines where some were named."""
 
     path: str
@@ -36,7 +36,7 @@ def tool_name(action: Action) -> str | None:
     return name if name != action.type and name in (*_SYMBOLS, _READ, _SEARCH) else None
 
 
-def seen_in_arguments(action: Action) -> Iterator[Seen]:
+def seen_in_arguments(action: Action) -> Iterator[ToolView]:
     name, params = tool_name(action), action.params
     if name in _SYMBOLS:
         for request in _objects(params.get("requests") or params.get("code_context_requests")):
@@ -46,13 +46,13 @@ def seen_in_arguments(action: Action) -> Iterator[Seen]:
         for item in _objects(params.get("file_lines")):
             line = _number(item.get("line_number"))
             for seen in _paths(item.get("file_path")):
-                yield seen if line is None else Seen(seen.path, max(1, line - window), max(1, line + window))
+                yield seen if line is None else ToolView(seen.path, max(1, line - window), max(1, line + window))
     elif name == _SEARCH:
         for search in _objects(params.get("searches")):
             yield from _paths(_literal(search.get("path_glob")))
 
 
-def seen_in_result(action: Action) -> Iterator[Seen]:
+def seen_in_result(action: Action) -> Iterator[ToolView]:
     """Nothing for a call that failed: its text is an error, whatever it mentions."""
     if action.error or not action.result:
         return
@@ -64,7 +64,7 @@ def seen_in_result(action: Action) -> Iterator[Seen]:
         yield from _grep(lines)
 
 
-def _blocks(lines: list[str]) -> Iterator[Seen]:
+def _blocks(lines: list[str]) -> Iterator[ToolView]:
     path: str | None = None
     at = 0
     while at < len(lines):
@@ -72,12 +72,12 @@ def _blocks(lines: list[str]) -> Iterator[Seen]:
         at += 1
         if line.startswith("File: "):
             path = line.removeprefix("File: ").strip()
-            yield Seen(path)
+            yield ToolView(path)
         elif path and (match := _LINES.match(line)):
             start = int(match[1])
             end = int(match[2] or start)
             if 1 <= start <= end:
-                yield Seen(path, start, end)
+                yield ToolView(path, start, end)
             at = _after_code(lines, at, end - start + 1)
         elif fence := _FENCE.match(line):
             at = _after_fence(lines, at, fence[1])
@@ -99,21 +99,21 @@ def _after_fence(lines: list[str], at: int, fence: str) -> int:
     return at + 1
 
 
-def _grep(lines: list[str]) -> Iterator[Seen]:
+def _grep(lines: list[str]) -> Iterator[ToolView]:
     """A path stands alone on the line before its first numbered line; other lines are headings or remarks."""
     path: str | None = None
     for at, line in enumerate(lines):
         if path and (match := _GREP_LINE.match(line)):
             number = int(match[1])
             if number > 0:
-                yield Seen(path, number, number)
+                yield ToolView(path, number, number)
         elif line == "--":
             continue
         elif flat := _GREP_FLAT.match(line):
-            yield Seen(flat[1], int(flat[2]), int(flat[2]))
+            yield ToolView(flat[1], int(flat[2]), int(flat[2]))
         elif at + 1 < len(lines) and _GREP_LINE.match(lines[at + 1]) and line.strip():
             path = line.strip()
-            yield Seen(path)
+            yield ToolView(path)
         else:
             path = None
 
@@ -125,9 +125,9 @@ def _literal(glob: object) -> str | None:
     return glob
 
 
-def _paths(value: object) -> Iterator[Seen]:
+def _paths(value: object) -> Iterator[ToolView]:
     if isinstance(value, str) and value.strip():
-        yield Seen(value.strip())
+        yield ToolView(value.strip())
 
 
 def _objects(value: object) -> Iterable[dict[str, Any]]:

@@ -25,7 +25,7 @@ EXTRACTED_HASH = "extractedHash"
 _LOCK = ".evergold-extract.lock"
 
 
-class Outcome(StrEnum):
+class RowOutcome(StrEnum):
     NEW = "new"
     COMPLETED = "completed"
     RESOLVED = "resolved"
@@ -69,7 +69,7 @@ class DatasetPair:
     def is_edited(self, case_id: str) -> bool:
         return self.known.get(case_id, Known()).edited
 
-    def put(self, case: Case) -> Outcome:
+    def put(self, case: Case) -> RowOutcome:
         """Take a case in: as a new row, as the half that is missing, or in the place of a row that lacked more."""
         before = self.known.get(case.id, Known())
         lines = {self.path_a: stamped_line(row_a(case)), self.path_b: stamped_line(row_b(case))}
@@ -82,7 +82,7 @@ class DatasetPair:
         if resolved:
             self._replaced[case.id] = (lines[self.path_a], lines[self.path_b])
         outcome = _outcome(before, resolved)
-        self._changed = self._changed or outcome is not Outcome.UNCHANGED
+        self._changed = self._changed or outcome is not RowOutcome.UNCHANGED
         return outcome
 
     def commit(self) -> None:
@@ -152,12 +152,12 @@ def _resolves(case: Case, before: Known) -> bool:
     return (before.needs_query and not is_blank(case.input)) or (before.needs_base and not is_blank(case.base_commit))
 
 
-def _outcome(before: Known, resolved: bool) -> Outcome:
+def _outcome(before: Known, resolved: bool) -> RowOutcome:
     if not before.in_a and not before.in_b:
-        return Outcome.NEW
+        return RowOutcome.NEW
     if resolved:
-        return Outcome.RESOLVED
-    return Outcome.UNCHANGED if before.in_a and before.in_b else Outcome.COMPLETED
+        return RowOutcome.RESOLVED
+    return RowOutcome.UNCHANGED if before.in_a and before.in_b else RowOutcome.COMPLETED
 
 
 def _lines(path: Path) -> Iterator[tuple[str, bytes]]:

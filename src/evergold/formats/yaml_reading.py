@@ -49,7 +49,7 @@ class Unreadable(Exception):
 
 
 @dataclass(frozen=True)
-class Document:
+class YamlDocument:
     """The values of a document, and the way back from a value's path to its line."""
 
     value: Any
@@ -69,7 +69,7 @@ class Document:
         return int(line) + 1
 
 
-def read(text: str | bytes) -> Document:
+def read(text: str | bytes) -> YamlDocument:
     """Parse one document. Raises `Unreadable` with the line and what to change."""
     _check_bytes(len(text))
     with explained():
@@ -78,9 +78,9 @@ def read(text: str | bytes) -> Document:
         try:
             root = loader.get_single_node()
             if root is None:
-                return Document(None, None)
+                return YamlDocument(None, None)
             check_nodes(root)
-            return Document(loader.construct_document(root), root)
+            return YamlDocument(loader.construct_document(root), root)
         finally:
             loader.dispose()
 

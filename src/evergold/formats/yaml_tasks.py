@@ -13,7 +13,7 @@ from typing import Annotated, Any
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
 from evergold.errors import BadInput
-from evergold.formats.yaml_reading import Document, Problem, Unreadable, read
+from evergold.formats.yaml_reading import Problem, Unreadable, YamlDocument, read
 from evergold.model.case import Case, CaseKind, Context, Difficulty, Provenance
 from evergold.model.tool_calls import ExpectedTool
 
@@ -146,7 +146,7 @@ def block_dumper() -> Any:
     return Dumper
 
 
-def _problems(error: ValidationError, document: Document) -> Iterable[Problem]:
+def _problems(error: ValidationError, document: YamlDocument) -> Iterable[Problem]:
     for item in error.errors(include_url=False, include_context=True):
         path = item["loc"]
         where = _spell(path)
@@ -187,7 +187,7 @@ def _nearest(path: tuple[int | str, ...]) -> str:
     return f"did you mean {close[0]}?" if close else f"known keys are {', '.join(known)}; anything goes under metadata"
 
 
-def _repeated_ids(file: TaskFile, document: Document) -> Iterable[Problem]:
+def _repeated_ids(file: TaskFile, document: YamlDocument) -> Iterable[Problem]:
     first: dict[str, int] = {}
     for index, task in enumerate(file.tasks):
         line = document.line(("tasks", index, "id"))

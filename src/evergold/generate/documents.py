@@ -14,7 +14,7 @@ from pathlib import Path
 
 from evergold.errors import BadInput, NotFound
 from evergold.generate.pdf import read_pdf
-from evergold.generate.spec import Limits
+from evergold.generate.spec import GenerationLimits
 from evergold.model.generation import Document, Skipped
 
 KINDS = {
@@ -29,7 +29,7 @@ _LOOKED_AT = 8000
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
-def read_documents(folder: Path, limits: Limits) -> Iterator[Document | Skipped]:
+def read_documents(folder: Path, limits: GenerationLimits) -> Iterator[Document | Skipped]:
     """Every file below the folder, as a document or as a reason why it is none."""
     if not folder.exists():
         raise NotFound(f"no folder {str(folder)!r}; give --documents DIR with text, Markdown or PDF files in it")
@@ -90,7 +90,7 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def _read(name: str, path: Path, limits: Limits) -> Document | Skipped:
+def _read(name: str, path: Path, limits: GenerationLimits) -> Document | Skipped:
     kind = KINDS.get(path.suffix.lower())
     if kind is None:
         detail = f"{path.suffix or 'no ending'}; read are {', '.join(KINDS)}"

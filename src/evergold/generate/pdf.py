@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from evergold.generate.spec import Limits
+from evergold.generate.spec import GenerationLimits
 from evergold.model.generation import Document, Skipped
 
 _BETWEEN_PAGES = "\n\n"
 
 
-def read_pdf(name: str, path: Path, limits: Limits) -> Document | Skipped:
+def read_pdf(name: str, path: Path, limits: GenerationLimits) -> Document | Skipped:
     from pypdf import PdfReader
     from pypdf.errors import DependencyError
 

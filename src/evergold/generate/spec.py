@@ -6,8 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from evergold.errors import BadInput, NotFound, unknown
-from evergold.formats.yaml_reading import Document as YamlDocument
-from evergold.formats.yaml_reading import Unreadable, read
+from evergold.formats.yaml_reading import Unreadable, YamlDocument, read
 from evergold.model.ident import content_hash
 
 SECTION = "generation"
@@ -63,7 +62,7 @@ class Citations(_Part):
     rewrites: Annotated[int, Field(ge=0, le=5)] = 1
 
 
-class Limits(_Part):
+class GenerationLimits(_Part):
     """What is taken from a folder; files beyond a limit are named in the report."""
 
     file_mb: Annotated[float, Field(gt=0, strict=False)] = 20.0
@@ -72,7 +71,7 @@ class Limits(_Part):
     pages: Positive = 2_000
 
 
-class Budget(_Part):
+class GenerationBudget(_Part):
     """What the calls may cost together; none: no limit."""
 
     tokens: Positive | None = None
@@ -106,8 +105,8 @@ class GenerationSpec(_Part):
     citations: Citations = Citations()
     duplicates: Annotated[float, Field(gt=0, le=1, strict=False)] = 0.8
     """Share of word triples from which two questions with their answers count as one."""
-    limits: Limits = Limits()
-    budget: Budget = Budget()
+    limits: GenerationLimits = GenerationLimits()
+    budget: GenerationBudget = GenerationBudget()
     prompts: Prompts = Prompts()
 
     @property

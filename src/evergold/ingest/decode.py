@@ -21,7 +21,7 @@ class Request(NamedTuple):
     body: bytes
 
 
-class Rules(NamedTuple):
+class ReadingRules(NamedTuple):
     """What the settings say about reading: the redactor's name (empty: none), its fields, the longest text,
     and whether IP addresses are private."""
 
@@ -31,8 +31,8 @@ class Rules(NamedTuple):
     ip_addresses: bool = False
 
 
-def rules_of(settings: Settings) -> Rules:
-    return Rules(
+def rules_of(settings: Settings) -> ReadingRules:
+    return ReadingRules(
         settings.redact_redactor,
         settings.redact_fields,
         settings.server_max_text_kb * 1000,
@@ -40,7 +40,7 @@ def rules_of(settings: Settings) -> Rules:
     )
 
 
-def _redactor_of(rules: Rules) -> "Redactor | None":
+def _redactor_of(rules: ReadingRules) -> "Redactor | None":
     """Load the redactor; one that does not know IP addresses refuses the setting."""
     if not rules.redactor:
         return None
@@ -53,7 +53,7 @@ def _redactor_of(rules: Rules) -> "Redactor | None":
 class RequestReader:
     """Reads requests by rules. A redactor or a field that does not exist is said when it is made."""
 
-    def __init__(self, rules: Rules) -> None:
+    def __init__(self, rules: ReadingRules) -> None:
         self._rules = rules
         self._redactor: Redactor | None = _redactor_of(rules)
         self._keys = Keys(self._redactor)

@@ -12,7 +12,7 @@ from evergold.text.words import STOPWORDS, Text, ngrams, sentences
 Floats = NDArray[np.float64]
 
 
-class Evidence:
+class EvidenceSearch:
     """What the contexts say, with what is needed to find the sentences that bear on a claim."""
 
     def __init__(self, texts: Iterable[str], embedder: Embedder | None) -> None:
@@ -35,7 +35,7 @@ class Evidence:
             self.word_vectors = embedder.word_vectors(self.words)
 
     @classmethod
-    def of_passages(cls, passages: Sequence[str], embedder: Embedder | None) -> "Evidence":
+    def of_passages(cls, passages: Sequence[str], embedder: Embedder | None) -> "EvidenceSearch":
         return cls([sentence for passage in passages for sentence in sentences(passage)], embedder)
 
     def weight(self, word: str) -> float:
@@ -46,7 +46,7 @@ class Evidence:
 class Match:
     """A claim laid over the evidence: which of its words each sentence has, and which sentences bear on it most."""
 
-    def __init__(self, claim: Text, evidence: Evidence) -> None:
+    def __init__(self, claim: Text, evidence: EvidenceSearch) -> None:
         self.words = list(dict.fromkeys(claim.content))
         self.weights: Floats = np.array([evidence.weight(word) for word in self.words])
         self.found: Floats = np.zeros((len(evidence.sentences), len(self.words)))

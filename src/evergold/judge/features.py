@@ -14,7 +14,7 @@ import math
 import numpy as np
 from rapidfuzz.distance import LCSseq
 
-from evergold.judge.evidence import Evidence, Match
+from evergold.judge.evidence import EvidenceSearch, Match
 from evergold.text.words import STOPWORDS, Text, ngrams, stem
 
 RISING = ("copied_trigrams", "copied_fourgrams", "copied_runs", "in_order", "best_sentence", "unigrams", "best_cosine")
@@ -37,7 +37,7 @@ FEW_TRIGRAMS, FEW_FOURGRAMS = 0.3, 0.2
 ALIKE = 0.7
 
 
-def claim_features(claim: Text, evidence: Evidence) -> dict[str, float]:
+def claim_features(claim: Text, evidence: EvidenceSearch) -> dict[str, float]:
     """The features of one claim. The evidence must have a sentence, and the claim a word."""
     match = Match(claim, evidence)
     near = [int(index) for index in match.order[:NEAR]]
@@ -58,7 +58,7 @@ def claim_features(claim: Text, evidence: Evidence) -> dict[str, float]:
     } | {name: rephrased * value for name, value in missing.items()}
 
 
-def _precision(claim: Text, evidence: Evidence, n: int) -> float:
+def _precision(claim: Text, evidence: EvidenceSearch, n: int) -> float:
     """The share of the claim's n-grams that stand in the evidence; shorter ones where the claim is too short."""
     for size in range(n, 1, -1):
         grams = ngrams(claim.stems, size)
@@ -67,7 +67,7 @@ def _precision(claim: Text, evidence: Evidence, n: int) -> float:
     return float(claim.stems[0] in evidence.where)
 
 
-def _runs(claim: Text, evidence: Evidence) -> float:
+def _runs(claim: Text, evidence: EvidenceSearch) -> float:
     """How long the pieces are that the claim can be put together from: the mean over its words, on a log scale."""
     stems, start, squares = claim.stems, 0, 0
     while start < len(stems):
@@ -79,7 +79,7 @@ def _runs(claim: Text, evidence: Evidence) -> float:
     return math.log1p(squares / len(stems))
 
 
-def _joins(piece: tuple[str, ...], evidence: Evidence) -> bool:
+def _joins(piece: tuple[str, ...], evidence: EvidenceSearch) -> bool:
     """Whether the last word of a piece follows in the evidence on the one or two before it."""
     if len(piece) == 1:
         return piece[0] in evidence.where
@@ -87,7 +87,7 @@ def _joins(piece: tuple[str, ...], evidence: Evidence) -> bool:
 
 
 def _missing(
-    claim: Text, evidence: Evidence, match: Match, near: list[int], near_stems: frozenset[str]
+    claim: Text, evidence: EvidenceSearch, match: Match, near: list[int], near_stems: frozenset[str]
 ) -> dict[str, float]:
     near_numbers: frozenset[float] = frozenset().union(*(evidence.sentences[i].numbers for i in near))
     turned = claim.negated and not any(evidence.sentences[i].negated for i in near)
@@ -112,7 +112,7 @@ def _unpaired(claim: Text, match: Match) -> float:
     return sum(not (column[a] * column[b]).any() for a, b in pairs) / len(pairs)
 
 
-def _embedded(claim: Text, evidence: Evidence, near_stems: frozenset[str]) -> dict[str, float]:
+def _embedded(claim: Text, evidence: EvidenceSearch, near_stems: frozenset[str]) -> dict[str, float]:
     """How far each word of the claim is from any word of the evidence: a synonym is not a missing word."""
     if evidence.embedder is None or evidence.word_vectors is None:
         return {}

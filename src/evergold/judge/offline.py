@@ -9,7 +9,7 @@ from typing import Any
 
 from evergold.errors import BadInput
 from evergold.judge.answers import RELEVANT_FROM, compare_answers, refuses, relevance
-from evergold.judge.evidence import Evidence
+from evergold.judge.evidence import EvidenceSearch
 from evergold.judge.features import claim_features
 from evergold.judge.regression import shipped_weights
 from evergold.model.judging import Answer, Question
@@ -55,7 +55,7 @@ class OfflineJudge:
             return Answer(reason=f"the offline judge does not know the task {question.task!r}")
         return Answer(data=work(question.inputs), details={"scoring": "offline"})
 
-    def support(self, claim: str, evidence: Evidence) -> tuple[float, dict[str, float]]:
+    def support(self, claim: str, evidence: EvidenceSearch) -> tuple[float, dict[str, float]]:
         """The probability that the evidence supports a claim, and the features that say so."""
         text = Text(claim)
         if not text.stems or not evidence.sentences:
@@ -63,8 +63,8 @@ class OfflineJudge:
         row = claim_features(text, evidence)
         return self._model.probability(row), row
 
-    def evidence(self, passages: list[str]) -> Evidence:
-        return Evidence.of_passages(passages, self.embedder)
+    def evidence(self, passages: list[str]) -> EvidenceSearch:
+        return EvidenceSearch.of_passages(passages, self.embedder)
 
     def _correctness(self, inputs: Data) -> Data:
         alike = compare_answers(inputs["expected"], inputs["output"], self.embedder)

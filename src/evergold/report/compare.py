@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from evergold.errors import BadInput
 from evergold.model.run import Run
 from evergold.report.scores import Outside, ValueRow, by_case, outside
-from evergold.stats.paired import Effect, Verdict, holm, judge, mcnemar_exact, paired_effect
+from evergold.stats.paired import Effect, PairedVerdict, holm, judge, mcnemar_exact, paired_effect
 
 PASS_MARK = 0.5
 MOST_UNPAIRED = 0.1
@@ -32,7 +32,7 @@ class MetricComparison(BaseModel, frozen=True):
     high: float
     p: float
     test: str
-    verdict: Verdict
+    verdict: PairedVerdict
     smallest_visible: float | None
     gained: tuple[str, ...]
     lost: tuple[str, ...]
@@ -50,9 +50,9 @@ class Comparison(BaseModel, frozen=True):
         """0 no regression, 1 a regression, 3 these cases cannot tell."""
         verdicts = {metric.verdict for metric in self.metrics}
         thin = any(metric.unpaired > MOST_UNPAIRED * (metric.n + metric.unpaired) for metric in self.metrics)
-        if Verdict.WORSE in verdicts:
+        if PairedVerdict.WORSE in verdicts:
             return 1
-        return 3 if Verdict.INCONCLUSIVE in verdicts or thin or not verdicts else 0
+        return 3 if PairedVerdict.INCONCLUSIVE in verdicts or thin or not verdicts else 0
 
 
 @dataclass(frozen=True)

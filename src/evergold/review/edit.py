@@ -16,7 +16,7 @@ EDITABLE = tuple(name for name in Case.model_fields if name not in FIXED)
 DERIVED_FROM_COMMIT = ("baseVerified", "baseOverride")
 
 
-class Changed(Protocol):
+class EditedCase(Protocol):
     """A revision, as far as its difference is concerned."""
 
     @property
@@ -43,7 +43,7 @@ def edited(case: Case, changes: Mapping[str, Any]) -> Case:
     return draft.model_copy(update={"review": ReviewState.UNVALIDATED})
 
 
-def between(revisions: Sequence[Changed], first: int, last: int) -> dict[str, dict[str, Any]]:
+def between(revisions: Sequence[EditedCase], first: int, last: int) -> dict[str, dict[str, Any]]:
     """What changed from version `first` to version `last`: each field with its value then and its value after."""
     results: dict[str, dict[str, Any]] = {}
     for revision in revisions:

@@ -14,14 +14,14 @@ _TIME = re.compile(
 )
 
 
-class Moment(NamedTuple):
+class GoTime(NamedTuple):
     """`nanoseconds` since 1970 orders moments exactly; `time` is the same to the microsecond, in UTC."""
 
     nanoseconds: int
     time: datetime
 
 
-def parse_time(text: str) -> Moment:
+def parse_time(text: str) -> GoTime:
     """Raises ValueError for what is neither form, or no date of the calendar. No zone means UTC."""
     match = _TIME.fullmatch(text.strip())
     if match is None:
@@ -29,7 +29,7 @@ def parse_time(text: str) -> Moment:
     whole = datetime.fromisoformat(f"{match['day']}T{match['clock']}").replace(tzinfo=UTC) - _offset(match["zone"])
     fraction = int((match["fraction"] or "").ljust(9, "0"))
     seconds = (whole - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(seconds=1)
-    return Moment(seconds * 10**9 + fraction, whole + timedelta(microseconds=fraction // 1000))
+    return GoTime(seconds * 10**9 + fraction, whole + timedelta(microseconds=fraction // 1000))
 
 
 def _offset(zone: str | None) -> timedelta:

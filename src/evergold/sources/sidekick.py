@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 from evergold.errors import BadInput, NotFound, Unavailable
 from evergold.model.flow import Action, Flow
-from evergold.sources.gotime import Moment, parse_time
+from evergold.sources.gotime import GoTime, parse_time
 from evergold.sources.sidekick_rows import read_params, read_result, text_of
 
 DATABASE_NAME = "sidekick.core.db"
@@ -164,7 +164,7 @@ class _ActionReader:
 
     def read(self, flow_id: str) -> tuple[list[Action], list[str]]:
         """The actions in the order of (created, id), and what was wrong with their rows."""
-        timed: list[tuple[Moment, str, Action]] = []
+        timed: list[tuple[GoTime, str, Action]] = []
         problems: list[str] = []
         for row in self._select(flow_id):
             action, moment = _action(row, problems)
@@ -199,7 +199,7 @@ class _ActionReader:
         return rows
 
 
-def _action(row: sqlite3.Row, problems: list[str]) -> tuple[Action, Moment]:
+def _action(row: sqlite3.Row, problems: list[str]) -> tuple[Action, GoTime]:
     where = f"flow_actions row {row['id']!r}"
     try:
         moment = parse_time(text_of(row["created"]) or "")

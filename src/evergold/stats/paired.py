@@ -23,7 +23,7 @@ FEWEST_GROUPS = 6
 """Below six independent cases even a unanimous result has a two-sided chance of over 5 %: no verdict is possible."""
 
 
-class Verdict(StrEnum):
+class PairedVerdict(StrEnum):
     BETTER = "better"
     WORSE = "worse"
     TIED = "tied"
@@ -105,15 +105,15 @@ def planned_effect(cases: int, trials: int = 1, spread: float = 0.5) -> float | 
     return smallest_visible_effect(sqrt(variance / cases))
 
 
-def judge(effect: Effect, adjusted_p: float, *, margin: float, alpha: float = 0.05) -> Verdict:
+def judge(effect: Effect, adjusted_p: float, *, margin: float, alpha: float = 0.05) -> PairedVerdict:
     """Put the numbers into one word."""
     if effect.groups < FEWEST_GROUPS:
-        return Verdict.INCONCLUSIVE
+        return PairedVerdict.INCONCLUSIVE
     if adjusted_p < alpha and effect.mean != 0:
-        return Verdict.BETTER if effect.mean > 0 else Verdict.WORSE
+        return PairedVerdict.BETTER if effect.mean > 0 else PairedVerdict.WORSE
     if -margin <= effect.low and effect.high <= margin:
-        return Verdict.TIED
-    return Verdict.INCONCLUSIVE
+        return PairedVerdict.TIED
+    return PairedVerdict.INCONCLUSIVE
 
 
 def _by_cluster(values: Floats, clusters: Sequence[str] | None) -> tuple[Floats, Floats]:

@@ -20,7 +20,7 @@ from queue import SimpleQueue
 from typing import Any, NamedTuple
 
 
-class Outcome(NamedTuple):
+class CommitOutcome(NamedTuple):
     """What to tell a caller: a result, or why there is none."""
 
     done: Future[Any]
@@ -28,7 +28,7 @@ class Outcome(NamedTuple):
     failure: BaseException | None = None
 
 
-def settle(outcome: Outcome) -> None:
+def settle(outcome: CommitOutcome) -> None:
     """Give a caller its answer, unless it has one: a writer that was given up may finish later."""
     with suppress(InvalidStateError):
         if outcome.failure is None:
@@ -42,10 +42,10 @@ class Syncing:
 
     def __init__(self, log: Path | None) -> None:
         self._log = log
-        self._committed: SimpleQueue[Sequence[Outcome] | None] = SimpleQueue()
+        self._committed: SimpleQueue[Sequence[CommitOutcome] | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
 
-    def resolve(self, outcomes: Sequence[Outcome]) -> None:
+    def resolve(self, outcomes: Sequence[CommitOutcome]) -> None:
         """Called by the writer, after each commit."""
         if self._log is None:
             _resolve(outcomes)
@@ -70,11 +70,11 @@ class Syncing:
             last = None in batches
             self._sync([outcome for batch in batches if batch is not None for outcome in batch])
 
-    def _sync(self, outcomes: Sequence[Outcome]) -> None:
+    def _sync(self, outcomes: Sequence[CommitOutcome]) -> None:
         try:
             _to_disk(self._log)
         except Exception as problem:  # a thread that ended here would leave every caller waiting
-            outcomes = [Outcome(outcome.done, failure=outcome.failure or problem) for outcome in outcomes]
+            outcomes = [CommitOutcome(outcome.done, failure=outcome.failure or problem) for outcome in outcomes]
         _resolve(outcomes)
 
 
@@ -87,6 +87,6 @@ def _to_disk(log: Path | None) -> None:
         os.close(descriptor)
 
 
-def _resolve(outcomes: Sequence[Outcome]) -> None:
+def _resolve(outcomes: Sequence[CommitOutcome]) -> None:
     for outcome in outcomes:
         settle(outcome)

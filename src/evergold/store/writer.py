@@ -19,7 +19,7 @@ from sqlalchemy.exc import DBAPIError
 from evergold.errors import Unavailable
 from evergold.store.checkpointing import Checkpointing
 from evergold.store.failures import explanation
-from evergold.store.syncing import Outcome, Syncing, settle
+from evergold.store.syncing import CommitOutcome, Syncing, settle
 
 GROUP = 256
 
@@ -39,7 +39,7 @@ class Job:
 class _Group:
     """What became of the jobs of one transaction. `reached`: the database answered, so the next job may be tried."""
 
-    outcomes: list[Outcome]
+    outcomes: list[CommitOutcome]
     reached: bool = True
 
 
@@ -128,7 +128,7 @@ class Writer:
             self._checkpointing.wrote_much()
 
     def _written(self, jobs: Sequence[Job]) -> _Group:
-        outcomes: list[Outcome] = []
+        outcomes: list[CommitOutcome] = []
         began = False
         try:
             with (
@@ -140,20 +140,20 @@ class Writer:
         except BaseException as problem:
             failure = explanation(self._url, problem) or problem
             lost = isinstance(problem, DBAPIError) and problem.connection_invalidated
-            return _Group([Outcome(job.done, failure=failure) for job in jobs], reached=began and not lost)
+            return _Group([CommitOutcome(job.done, failure=failure) for job in jobs], reached=began and not lost)
         return _Group(outcomes)
 
-    def _outcome(self, connection: Connection, job: Job, *, nested: bool) -> Outcome:
+    def _outcome(self, connection: Connection, job: Job, *, nested: bool) -> CommitOutcome:
         """Run one job. Alone it needs no savepoint: what it fails to do goes with the transaction."""
         if not nested:
-            return Outcome(job.done, job.work(connection))
+            return CommitOutcome(job.done, job.work(connection))
         try:
             with connection.begin_nested():
-                return Outcome(job.done, job.work(connection))
+                return CommitOutcome(job.done, job.work(connection))
         except Exception as problem:
             if isinstance(problem, DBAPIError) and problem.connection_invalidated:
                 raise  # the others of the group went with the connection
-            return Outcome(job.done, failure=explanation(self._url, problem) or problem)
+            return CommitOutcome(job.done, failure=explanation(self._url, problem) or problem)
 
     def _fail_waiting(self, problem: BaseException | None) -> None:
         """Fail every job that waits now; a request to end stays in the queue."""
@@ -173,4 +173,4 @@ def _ends_group(job: Job | None) -> bool:
 
 def _fail(jobs: Sequence[Job], problem: BaseException) -> None:
     for job in jobs:
-        settle(Outcome(job.done, failure=problem))
+        settle(CommitOutcome(job.done, failure=problem))

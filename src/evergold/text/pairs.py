@@ -14,7 +14,7 @@ from typing import NamedTuple
 from evergold.text.near import THRESHOLD, Shingles, jaccard
 
 
-class Entry(NamedTuple):
+class TextEntry(NamedTuple):
     """A text by name, with the group that it must not leave."""
 
     name: str
@@ -23,19 +23,19 @@ class Entry(NamedTuple):
 
 
 class Pair(NamedTuple):
-    first: Entry
-    second: Entry
+    first: TextEntry
+    second: TextEntry
     share: float
 
 
-def pairs_across(entries: Sequence[Entry], threshold: float = THRESHOLD) -> Iterator[Pair]:
+def pairs_across(entries: Sequence[TextEntry], threshold: float = THRESHOLD) -> Iterator[Pair]:
     """Each text that is nearly the same as an earlier one of another group, with the first such one.
 
     A text without shingles is like no other. One pair a text: of a thousand copies there are half a million pairs, and
     they say no more.
     """
     often = Counter(chain.from_iterable(entry.shingles for entry in entries))
-    copies: defaultdict[Shingles, dict[str, Entry]] = defaultdict(dict)
+    copies: defaultdict[Shingles, dict[str, TextEntry]] = defaultdict(dict)
     known: defaultdict[str, defaultdict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     for index, entry in enumerate(entries):
         if not entry.shingles:

@@ -23,7 +23,7 @@ FROZEN_ONLY = "in builds only"
 
 
 @dataclass(frozen=True)
-class Standing:
+class CaseStanding:
     """Where a case comes from and what it says."""
 
     provenance: Provenance
@@ -45,7 +45,7 @@ def located(build: Build) -> Path:
     return path
 
 
-def frozen_only(builds: Sequence[Build], case_id: str) -> tuple[list[BuildStep], Standing]:
+def frozen_only(builds: Sequence[Build], case_id: str) -> tuple[list[BuildStep], CaseStanding]:
     """The versions that hold the case, oldest first, and what the newest of them says of it."""
     steps: list[BuildStep] = []
     provenance = Provenance(source="rag")
@@ -60,7 +60,7 @@ def frozen_only(builds: Sequence[Build], case_id: str) -> tuple[list[BuildStep],
             provenance = Provenance(source="rag", document=document if isinstance(document, str) else None)
     if not steps:
         raise NotFound(f"no case {case_id!r} in the store, nor in the files of {len(builds)} builds")
-    return steps, Standing(provenance, steps[-1].rev, FROZEN_ONLY)
+    return steps, CaseStanding(provenance, steps[-1].rev, FROZEN_ONLY)
 
 
 def _find(build: Build, case_id: str) -> tuple[str, bytes] | None:

@@ -31,7 +31,7 @@ from evergold.store.builds import (
 )
 from evergold.store.cases import CaseFilter, find_case, iterate_cases
 from evergold.store.lineage import BuildStep, RunStep, builds_with, runs_with
-from evergold.workspace.build_files import Standing, frozen_only, located
+from evergold.workspace.build_files import CaseStanding, frozen_only, located
 from evergold.workspace.cases import require_dataset
 from evergold.workspace.naming import file_name
 
@@ -175,7 +175,7 @@ class Builds:
             case: Case | None = find_case(connection, dataset, case_id)
             frozen, tried = builds_with(connection, dataset, case_id), list(runs_with(connection, dataset, case_id))
         if case is not None:
-            now = Standing(case.provenance, case.rev(), str(case.status))
+            now = CaseStanding(case.provenance, case.rev(), str(case.status))
         else:
             frozen, now = frozen_only(self.versions(dataset), case_id)
         return Lineage(

@@ -18,7 +18,7 @@ from evergold.scale.scratch import scratch_folder
 from evergold.settings import Settings
 
 if TYPE_CHECKING:
-    from evergold.build.check import Limits
+    from evergold.build.check import CheckLimits
     from evergold.build.findings import Report
     from evergold.workspace.builds import Builds
     from evergold.workspace.flows import Progress
@@ -63,7 +63,7 @@ class RagBuilds:
         self,
         manifest: Path,
         baseline: Path | None = None,
-        limits: "Limits | None" = None,
+        limits: "CheckLimits | None" = None,
         junit: Path | None = None,
         advance: Callable[[int], None] | None = None,
     ) -> "Report":
@@ -120,7 +120,7 @@ def is_workspace(settings: Settings) -> bool:
 def check_build(
     manifest: Path,
     baseline: Path | None = None,
-    limits: "Limits | None" = None,
+    limits: "CheckLimits | None" = None,
     junit: Path | None = None,
     advance: Callable[[int], None] | None = None,
 ) -> "Report":

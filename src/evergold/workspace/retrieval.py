@@ -23,14 +23,14 @@ from evergold.report.retrieval import as_html, as_rows, compare_rows
 
 
 @dataclass(frozen=True)
-class Scored:
+class ScoredRetrieval:
     """The figures, and the scores of single cases behind them."""
 
     figures: dict[str, Any]
     scores: list[CaseScore]
 
 
-class Slice(NamedTuple):
+class RetrievalSlice(NamedTuple):
     """What a case is looked at by."""
 
     repository: str
@@ -86,7 +86,7 @@ class _Pass:
     read: ReadLines | None
     has_commit: Callable[[str], bool]
     scores: list[list[CaseScore]] = field(default_factory=list)
-    slices: list[Slice] = field(default_factory=list)
+    slices: list[RetrievalSlice] = field(default_factory=list)
     from_source: list[SourceScore] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
@@ -99,7 +99,7 @@ class _Pass:
         for row in golden_rows(golden):
             gold = gold_of_row(row)
             ids.add(gold.case_id)
-            self.slices.append(Slice(gold.repository, language_of(gold), files_band(gold)))
+            self.slices.append(RetrievalSlice(gold.repository, language_of(gold), files_band(gold)))
             answers = [_answer(result, gold.case_id) for result in self.predictions]
             for answer, lines, scores in zip(answers, with_lines, self.scores, strict=True):
                 scores.append(score_case(gold if lines else _without_lines(gold), answer, self.query.tier))
@@ -122,7 +122,7 @@ class _Pass:
 
 def score_retrieval(
     golden: Path, predictions: Path, other: Path | None = None, query: ScoringQuery | None = None
-) -> Scored:
+) -> ScoredRetrieval:
     """With a second file of predictions, `compare` holds the paired differences (the second minus the first)."""
     query = query or ScoringQuery()
     results = [read_predictions(path) for path in (predictions, other) if path is not None]
@@ -133,7 +133,7 @@ def score_retrieval(
         with Repo.open(query.repo_dir) as repo:
             done = _Pass(query, results, _reader(repo), lambda commit: repo.objects.commit(commit) is not None)
             ids = done.run(golden)
-    return Scored(_figures(done, results[0], ids), done.scores[0])
+    return ScoredRetrieval(_figures(done, results[0], ids), done.scores[0])
 
 
 def _figures(done: _Pass, result: Predictions, ids: set[str]) -> dict[str, Any]:
@@ -146,7 +146,9 @@ def _figures(done: _Pass, result: Predictions, ids: set[str]) -> dict[str, Any]:
         "duplicates": result.duplicates,
         "problems": [*result.problems, *done.problems],
         "tier": done.query.tier,
-        "slices": {name: sliced(scores, [getattr(item, name) for item in done.slices]) for name in Slice._fields},
+        "slices": {
+            name: sliced(scores, [getattr(item, name) for item in done.slices]) for name in RetrievalSlice._fields
+        },
     }
     if done.read is not None:
         figures |= summarize_source(done.from_source, seed)

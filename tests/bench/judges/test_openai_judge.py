@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evergold.bench.judges.openai_judge import Limits, OpenAIJudge
+from evergold.bench.judges.openai_judge import JudgeLimits, OpenAIJudge
 from evergold.bench.metrics import make_metric, measure
 from evergold.calls.endpoints import Endpoint
 from evergold.model.case import Case, Context
@@ -41,7 +41,7 @@ def judged(
     metric: str, script: Script, case: Case = CASE, attempt: Attempt | None = None, retries: int = 0
 ) -> tuple[Measurement, ScriptedServer]:
     async def work(server: ScriptedServer) -> Measurement:
-        judge = OpenAIJudge(Endpoint("j", server.url, "k"), Limits(timeout=PATIENCE, retries=retries))
+        judge = OpenAIJudge(Endpoint("j", server.url, "k"), JudgeLimits(timeout=PATIENCE, retries=retries))
         try:
             return await measure(make_metric(metric), case, attempt or an_attempt(), judge)
         finally:
@@ -245,7 +245,7 @@ def test_the_judge_asks_for_less_until_the_endpoint_understands(options: tuple[s
 
 def test_what_an_endpoint_refused_is_not_asked_for_again() -> None:
     async def work(server: ScriptedServer) -> None:
-        judge = OpenAIJudge(Endpoint("j", server.url, "k"), Limits(retries=0))
+        judge = OpenAIJudge(Endpoint("j", server.url, "k"), JudgeLimits(retries=0))
         for _ in range(3):
             await measure(make_metric("correctness"), CASE, an_attempt(), judge)
         await judge.close()

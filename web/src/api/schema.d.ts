@@ -1953,6 +1953,18 @@ export interface components {
             };
         };
         /**
+         * CurationFailure
+         * @description A trace that could not be curated, and why.
+         */
+        CurationFailure: {
+            /** Trace Id */
+            trace_id: string;
+            /** Error */
+            error: string;
+            /** At */
+            at: string;
+        };
+        /**
          * CuratorState
          * @description What the background has done since the server started, and what it could not do.
          */
@@ -1968,7 +1980,7 @@ export interface components {
             /** Last Error */
             last_error: string | null;
             /** Failures */
-            failures: components["schemas"]["Failure"][];
+            failures: components["schemas"]["CurationFailure"][];
         };
         /**
          * DatasetStats
@@ -2206,18 +2218,6 @@ export interface components {
             datasets: components["schemas"]["Facet"][];
             /** Tags */
             tags: components["schemas"]["Facet"][];
-        };
-        /**
-         * Failure
-         * @description A trace that could not be curated, and why.
-         */
-        Failure: {
-            /** Trace Id */
-            trace_id: string;
-            /** Error */
-            error: string;
-            /** At */
-            at: string;
         };
         /**
          * FileAtCommit
@@ -2474,7 +2474,7 @@ export interface components {
             p: number;
             /** Test */
             test: string;
-            verdict: components["schemas"]["Verdict"];
+            verdict: components["schemas"]["PairedVerdict"];
             /** Smallest Visible */
             smallest_visible: number | null;
             /** Gained */
@@ -2593,6 +2593,11 @@ export interface components {
             /** Coverage */
             coverage: components["schemas"]["Coverage"][];
         };
+        /**
+         * PairedVerdict
+         * @enum {string}
+         */
+        PairedVerdict: "better" | "worse" | "tied" | "inconclusive";
         /**
          * Period
          * @enum {string}
@@ -3523,11 +3528,6 @@ export interface components {
             /** Context */
             ctx?: Record<string, never>;
         };
-        /**
-         * Verdict
-         * @enum {string}
-         */
-        Verdict: "better" | "worse" | "tied" | "inconclusive";
         /**
          * VersionedKey
          * @description A case as somebody saw it: a change asked for on an older version is a conflict.

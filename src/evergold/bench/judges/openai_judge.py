@@ -18,7 +18,7 @@ LOCAL_MAX_TOKENS = 512
 
 
 @dataclass(frozen=True)
-class Limits:
+class JudgeLimits:
     """How patient the judge is with its endpoint."""
 
     timeout: float = 120.0
@@ -29,9 +29,9 @@ class Limits:
 class OpenAIJudge:
     """One chat completion per question, one more to repair. Its client retries 429 and 5xx on its own."""
 
-    def __init__(self, endpoint: Endpoint, limits: Limits | None = None) -> None:
+    def __init__(self, endpoint: Endpoint, limits: JudgeLimits | None = None) -> None:
         self._endpoint = endpoint
-        self._limits = limits or Limits()
+        self._limits = limits or JudgeLimits()
         self._abilities = EVERYTHING
         self._client: Any = None
 
@@ -99,8 +99,10 @@ def make_openai_judge(address: str, settings: Settings) -> OpenAIJudge:
         model_base_url=settings.judge_base_url or settings.model_base_url,
         model_api_key=settings.judge_api_key or settings.model_api_key,
     )
-    return OpenAIJudge(openai_endpoint(address, own), Limits(timeout=settings.benchmark_timeout))
+    return OpenAIJudge(openai_endpoint(address, own), JudgeLimits(timeout=settings.benchmark_timeout))
 
 
 def make_local_judge(address: str, settings: Settings) -> OpenAIJudge:
-    return OpenAIJudge(local_endpoint(address), Limits(timeout=settings.benchmark_timeout, max_tokens=LOCAL_MAX_TOKENS))
+    return OpenAIJudge(
+        local_endpoint(address), JudgeLimits(timeout=settings.benchmark_timeout, max_tokens=LOCAL_MAX_TOKENS)
+    )

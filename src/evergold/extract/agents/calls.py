@@ -9,7 +9,17 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from evergold.extract.agents.apply_patch import envelope_in, read_envelope
-from evergold.extract.agents.events import WHOLE, Changed, Event, FileRef, Looked, Patch, Replacement, Span, text_lines
+from evergold.extract.agents.events import (
+    WHOLE,
+    Changed,
+    Event,
+    FileRef,
+    LineSpan,
+    Looked,
+    Patch,
+    Replacement,
+    text_lines,
+)
 from evergold.extract.agents.grep_output import bare_paths, numbered_by_path, numbered_of_one, shown_by_path
 from evergold.extract.agents.shell_acts import shell_events
 from evergold.model.flow import Action
@@ -61,7 +71,7 @@ def _read(action: Action) -> Iterator[Event]:
     if isinstance(view, list) and len(view) == 2 and all(isinstance(number, int) for number in view):
         first, last = view[0], max(view[1], 0)
     whole = first == 1 and last is None
-    yield Looked(ref, span=WHOLE if whole else Span(max(first, 1), last or 0), shown=text_lines(text), asked=True)
+    yield Looked(ref, span=WHOLE if whole else LineSpan(max(first, 1), last or 0), shown=text_lines(text), asked=True)
 
 
 def _grep(action: Action) -> Iterator[Event]:

@@ -31,7 +31,7 @@ class Shown:
 
 
 @dataclass
-class Part:
+class DraftPart:
     """What one session did for one commit."""
 
     session_id: str
@@ -78,10 +78,10 @@ class PartReader:
         self._mapped = mapped
         self._files: dict[tuple[str, str], tuple[str | None, WorkFile]] = {}
 
-    def read(self, session: Session, first: int, last: int, remembered: set[str]) -> Part:
+    def read(self, session: Session, first: int, last: int, remembered: set[str]) -> DraftPart:
         """Steps `first…last`, after those before them that showed files of `remembered`, which the agent still knew."""
         asked = session.requests(first, last)
-        part = Part(session.flow.id, session.steps[max(first, 0)].action.created, asked)
+        part = DraftPart(session.flow.id, session.steps[max(first, 0)].action.created, asked)
         if first > 0 and remembered:
             earlier = PartReader(self._checkouts, self._tree, self._mapped)
             known = earlier._walk(session, range(first), Counter(), remembered)

@@ -16,14 +16,14 @@ class FileRef(NamedTuple):
     folder: str | None
 
 
-class Span(NamedTuple):
+class LineSpan(NamedTuple):
     """Lines by number, first and last included. A negative number counts from the end; a last of 0 is the end."""
 
     first: int
     last: int
 
 
-WHOLE = Span(1, 0)
+WHOLE = LineSpan(1, 0)
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Looked:
 
     ref: FileRef
     numbered: dict[int, str] | None = None
-    span: Span | None = None
+    span: LineSpan | None = None
     shown: Lines | None = None
     asked: bool = False
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evergold.extract.agents.boundaries import TRAILERS, Boundary, History, find_boundaries
-from evergold.extract.agents.drafts import BaseTree, Part, PartReader
+from evergold.extract.agents.drafts import BaseTree, DraftPart, PartReader
 from evergold.extract.agents.session import Session
 from evergold.extract.diff import FileDiff
 from evergold.extract.evidence import call_of
-from evergold.extract.extracted import DATASET, Extracted, Skipped, Wanted
+from evergold.extract.extracted import DATASET, Extracted, SkippedItem, Wanted
 from evergold.extract.filters import HistoryRules, counted_files
 from evergold.extract.fingerprint import with_proof
 from evergold.extract.ranking import PathRanking, PathSource, RangeRanking, RangeSource, paths_of
@@ -53,7 +53,7 @@ class _Draft:
     files: list[FileDiff]
     first: Flow
     index_in_session: int
-    parts: list[Part] = field(default_factory=list)
+    parts: list[DraftPart] = field(default_factory=list)
 
 
 class AgentExtraction:
@@ -69,14 +69,14 @@ class AgentExtraction:
         self._tracked: dict[str, frozenset[str]] = {}
         self.unknown_tools: Counter[str] = Counter()
 
-    def take(self, flow: Flow) -> Iterator[Rejected | Skipped]:
+    def take(self, flow: Flow) -> Iterator[Rejected | SkippedItem]:
         """Read one session; what it cannot give is said at once."""
         for problem in flow.metadata.get("problems", ()):
             yield Rejected(where=f"session {flow.id}", reason=problem)
         session = Session.of(flow)
         self.unknown_tools += session.unknown_tools
         if not session.steps:
-            yield Skipped(NO_STEPS)
+            yield SkippedItem(NO_STEPS)
             return
         reasons: Counter[str] = Counter()
         checkouts = session.checkouts(self._files_near(session))
@@ -91,7 +91,7 @@ class AgentExtraction:
         if not boundaries and not reasons:
             reasons[NO_COMMIT] += 1
         for reason, count in reasons.items():
-            yield from [Skipped(reason)] * count
+            yield from [SkippedItem(reason)] * count
 
     def cases(self) -> Iterator[Extracted | str]:
         """The cases in the order of their commits; a case that was not wanted gives its id alone."""
@@ -120,7 +120,7 @@ class AgentExtraction:
         draft.parts.append(self._part(session, boundary, before, draft.files))
         return None
 
-    def _part(self, session: Session, boundary: Boundary, before: int, files: list[FileDiff]) -> Part:
+    def _part(self, session: Session, boundary: Boundary, before: int, files: list[FileDiff]) -> DraftPart:
         moment = boundary.commit
         renamed = {file.new_path: file.old_path for file in files if file.new_path and file.old_path}
         tree = BaseTree(self._repo, moment.parents[0], {new: old for new, old in renamed.items() if new != old})

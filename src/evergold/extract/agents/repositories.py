@@ -9,7 +9,7 @@ from typing import Self
 
 from evergold.errors import NotFound
 from evergold.extract.agents.extraction import AgentExtraction, AgentRules
-from evergold.extract.extracted import Extracted, Skipped, Wanted
+from evergold.extract.extracted import Extracted, SkippedItem, Wanted
 from evergold.model.flow import Flow
 from evergold.model.rejected import Rejected
 from evergold.repo.git import Repo
@@ -34,16 +34,16 @@ class SessionCases:
         self._stores: dict[str, Path | None] = {}
         self._only = self._opened(Path(repo_dir)) if repo_dir is not None else None
 
-    def take(self, flow: Flow) -> Iterator[Rejected | Skipped]:
+    def take(self, flow: Flow) -> Iterator[Rejected | SkippedItem]:
         if self._only is None and not flow.repo_dir:
-            yield Skipped(NO_FOLDER)
+            yield SkippedItem(NO_FOLDER)
             return
         if self._only is not None and self._is_elsewhere(flow.repo_dir):
-            yield Skipped(ELSEWHERE)
+            yield SkippedItem(ELSEWHERE)
             return
         extraction = self._only or self._of_folder(flow.repo_dir or "")
         if extraction is None:
-            yield Skipped(NOT_HERE)
+            yield SkippedItem(NOT_HERE)
             return
         yield from extraction.take(flow)
 

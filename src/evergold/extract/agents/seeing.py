@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from evergold.extract.agents.alignment import align
 from evergold.extract.agents.drift import WorkFile
-from evergold.extract.agents.events import Lines, Looked, Span
+from evergold.extract.agents.events import Lines, LineSpan, Looked
 
 TRUSTED_SHARE = 0.8
 
@@ -83,7 +83,7 @@ def _resolved(texts: Lines, positions: list[int], file: WorkFile) -> Seen:
     return Seen(sorted(set(at_base)), new, unproved)
 
 
-def _spanned(span: Span, shown: Lines, file: WorkFile) -> Seen:
+def _spanned(span: LineSpan, shown: Lines, file: WorkFile) -> Seen:
     """Of the lines that were asked for, those that were printed."""
     count = len(file.lines)
     first = span.first if span.first > 0 else max(1, count + span.first + 1)

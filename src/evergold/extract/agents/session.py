@@ -41,7 +41,7 @@ _SHOWS_NO_FILE = frozenset(
 
 
 @dataclass(frozen=True)
-class Step:
+class SessionStep:
     action: Action
     events: tuple[Event, ...]
 
@@ -49,14 +49,14 @@ class Step:
 @dataclass
 class Session:
     flow: Flow
-    steps: list[Step] = field(default_factory=list)
+    steps: list[SessionStep] = field(default_factory=list)
     unknown_tools: Counter[str] = field(default_factory=Counter)
 
     @classmethod
     def of(cls, flow: Flow) -> "Session":
         session = cls(flow)
         for action in flow.actions:
-            session.steps.append(Step(action, tuple(events_of(action))))
+            session.steps.append(SessionStep(action, tuple(events_of(action))))
             tool = tool_of(action)
             if tool and not is_known(action) and tool not in _SHOWS_NO_FILE and "mcp__" not in action.type:
                 session.unknown_tools[tool] += 1

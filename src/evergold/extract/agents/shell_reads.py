@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from evergold.extract.agents.events import WHOLE, FileRef, Lines, Looked, Span
+from evergold.extract.agents.events import WHOLE, FileRef, Lines, LineSpan, Looked
 from evergold.extract.agents.grep_output import bare_paths, numbered_by_path, numbered_of_one, shown_by_path
 from evergold.extract.agents.shell import Command, Pipeline
 
@@ -37,7 +37,7 @@ class _Stream:
     """A file on its way through a pipeline. `span` None: some of its lines, unknown which; `counted`: with numbers."""
 
     ref: FileRef
-    span: Span | None = WHOLE
+    span: LineSpan | None = WHOLE
     counted: bool = False
     silent: bool = False
 
@@ -87,7 +87,7 @@ def _filtered(stream: _Stream, command: Command) -> _Stream:
     return replace(stream, span=None, silent=stream.silent or command.name in _QUIET)
 
 
-def within(outer: Span, inner: Span) -> Span | None:
+def within(outer: LineSpan, inner: LineSpan) -> LineSpan | None:
     """Lines `inner` of what lines `outer` of a file are; None where only the file's length could tell."""
     if outer == WHOLE:
         return inner
@@ -95,10 +95,10 @@ def within(outer: Span, inner: Span) -> Span | None:
         return None
     first = outer.first + inner.first - 1
     last = outer.first + inner.last - 1 if inner.last else outer.last
-    return Span(first, min(last, outer.last) if outer.last else last)
+    return LineSpan(first, min(last, outer.last) if outer.last else last)
 
 
-def _span_of(command: Command) -> Span | None:
+def _span_of(command: Command) -> LineSpan | None:
     """The one span a filter lets through; None for anything else."""
     if command.name == "head":
         return _head(command)
@@ -114,11 +114,11 @@ def _span_of(command: Command) -> Span | None:
 
 def _cat(command: Command, folder: str | None) -> Iterator[_Stream]:
     counted = command.name == "nl" or (command.name == "cat" and _has_flag(command, "n"))
-    span: Span | None = WHOLE
+    span: LineSpan | None = WHOLE
     if command.name == "bat":
         asked = _value(command, "-r", "--line-range")
         match = re.fullmatch(r"(\d*):(\d*)", asked or "")
-        span = Span(int(match[1] or 1), int(match[2] or 0)) if match else WHOLE
+        span = LineSpan(int(match[1] or 1), int(match[2] or 0)) if match else WHOLE
     for word in _operands(command):
         yield _Stream(FileRef(word, folder), span, counted)
 
@@ -178,20 +178,20 @@ def _searched(first: Command, rest: Pipeline, output: Lines, folder: str | None)
         yield from results or shown_by_path(output, folder)
 
 
-def _head(command: Command) -> Span | None:
+def _head(command: Command) -> LineSpan | None:
     if _value(command, "-c") is not None:
         return None
     number = _count(command, 10)
-    return Span(1, number) if number > 0 else None
+    return LineSpan(1, number) if number > 0 else None
 
 
-def _tail(command: Command) -> Span | None:
+def _tail(command: Command) -> LineSpan | None:
     if _value(command, "-c") is not None:
         return None
     asked = _value(command, "-n") or next((word for word in command.words[1:] if word.startswith("+")), "")
     if asked.startswith("+") and asked[1:].isdigit():
-        return Span(max(1, int(asked[1:])), 0)
-    return Span(-_count(command, 10), 0)
+        return LineSpan(max(1, int(asked[1:])), 0)
+    return LineSpan(-_count(command, 10), 0)
 
 
 def _count(command: Command, default: int) -> int:
@@ -205,13 +205,13 @@ def _count(command: Command, default: int) -> int:
     return default
 
 
-def _sed_spans(command: Command) -> list[Span] | None:
+def _sed_spans(command: Command) -> list[LineSpan] | None:
     """The spans of `sed -n 'a,bp;c,dp'`; None for a script that does anything else."""
     if not _has_flag(command, "n"):
         return None
     scripts = [command.words[at + 1] for at, word in enumerate(command.words[:-1]) if word == "-e"]
     scripts = scripts or _operands(command)[:1]
-    spans: list[Span] = []
+    spans: list[LineSpan] = []
     for part in (part.strip() for script in scripts for part in script.split(";")):
         match = _SED_PRINT.fullmatch(part)
         if match is None and part and not re.fullmatch(r"\d*q", part):
@@ -219,11 +219,11 @@ def _sed_spans(command: Command) -> list[Span] | None:
         if match:
             first, last = int(match[1]), match[2]
             end = first + int(last[1:]) if last and last[0] == "+" else 0 if last == "$" else int(last or first)
-            spans.append(Span(first, end))
+            spans.append(LineSpan(first, end))
     return spans
 
 
-def _awk_span(command: Command) -> Span | None:
+def _awk_span(command: Command) -> LineSpan | None:
     """Bounds on NR; None for a program that looks at anything else."""
     operands = _operands(command)
     bounds = _NR.findall(operands[0]) if operands else []
@@ -238,7 +238,7 @@ def _awk_span(command: Command) -> Span | None:
             last = number - (sign == "<")
         else:
             first, last = (number, number) if last == 0 else (first, number)
-    return Span(first, last)
+    return LineSpan(first, last)
 
 
 def _operands(command: Command) -> list[str]:

@@ -27,7 +27,7 @@ from queue import SimpleQueue
 from selectors import EVENT_READ, DefaultSelector
 from typing import NamedTuple
 
-from evergold.ingest.decode import Request, Rules
+from evergold.ingest.decode import ReadingRules, Request
 from evergold.ingest.prepare import PreparedSpans
 from evergold.ingest.reading_process.process import introduce, receive, send_request, unpacked
 
@@ -57,7 +57,7 @@ class Reader:
 
     def __init__(
         self,
-        rules: Rules,
+        rules: ReadingRules,
         read_here: Callable[[Request], PreparedSpans],
         *,
         enabled: bool = True,

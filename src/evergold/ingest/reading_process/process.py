@@ -17,7 +17,7 @@ import sys
 from collections import Counter
 from dataclasses import astuple
 
-from evergold.ingest.decode import Request, RequestReader, Rules
+from evergold.ingest.decode import ReadingRules, Request, RequestReader
 from evergold.ingest.prepare import PreparedSpans
 from evergold.sources.otlp import Wire
 from evergold.sources.scores import WireScore
@@ -88,7 +88,7 @@ def unpacked(message: bytearray) -> PreparedSpans:
     )
 
 
-def introduce(channel: socket.socket, rules: Rules) -> None:
+def introduce(channel: socket.socket, rules: ReadingRules) -> None:
     """Tell a new process where modules are found here, plug-ins among them, and how to read."""
     send(channel, marshal.dumps((sys.path, tuple(rules))))
 
@@ -105,7 +105,7 @@ def main() -> None:
     with socket.socket(fileno=os.dup(STDIN)) as channel:
         try:
             sys.path[:], rules = marshal.loads(receive(channel))
-            reader = RequestReader(Rules(*rules))
+            reader = RequestReader(ReadingRules(*rules))
             gc.freeze()  # what is loaded by now stays: no search for cycles need look at it
             gc.set_threshold(YOUNG_OBJECTS)
             send(channel, READY)
