@@ -74,8 +74,19 @@ def test_one_that_cannot_be_stored_harms_no_other(workspace: Workspace) -> None:
     bad.rows[0] = bad.rows[0]._replace(name=object())  # type: ignore[arg-type]
     good, failed = written_together(workspace, spans(("t1", "a", "x")), bad)
     assert good.result(PATIENCE).spans == 1
-    assert failed.exception(PATIENCE) is not None
+    assert failed.result(PATIENCE).spans == 0
+    assert "span d of trace t3 cannot be stored" in failed.result().refused[0]
     assert workspace.intake.count(TraceFilter()) == 1
+
+
+def test_one_span_that_cannot_be_stored_leaves_the_others_of_its_request(workspace: Workspace) -> None:
+    request = spans(*((f"t{number}", f"{number}{span}", "x") for number in range(3) for span in range(3)))
+    request.rows[4] = request.rows[4]._replace(kind=object())  # type: ignore[arg-type]
+    (written,) = written_together(workspace, request)
+    assert written.result(PATIENCE).spans == 8
+    assert [line.partition(": ")[0] for line in written.result().refused] == ["span 11 of trace t1 cannot be stored"]
+    assert sorted(written.result().new_traces) == ["t0", "t1", "t2"]
+    assert [span.id for span in workspace.intake.get("t1").spans] == ["10", "12"]
 
 
 def test_a_closed_workspace_says_so(workspace: Workspace) -> None:

@@ -18,6 +18,7 @@ from fastapi.routing import APIRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from evergold.model.nesting import require_shallow
+from evergold.sources.json_text import load_json
 
 MOST_LEVELS_OF_BODY = 200  # a record in it may have half as many, and one that has more does not sink the others
 HIDDEN = "\x00"  # stands for a slash; no name has it
@@ -42,7 +43,7 @@ class JsonRequest(Request):
     async def json(self) -> Any:
         body = await self.body()
         try:
-            return require_shallow(orjson.loads(body), MOST_LEVELS_OF_BODY)
+            return require_shallow(load_json(body), MOST_LEVELS_OF_BODY)
         except orjson.JSONDecodeError:
             raise
         except ValueError as problem:

@@ -14,6 +14,7 @@ from functools import partial
 from sqlalchemy import Connection
 
 from evergold.errors import Unavailable
+from evergold.ingest.isolate import write_in_parts
 from evergold.ingest.prepare import PreparedSpans
 from evergold.ingest.write_spans import SpansWritten, write_spans
 from evergold.store import Store
@@ -92,11 +93,23 @@ class Batcher:
         if problem is None:
             for done, written in zip(waiting.futures, job.result(), strict=True):
                 done.set_result(written)
-        elif len(waiting.futures) == 1 or isinstance(problem, Unavailable):
+        elif isinstance(problem, Unavailable) or not isinstance(problem, Exception):
             _fail(waiting.futures, problem)
+        elif len(waiting.futures) == 1:
+            self._isolate(waiting.prepared[0], waiting.futures[0], problem)
         else:
             for prepared, done in zip(waiting.prepared, waiting.futures, strict=True):
                 self._submit(_Waiting([prepared], [done]))
+
+    def _isolate(self, prepared: PreparedSpans, done: Future[SpansWritten], problem: Exception) -> None:
+        try:
+            if _begun(done):
+                write_in_parts(prepared, done, problem, self._put_alone)
+        except Exception:  # it cannot be divided either: the sender must have an answer all the same
+            _fail([done], problem)
+
+    def _put_alone(self, prepared: PreparedSpans, done: Future[SpansWritten]) -> None:
+        self._submit(_Waiting([prepared], [done]))
 
 
 def _fail(futures: Sequence[Future[SpansWritten]], problem: BaseException) -> None:

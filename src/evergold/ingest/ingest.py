@@ -18,7 +18,7 @@ from typing import BinaryIO
 
 from sqlalchemy import Connection
 
-from evergold.errors import NotFound
+from evergold.errors import NotFound, Unavailable
 from evergold.ingest.batcher import Batcher
 from evergold.ingest.decode import Request, RequestReader, rules_of
 from evergold.ingest.open_file import Lines, open_lines
@@ -105,8 +105,21 @@ class Ingest:
         self._reader.close()
 
     def _write(self, batch: Sequence[Incoming | Rejected], report: IngestReport) -> None:
+        """Write a batch. One that fails though the database works is written in halves: the bad record alone is rejected."""
         cleaner = self._here.cleaner()
-        self._store.db.write(partial(write_records, records=batch, report=report, cleaner=cleaner))
+        attempt = IngestReport()
+        try:
+            self._store.db.write(partial(write_records, records=batch, report=attempt, cleaner=cleaner))
+        except Unavailable:
+            raise
+        except Exception as problem:
+            if len(batch) == 1:
+                report.reject(_unstorable(batch[0], problem))
+                return
+            for half in (batch[: len(batch) // 2], batch[len(batch) // 2 :]):
+                self._write(half, report)
+            return
+        report.add(attempt)
         self.on_commit()
 
     def _store_read(self, written: Future[SpansWritten], reading: Future[PreparedSpans]) -> None:
@@ -154,3 +167,10 @@ class Ingest:
                 yield from lines.read_by(source, sources, progress)
         else:
             yield from Lines(file, "stdin", unit).read_by(source, sources, progress)
+
+
+def _unstorable(record: Incoming | Rejected, problem: Exception) -> Rejected:
+    reason = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
+    name = getattr(record, "id", None) or getattr(record, "trace_id", None) or ""
+    kind = type(record).__name__.removesuffix("Line").lower()
+    return Rejected(where=f"{kind} {name!a}", reason=f"cannot be stored: {reason}")

@@ -22,6 +22,11 @@ if TYPE_CHECKING:
     from evergold.model.trace import SpanLine
 
 
+UNUSABLE = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)  # one span's own fault
+COUNTS = ("input_tokens", "output_tokens", "total_tokens", "cost")
+MOST_COUNTED = 2**40  # what a million spans say can then be added up in 64 bits
+
+
 @dataclass
 class PreparedSpans:
     """A batch of spans ready to be written: their rows, the traces as they alone tell them, the scores they carry,
@@ -58,9 +63,12 @@ def prepare_request(received: Received, cleaner: FieldRedactor, longest: int, si
             for event in span.events:
                 event.attributes = shortened(event.attributes, longest, lambda: cuts.append(None))
     private = _with_private_text(received.spans, cleaner)
-    prepared_rows = [
-        _prepare_span(prepared, span, cleaner, number in private) for number, span in enumerate(received.spans)
-    ]
+    prepared_rows: list[SpanWithFacts] = []
+    for number, span in enumerate(received.spans):
+        try:
+            prepared_rows.append(_prepare_span(prepared, span, cleaner, number in private))
+        except UNUSABLE as problem:
+            prepared.refused.append(f"span {span.name[:80]!r} ({span.span_id}): {problem}")
     prepared.rows, prepared.summaries = summarise_spans(prepared_rows)
     for log in received.logs:
         if log.trace_id:
@@ -77,6 +85,7 @@ def _prepare_span(prepared: PreparedSpans, span: WireSpan, cleaner: FieldRedacto
     parsed = read_span(span, plan)
     name, question, answer = parsed.tool or span.name, parsed.input, parsed.output
     facts, raw = facts_of(span, parsed), raw_of(span)
+    _require_countable(facts)
     if private:
         (name, question, answer), facts, raw = redact_parts((name, question, answer), facts, raw, cleaner)
     question, answer = storable(question), storable(answer)
@@ -99,6 +108,13 @@ def _prepare_span(prepared: PreparedSpans, span: WireSpan, cleaner: FieldRedacto
         dumps(raw),
     )
     return row, facts
+
+
+def _require_countable(facts: dict[str, Any]) -> None:
+    """Refuse a span whose numbers could not be added up with those of others."""
+    for name in COUNTS:
+        if name in facts and not -MOST_COUNTED <= facts[name] <= MOST_COUNTED:
+            raise ValueError(f"{name} is {str(facts[name])[:30]}; at most {MOST_COUNTED} is taken")
 
 
 def _with_private_text(spans: list[WireSpan], cleaner: FieldRedactor) -> set[int]:

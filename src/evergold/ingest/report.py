@@ -26,5 +26,11 @@ class IngestReport:
         if len(self.problems) < KEPT_PROBLEMS:
             self.problems.append(str(rejected))
 
+    def add(self, other: "IngestReport") -> None:
+        """Add what became of a further batch."""
+        for name, number in other.counts().items():
+            setattr(self, name, getattr(self, name) + number)
+        self.problems += other.problems[: KEPT_PROBLEMS - len(self.problems)]
+
     def counts(self) -> dict[str, int]:
         return {name: value for name, value in vars(self).items() if isinstance(value, int)}

@@ -27,7 +27,11 @@ def spans_of_logs(received: Received) -> Received:
         if log.event.name == RESULT_EVENT and log.trace_id:
             told.logs.append(log)
             continue
-        span = _span(log)
+        try:
+            span = _span(log)
+        except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as problem:
+            told.refused.append(f"log record {log.event.name!r}: {problem}")
+            continue
         if span is None:
             told.ignored += 1
         else:

@@ -5,12 +5,15 @@ understood in one place (`conventions`) and not once per transport. Plain slotte
 intake path a span costs microseconds, and validating each field of it would cost more than storing it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 
+from evergold.model.nesting import MOST_KEYS
+
+ItemsT = TypeVar("ItemsT", bound=Sized)
 Attributes = dict[str, Any]
 NO_TRACE, NO_SPAN = "0" * 32, "0" * 16  # what the protocol says for "none"
 
@@ -86,6 +89,13 @@ def _id_problem(what: str, value: str, digits: int) -> str | None:
     if not value.strip("0"):
         return f"{what} is all zeros"
     return None
+
+
+def require_few(items: ItemsT) -> ItemsT:
+    """The attributes or events of one span, unless there are so many that they would hold up everything else."""
+    if len(items) > MOST_KEYS:
+        raise ValueError(f"{len(items)} attributes or events on one record; at most {MOST_KEYS} are taken")
+    return items
 
 
 def shortened(value: Any, limit: int, on_cut: Callable[[], None]) -> Any:

@@ -17,12 +17,23 @@ from typing import Any
 import orjson
 
 from evergold.errors import BadInput
-from evergold.model.nesting import MOST_LEVELS
-from evergold.sources.spans import NO_SPAN, NO_TRACE, Attributes, Received, WireEvent, WireLog, WireSpan
+from evergold.model.nesting import LARGEST, MOST_LEVELS
+from evergold.sources.json_text import load_json
+from evergold.sources.spans import (
+    NO_SPAN,
+    NO_TRACE,
+    Attributes,
+    Received,
+    WireEvent,
+    WireLog,
+    WireSpan,
+    require_few,
+)
 
 ERROR_CODES = (2, "STATUS_CODE_ERROR")
 HEX = frozenset("0123456789abcdef")
 BASE64 = {len(b64encode(bytes.fromhex(none))): len(none) for none in (NO_TRACE, NO_SPAN)}  # its length → that in hex
+UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, OverflowError)  # what a value of another shape raises
 SNAKE = ("resource_spans", "resource_logs")
 
 
@@ -41,7 +52,7 @@ Keep = Callable[[Received, dict[str, Any], Attributes, str | None], None]
 
 def _read(body: bytes, keys: tuple[str, str, str], keep: Keep) -> Received:
     try:
-        document = orjson.loads(body)
+        document = load_json(body)
     except orjson.JSONDecodeError as error:
         raise BadInput(f"the body is not JSON: {error}") from None
     if not isinstance(document, dict):
@@ -52,7 +63,7 @@ def _read(body: bytes, keys: tuple[str, str, str], keep: Keep) -> Received:
     for place, record, resource, scope in _records(document, keys, received):
         try:
             keep(received, record, resource, scope)
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
+        except UNREADABLE as error:
             received.refused.append(f"{place}: {_reason(error)}")
     return received
 
@@ -76,18 +87,38 @@ def _records(
 ) -> Iterator[tuple[str, dict[str, Any], Attributes, str | None]]:
     outer, middle, inner = keys
     for i, by_resource in enumerate(_objects(document, outer, outer, received)):
-        resource = attributes_of((by_resource.get("resource") or {}).get("attributes"))
+        resource = _resource(by_resource, f"{outer}[{i}].resource", received)
         for j, by_scope in enumerate(_objects(by_resource, middle, f"{outer}[{i}].{middle}", received)):
-            scope = (by_scope.get("scope") or {}).get("name") or None
+            scope = _scope_name(by_scope)
             place = f"{outer}[{i}].{middle}[{j}].{inner}"
             for k, record in enumerate(_objects(by_scope, inner, place, received)):
                 yield f"{place}[{k}]", record, resource, scope
 
 
+def _resource(by_resource: dict[str, Any], place: str, received: Received) -> Attributes:
+    """The attributes of a resource, without those that cannot be read: its records are good without them."""
+    resource = by_resource.get("resource")
+    pairs = resource.get("attributes") if isinstance(resource, dict) else None
+    attributes: Attributes = {}
+    for number, pair in enumerate(pairs if isinstance(pairs, list) else ()):
+        try:
+            attributes |= attributes_of([pair])
+        except UNREADABLE as error:
+            received.refused.append(f"{place}.attributes[{number}]: {_reason(error)}; it is left out")
+    return attributes
+
+
+def _scope_name(by_scope: dict[str, Any]) -> str | None:
+    scope = by_scope.get("scope")
+    name = scope.get("name") if isinstance(scope, dict) else None
+    return name if isinstance(name, str) and name else None
+
+
 def _objects(parent: dict[str, Any], key: str, place: str, received: Received) -> list[dict[str, Any]]:
     found = parent.get(key) or []
     if not isinstance(found, list):
-        raise BadInput(f"{place} must be a list, not {type(found).__name__}")
+        received.refused.append(f"{place}: must be a list, not {type(found).__name__}")
+        return []
     good = [item for item in found if isinstance(item, dict)]
     if len(good) < len(found):
         received.refused.append(f"{place}: {len(found) - len(good)} items are not objects")
@@ -98,7 +129,7 @@ def _keep_span(received: Received, span: dict[str, Any], resource: Attributes, s
     status = span.get("status") or {}
     events = [
         WireEvent(str(event.get("name") or ""), _nanos(event, "timeUnixNano"), attributes_of(event.get("attributes")))
-        for event in span.get("events") or []
+        for event in require_few(span.get("events") or ())
     ]
     received.check(
         WireSpan(
@@ -109,7 +140,7 @@ def _keep_span(received: Received, span: dict[str, Any], resource: Attributes, s
             _nanos(span, "startTimeUnixNano"),
             _nanos(span, "endTimeUnixNano"),
             status.get("code") in ERROR_CODES,
-            status.get("message") or None,
+            str(status.get("message") or "") or None,
             attributes_of(span.get("attributes")),
             events,
             resource,
@@ -145,6 +176,7 @@ def _nanos(record: dict[str, Any], key: str) -> int:
 
 def attributes_of(pairs: Any, level: int = 1) -> Attributes:
     """`[{"key": …, "value": {"stringValue": …}}]` as a plain dict."""
+    require_few(pairs or ())
     return {str(pair["key"]): _value(pair.get("value") or {}, level) for pair in pairs or []}
 
 
@@ -153,9 +185,11 @@ def _value(value: dict[str, Any], level: int = 1) -> Any:
         raise ValueError(f"an attribute is nested more than {MOST_LEVELS} levels deep")
     for kind, content in value.items():
         if kind in ("stringValue", "boolValue"):
+            if not isinstance(content, str | bool):
+                raise ValueError(f"{kind} is not a {kind.removesuffix('Value')} but {type(content).__name__}")
             return content
         if kind == "intValue":
-            return int(content)
+            return _int64(content)
         if kind == "doubleValue":
             return float(content)
         if kind == "arrayValue":
@@ -167,6 +201,13 @@ def _value(value: dict[str, Any], level: int = 1) -> Any:
     return None
 
 
+def _int64(content: Any) -> int:
+    number = int(content)
+    if not -LARGEST <= number < LARGEST:
+        raise ValueError(f"intValue {str(content)[:30]} is over 64 bits")
+    return number
+
+
 def _checked_base64(content: str) -> str:
     try:
         b64decode(content, validate=True)
@@ -176,4 +217,6 @@ def _checked_base64(content: str) -> str:
 
 
 def _reason(error: Exception) -> str:
-    return f"missing key {error}" if isinstance(error, KeyError) else str(error)
+    if isinstance(error, KeyError):
+        return f"missing key {error}"
+    return str(error) if isinstance(error, ValueError) else f"it has not the shape of OTLP ({error})"

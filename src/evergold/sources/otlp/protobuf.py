@@ -8,6 +8,7 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsSer
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from evergold.errors import BadInput
+from evergold.model.nesting import MOST_KEYS
 from evergold.sources.spans import Attributes, Received, WireEvent, WireLog, WireSpan
 
 STATUS_ERROR = 2
@@ -22,7 +23,10 @@ def read_traces(body: bytes) -> Received:
         for by_scope in by_resource.scope_spans:
             scope = by_scope.scope.name or None
             for span in by_scope.spans:
-                received.check(_span(span, resource, scope))
+                if len(span.attributes) > MOST_KEYS or len(span.events) > MOST_KEYS:
+                    received.refused.append(f"span {span.name!r}: more than {MOST_KEYS} attributes or events")
+                else:
+                    received.check(_span(span, resource, scope))
     return received
 
 
@@ -34,6 +38,9 @@ def read_logs(body: bytes) -> Received:
         resource = attributes_of(by_resource.resource.attributes)
         for by_scope in by_resource.scope_logs:
             for record in by_scope.log_records:
+                if len(record.attributes) > MOST_KEYS:
+                    received.refused.append(f"log record {record.event_name!r}: more than {MOST_KEYS} attributes")
+                    continue
                 attributes = attributes_of(record.attributes)
                 name = record.event_name or str(attributes.get("event.name", ""))
                 received.logs.append(
