@@ -17,8 +17,8 @@ from fastapi import APIRouter, Request, Response
 from fastapi.routing import APIRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from evergold.model.json_text import load_json
 from evergold.model.nesting import require_shallow
-from evergold.sources.json_text import load_json
 
 MOST_LEVELS_OF_BODY = 200  # a record in it may have half as many, and one that has more does not sink the others
 HIDDEN = "\x00"  # stands for a slash; no name has it

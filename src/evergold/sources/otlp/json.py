@@ -17,8 +17,8 @@ from typing import Any
 import orjson
 
 from evergold.errors import BadInput
+from evergold.model.json_text import load_json
 from evergold.model.nesting import LARGEST, MOST_LEVELS
-from evergold.sources.json_text import load_json
 from evergold.sources.spans import (
     NO_SPAN,
     NO_TRACE,
@@ -57,6 +57,8 @@ def _read(body: bytes, keys: tuple[str, str, str], keep: Keep) -> Received:
         raise BadInput(f"the body is not JSON: {error}") from None
     if not isinstance(document, dict):
         raise BadInput(f"an OTLP JSON body is an object with {keys[0]}, not {type(document).__name__}")
+    if not isinstance(document.get(keys[0]) or [], list):
+        raise BadInput(f"{keys[0]} must be a list, not {type(document[keys[0]]).__name__}")
     if not document.keys().isdisjoint(SNAKE):
         document = _camel(document)
     received = Received()
