@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from evergold.ingest.decode import Request
 from evergold.ingest.ingest import Ingest
@@ -13,6 +13,7 @@ from evergold.model.rejected import Rejected
 from evergold.model.trace import Correction, Trace
 from evergold.seams import Incoming
 from evergold.settings import Settings
+from evergold.sources.langfuse_batch import records_of_batch, reply_to
 from evergold.sources.otlp import Wire
 from evergold.store import Store
 from evergold.store.counters import counted
@@ -55,6 +56,12 @@ class Intake:
     def accept(self, records: Iterable[Incoming | Rejected]) -> IngestReport:
         """Store records that were parsed elsewhere (over HTTP, by the SDK)."""
         return self._stage.records(records)
+
+    def accept_langfuse(self, events: list[dict[str, Any]]) -> dict[str, Any]:
+        """Store a batch of Langfuse's events; the answer names each by its id, as Langfuse's does."""
+        records = list(records_of_batch(events))
+        report = self.accept(record for _, record in records)
+        return reply_to(events, records, report.problems)
 
     def redacted(self, correction: Correction) -> Correction:
         """Redact a correction as it would be stored."""
