@@ -13,6 +13,7 @@ from evergold.api.access import configured_tokens, given_token
 from evergold.api.app import create_app
 from evergold.api.strangers import known_host
 from evergold.errors import BadInput
+from evergold.model.access import Holder, Role
 from evergold.settings import Settings, load_settings
 from tests.api.serving import calling, served
 
@@ -161,7 +162,7 @@ def test_a_reviewer_without_a_token_stops_the_start(entry: str) -> None:
 
 
 def test_blanks_around_a_token_are_not_part_of_it() -> None:
-    assert configured_tokens(Settings(server_token=" s3cret\n")) == [(b"s3cret", "owner")]
+    assert configured_tokens(Settings(server_token=" s3cret\n")) == [(b"s3cret", Holder(name="owner", role=Role.OWNER))]
 
 
 @given(st.text(st.characters(max_codepoint=255), max_size=40))

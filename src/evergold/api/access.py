@@ -4,20 +4,22 @@ from base64 import b64decode
 from binascii import Error as Base64Error
 
 from evergold.errors import BadInput
+from evergold.model.access import Holder, Role
 from evergold.settings import Settings, env_name
 
 
-def configured_tokens(settings: Settings) -> list[tuple[bytes, str]]:
+def configured_tokens(settings: Settings) -> list[tuple[bytes, Holder]]:
     """List the tokens of the settings with whose they are. Raises `BadInput` for one that protects nothing."""
     tokens = []
     if settings.server_token or "server.token" in settings.origins:
         where = settings.origins.get("server.token", "server.token")
-        tokens.append((_usable(settings.server_token, where, "server.token"), "owner"))
+        tokens.append((_usable(settings.server_token, where, "server.token"), Holder(name="owner", role=Role.OWNER)))
     for entry in settings.review_reviewers:
         name, _, token = entry.partition(":")
         if not name.strip():
             raise BadInput("review.reviewers: an entry has no name; write each as name:token")
-        tokens.append((_usable(token, f"review.reviewers: {name.strip()}", "review.reviewers"), name.strip()))
+        holder = Holder(name=name.strip(), role=Role.REVIEWER)
+        tokens.append((_usable(token, f"review.reviewers: {holder.name}", "review.reviewers"), holder))
     return tokens
 
 

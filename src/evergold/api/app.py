@@ -22,6 +22,7 @@ from evergold.workspace import Workspace
 
 ROUTERS = (
     "health",
+    "tokens",
     "cases",
     "otlp",
     "langfuse",

@@ -5,19 +5,24 @@ A plain ASGI layer, because it must be cheap: OTLP comes through here thousands 
 
 import hmac
 
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from evergold.api.access import given_token
 from evergold.api.errors import refusal
 from evergold.errors import TooLarge
+from evergold.model.access import Holder
 from evergold.settings import Settings
+from evergold.workspace.access import Access
 
 GUARDED = ("/api/", "/v1/")
+PUBLIC = frozenset({"/api/v1/health", "/api/docs"})
+"""Open to everybody: they say nothing of the data."""
 
 
 class Guard:
-    def __init__(self, app: ASGIApp, settings: Settings, tokens: list[tuple[bytes, str]]) -> None:
+    def __init__(self, app: ASGIApp, settings: Settings, tokens: list[tuple[bytes, Holder]]) -> None:
         self._app = app
         self._tokens = tokens
         self._limit = settings.server_max_body_mb * 1024 * 1024
@@ -27,7 +32,10 @@ class Guard:
             await self._app(scope, receive, send)
             return
         connection = HTTPConnection(scope)
-        refused = self._refusal(scope, connection)
+        access: Access = scope["app"].state.workspace.access
+        if access.stale:
+            await run_in_threadpool(access.refresh)
+        refused = self._refusal(scope, connection, access)
         if refused is not None:
             await refusal(*refused)(scope, receive, send)
             return
@@ -38,16 +46,18 @@ class Guard:
                 scope, receive, send
             )
 
-    def _refusal(self, scope: Scope, connection: HTTPConnection) -> tuple[int, str] | None:
+    def _refusal(self, scope: Scope, connection: HTTPConnection, access: Access) -> tuple[int, str] | None:
         length = connection.headers.get("content-length", "0")
         if length.isdigit() and int(length) > self._limit:
             return 413, f"the body has {length} bytes; at most {self._limit} are taken (server.max_body_mb)"
-        if self._tokens:
+        if (self._tokens or access.required) and scope["path"] not in PUBLIC:
             given = given_token(connection.headers.get("authorization", ""))
-            name = next((name for token, name in self._tokens if hmac.compare_digest(token, given)), None)
-            if name is None:
+            set_here = (holder for token, holder in self._tokens if hmac.compare_digest(token, given))
+            holder = next(set_here, None) or access.holder(given)
+            if holder is None:
                 return 401, "a token is needed: send `Authorization: Bearer TOKEN`"
-            scope["evergold.who"] = name
+            scope["evergold.holder"] = holder
+            scope["evergold.who"] = holder.name
         return None
 
 

@@ -14,8 +14,10 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
+from evergold.api.roles import needing
 from evergold.ingest.deadline import answered
 from evergold.ingest.write_spans import SpansWritten
+from evergold.model.access import Role
 from evergold.sources.otlp import Wire, unpacked, wire_of
 from evergold.workspace import Workspace
 
@@ -52,7 +54,7 @@ for path, endpoint in (
     ("/v1/metrics", metrics),
     ("/api/public/otel/v1/traces", traces),  # where Langfuse's own library sends them
 ):
-    router.add_route(path, endpoint, methods=["POST"], include_in_schema=False)
+    router.add_route(path, needing(Role.INGEST, endpoint), methods=["POST"], include_in_schema=False)
 
 
 async def _body(request: Request) -> tuple[Wire, bytes]:

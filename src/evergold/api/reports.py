@@ -2,11 +2,12 @@
 
 from enum import StrEnum
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from evergold.api.opened import Opened
+from evergold.api.routing import Router
 
-router = APIRouter(prefix="/api/v1", tags=["benchmarks"], include_in_schema=False)
+router = Router(prefix="/api/v1", tags=["benchmarks"], include_in_schema=False)
 
 
 class Form(StrEnum):

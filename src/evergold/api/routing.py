@@ -17,6 +17,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.routing import APIRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from evergold.api.roles import require_role
 from evergold.model.json_text import load_json
 from evergold.model.nesting import require_shallow
 
@@ -55,6 +56,7 @@ class JsonRoute(APIRoute):
         handle = super().get_route_handler()
 
         async def read(request: Request) -> Response:
+            require_role(request, self.path_format)
             parts = {name: whole(value) for name, value in request.path_params.items()}
             return await handle(JsonRequest({**request.scope, "path_params": parts}, request.receive))
 

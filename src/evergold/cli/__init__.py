@@ -36,6 +36,7 @@ VERBS = {
     "serve": "REST, OTLP and the dashboard on http://127.0.0.1:8321.",
     "settings": "Print every setting, its value and where it comes from.",
     "stats": "Totals of the living dataset: types, tags, days.",
+    "tokens": "Add, list and revoke tokens of the server, each with a role.",
     "traces": "List, show, prune and erase traces.",
 }
 

@@ -16,6 +16,7 @@ from evergold.settings import Settings, load_settings
 
 if TYPE_CHECKING:
     from evergold.store import Store
+    from evergold.workspace.access import Access
     from evergold.workspace.bench import Bench
     from evergold.workspace.builds import Builds
     from evergold.workspace.cases import Cases
@@ -98,6 +99,12 @@ class Workspace:
         from evergold.workspace.intake import Intake
 
         return Intake(self.store, self.settings)
+
+    @cached_property
+    def access(self) -> "Access":
+        from evergold.workspace.access import Access
+
+        return Access(self.store)
 
     @cached_property
     def cases(self) -> "Cases":

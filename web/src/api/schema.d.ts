@@ -24,6 +24,70 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/me": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Who Am I
+         * @description The name and role behind the token of this request; without tokens everybody is the owner.
+         */
+        get: operations["who_am_i_api_v1_me_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Tokens
+         * @description Tokens that were made, revoked ones too. Those of the settings are not among them.
+         */
+        get: operations["list_tokens_api_v1_tokens_get"];
+        put?: never;
+        /**
+         * Add Token
+         * @description Make a token. It is in this answer and nowhere else.
+         */
+        post: operations["add_token_api_v1_tokens_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tokens/{token_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke Token
+         * @description Make a token invalid; it stays in the list.
+         */
+        delete: operations["revoke_token_api_v1_tokens__token_id__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/cases": {
         parameters: {
             query?: never;
@@ -1301,6 +1365,24 @@ export interface components {
             problems: string[];
         };
         /**
+         * AccessToken
+         * @description A token as it is listed; the token itself is stored nowhere.
+         */
+        AccessToken: {
+            /** Id */
+            id: string;
+            /** Name */
+            name: string;
+            role: components["schemas"]["Role"];
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Revoked At */
+            revoked_at?: string | null;
+        };
+        /**
          * Answer
          * @description An answer that a person wrote or approved, or that corrected another one.
          *
@@ -1625,6 +1707,17 @@ export interface components {
             high?: number | null;
             /** Made At */
             made_at: string;
+        };
+        /**
+         * Caller
+         * @description Who calls, and the roles that theirs includes.
+         */
+        Caller: {
+            /** Name */
+            name: string;
+            role: components["schemas"]["Role"];
+            /** May */
+            may: components["schemas"]["Role"][];
         };
         /**
          * CandidatesQuestion
@@ -2539,6 +2632,26 @@ export interface components {
             canary?: boolean | null;
         };
         /**
+         * NewToken
+         * @description A token just made. `token` is shown this once.
+         */
+        NewToken: {
+            /** Id */
+            id: string;
+            /** Name */
+            name: string;
+            role: components["schemas"]["Role"];
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Revoked At */
+            revoked_at?: string | null;
+            /** Token */
+            token: string;
+        };
+        /**
          * Opinion
          * @description One recorded verdict. `rev` names the content it was given on: on other content it counts no more.
          */
@@ -2977,6 +3090,12 @@ export interface components {
             };
         };
         /**
+         * Role
+         * @description A role of a token, and at the same time what a route asks for.
+         * @enum {string}
+         */
+        Role: "owner" | "editor" | "reviewer" | "ingest" | "reader";
+        /**
          * RowsIn
          * @description Rows as in the files; `versions` are those last seen, by case; `replace` overwrites the work of others too.
          */
@@ -3383,6 +3502,12 @@ export interface components {
              */
             dataset: string;
         };
+        /** TokenWanted */
+        TokenWanted: {
+            /** Name */
+            name: string;
+            role: components["schemas"]["Role"];
+        };
         /**
          * ToolCall
          * @description A call that was made. `result` is what the tool answered, text or any JSON; None where nothing was recorded.
@@ -3590,6 +3715,110 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Health"];
+                };
+            };
+        };
+    };
+    who_am_i_api_v1_me_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Caller"];
+                };
+            };
+        };
+    };
+    list_tokens_api_v1_tokens_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AccessToken"][];
+                };
+            };
+        };
+    };
+    add_token_api_v1_tokens_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TokenWanted"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewToken"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    revoke_token_api_v1_tokens__token_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                token_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AccessToken"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
                 };
             };
         };

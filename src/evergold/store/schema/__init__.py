@@ -5,6 +5,7 @@ input_text, output_text) SELECT …` makes a whole case. Times are UTC text with
 sortable, readable in any client, the same in SQLite and PostgreSQL. JSON is text for the same reason.
 """
 
+from evergold.store.schema.access import access_tokens
 from evergold.store.schema.builds import build_cases, builds
 from evergold.store.schema.cases import case_revisions, datasets, eval_dataset, eval_dataset_tags
 from evergold.store.schema.columns import metadata, random_ident, utc_now
@@ -15,6 +16,7 @@ from evergold.store.schema.traces import pending_records, spans, trace_correctio
 from evergold.store.schema.upkeep import counters, tombstones
 
 __all__ = [
+    "access_tokens",
     "attempts",
     "build_cases",
     "builds",

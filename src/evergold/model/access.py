@@ -1,0 +1,57 @@
+"""Roles: what the holder of a token may do."""
+
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import BaseModel, Field
+
+from evergold.model.moment import UtcTime
+
+
+class Role(StrEnum):
+    """A role of a token, and at the same time what a route asks for."""
+
+    OWNER = "owner"
+    EDITOR = "editor"
+    REVIEWER = "reviewer"
+    INGEST = "ingest"
+    READER = "reader"
+
+    def may(self, needed: "Role") -> bool:
+        """Whether a holder of this role may do what asks for `needed`."""
+        return needed in INCLUDES[self]
+
+
+INCLUDES = {
+    Role.OWNER: frozenset(Role),
+    Role.EDITOR: frozenset(Role) - {Role.OWNER},
+    Role.REVIEWER: frozenset({Role.REVIEWER, Role.READER}),
+    Role.INGEST: frozenset({Role.INGEST}),
+    Role.READER: frozenset({Role.READER}),
+}
+"""Each role with the roles it includes: an owner may do everything; who sends data reads none."""
+
+TokenName = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[^\x00-\x1f:,]+$")]
+
+
+class Holder(BaseModel, frozen=True):
+    """Who calls: the name behind a token, and its role."""
+
+    name: str
+    role: Role
+
+
+class AccessToken(BaseModel, frozen=True):
+    """A token as it is listed; the token itself is stored nowhere."""
+
+    id: str
+    name: str
+    role: Role
+    created_at: UtcTime
+    revoked_at: UtcTime | None = None
+
+
+class NewToken(AccessToken, frozen=True):
+    """A token just made. `token` is shown this once."""
+
+    token: str

@@ -1,0 +1,52 @@
+"""Tokens: added, listed, revoked; found by the hash of what a client sends."""
+
+from typing import Any
+
+from sqlalchemy import Connection, Row, insert, select, update
+
+from evergold.model.access import AccessToken, Holder, Role
+from evergold.store.db import Database
+from evergold.store.schema import access_tokens, utc_now
+
+
+class TokenStore:
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    def add(self, ident: str, name: str, role: Role, digest: str) -> AccessToken:
+        row = {"id": ident, "name": name, "role": role.value, "digest": digest}
+
+        def work(connection: Connection) -> AccessToken:
+            return _token(connection.execute(insert(access_tokens).values(**row).returning(access_tokens)).one())
+
+        return self._db.write(work)
+
+    def list(self) -> list[AccessToken]:
+        """All tokens, oldest first, revoked ones too."""
+        wanted = select(access_tokens).order_by(access_tokens.c.created_at, access_tokens.c.id)
+        with self._db.read() as connection:
+            return [_token(row) for row in connection.execute(wanted)]
+
+    def holders(self) -> dict[str, Holder]:
+        """Who holds which valid token, by its hash."""
+        valid = select(access_tokens).where(access_tokens.c.revoked_at.is_(None))
+        with self._db.read() as connection:
+            return {row.digest: Holder(name=row.name, role=Role(row.role)) for row in connection.execute(valid)}
+
+    def revoke(self, ident: str) -> AccessToken | None:
+        """Make a token invalid; None when there is none by that id. The first revocation's time stays."""
+        named = access_tokens.c.id == ident
+
+        def work(connection: Connection) -> AccessToken | None:
+            valid = update(access_tokens).where(named, access_tokens.c.revoked_at.is_(None))
+            connection.execute(valid.values(revoked_at=utc_now()))
+            row = connection.execute(select(access_tokens).where(named)).one_or_none()
+            return _token(row) if row is not None else None
+
+        return self._db.write(work)
+
+
+def _token(row: Row[Any]) -> AccessToken:
+    return AccessToken(
+        id=row.id, name=row.name, role=Role(row.role), created_at=row.created_at, revoked_at=row.revoked_at
+    )
