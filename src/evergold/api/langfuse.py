@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from fastapi import APIRouter
 from pydantic import BaseModel
 from starlette.responses import JSONResponse
 
 from evergold.api.opened import Opened
+from evergold.api.routing import Router
 
-router = APIRouter()
+router = Router()
 
 
 class LangfuseBatch(BaseModel):
