@@ -29,7 +29,7 @@ export function TokenDialog() {
       <form onSubmit={submit}>
         <Stack gap="md">
           <Text size="sm" c="dimmed">
-            It was set when the server was started (<code>EVERGOLD_SERVER_TOKEN</code>). It is kept in this browser and
+            Ask its owner, who makes tokens with <code>evergold tokens add</code>. Yours is kept in this browser and
             sent only to this server.
           </Text>
           <PasswordInput

@@ -7,6 +7,7 @@ import { useShortcuts } from "@/ui/shortcuts";
 import { ColorSchemeToggle } from "./ColorSchemeToggle";
 import { PLACES } from "./navigation";
 import classes from "./Shell.module.css";
+import { SignedIn } from "./SignedIn";
 
 export function Shell() {
   const [helpOpened, help] = useDisclosure(false);
@@ -29,6 +30,7 @@ export function Shell() {
         <Brand />
         <Places />
         <div className={classes.foot}>
+          <SignedIn />
           <button type="button" className={classes.tool} aria-label="Keys" onClick={help.open}>
             <KeyboardIcon />
             <span>Keys</span>

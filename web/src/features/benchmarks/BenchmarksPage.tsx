@@ -2,6 +2,7 @@
 import { Button, Tabs } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
+import { useMay } from "@/api/access";
 import { Page, Panel } from "@/ui/Page";
 import { Command, Empty, ListState } from "@/ui/states";
 import { useRuns } from "./data";
@@ -16,6 +17,7 @@ export function BenchmarksPage() {
   const runs = useRuns();
   const { tab = "runs" } = route.useSearch();
   const navigate = route.useNavigate();
+  const mayStart = useMay("editor");
   const [starting, setStarting] = useState(false);
   const [ticked, setTicked] = useState<string[]>([]);
   const rows = runs.data?.runs ?? [];
@@ -34,7 +36,7 @@ export function BenchmarksPage() {
           >
             Compare {ticked.length > 1 ? ticked.length : ""}
           </Button>
-          <Button onClick={() => setStarting(true)}>New run</Button>
+          {mayStart && <Button onClick={() => setStarting(true)}>New run</Button>}
         </>
       }
     >

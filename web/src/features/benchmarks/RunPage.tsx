@@ -2,6 +2,7 @@
 import { Button, Progress } from "@mantine/core";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useState } from "react";
+import { useMay } from "@/api/access";
 import { Facts } from "@/ui/Facts";
 import { count, duration, moment, plural } from "@/ui/format";
 import { Page, Panel } from "@/ui/Page";
@@ -35,7 +36,7 @@ export function RunPage() {
           {run.failed && !goesOn(run) ? <Broken run={run} /> : null}
         </>
       }
-      actions={goesOn(run) ? <CancelButton runId={runId} /> : canResume(run) ? <ResumeButton runId={runId} /> : null}
+      actions={<RunActions run={run} />}
     >
       {goesOn(run) && <Going run={run} />}
       <Uncalibrated runId={runId} />
@@ -64,6 +65,13 @@ export function RunPage() {
       <AttemptDrawer runId={runId} caseId={opened} close={() => open(null)} />
     </Page>
   );
+}
+
+function RunActions({ run }: { run: Run }) {
+  const may = useMay("editor");
+  if (!may) return null;
+  if (goesOn(run)) return <CancelButton runId={run.id} />;
+  return canResume(run) ? <ResumeButton runId={run.id} /> : null;
 }
 
 function CancelButton({ runId }: { runId: string }) {

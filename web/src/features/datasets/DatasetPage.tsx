@@ -2,6 +2,7 @@
 import { Button, SegmentedControl } from "@mantine/core";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useState } from "react";
+import { useMay } from "@/api/access";
 import { plural } from "@/ui/format";
 import { Page, Panel } from "@/ui/Page";
 import { Command, Empty, Failed, Loading } from "@/ui/states";
@@ -25,6 +26,7 @@ export function DatasetPage() {
   const navigate = route.useNavigate();
   const builds = useBuilds(dataset);
   const datasets = useDatasets();
+  const mayFreeze = useMay("editor");
   const [freezing, setFreezing] = useState(false);
   const found = builds.data ?? [];
   const entry = datasets.data?.find((one) => one.dataset === dataset);
@@ -59,7 +61,7 @@ export function DatasetPage() {
               onChange={(value) => void navigate({ search: (old) => ({ ...old, look: value as Look }), replace: true })}
             />
           )}
-          {(entry?.cases ?? 0) > 0 && <Button onClick={() => setFreezing(true)}>Freeze</Button>}
+          {mayFreeze && (entry?.cases ?? 0) > 0 && <Button onClick={() => setFreezing(true)}>Freeze</Button>}
         </>
       }
     >

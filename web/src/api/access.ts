@@ -1,0 +1,20 @@
+/** Who the server takes this browser for, and what that role may do. */
+import { useQuery } from "@tanstack/react-query";
+import { api, type Schemas, unwrap } from "./client";
+
+export type Role = Schemas["Role"];
+
+export function useCaller() {
+  return useQuery({
+    queryKey: ["me"],
+    staleTime: 60_000,
+    retry: false,
+    queryFn: () => unwrap(api.GET("/api/v1/me")),
+  });
+}
+
+/** Whether the caller's role includes `role`. Until the server has answered nothing is taken away. */
+export function useMay(role: Role): boolean {
+  const caller = useCaller();
+  return caller.data?.may.includes(role) ?? true;
+}
