@@ -42,6 +42,12 @@ class Settings:
         "server.token", "", "Token that clients must send as `Authorization: Bearer …`.", secret=True
     )
     server_max_body_mb: int = setting("server.max_body_mb", 32, "Largest request body, after decompression, in MB.")
+    server_max_inflight_mb: int = setting(
+        "server.max_inflight_mb", 96, "Bodies of all requests under way together, in MB; beyond it: 503, try again."
+    )
+    server_body_seconds: float = setting(
+        "server.body_seconds", 30.0, "Seconds in which a request body must have arrived; beyond it: 408."
+    )
     server_max_text_kb: int = setting(
         "server.max_text_kb",
         1024,

@@ -3,8 +3,10 @@
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from sqlalchemy import inspect, text
 
+from evergold.cli import root
 from evergold.errors import Refused, Unavailable
 from evergold.model.case import Case
 from evergold.settings import Settings
@@ -127,3 +129,24 @@ def test_earlier_runs_become_able_to_hold_what_does_not_apply(store: Store) -> N
         body = connection.execute(text("SELECT body FROM run_cases")).scalar_one()
     case = Case.model_validate_json(body)
     assert case.expected_tools is None and case.metadata == {"text": '"expected_tools":[]'}
+
+
+def damaged(path: Path) -> None:
+    """A database whose pages are overwritten behind its head, as a broken disk leaves it."""
+    content = bytearray(path.read_bytes())
+    content[4096:] = b"\xff" * (len(content) - 4096)
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    "verb", [["serve", "--port", "0"], ["traces", "list"], ["stats"]], ids=lambda verb: str(verb[0])
+)
+def test_a_damaged_database_is_one_line_with_what_to_do(tmp_path: Path, verb: list[str]) -> None:
+    path = tmp_path / "evergold.db"
+    Store.open(Settings(database_url=str(path))).close()
+    damaged(path)
+    done = CliRunner().invoke(root, ["--db", str(path), *verb])
+    failure = done.exception
+    assert isinstance(failure, Unavailable) or done.exit_code == 2, failure
+    said = failure.message if isinstance(failure, Unavailable) else done.output
+    assert "evergold.db" in said and "damaged; restore a backup" in said

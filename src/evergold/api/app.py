@@ -12,6 +12,7 @@ from fastapi.middleware.gzip import GZipMiddleware
 from evergold.api.access import configured_tokens
 from evergold.api.errors import install_errors
 from evergold.api.guard import Guard
+from evergold.api.inflight import InFlight
 from evergold.api.pages import install_pages
 from evergold.api.reference import install_reference
 from evergold.api.routing import SlashesInNames
@@ -58,6 +59,7 @@ def create_app(settings: Settings | None = None, opened: Workspace | None = None
     app.state.settings = chosen
     app.add_middleware(SlashesInNames)
     app.add_middleware(GZipMiddleware, minimum_size=2048)
+    app.add_middleware(InFlight, settings=chosen)
     app.add_middleware(Guard, settings=chosen, tokens=configured_tokens(chosen))
     app.add_middleware(WellFormed)
     app.add_middleware(Strangers, known=known_host(chosen))

@@ -4,6 +4,7 @@ Plain Starlette routes: no model is built for a span on this path. A 2xx is sent
 protocol tells it, a partial success in the content type of the request, so that a sender does not send it again.
 """
 
+import asyncio
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
@@ -22,6 +23,8 @@ from evergold.sources.otlp import Wire, unpacked, wire_of
 from evergold.workspace import Workspace
 
 LARGE = 16_000  # reading more than this takes milliseconds, which would hold up the other requests
+LARGE_PACKED = 1 << 14  # a body can unpack to a thousand times its size
+ONE_AT_A_TIME = asyncio.Semaphore(1)  # a large body takes ten times its size while it is decoded
 SHOWN = 5
 
 router = APIRouter()
@@ -60,12 +63,18 @@ for path, endpoint in (
 async def _body(request: Request) -> tuple[Wire, bytes]:
     wire = wire_of(request.headers.get("content-type"))
     limit = request.app.state.settings.server_max_body_mb * 1024 * 1024
-    return wire, unpacked(await request.body(), request.headers.get("content-encoding"), limit)
+    encoding = request.headers.get("content-encoding")
+    packed = await request.body()
+    if encoding is not None and len(packed) > LARGE_PACKED:
+        return wire, await run_in_threadpool(unpacked, packed, encoding, limit)
+    return wire, unpacked(packed, encoding, limit)
 
 
 async def _received(receive: Receive, body: bytes, wire: Wire) -> SpansWritten:
-    written = await run_in_threadpool(receive, body, wire) if len(body) > LARGE else receive(body, wire)
-    return await answered(written)
+    if len(body) <= LARGE:
+        return await answered(receive(body, wire))
+    async with ONE_AT_A_TIME:
+        return await answered(await run_in_threadpool(receive, body, wire))
 
 
 def _workspace(request: Request) -> Workspace:

@@ -10,7 +10,8 @@ from enum import Enum
 from evergold.errors import BadInput, TooLarge, Unsupported
 
 GZIP = 31  # zlib's window bits that say: expect a gzip header
-CHUNK = 1 << 20
+CHUNK, FED = 1 << 20, 1 << 14
+MOST_MEMBERS = 1000
 
 
 class Wire(Enum):
@@ -43,22 +44,28 @@ def unpacked(body: bytes, encoding: str | None, limit: int) -> bytes:
 
 
 def _gunzip(body: bytes, limit: int) -> bytes:
+    """Unpack member after member; a gzip stream may have several, one after the other."""
     pieces: list[bytes] = []
-    size = 0
-    rest = body
-    while rest:  # a gzip stream may have several members, one after the other
+    size = at = 0
+    for _ in range(MOST_MEMBERS):
         member = zlib.decompressobj(GZIP)
+        rest = b""
         while not member.eof:
+            # Fed in pieces, because what follows a member is copied: of a whole body that would be all of it, each time.
+            fed = rest or body[at : at + FED]
+            at += 0 if rest else len(fed)
+            if not fed:
+                raise BadInput("the gzip body ends too early; send it again")
             try:
-                piece = member.decompress(rest, CHUNK)
+                piece = member.decompress(fed, CHUNK)
             except zlib.error as error:
                 raise BadInput(f"the body is not valid gzip: {error}") from None
             size += len(piece)
             if size > limit:
                 raise TooLarge(f"the body unpacks to more than {limit} bytes: send smaller batches")
             rest = member.unconsumed_tail
-            if not piece and not rest and not member.eof:
-                raise BadInput("the gzip body ends too early; send it again")
             pieces.append(piece)
-        rest = member.unused_data
-    return b"".join(pieces)
+        at -= len(member.unused_data)
+        if at >= len(body):
+            return b"".join(pieces)
+    raise TooLarge(f"the gzip body has more than {MOST_MEMBERS} members; compress it as one")

@@ -1,0 +1,107 @@
+"""Bound the memory of all requests together, and the time a body may take to arrive.
+
+Bodies are held in memory until they are stored, so their sum is what has to be limited: one limit for each body says nothing
+about two hundred of them. A body that names its length is admitted or refused before it is read. Large ones may not take the
+last quarter, so that a few slow uploads do not shut out the small requests of everybody else.
+"""
+
+import asyncio
+from contextlib import suppress
+from dataclasses import dataclass
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from evergold.api.errors import refusal
+from evergold.errors import Unavailable
+from evergold.settings import Settings
+
+SMALL = 1 << 20
+
+
+class _BodyRefused(Unavailable):
+    """Ends the reading of a body; the answer is ours, whatever the route makes of it."""
+
+
+class InFlight:
+    """Counts the bytes of request bodies from their first to the answer of their request."""
+
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        self._app = app
+        self.most = settings.server_max_inflight_mb * 1024 * 1024
+        self.seconds = settings.server_body_seconds
+        self.used = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        length = Headers(scope=scope).get("content-length", "") if scope["type"] == "http" else ""
+        if scope["type"] != "http" or scope["method"] in ("GET", "HEAD", "OPTIONS"):
+            await self._app(scope, receive, send)
+            return
+        body = _Body(self, receive)
+        with body, suppress(_BodyRefused):
+            body.reserve(int(length) if length.isdigit() else 0)
+            if body.refused is None:
+                await self._app(scope, body.receive, body.unless_refused(send))
+        if body.refused is not None:
+            await refusal(*body.refused)(scope, receive, send)
+
+
+@dataclass
+class _Body:
+    """One body: what is reserved for it, how much of it came, and why it is refused, if it is."""
+
+    all: InFlight
+    given: Receive
+    reserved: int = 0
+    came: int = 0
+    until: float = 0.0
+    complete: bool = False
+    refused: tuple[int, str] | None = None
+
+    def __enter__(self) -> "_Body":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.all.used -= self.reserved
+
+    def reserve(self, size: int) -> None:
+        """Make room for a body of that size in all."""
+        more = max(0, size - self.reserved)
+        room = self.all.most if size <= SMALL else self.all.most * 3 // 4
+        if more and self.all.used + more > room:
+            self.refused = (
+                Unavailable.status,
+                f"requests under way hold {self.all.used} bytes and there is no room for {size} more "
+                "(server.max_inflight_mb); send it again in a moment, or in smaller batches",
+            )
+            return
+        self.reserved += more
+        self.all.used += more
+
+    async def receive(self) -> Message:
+        """The next piece; once the body is whole, whatever else the connection reports."""
+        if self.complete:
+            return await self.given()
+        self.until = self.until or asyncio.get_running_loop().time() + self.all.seconds
+        message: Message = {}
+        with suppress(TimeoutError):
+            async with asyncio.timeout_at(self.until) as timeout:
+                message = await self.given()
+        if timeout.expired():
+            self.refused = 408, f"the body did not arrive within {self.all.seconds:g} s (server.body_seconds)"
+            raise _BodyRefused(self.refused[1])
+        self.came += len(message.get("body", b""))
+        self.complete = not message.get("more_body", False)
+        self.reserve(self.came)
+        if self.refused is not None:
+            raise _BodyRefused(self.refused[1])
+        return message
+
+    def unless_refused(self, send: Send) -> Send:
+        """The route's answer is not sent when its body was refused: ours is."""
+
+        async def answer(message: Message) -> None:
+            if self.refused is None:
+                await send(message)
+
+        return answer
