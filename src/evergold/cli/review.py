@@ -30,15 +30,15 @@ def command(
     from evergold.cli.serve import listen, serve, url_of
 
     settings = settings_of(ctx, **{"server.port": port, "review.repo_dir": repo_dir, "review.sidekick_db": sidekick_db})
-    listener = listen(settings)
-    url = url_of(listener) + PAGES[page]
+    with listen(settings) as listener:
+        url = url_of(listener) + PAGES[page]
 
-    def ready() -> None:
-        click.echo(f"evergold: {url}  (stop with Ctrl-C)")
-        if browser:
-            threading.Timer(0.8, webbrowser.open, [url]).start()
+        def ready() -> None:
+            click.echo(f"evergold: {url}  (stop with Ctrl-C)")
+            if browser:
+                threading.Timer(0.8, webbrowser.open, [url]).start()
 
-    serve(settings, listener, ready)
+        serve(settings, listener, ready)
 
 
 @command.command("queue")

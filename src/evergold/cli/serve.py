@@ -29,9 +29,9 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
 def command(ctx: click.Context, host: str | None, port: int | None) -> None:
     """Serve REST under /api/v1, OTLP at /v1/traces, and the dashboard."""
     settings = settings_of(ctx, **{"server.host": host, "server.port": port})
-    listener = listen(settings)
     sys.setswitchinterval(SWITCH_SECONDS)
-    serve(settings, listener, lambda: click.echo(f"evergold: {url_of(listener)}  (stop with Ctrl-C)"))
+    with listen(settings) as listener:
+        serve(settings, listener, lambda: click.echo(f"evergold: {url_of(listener)}  (stop with Ctrl-C)"))
 
 
 def serve(settings: Settings, listener: socket.socket, ready: Callable[[], object]) -> None:
