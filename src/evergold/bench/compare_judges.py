@@ -3,7 +3,7 @@
 from pydantic import BaseModel
 
 from evergold.bench.calibrate import Calibration
-from evergold.stats.paired import Verdict, judge, paired_effect
+from evergold.stats.paired import PairedVerdict, judge, paired_effect
 
 MARGIN = 0.02
 
@@ -32,7 +32,7 @@ def compare_judges(first: Calibration, second: Calibration) -> JudgeComparison:
     if not pairs:
         return JudgeComparison(
             first=first, second=second, n=0, difference=None, low=None, high=None, p=None,
-            verdict=Verdict.INCONCLUSIVE, advice="no label could be judged by both",
+            verdict=PairedVerdict.INCONCLUSIVE, advice="no label could be judged by both",
         )  # fmt: skip
     effect = paired_effect([other - one for one, other in pairs])
     verdict = judge(effect, effect.p, margin=MARGIN)
@@ -49,11 +49,11 @@ def compare_judges(first: Calibration, second: Calibration) -> JudgeComparison:
     )
 
 
-def _advice(first: Calibration, second: Calibration, verdict: Verdict) -> str:
-    if verdict is Verdict.BETTER:
+def _advice(first: Calibration, second: Calibration, verdict: PairedVerdict) -> str:
+    if verdict is PairedVerdict.BETTER:
         return f"use {second.judge}: it agrees with people more often"
-    if verdict is Verdict.WORSE:
+    if verdict is PairedVerdict.WORSE:
         return f"use {first.judge}: it agrees with people more often"
-    if verdict is Verdict.TIED:
+    if verdict is PairedVerdict.TIED:
         return "either: they agree with people about as often; take the cheaper one"
     return "these labels cannot tell; label more answers"
