@@ -21,6 +21,30 @@ def test_search_and_filters(opened: Open, address: str) -> None:
     expect(direct.get_by_role("list", name="Traces").get_by_text("Completed")).to_have_count(0)
 
 
+GAPS = """() => {
+  const boxes = [...document.querySelectorAll('ul[aria-label="Traces"] > li')].map((row) => row.getBoundingClientRect());
+  boxes.sort((one, other) => one.top - other.top);
+  return boxes.slice(1).map((box, index) => Math.round(box.top - boxes[index].bottom)).filter((gap) => gap !== 0);
+}"""
+
+
+@pytest.mark.parametrize("position", [0, 3])
+def test_rows_touch_and_never_overlap_after_a_filter_and_beside_a_record(
+    opened: Open, address: str, position: int
+) -> None:
+    page = opened(f"{address}/traces", viewport={"width": 1440, "height": 900})
+    rows = page.get_by_role("list", name="Traces").get_by_role("link")
+    expect(rows.first).to_be_visible()
+    page.get_by_role("combobox", name="Status").click()
+    page.get_by_role("option", name="Failed").click()
+    expect(page.get_by_text("That is all")).to_be_visible()
+    rows.nth(position).click()
+    expect(page.get_by_role("tab", name="Spans")).to_be_visible()
+    page.wait_for_function(f"({GAPS})().length === 0")
+    page.get_by_role("button", name="Close and go back to the list").click()
+    page.wait_for_function(f"({GAPS})().length === 0")
+
+
 def test_spans_are_a_tree_with_timings_and_open(opened: Open, address: str) -> None:
     page = opened(f"{address}/traces/tr-00010")
     page.get_by_role("tab", name="Spans (5)").click()

@@ -6,7 +6,7 @@
  */
 import { type ColumnDef, type RowData, tableFeatures, useTable } from "@tanstack/react-table";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { type CSSProperties, type ReactNode, useEffect, useRef, useState } from "react";
+import { type CSSProperties, type ReactNode, useCallback, useEffect, useRef, useState } from "react";
 import classes from "./RecordList.module.css";
 import { useShortcuts } from "./shortcuts";
 
@@ -34,8 +34,11 @@ export function RecordList<Row extends RowData>(props: RecordListProps<Row>) {
   const { rows, columns, rowKey, more, loadMore, loadingMore, selected, open, href } = props;
   const table = useTable({ features: listFeatures, columns, data: rows, getRowId: rowKey });
   const scroller = useRef<HTMLDivElement>(null);
+  // A row keeps its measured height when a filter moves it to another place in the list.
+  const itemKey = useCallback((index: number) => rowKey(rows[index] as Row), [rows, rowKey]);
   const virtual = useVirtualizer({
     count: rows.length,
+    getItemKey: itemKey,
     getScrollElement: () => scroller.current,
     estimateSize: () => ROW_HEIGHT,
     overscan: 12,
