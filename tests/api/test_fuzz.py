@@ -17,7 +17,7 @@ from evergold.settings import Settings
 pytestmark = pytest.mark.slow
 
 folder = tempfile.TemporaryDirectory()
-app = create_app(Settings(home=Path(folder.name) / "home"))
+app = create_app(Settings(home=Path(folder.name) / "home", server_hosts=("testserver",)))
 schema = schemathesis.openapi.from_asgi("/openapi.json", app).exclude(path_regex="/events$")
 
 
