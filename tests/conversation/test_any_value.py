@@ -24,7 +24,7 @@ WORDS = st.sampled_from(
     ["user", "ai", "tool", "text", "tool_use", "tool_result", "function_call", "[{}]", '{"a":1}', ""]
 )
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | WORDS | st.text(max_size=5),
+    st.none() | st.booleans() | st.integers(-(2**63), 2**63) | WORDS | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=4),
     max_leaves=25,
 )

@@ -1,5 +1,6 @@
 """The conversation of a trace: which span it is taken from, where it is split, and what stands beside it."""
 
+import json
 from typing import Any
 
 from evergold.conversation import conversation_of
@@ -7,7 +8,7 @@ from tests.builders import a_model_call, a_trace
 
 SYSTEM = {"role": "system", "content": "You are an airline agent."}
 ASKED = {"role": "user", "content": "Cancel my flight."}
-CALL = {
+CALL: dict[str, Any] = {
     "role": "assistant",
     "content": None,
     "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "cancel", "arguments": '{"id":1}'}}],
@@ -90,3 +91,38 @@ def test_tools_that_ran_side_by_side_were_called_together() -> None:
     two = a_tool_span("b", started_at="2026-01-01T00:00:03Z", ended_at="2026-01-01T00:00:04Z")
     found = conversation_of(an_answered(one, two))
     assert [len(message.get("tool_calls", ())) for message in found.turn] == [2, 0, 0, 0]
+
+
+def test_five_thousand_turns_are_kept_and_so_is_a_message_too_large_to_check() -> None:
+    turns = [message for n in range(5000) for message in (ASKED, {"role": "assistant", "content": f"Answer {n}"})]
+    found = conversation_of(an_answered(messages=turns, output="Answer 4999"))
+    assert len(found.messages) + len(found.turn) == 10_000
+    made = CALL["tool_calls"][0]
+    wide = {"role": "assistant", "content": None, "tool_calls": [made] * 5000}
+    found = conversation_of(an_answered(messages=json.dumps([ASKED, wide])))
+    assert found.turn[0]["content"].count('"cancel"') == 5000
+
+
+def test_what_is_wrong_is_kept_and_named() -> None:
+    odd = {"id": "c2", "type": "function", "function": {"name": "cancel", "arguments": "not JSON"}}
+    twice = {**CALL, "tool_calls": [*CALL["tool_calls"], *CALL["tool_calls"], odd]}
+    lost = {"role": "tool", "tool_call_id": "nobody", "content": "?"}
+    found = conversation_of(an_answered(messages=[{"role": "oracle", "content": "hm"}, ASKED, twice, lost, ANSWER]))
+    assert [message["role"] for message in found.messages] == ["oracle", "user"]
+    assert [message["role"] for message in found.turn] == ["assistant", "tool", "assistant"]
+    for part in ("role 'oracle'", "names two calls", "answers no call", "no JSON object", "has no result"):
+        assert any(part in problem for problem in found.problems), (part, found.problems)
+
+
+def test_contexts_without_text_keep_their_place() -> None:
+    documents = [
+        {"id": "d1", "content": "Refunds take 5 days.", "score": 0.9},
+        {"id": "d2", "metadata": {"source": "b.md"}},
+    ]
+    span = {"id": "r", "kind": "retriever", "metadata": {"attributes": {"gen_ai.retrieval.documents": documents}}}
+    found = conversation_of(an_answered(span))
+    assert [(context.text, context.source) for context in found.contexts] == [
+        ("Refunds take 5 days.", "d1"),
+        (None, "b.md"),
+    ]
+    assert (found.contexts[0].retrieved or {})["score"] == 0.9

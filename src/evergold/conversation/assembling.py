@@ -6,6 +6,8 @@ A title generator or a guard runs beside the answer and is not it: a model call 
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from pydantic import TypeAdapter, ValidationError
+
 from evergold.conversation.contexts import contexts_of
 from evergold.conversation.conventions import exchange_of
 from evergold.conversation.exchange import Exchange
@@ -16,9 +18,10 @@ from evergold.conversation.shape import INSTRUCTING, Message, text_of
 from evergold.conversation.tool_spans import acted, tool_runs
 from evergold.conversation.tools import tools_in
 from evergold.model.conversation import Conversation
-from evergold.model.nesting import MOST_LEVELS, require_shallow
+from evergold.model.nesting import Values
 from evergold.model.trace import Span, Trace
 
+KEPT: TypeAdapter[dict[str, Any]] = TypeAdapter(Values)
 FACTS = ("model", "provider")
 CALLERS = ("llm", "event")
 
@@ -283,9 +286,9 @@ def _parameters(trace: Trace, exchange: Exchange | None, source: Span | None) ->
 
 
 def _storable(values: dict[str, Any]) -> dict[str, Any]:
-    """The values, unless they are nested too deep to be kept: then the deep ones as JSON text."""
+    """The values, unless they are nested deeper or more than can be kept: then as JSON text, so that nothing is lost."""
     try:
-        require_shallow(values, MOST_LEVELS)
-    except ValueError:
-        return {key: as_json(value) if isinstance(value, dict | list) else value for key, value in values.items()}
+        KEPT.validate_python(values)
+    except ValidationError:
+        return {"role": str(values.get("role", "")), "content": as_json(values), "extra": {"as_text": True}}
     return values

@@ -3,10 +3,12 @@
 from collections.abc import Iterable
 from typing import Any
 
+from pydantic import TypeAdapter, ValidationError
+
 from evergold.conversation.flattened import unflattened
 from evergold.conversation.nested_json import as_json, decoded
 from evergold.model.case import Context
-from evergold.model.nesting import require_shallow
+from evergold.model.nesting import Values
 from evergold.model.trace import Span
 
 TEXTS = ("content", "page_content", "pageContent", "text", "body", "snippet", "passage", "chunk", "document")
@@ -15,6 +17,7 @@ LISTS = ("documents", "contexts", "nodes", "source_nodes", "results", "matches",
 ATTRIBUTES = ("reranker.output_documents", "retrieval.documents")
 RETRIEVED = ("gen_ai.retrieval.documents", "retrieval.documents", "db.query.result")
 DEEPEST = 5
+KEPT: TypeAdapter[dict[str, Any]] = TypeAdapter(Values)
 
 
 def contexts_of(spans: Iterable[Span], metadata: dict[str, Any]) -> list[Context]:
@@ -113,7 +116,7 @@ def _name(ident: Any) -> str | None:
 
 def _shallow(values: dict[str, Any]) -> dict[str, Any] | None:
     try:
-        require_shallow(values)
-    except ValueError:
+        KEPT.validate_python(values)
+    except ValidationError:
         return {key: value for key, value in values.items() if not isinstance(value, dict | list)} or None
     return values or None

@@ -1,10 +1,11 @@
 """A trace: one interaction of an app with a model, its spans, and what was thought of it."""
 
+import json
 from collections import Counter
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, Field, ValidationInfo, field_validator
+from pydantic import AfterValidator, BaseModel, Field, ValidationInfo, field_validator, model_validator
 
 from evergold.model.moment import UtcTime
 from evergold.model.nesting import Values
@@ -26,6 +27,8 @@ def not_blank(value: str) -> str:
 
 Ident = Annotated[str, Field(min_length=1, max_length=512), AfterValidator(without_nul)]
 OF_LINES = frozenset({"type", "trace_id"})  # what a span or score has only on a line of its own
+CONVERSATION = ("messages", "tools", "contexts")
+LONG = 500  # items of a list that is kept as JSON text
 UnitValue = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
 
 
@@ -58,8 +61,33 @@ class Score(BaseModel, frozen=True, extra="forbid"):
     created_at: UtcTime | None = None
 
 
+def with_conversation(fields: Any) -> Any:
+    """Move `messages`, `tools` and `contexts` of a record into its metadata, where conversations are read from.
+
+    A long list is kept as its JSON text: a conversation of thousands of turns is data, not thousands of keys.
+    """
+    if not isinstance(fields, dict):
+        return fields
+    metadata = fields.get("metadata")
+    given = {key: fields[key] for key in CONVERSATION if isinstance(fields.get(key), list | dict | str)}
+    inside = metadata if isinstance(metadata, dict) else {}
+    long = {key: value for key in CONVERSATION if isinstance(value := given.get(key, inside.get(key)), list)}
+    texts = {
+        key: json.dumps(value, ensure_ascii=False, default=str) for key, value in long.items() if len(value) > LONG
+    }
+    if not given and not texts:
+        return fields
+    rest = {key: value for key, value in fields.items() if key not in given}
+    return {**rest, "metadata": {**inside, **given, **texts}}
+
+
 class Span(BaseModel, frozen=True, extra="forbid"):
-    """One step inside a trace. `kind`: llm, tool, retriever, agent, chain, embedding or span."""
+    """One step inside a trace. `kind`: llm, tool, retriever, agent, chain, embedding or span.
+
+    `messages`, `tools` and `contexts` may be given beside the other fields; they are kept in `metadata`.
+    """
+
+    _conversation = model_validator(mode="before")(with_conversation)
 
     id: Ident
     parent_id: str | None = None
@@ -74,7 +102,13 @@ class Span(BaseModel, frozen=True, extra="forbid"):
 
 
 class Trace(BaseModel, frozen=True, extra="forbid"):
-    """One interaction: what came in, what went out, how it ended."""
+    """One interaction: what came in, what went out, how it ended.
+
+    `messages` (the whole exchange in OpenAI's chat shape, or any other that is known), `tools` (function schemas) and
+    `contexts` (what was retrieved) may be given beside the other fields; they are kept in `metadata`.
+    """
+
+    _conversation = model_validator(mode="before")(with_conversation)
 
     type: Literal["trace"] = "trace"
     id: Ident
