@@ -3414,6 +3414,8 @@ export interface components {
         /**
          * Span
          * @description One step inside a trace. `kind`: llm, tool, retriever, agent, chain, embedding or span.
+         *
+         *     `messages`, `tools` and `contexts` may be given beside the other fields; they are kept in `metadata`.
          */
         Span: {
             /** Id */
@@ -3553,6 +3555,9 @@ export interface components {
         /**
          * Trace
          * @description One interaction: what came in, what went out, how it ended.
+         *
+         *     `messages` (the whole exchange in OpenAI's chat shape, or any other that is known), `tools` (function schemas) and
+         *     `contexts` (what was retrieved) may be given beside the other fields; they are kept in `metadata`.
          */
         Trace: {
             /**
