@@ -6,7 +6,7 @@ The fragments are derived from the patterns: their literals, their parts, and ex
 import argparse
 import re
 import time
-from re import _parser  # type: ignore[attr-defined]  # the parse tree of a pattern
+from re import _parser
 from typing import Any
 
 from evergold.redact import assigned, disguised, emails, identity, ip_addresses, phone_words, secrets

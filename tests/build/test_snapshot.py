@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from evergold.build.check import check
 from evergold.build.diff import diff
-from evergold.build.groups import deal, group_key, parse_shares, settled
+from evergold.build.groups import Dealing, deal, group_key, parse_shares, settled
 from evergold.build.leaks import near_duplicates, overlaps
 from evergold.build.snapshot import SnapshotSpec, freeze
 from evergold.build.verify import verify
@@ -93,7 +93,7 @@ def test_a_group_never_straddles_splits(shape: list[tuple[int, str]], seed: int)
         )
         for place, (n, kind) in enumerate(shape)
     ]
-    split_of = deal(some, {"train": 0.7, "test": 0.3}, "auto", seed, {})
+    split_of = deal(some, Dealing({"train": 0.7, "test": 0.3}, "auto", seed), {})
     assert split_of.keys() == {case.id for case in some}
     splits: dict[str, set[str]] = {}
     for case in some:
@@ -102,27 +102,32 @@ def test_a_group_never_straddles_splits(shape: list[tuple[int, str]], seed: int)
 
 
 def test_shares_are_met_as_closely_as_groups_allow() -> None:
-    split_of = deal(cases(100, sessions=50), {"train": 0.7, "test": 0.3}, "session", 7, {})
+    split_of = deal(cases(100, sessions=50), Dealing({"train": 0.7, "test": 0.3}, "session", 7), {})
     assert Counter(split_of.values()) == {"train": 70, "test": 30}
 
 
 def test_groups_stay_where_an_earlier_version_put_them() -> None:
-    first = deal(cases(40), HALVES, "session", 1, {})
-    more = [*cases(40), *(a_case(f"n{n}", provenance=Provenance(session_id=f"new{n}")) for n in range(40))]
-    second = deal(more, HALVES, "session", 99, settled(cases(40), first, "session"))
+    first = deal(cases(40), Dealing(HALVES, "session", 1), {})
+    more = [
+        *cases(40),
+        *(a_case(f"n{n}", input=f"New {n}?", provenance=Provenance(session_id=f"new{n}")) for n in range(40)),
+    ]
+    second = deal(more, Dealing(HALVES, "session", 99), settled(cases(40), first, "session"))
     assert {one: second[one] for one in first} == first
     assert Counter(second.values()) == {"train": 40, "test": 40}
 
 
 def test_near_duplicates_across_splits_are_named_and_can_fail(tmp_path: Path) -> None:
-    text = "Please explain in detail how the retrieval of the seventh chapter works and why it is so slow"
+    text = " ".join(f"word{n}" for n in range(60))
     some = [
-        a_case("a", input=text),
-        a_case("b", input=text + " today"),
+        a_case("a", input="How does it work?", expected=text),
+        a_case("b", input="And how is it done?", expected=text),
         a_case("c", input="yes"),
-        a_case("d", input="yes"),
+        a_case("d", input="no"),
     ]
-    seed = next(seed for seed in range(99) if len({deal(some, HALVES, "auto", seed, {})[one] for one in "ab"}) == 2)
+    seed = next(
+        seed for seed in range(99) if len({deal(some, Dealing(HALVES, "auto", seed), {})[one] for one in "ab"}) == 2
+    )
     pairs = (freeze(a_snapshot(tmp_path, seed=seed), some).manifest.model_extra or {})["near_duplicates"]
     assert (pairs["count"], {pairs["pairs"][0]["a"], pairs["pairs"][0]["b"]}) == (1, {"a", "b"})
     with pytest.raises(Conflict) as caught:

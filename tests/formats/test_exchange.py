@@ -26,6 +26,7 @@ from evergold.model.case import (
     RankedPath,
     ReviewState,
 )
+from evergold.model.reference import Answer
 from evergold.model.rejected import Rejected
 from evergold.model.tool_calls import ExpectedTool, ToolCall
 
@@ -73,8 +74,9 @@ JSON = st.recursive(
     max_leaves=4,
 )
 OBJECT = st.dictionaries(WORD | TEXT | st.sampled_from(["evergold", "split", "document", "tags"]), JSON, max_size=3)
-CALL = st.builds(ToolCall, name=WORD, args=OBJECT)
+CALL = st.builds(ToolCall, name=WORD, args=OBJECT, id=st.none() | WORD, result=JSON, failed=st.booleans())
 EXPECTED = st.builds(ExpectedTool, name=WORD, args=OBJECT)
+ANSWER = st.builds(Answer, text=st.none() | TEXT, tool_calls=st.none() | st.lists(CALL, max_size=1).map(tuple))
 CASES = st.builds(
     Case,
     id=WORD | st.sampled_from(["a b", "a,b", "2026-01-02", "1", "null", "ñ/…\u2028"]),
@@ -94,6 +96,10 @@ CASES = st.builds(
     tools=st.lists(OBJECT, max_size=2).map(tuple),
     tool_calls=st.lists(CALL, max_size=2).map(tuple),
     expected_tools=st.none() | st.lists(EXPECTED, max_size=2).map(tuple),
+    ordered=st.booleans(),
+    turn=st.lists(st.fixed_dictionaries({"role": st.just("assistant"), "content": TEXT}), max_size=2).map(tuple),
+    approved=st.none() | ANSWER,
+    revised=st.none() | ANSWER,
     paths=st.lists(st.builds(RankedPath, path=WORD, sources=st.just(("manual",))), max_size=2).map(tuple),
     ranges=st.lists(st.builds(LineRange, path=WORD, start=st.just(3), end=st.integers(3, 9)), max_size=2).map(tuple),
     base_commit=st.none() | WORD,
@@ -157,6 +163,7 @@ def test_a_format_knows_its_own_files_and_only_those(name: str, tmp_path: Path) 
         input="Where is Lima?",
         output="In Chile.",
         expected="In Peru.",
+        revised=Answer(text="In Peru."),
         entry_type=EntryType.CORRECTION,
         contexts=(Context(text="Lima is in Peru."),),
     )
@@ -308,7 +315,8 @@ def test_what_a_format_does_not_read_is_kept(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", [*FOREIGN, "case-jsonl", "live-jsonl"])
 def test_a_byte_order_mark_is_no_obstacle(name: str, tmp_path: Path) -> None:
-    case = Case(id="c1", dataset="d", input="Q", output="B", expected="A", entry_type=EntryType.CORRECTION)
+    right = Answer(text="A")
+    case = Case(id="c1", dataset="d", input="Q", output="B", revised=right, entry_type=EntryType.CORRECTION)
     chosen = plugins.load("formats", name)
     path = tmp_path / "file"
     chosen.write([case], path)
@@ -346,7 +354,15 @@ def test_an_answer_in_tool_calls_is_an_expected_call(tmp_path: Path) -> None:
 
 
 TRAINED = [
-    Case(id=f"c{n}", dataset="d", input="Same?" if n > 2 else f"Q{n}", output="No.", expected="Yes.", tags=(f"t{n}",))
+    Case(
+        id=f"c{n}",
+        dataset="d",
+        entry_type=EntryType.FAILURE,
+        input="Same?" if n > 2 else f"Q{n}",
+        output="No.",
+        expected="Yes.",
+        tags=(f"t{n}",),
+    )
     for n in range(5)
 ]
 

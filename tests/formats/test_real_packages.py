@@ -16,6 +16,7 @@ import pytest
 
 from evergold import plugins
 from evergold.model.case import Case, CaseKind, Context, EntryType, Provenance
+from evergold.model.reference import Answer
 from evergold.model.rejected import Rejected
 from evergold.model.tool_calls import ExpectedTool, ToolCall
 from tests.uv import the_uv
@@ -64,6 +65,7 @@ CASES = [
         messages=TALK,
         output="In May.",
         expected="In August.",
+        revised=Answer(text="In August."),
     ),
     Case(
         id="task-1",
@@ -78,6 +80,7 @@ CASES = [
     ),
     Case(id="2026-01-03", dataset="d", name="Route", entry_type=EntryType.FAILURE, input="null", output="1e400"),
 ]
+REFERRED = CASES[:3]
 BY_ID = {case.id: case for case in CASES}
 
 
@@ -101,7 +104,8 @@ def exported(name: str, folder: Path, cases: list[Case] = CASES) -> Path:
     chosen = plugins.load("formats", name)
     path = folder / f"cases{chosen.suffix or '-folder'}"
     unfit: list[Rejected] = []
-    assert chosen.write(iter(cases), path, rejected=unfit) == len(cases), unfit
+    written = chosen.write(iter(cases), path, rejected=unfit)
+    assert written + len(unfit) == len(cases) and all("no reference" in item.reason for item in unfit), unfit
     return path
 
 
@@ -140,9 +144,9 @@ def test_datasets_loads_the_folder_split_by_split(peers: Path, tmp_path: Path) -
 
 def test_inspect_gets_ids_conversations_and_targets(peers: Path, tmp_path: Path) -> None:
     samples = {sample["id"]: sample for sample in seen_by(peers, "inspect", exported("inspect", tmp_path))}
-    assert samples.keys() == BY_ID.keys()
-    for id, case in BY_ID.items():
-        assert samples[id]["target"] == (case.expected or "")
+    assert samples.keys() == {case.id for case in REFERRED}
+    for id, case in ((case.id, case) for case in REFERRED):
+        assert samples[id]["target"] == case.expected
         assert {**samples[id]["metadata"], "evergold": None} == {**case.metadata, "evergold": None}
     assert samples["qa-1"]["input"] == BY_ID["qa-1"].input
     assert [(message["role"], message["content"]) for message in samples["talk-1"]["input"]] == [
@@ -211,17 +215,18 @@ def test_pydantic_evals_gets_one_named_case_each(peers: Path, tmp_path: Path) ->
 
 
 def test_openai_accepts_every_conversation_and_tool(peers: Path, tmp_path: Path) -> None:
-    answered = [case for case in CASES if case.expected]
-    lines = seen_by(peers, "openai", exported("openai-ft", tmp_path, answered))
-    assert [line["messages"][-1] for line in lines] == [
-        {"role": "assistant", "content": case.expected} for case in answered
-    ]
+    answered = REFERRED
+    lines = seen_by(peers, "openai", exported("openai-ft", tmp_path, CASES))
+    assert [line["messages"][-1]["content"] for line in lines] == ["2026-01-02", "In August.", None]
+    (call,) = lines[2]["messages"][-1]["tool_calls"]
+    assert json.loads(call["function"]["arguments"]) == {"from": "Lima", "to": "Cusco"}
     assert [line["messages"][:-1] for line in lines] == [_asked(case) for case in answered]
     assert [line["tools"] for line in lines] == [list(case.tools) for case in answered]
 
 
 def test_openai_accepts_preferences(peers: Path, tmp_path: Path) -> None:
-    corrected = [BY_ID["talk-1"], BY_ID["qa-1"]]
+    failed = BY_ID["qa-1"].model_copy(update={"entry_type": EntryType.FAILURE})
+    corrected = [BY_ID["talk-1"], failed]
     for line, case in zip(seen_by(peers, "openai", exported("dpo", tmp_path, corrected)), corrected, strict=True):
         assert line["messages"] == _asked(case)
         assert line["preferred_output"] == [{"role": "assistant", "content": case.expected}]
@@ -230,9 +235,7 @@ def test_openai_accepts_preferences(peers: Path, tmp_path: Path) -> None:
 
 def test_openai_accepts_evals(peers: Path, tmp_path: Path) -> None:
     lines = seen_by(peers, "openai", exported("openai-evals", tmp_path))
-    assert [(line["messages"], line["ideal"]) for line in lines] == [
-        (_asked(case), case.expected or "") for case in CASES
-    ]
+    assert [(line["messages"], line["ideal"]) for line in lines] == [(_asked(case), case.expected) for case in REFERRED]
 
 
 def _asked(case: Case) -> list[Mapping[str, Any]]:
@@ -274,9 +277,9 @@ def test_promptfoo_accepts_the_tests(promptfoo: Path, tmp_path: Path) -> None:
     loader = PEERS / "promptfoo" / "load.cjs"
     done = subprocess.run(["node", loader, path, promptfoo], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
-    for test, case in zip(json.loads(done.stdout), CASES, strict=True):
+    for test, case in zip(json.loads(done.stdout), REFERRED, strict=True):
         assert test["vars"]["input"] == case.input
-        assert test.get("assert", []) == ([{"type": "icontains", "value": case.expected}] if case.expected else [])
+        assert test["assert"] == [{"type": "icontains", "value": case.expected}]
         assert test.get("description") == case.name
         assert test["vars"].get("context", "") == "\n\n".join(str(context.text) for context in case.contexts)
         assert {**test["metadata"], "evergold": None} == {**case.metadata, "evergold": None}

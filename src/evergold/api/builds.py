@@ -28,6 +28,7 @@ class NewBuild(BaseModel, extra="forbid"):
     seed: int | None = None
     filters: dict[str, Any] = Field(default_factory=dict)
     on_leak: str | None = None
+    repeats: str | None = None
     canary: bool | None = None
 
 
@@ -40,7 +41,7 @@ def list_builds(workspace: Opened, dataset: str | None = None) -> list[Build]:
 @router.post("", status_code=201)
 def freeze_dataset(workspace: Opened, wanted: NewBuild) -> Build:
     """Freeze a dataset as it is now."""
-    options = wanted.model_dump(include={"group_by", "seed", "filters", "on_leak", "canary"})
+    options = wanted.model_dump(include={"group_by", "seed", "filters", "on_leak", "canary", "repeats"})
     build, _ = workspace.builds.freeze_as(wanted.dataset, wanted.version, shares=wanted.split, **options)
     return build
 

@@ -7,6 +7,7 @@ tuned on must not turn up in tomorrow's test set.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from evergold.errors import BadInput, unknown
 from evergold.model.case import Case, CaseKind
@@ -66,15 +67,37 @@ def settled(cases: Iterable[Case], placed: Mapping[str, str], group_by: str) -> 
     return {key: min(result, key=lambda name: (-result[name], name)) for key, result in votes.items()}
 
 
-def deal(
-    cases: Sequence[Case], shares: Mapping[str, float], group_by: str, seed: int, placed: Mapping[str, str]
-) -> dict[str, str]:
-    """Case id → split. `placed` is where earlier versions had groups."""
-    groups: dict[str, list[str]] = defaultdict(list)
-    for case in cases:
-        groups[group_key(case, group_by)].append(case.id)
+@dataclass(frozen=True)
+class Dealing:
+    """How cases are dealt out: the shares, what keeps cases together, and the seed of the order."""
+
+    shares: Mapping[str, float]
+    group_by: str
+    seed: int
+    repeats: Mapping[str, str] = field(default_factory=dict)
+
+
+def require_groups(cases: Sequence[Case], group_by: str) -> int:
+    """How many cases lack what they are to be grouped by; it is refused where all of them do."""
+    lacking = sum(group_key(case, group_by).startswith("case:") for case in cases)
+    if group_by not in ("auto", "none") and lacking == len(cases):
+        raise BadInput(
+            f"--group-by {group_by}: none of the {len(cases)} cases names a {group_by}; "
+            "`evergold curate --refresh` fills it from their traces, or group by something else"
+        )
+    return lacking
+
+
+def deal(cases: Sequence[Case], dealing: Dealing, placed: Mapping[str, str]) -> dict[str, str]:
+    """Case id → split. `placed` is where earlier versions had groups. Repeats of one question join their groups."""
+    shares, seed = dealing.shares, dealing.seed
+    groups, joined = _joined(cases, dealing)
     counts: Counter[str] = Counter()
-    chosen = {key: placed[key] for key in groups if placed.get(key) in shares}
+    chosen = {
+        key: min(votes, key=lambda name: (-votes[name], name))
+        for key, members in joined.items()
+        if (votes := Counter(placed[one] for one in members if placed.get(one) in shares))
+    }
     for key, split in chosen.items():
         counts[split] += len(groups[key])
     order = list(shares)
@@ -85,3 +108,28 @@ def deal(
         chosen[key] = max(order, key=lambda name: (shares[name] * total - counts[name], -order.index(name)))
         counts[chosen[key]] += size
     return {one: chosen[key] for key, ids in groups.items() for one in ids}
+
+
+def _joined(cases: Sequence[Case], dealing: Dealing) -> tuple[dict[str, list[str]], dict[str, set[str]]]:
+    """The cases of each group, and the groups that repeats have joined into it, under the first one's name."""
+    above: dict[str, str] = {}
+
+    def root(key: str) -> str:
+        while above.setdefault(key, key) != key:
+            above[key] = above[above[key]]
+            key = above[key]
+        return key
+
+    seen: dict[str, str] = {}
+    for case in cases:
+        key = root(group_key(case, dealing.group_by))
+        cluster = dealing.repeats.get(case.id, case.id)
+        first, second = sorted((key, root(seen.setdefault(cluster, key))))
+        above[second] = first
+    groups: dict[str, list[str]] = defaultdict(list)
+    joined: dict[str, set[str]] = defaultdict(set)
+    for case in cases:
+        own = group_key(case, dealing.group_by)
+        groups[root(own)].append(case.id)
+        joined[root(own)].add(own)
+    return groups, joined

@@ -6,6 +6,7 @@ from typing import Any
 
 import orjson
 
+from evergold.build.clusters import question_of
 from evergold.errors import BadInput
 from evergold.model.case import Case
 from evergold.text.near import THRESHOLD, NearIndex, plain, shingles_of
@@ -38,10 +39,16 @@ def near_duplicates(
 
 
 def _shingles(case: Case) -> frozenset[str]:
-    shingles = shingles_of(f"{case.input} {case.expected or ''}")
-    if shingles or not case.expected:
+    answer = _answer(case)
+    shingles = shingles_of(f"{question_of(case)} {answer}")
+    if shingles or not answer:
         return shingles
-    return frozenset({f"{plain(case.input)}\n{plain(case.expected)}"})
+    return frozenset({f"{question_of(case)}\n{plain(answer)}"})
+
+
+def _answer(case: Case) -> str:
+    reference = case.reference()
+    return reference.text or "" if reference else ""
 
 
 def overlaps(cases: Sequence[Case], path: Path, threshold: float = THRESHOLD) -> list[str]:
@@ -56,7 +63,7 @@ def overlaps(cases: Sequence[Case], path: Path, threshold: float = THRESHOLD) ->
         index.add("", shingles_of(text))
     hit = []
     for case in cases:
-        asked, answer = plain(case.input), shingles_of(case.expected or "")
+        asked, answer = plain(case.input), shingles_of(_answer(case))
         if (asked and asked in exact) or any(any(index.similar(text)) for text in (shingles_of(case.input), answer)):
             hit.append(case.id)
     return hit

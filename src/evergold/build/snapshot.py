@@ -15,7 +15,8 @@ from uuid import NAMESPACE_URL, uuid5
 import orjson
 
 from evergold.build import manifest as manifests
-from evergold.build.groups import deal, group_key
+from evergold.build.clusters import KEEP, ONE, REPEATS, Clusters, clusters_of, report_of, without_repeats
+from evergold.build.groups import Dealing, deal, group_key, require_groups
 from evergold.build.leaks import SHOWN, near_duplicates, overlaps
 from evergold.errors import BadInput, Conflict, Incomplete, unknown
 from evergold.formats.atomic import FileSet
@@ -44,11 +45,14 @@ class SnapshotSpec:
     avoid: tuple[Path, ...] = ()
     canary: bool = False
     force: bool = False
+    repeats: str = KEEP
 
     def require_sane(self) -> None:
         manifests.require_version(self.version)
         if self.on_leak not in LEAKS:
             raise BadInput(unknown("--on-leak", self.on_leak, LEAKS))
+        if self.repeats not in REPEATS:
+            raise BadInput(unknown("--repeats", self.repeats, REPEATS))
         if EXCLUDED in self.shares:
             raise BadInput(f"--split: {EXCLUDED}.jsonl holds what is left out of a build; give the split another name")
 
@@ -85,13 +89,17 @@ def draft(
     if not taken:
         advice = "; loosen the filter" if spec.filters else ""
         raise Incomplete(f"dataset {spec.dataset!r} has no case to freeze ({_counts(spec, excluded)}){advice}")
-    split_of = deal(taken, spec.shares, spec.group_by, spec.seed, placed or {})
-    leaks = _look_for_leaks(spec, taken, split_of)
+    clusters = clusters_of(taken)
+    taken, repeats = _repeats(spec, taken, clusters, excluded)
+    repeats["ungrouped"] = require_groups(taken, spec.group_by)
+    dealing = Dealing(spec.shares, spec.group_by, spec.seed, clusters.name_of)
+    split_of = deal(taken, dealing, placed or {})
+    leaks = _look_for_leaks(spec, taken, split_of) | {"repeats": repeats | report_of(clusters, split_of, SHOWN)}
     lines = {case.id: _line(case) for case in taken}
     contents = {name: b"".join(_of_split(spec, name, taken, split_of, lines)) for name in spec.shares}
     excluded_lines = b"".join(canonical_json({"id": one, "reason": reason}) + b"\n" for one, reason in excluded)
     manifest = _manifest(spec, taken, split_of, contents) | leaks
-    manifest["excluded"] = dict(sorted(Counter(reason for _, reason in excluded).items()))
+    manifest["excluded"] = dict(sorted(Counter(_kind_of(reason) for _, reason in excluded).items()))
     manifest["excluded_cases"] = _entry(f"{EXCLUDED}.jsonl", excluded_lines, len(excluded))
     manifest["parent"] = parent and {"version": parent.version, "content_hash": parent.content_hash}
     files = {spec.out / f"{name}.jsonl": content for name, content in contents.items()}
@@ -127,6 +135,17 @@ def _sort_out(cases: Iterable[Case]) -> tuple[list[Case], list[tuple[str, str]]]
         else:
             taken.append(case)
     return sorted(taken, key=lambda case: case.id), sorted(excluded)
+
+
+def _repeats(
+    spec: SnapshotSpec, taken: list[Case], clusters: Clusters, excluded: list[tuple[str, str]]
+) -> tuple[list[Case], dict[str, Any]]:
+    """The cases that stay when only one of each question is wanted; the others are excluded, naming the one that stays."""
+    if spec.repeats == KEEP:
+        return taken, {"mode": KEEP}
+    kept, weights, instead = without_repeats(taken, clusters)
+    excluded += sorted((one, f"repeats {other}") for one, other in instead.items())
+    return kept, {"mode": ONE, "left_out": len(instead), "weights": weights}
 
 
 def _line(case: Case) -> bytes:
@@ -231,6 +250,11 @@ def _made_before(spec: SnapshotSpec, manifest: Mapping[str, Any], files: Iterabl
     if spec.force:
         return None
     raise Conflict(f"{spec.out} holds another build; choose another --version or --out, or add --force")
+
+
+def _kind_of(reason: str) -> str:
+    """A reason as it is counted: which case a repeat repeats is said in the file of those left out."""
+    return "repeat" if reason.startswith("repeats ") else reason
 
 
 def _counts(spec: SnapshotSpec, excluded: Sequence[tuple[str, str]]) -> str:

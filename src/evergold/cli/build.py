@@ -1,7 +1,7 @@
 """`evergold build`: offline RAG generations → splits and manifest; or a stored dataset, frozen."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from evergold.model.build import Manifest
 
 A_PATH = click.Path(path_type=Path)
 EMPTY_SPLIT = ": cases that belong together are never parted; give it a larger share, or group by something smaller"
-OF_A_DATASET = ("out", "shares", "group_by", "seed", "filters", "on_leak", "avoid", "canary")
+OF_A_DATASET = ("out", "shares", "group_by", "seed", "filters", "on_leak", "avoid", "canary", "repeats")
 OF_A_FILE = (
     "config",
     "offline_dataset",
@@ -52,6 +52,7 @@ OF_A_FILE = (
 )
 @click.option("--on-leak", help="Near-duplicates across splits, overlap: report, fail or ignore.  [default: report]")
 @click.option("--avoid", type=A_PATH, multiple=True, help="Few-shot or fine-tune file whose texts must not be in here.")
+@click.option("--repeats", help="Copies of one question: keep all in one split, or only the best one.  [default: keep]")
 @click.option("--canary", is_flag=True, default=None, help="Put a canary line on top of each split.")
 @json_flag
 @click.pass_context
@@ -90,7 +91,7 @@ def _build_file(ctx: click.Context, flags: dict[str, Any]) -> tuple[Manifest, Pa
 
 
 def _freeze(ctx: click.Context, dataset: str, flags: dict[str, Any]) -> tuple[Manifest, Path]:
-    options = {name: flags[name] for name in ("shares", "group_by", "seed", "on_leak", "canary", "force")}
+    options = {name: flags[name] for name in ("shares", "group_by", "seed", "on_leak", "canary", "repeats", "force")}
     options |= {"filters": _filters(flags["filters"]), "avoid": tuple(flags["avoid"])}
     with opened(ctx) as workspace:
         build, path = workspace.builds.freeze_as(dataset, flags["version"], flags["out"], **options)
@@ -113,6 +114,14 @@ def _pair(text: str) -> tuple[str, str]:
     return name.strip().replace("-", "_"), value.strip()
 
 
+def _repeat_notes(repeats: dict[str, Any], group_by: str) -> Iterator[str]:
+    if repeats.get("clusters"):
+        kept = f"{repeats['left_out']} left out" if repeats.get("mode") == "one" else "each kept in one split"
+        yield f"{repeats['clusters']} questions are asked more than once, by {repeats['cases']} cases: {kept}"
+    if repeats.get("ungrouped") and group_by not in ("auto", "none"):
+        yield f"{repeats['ungrouped']} cases name no {group_by}; each is a group of its own"
+
+
 def _print_summary(manifest: Manifest, path: Path) -> None:
     extra = manifest.model_extra or {}
     rows = [(name, entry.count, f"{entry.bytes:,}", entry.path) for name, entry in manifest.splits.items()]
@@ -126,6 +135,8 @@ def _print_summary(manifest: Manifest, path: Path) -> None:
     pairs = (extra.get("near_duplicates") or {}).get("count")
     if pairs:
         click.echo(f"{pairs} cases are nearly the same as one in another split; the manifest names the first", err=True)
+    for note in _repeat_notes(extra.get("repeats") or {}, str(extra.get("group_by"))):
+        click.echo(note, err=True)
     for name, entry in manifest.splits.items():
         if not entry.count:
             click.echo(f"split {name} is empty{EMPTY_SPLIT if extra.get('shares') else ''}", err=True)

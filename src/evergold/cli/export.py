@@ -1,5 +1,6 @@
 """`evergold export`: a dataset as a file another tool reads."""
 
+from collections import Counter
 from pathlib import Path
 
 import click
@@ -42,10 +43,16 @@ def command(
         workspace.cases.require_dataset(dataset)
         path = out or Path(file_name(dataset) + workspace.cases.suffix_of(format_name))
         unfit: list[Rejected] = []
-        count = workspace.cases.export(wanted, format_name, path, limit=limit, rejected=unfit)
+        unheld: Counter[str] = Counter()
+        count = workspace.cases.export(wanted, format_name, path, limit=limit, rejected=unfit, unheld=unheld)
     for item in unfit:
         click.echo(f"left out: {item}", err=True)
     if as_json:
-        emit_json({"path": str(path), "format": format_name, "cases": count, "left_out": len(unfit)})
-    else:
-        click.echo(f"exported {count} cases to {path}")
+        emit_json(
+            {"path": str(path), "format": format_name, "cases": count, "left_out": len(unfit), "unheld": dict(unheld)}
+        )
+        return
+    click.echo(f"exported {count} cases to {path}" + (f"; {len(unfit)} left out" if unfit else ""))
+    if unheld:
+        fields = ", ".join(f"{name}: {number}" for name, number in unheld.most_common())
+        click.echo(f"{format_name} has no place for {fields}; they travel with the file and are read back", err=True)

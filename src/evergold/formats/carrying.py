@@ -4,22 +4,55 @@ A format says which fields of a case it holds by itself; `carried` is the rest, 
 metadata. Two values that look alike in the other format (no answer, and the empty answer) are told apart by it too.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from evergold.model.case import Case
+from evergold.model.case import Case, EntryType
 from evergold.model.ident import content_hash
+from evergold.model.reference import Answer
+from evergold.model.rejected import Rejected
 
 KEY = "evergold"
+NO_REFERENCE = "no reference answer: nobody has said what is right"
 MOVING = {"version", "updated_at"}
 """Bookkeeping of this store: another one counts for itself."""
 
 
-def carried(case: Case, held: set[str]) -> dict[str, Any]:
-    """The fields of a case that are not held, where they say anything."""
+def carried(case: Case, held: set[str], *, shows_reference: bool = True) -> dict[str, Any]:
+    """The fields of a case that are not held, where they say anything.
+
+    A format that holds `expected` shows the reference there; where that is another text, `expected` is carried too.
+    """
     rest = case.model_dump(mode="json", exclude=held | MOVING, exclude_defaults=True)
-    blank = {name: "" for name in held if getattr(case, name, None) == ""}
-    return rest | blank
+    rest |= {name: "" for name in held if getattr(case, name, None) == ""}
+    if shows_reference and "expected" in held and shown_reference(case) != case.expected:
+        rest["expected"] = case.expected
+    if "expected_tools" in held and case.expected_calls() != case.expected_tools:
+        rest["expected_tools"] = None  # stated by the turn alone
+    return rest
+
+
+def shown_reference(case: Case) -> str | None:
+    """The text that formats show as the right answer."""
+    reference = case.reference()
+    return None if reference is None else reference.text
+
+
+def with_reference(cases: Iterable[Case], rejected: list[Rejected]) -> Iterator[Case]:
+    """The cases that have a text to be measured by; the others are rejected, for formats that need one."""
+    for case in cases:
+        if shown_reference(case) is None:
+            rejected.append(Rejected(where=f"{case.dataset}/{case.id}", reason=NO_REFERENCE))
+        else:
+            yield case
+
+
+def with_edited_reference(case: Case, given: str | None) -> Case:
+    """The case, unless a file of ours shows another right answer than the case has: then somebody wrote that one."""
+    if (given or None) == shown_reference(case) or not given:
+        return case
+    field = "revised" if case.entry_type is EntryType.CORRECTION else "expected"
+    return case.model_copy(update={"approved": None, field: Answer(text=given) if field == "revised" else given})
 
 
 def metadata_of(case: Case, held: set[str]) -> dict[str, Any]:

@@ -14,14 +14,15 @@ import yaml
 
 from evergold.errors import BadInput
 from evergold.formats.atomic import FileSet
-from evergold.formats.carrying import KEY, carried, rebuilt, unread_of, with_edits
+from evergold.formats.carrying import KEY, carried, rebuilt, shown_reference, unread_of, with_edits
 from evergold.formats.lines import Record, attempted, read_lines
 from evergold.model.case import Case
 from evergold.model.rejected import Rejected
 
 TEXTS = ("id", "dataset", "kind", "entry_type", "input", "output", "expected")
 HELD = set(TEXTS)
-COLUMNS = (*TEXTS, "tags", "contexts", "evergold")
+SHOWN = ("reference", "messages", "turn", "tools")  # for people and loaders; the truth is carried
+COLUMNS = (*TEXTS, "tags", "contexts", *SHOWN, "evergold")
 BATCH = 1000
 ASKED = ("input", "question", "prompt", "query", "instruction", "user_input", "problem")
 ANSWERED = ("expected", "expected_output", "answer", "reference_answer", "reference", "target", "solution", "ideal")
@@ -32,7 +33,11 @@ def row_of(case: Case) -> Record:
     row: Record = {name: getattr(case, name) for name in TEXTS}
     row["tags"] = list(case.tags)
     row["contexts"] = [context.text or "" for context in case.contexts]
-    row["evergold"] = orjson.dumps(carried(case, HELD)).decode()
+    row["reference"] = shown_reference(case)
+    for name in ("messages", "turn", "tools"):
+        held = getattr(case, name)
+        row[name] = orjson.dumps(held).decode() if held else None
+    row["evergold"] = orjson.dumps(carried(case, HELD, shows_reference=False)).decode()
     return row
 
 
@@ -181,7 +186,7 @@ def _split_of(case: Case) -> str:
 
 
 def _card(splits: list[str]) -> str:
-    listed = {name: {"dtype": "string"} for name in (*TEXTS, "evergold")}
+    listed = {name: {"dtype": "string"} for name in (*TEXTS, *SHOWN, "evergold")}
     features = [
         {"name": name, **listed[name]} if name in listed else {"name": name, "list": "string"} for name in COLUMNS
     ]

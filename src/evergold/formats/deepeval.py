@@ -16,10 +16,18 @@ import orjson
 
 from evergold.errors import BadInput
 from evergold.formats.atomic import FileSet
-from evergold.formats.carrying import metadata_of, rebuilt, unread_of, with_edits
+from evergold.formats.carrying import (
+    metadata_of,
+    rebuilt,
+    shown_reference,
+    unread_of,
+    with_edited_reference,
+    with_edits,
+)
 from evergold.formats.lines import Record, first_record, one_case, read_lines
 from evergold.model.case import Case
 from evergold.model.rejected import Rejected
+from evergold.model.tool_calls import ToolCall
 
 HELD = {"input", "output", "expected", "name"}
 _KNOWN = (
@@ -38,6 +46,7 @@ _decode_array = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 class DeepEval:
     suffix: ClassVar[str] = ".deepeval.json"
+    expresses: ClassVar[frozenset[str]] = frozenset({"tool_calls", "expected_tools", "contexts"})
 
     def accepts(self, head: bytes) -> bool:
         start = head.removeprefix(BOM_UTF8).lstrip()
@@ -82,16 +91,22 @@ def record_of(case: Case) -> Record:
     texts = [context.text for context in case.contexts if context.text is not None]
     record: Record = {
         "input": case.input,
-        "expected_output": case.expected,
+        "expected_output": shown_reference(case),
         "actual_output": case.output,
         "name": case.name,
         "retrieval_context": texts or None,
         "tools_called": [{"name": call.name, "input_parameters": call.args} for call in case.tool_calls] or None,
-        "expected_tools": [{"name": call.name, "input_parameters": call.args} for call in case.expected_tools or ()]
-        or None,
+        "expected_tools": [{"name": call.name, "input_parameters": call.args} for call in _expected(case)] or None,
         "additional_metadata": metadata_of(case, HELD),
     }
     return {name: value for name, value in record.items() if value is not None}
+
+
+def _expected(case: Case) -> Iterator[ToolCall]:
+    """Concrete calls that meet what is expected; one that only a pattern describes has none."""
+    for expected in case.expected_calls() or ():
+        if (call := expected.example()) is not None:
+            yield call
 
 
 def case_of(record: Record) -> Case:
@@ -110,7 +125,7 @@ def case_of(record: Record) -> Case:
         *(() if _either(record, "retrieval_context") else ("context",)),
     )
     case = rebuilt(held, _either(record, "additional_metadata"), guessed=shown, unread=unread_of(record, *known))
-    return with_edits(case, shown, _shown(record_of(case)))
+    return with_edited_reference(with_edits(case, shown, _shown(record_of(case))), held["expected"])
 
 
 def _shown(record: Record) -> Record:

@@ -4,11 +4,20 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
-from evergold.formats.carrying import metadata_of, rebuilt, unread_of, with_edits
+from evergold.formats.carrying import (
+    metadata_of,
+    rebuilt,
+    shown_reference,
+    unread_of,
+    with_edited_reference,
+    with_edits,
+    with_reference,
+)
 from evergold.formats.inspect_messages import spelled, unspelled
 from evergold.formats.lines import Record, first_record, read_lines, write_lines
 from evergold.formats.messages import last_user_text
 from evergold.model.case import Case
+from evergold.model.conversation import plain_messages
 from evergold.model.rejected import Rejected
 
 HELD = {"id", "input", "expected"}
@@ -16,12 +25,13 @@ HELD = {"id", "input", "expected"}
 
 class Inspect:
     suffix: ClassVar[str] = ".inspect.jsonl"
+    expresses: ClassVar[frozenset[str]] = frozenset({"messages"})
 
     def accepts(self, head: bytes) -> bool:
         return {"input", "target"} <= first_record(head).keys()
 
     def write(self, cases: Iterable[Case], path: Path, **options: Any) -> int:
-        return write_lines(map(record_of, cases), path)
+        return write_lines(map(record_of, with_reference(cases, options.get("rejected", []))), path)
 
     def read(self, path: Path) -> Iterator[Case | Rejected]:
         return read_lines(path, case_of)
@@ -29,9 +39,9 @@ class Inspect:
 
 def record_of(case: Case) -> Record:
     """A conversation is the input itself, as a solver wants it."""
-    talk = spelled(case.messages)
+    talk = spelled(plain_messages(case.messages))
     given, held = (talk, HELD - {"input"}) if talk else (case.input, HELD)
-    return {"id": case.id, "input": given, "target": case.expected or "", "metadata": metadata_of(case, held)}
+    return {"id": case.id, "input": given, "target": shown_reference(case) or "", "metadata": metadata_of(case, held)}
 
 
 def case_of(record: Record) -> Case:
@@ -48,7 +58,7 @@ def case_of(record: Record) -> Case:
     }
     unread = unread_of(record, "id", "input", "target", "metadata")
     case = rebuilt(held, metadata, guessed=shown, unread=unread)
-    return with_edits(case, shown, _asked(record_of(case)))
+    return with_edited_reference(with_edits(case, shown, _asked(record_of(case))), held["expected"])
 
 
 def _asked(record: Record) -> Record:

@@ -1,11 +1,13 @@
 """The live export: one line per case with the keys people's offline tests read.
 
-`id, trace_id, entry_type, input, output, expected_output, metadata, created_at`, plus `tags`. What these keys cannot hold
+`id, case_id, trace_id, entry_type, input, output, expected_output, metadata, created_at`, plus `tags`. `id` is the
+integer of `eval_dataset`, so that a line joins with SQL; `case_id` names the case anywhere. What these keys cannot hold
 travels in its metadata under the key `evergold`, only where there is something to hold, so that a file read back gives
 the same case: there are no further keys.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -14,24 +16,47 @@ from evergold.formats.lines import first_record, read_lines, write_lines
 from evergold.model.case import Case
 from evergold.model.rejected import Rejected
 
-KEYS = ("id", "trace_id", "entry_type", "input", "output", "expected_output", "metadata", "created_at", "tags")
+KEYS = (
+    "id",
+    "case_id",
+    "trace_id",
+    "entry_type",
+    "input",
+    "output",
+    "expected_output",
+    "metadata",
+    "created_at",
+    "tags",
+)
+BATCH = 500
+Numbers = Callable[[Sequence[Case]], Mapping[tuple[str, str], int]]
 OWN = {"id", "entry_type", "input", "output", "expected", "metadata", "tags", "provenance", "created_at"} | MOVING
 
 
 class LiveJsonl:
     suffix: ClassVar[str] = ".jsonl"
+    numbered: ClassVar[bool] = True  # lines are named by the integer of `eval_dataset`, where a store knows it
 
     def accepts(self, head: bytes) -> bool:
         return {"entry_type", "expected_output"} <= first_record(head).keys()
 
     def write(self, cases: Iterable[Case], path: Path, **options: Any) -> int:
-        return write_lines(map(line_of, cases), path)
+        return write_lines(_lines(cases, options.get("numbers")), path)
 
     def read(self, path: Path) -> Iterator[Case | Rejected]:
         return read_lines(path, case_of)
 
 
-def line_of(case: Case) -> dict[str, Any]:
+def _lines(cases: Iterable[Case], numbers: Numbers | None) -> Iterator[dict[str, Any]]:
+    """The lines of cases, a batch at a time; a case that no store knows is named by its own id alone."""
+    remaining = iter(cases)
+    while batch := list(islice(remaining, BATCH)):
+        known = numbers(batch) if numbers else {}
+        for case in batch:
+            yield line_of(case, known.get((case.dataset, case.id)))
+
+
+def line_of(case: Case, number: int | None = None) -> dict[str, Any]:
     more = case.model_dump(mode="json", exclude=OWN, exclude_defaults=True)
     provenance = case.provenance.model_dump(mode="json", exclude_defaults=True, exclude={"trace_id"})
     if provenance:
@@ -40,7 +65,8 @@ def line_of(case: Case) -> dict[str, Any]:
     if KEY in metadata:
         more["metadata"], metadata = metadata, {}
     return {
-        "id": case.id,
+        "id": case.id if number is None else number,
+        "case_id": case.id,
         "trace_id": case.provenance.trace_id,
         "entry_type": case.entry_type,
         "input": case.input,
@@ -62,7 +88,7 @@ def case_of(line: dict[str, Any]) -> Case:
     return Case.model_validate(
         more
         | {
-            "id": str(line["id"]),
+            "id": str(line.get("case_id") or line["id"]),
             "entry_type": line["entry_type"],
             "input": line["input"],
             "output": line.get("output"),

@@ -6,6 +6,7 @@ from typing import Any
 import orjson
 
 from evergold.model.case import Case
+from evergold.model.conversation import plain_messages
 
 Message = dict[str, Any]
 
@@ -13,7 +14,7 @@ Message = dict[str, Any]
 def conversation(case: Case) -> list[Message]:
     """What the model is given: the case's own conversation, or its input as one user message."""
     if case.messages:
-        return [dict(message) for message in case.messages]
+        return plain_messages(case.messages)
     return [{"role": "user", "content": case.input}]
 
 

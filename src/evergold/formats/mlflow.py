@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import orjson
 
-from evergold.formats.carrying import KEY, carried, rebuilt, unread_of
+from evergold.formats.carrying import KEY, carried, rebuilt, shown_reference, unread_of, with_edited_reference
 from evergold.formats.lines import Record, first_record, read_lines, write_lines
 from evergold.model.case import Case
 from evergold.model.rejected import Rejected
@@ -17,6 +17,7 @@ QUESTION_KEYS = ("question", "query", "input", "prompt", "request")
 
 class MLflow:
     suffix: ClassVar[str] = ".mlflow.jsonl"
+    expresses: ClassVar[frozenset[str]] = frozenset()
 
     def accepts(self, head: bytes) -> bool:
         return {"inputs", "expectations"} <= first_record(head).keys()
@@ -33,7 +34,7 @@ def record_of(case: Case) -> Record:
     return {
         "inputs": {"question": case.input},
         "outputs": case.output,
-        "expectations": {"expected_response": case.expected} if case.expected is not None else {},
+        "expectations": {} if (reference := shown_reference(case)) is None else {"expected_response": reference},
         "tags": {KEY: orjson.dumps(carried(case, HELD)).decode()},
         "source": {"source_type": "CODE", "source_data": {"dataset": case.dataset, "id": case.id}},
     }
@@ -56,7 +57,8 @@ def case_of(record: Record) -> Case:
         "expectations": unread_of(expectations, "expected_response"),
     }
     unread |= {name: value for name, value in more.items() if value}
-    return rebuilt(held, {KEY: rest} if rest is not None else None, unread=unread)
+    case = rebuilt(held, {KEY: rest} if rest is not None else None, unread=unread)
+    return with_edited_reference(case, _as_text(expectations.get("expected_response")))
 
 
 def _as_text(value: Any) -> str | None:

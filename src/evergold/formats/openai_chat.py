@@ -12,12 +12,24 @@ from typing import Any, ClassVar
 import orjson
 
 from evergold.formats.atomic import FileSet
-from evergold.formats.carrying import metadata_of, rebuilt, unread_of, with_edits
+from evergold.formats.carrying import (
+    NO_REFERENCE,
+    metadata_of,
+    rebuilt,
+    shown_reference,
+    unread_of,
+    with_edited_reference,
+    with_edits,
+    with_reference,
+)
 from evergold.formats.lines import Record, first_record, numbered_lines, one_case, read_lines, write_lines
 from evergold.formats.messages import assistant, conversation, last_user_text, text_of, told, tool_call_of
+from evergold.formats.training_messages import Unfit, answered, asked, checked, offered, worked
 from evergold.model.case import Case, EntryType, written_case
 from evergold.model.ident import hash_bytes
+from evergold.model.reference import Origin, Reference
 from evergold.model.rejected import Rejected
+from evergold.model.tool_calls import expected_of
 
 TRAINING_KEYS = {"messages", "tools", "functions", "parallel_tool_calls"}
 
@@ -30,9 +42,9 @@ class _Training:
     """A training file and the one beside it."""
 
     suffix: ClassVar[str] = ".jsonl"
-    lacks: ClassVar[str]
 
-    def record(self, case: Case) -> Record | None:
+    def record(self, case: Case) -> Record:
+        """The line of a case. Raises `Unfit` where it has none."""
         raise NotImplementedError
 
     def foreign(self, record: Record) -> Case:
@@ -45,9 +57,10 @@ class _Training:
         with FileSet() as files:
             out, more = files.open(path), files.open(beside(path))
             for case in cases:
-                record = self.record(case)
-                if record is None:
-                    rejected.append(Rejected(where=f"{case.dataset}/{case.id}", reason=self.lacks))
+                try:
+                    record = self.record(case)
+                except Unfit as problem:
+                    rejected.append(Rejected(where=f"{case.dataset}/{case.id}", reason=str(problem)))
                     continue
                 line = orjson.dumps(record)
                 out.write(line + b"\n")
@@ -100,27 +113,28 @@ class FineTune(_Training):
     """`{"messages": […], "tools": […]}`: the conversation with the right answer at its end."""
 
     suffix: ClassVar[str] = ".openai-ft.jsonl"
-    lacks: ClassVar[str] = "no right answer to learn: the case has no expected output, and its own output is not golden"
+    expresses: ClassVar[frozenset[str]] = frozenset({"messages", "turn", "tools", "tool_calls", "expected_tools"})
 
     def accepts(self, head: bytes) -> bool:
         record = first_record(head)
         return "messages" in record and record.keys() <= TRAINING_KEYS
 
-    def record(self, case: Case) -> Record | None:
-        answer = case.expected or (case.output if case.entry_type is EntryType.GOLDEN else None)
-        if not answer:
-            return None
-        record: Record = {"messages": [*conversation(case), assistant(answer)]}
-        return record | {"tools": list(case.tools)} if case.tools else record
+    def record(self, case: Case) -> Record:
+        reference = case.reference()
+        if reference is None:
+            raise Unfit(NO_REFERENCE)
+        messages = checked([*asked(case), *answered(case, reference)])
+        tools = offered(case, messages)
+        return {"messages": messages, "tools": tools} if tools else {"messages": messages}
 
     def foreign(self, record: Record) -> Case:
         messages = record["messages"]
-        answered = bool(messages) and messages[-1].get("role") == "assistant"
-        asked = messages[:-1] if answered else messages
-        answer = messages[-1] if answered else {}
+        closed = bool(messages) and messages[-1].get("role") == "assistant"
+        before = messages[:-1] if closed else messages
+        answer = messages[-1] if closed else {}
         held = {
-            "input": last_user_text(asked),
-            "messages": told(asked),
+            "input": last_user_text(before),
+            "messages": told(before),
             "expected": text_of(answer.get("content")),
             "expected_tools": [tool_call_of(call) for call in answer.get("tool_calls") or []] or None,
             "tools": record.get("tools"),
@@ -131,22 +145,35 @@ class FineTune(_Training):
         return rebuilt(held, None, unread=unread)
 
 
+def _both_right(case: Case, reference: Reference) -> bool:
+    """A golden answer is right, whatever its source expected; only a person's own answer is better."""
+    return case.entry_type is EntryType.GOLDEN and reference.origin is not Origin.PERSON
+
+
 class Preference(_Training):
     """A corrected answer preferred to the one that was given."""
 
     suffix: ClassVar[str] = ".dpo.jsonl"
-    lacks: ClassVar[str] = "no pair: a preference needs an output and another, expected one"
+    expresses: ClassVar[frozenset[str]] = frozenset({"messages", "turn", "tools", "tool_calls"})
 
     def accepts(self, head: bytes) -> bool:
         return "preferred_output" in first_record(head)
 
-    def record(self, case: Case) -> Record | None:
-        if not case.expected or not case.output or case.expected == case.output:
-            return None
-        given: Record = {"messages": conversation(case)}
+    def record(self, case: Case) -> Record:
+        reference = case.reference()
+        if reference is None or reference.text is None:
+            raise Unfit(NO_REFERENCE)
+        if not case.output or case.output == reference.text or _both_right(case, reference):
+            raise Unfit("no pair: a preference needs a wrong answer and another, right one")
+        if reference.tool_calls is not None and expected_of(reference.tool_calls) != expected_of(case.tool_calls):
+            raise Unfit("no pair: the right answer makes other calls, so the two answer different messages")
+        messages = [*asked(case), *worked(case)]
+        checked([*messages, assistant(case.output)])
+        given: Record = {"messages": messages}
+        tools = offered(case, messages)
         return {
-            "input": given | {"tools": list(case.tools)} if case.tools else given,
-            "preferred_output": [assistant(case.expected)],
+            "input": given | {"tools": tools} if tools else given,
+            "preferred_output": [assistant(reference.text)],
             "non_preferred_output": [assistant(case.output)],
         }
 
@@ -157,6 +184,7 @@ class Preference(_Training):
             "input": last_user_text(messages),
             "messages": told(messages),
             "expected": text_of(record["preferred_output"][-1].get("content")),
+            "revised": {"text": text_of(record["preferred_output"][-1].get("content"))},
             "output": text_of(record["non_preferred_output"][-1].get("content")),
             "tools": record["input"].get("tools"),
         }
@@ -170,13 +198,14 @@ class Evals:
     """`{"input": [messages], "ideal": …}`, with our metadata beside."""
 
     suffix: ClassVar[str] = ".openai-evals.jsonl"
+    expresses: ClassVar[frozenset[str]] = frozenset({"messages"})
     held: ClassVar[set[str]] = {"input", "expected"}
 
     def accepts(self, head: bytes) -> bool:
         return {"input", "ideal"} <= first_record(head).keys()
 
     def write(self, cases: Iterable[Case], path: Path, **options: Any) -> int:
-        return write_lines(map(self.record, cases), path)
+        return write_lines(map(self.record, with_reference(cases, options.get("rejected", []))), path)
 
     def read(self, path: Path) -> Iterator[Case | Rejected]:
         return read_lines(path, self.case)
@@ -184,7 +213,7 @@ class Evals:
     def record(self, case: Case) -> Record:
         return {
             "input": conversation(case),
-            "ideal": case.expected or "",
+            "ideal": shown_reference(case) or "",
             "metadata": metadata_of(case, self.held - {"input"}),
         }
 
@@ -200,7 +229,7 @@ class Evals:
         }
         unread = unread_of(record, "input", "ideal", "metadata")
         case = rebuilt(held, metadata, guessed=shown, unread=unread)
-        return with_edits(case, shown, self._asked(self.record(case)))
+        return with_edited_reference(with_edits(case, shown, self._asked(self.record(case))), held["expected"])
 
     @staticmethod
     def _asked(record: Record) -> Record:

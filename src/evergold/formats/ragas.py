@@ -4,7 +4,14 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
-from evergold.formats.carrying import metadata_of, rebuilt, unread_of, with_edits
+from evergold.formats.carrying import (
+    metadata_of,
+    rebuilt,
+    shown_reference,
+    unread_of,
+    with_edited_reference,
+    with_edits,
+)
 from evergold.formats.lines import Record, first_record, read_lines, write_lines
 from evergold.formats.messages import last_user_text
 from evergold.model.case import Case, CaseKind
@@ -15,6 +22,7 @@ HELD = {"input", "output", "expected"}
 
 class Ragas:
     suffix: ClassVar[str] = ".ragas.jsonl"
+    expresses: ClassVar[frozenset[str]] = frozenset({"contexts"})
 
     def accepts(self, head: bytes) -> bool:
         return "user_input" in first_record(head)
@@ -31,7 +39,7 @@ def record_of(case: Case) -> Record:
     return {
         "user_input": case.input,
         "response": case.output,
-        "reference": case.expected,
+        "reference": shown_reference(case),
         "retrieved_contexts": [context.text for context in case.contexts if context.text is not None],
         "metadata": metadata_of(case, HELD),
     }
@@ -53,7 +61,7 @@ def case_of(record: Record) -> Case:
         guessed={"kind": CaseKind.QA, **_asked(record), **shown},
         unread=unread_of(record, *known),
     )
-    return with_edits(case, shown, _contexts(record_of(case)))
+    return with_edited_reference(with_edits(case, shown, _contexts(record_of(case))), held["expected"])
 
 
 def _asked(record: Record) -> Record:

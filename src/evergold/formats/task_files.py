@@ -6,7 +6,15 @@ from typing import Any, ClassVar
 
 from evergold.errors import BadInput
 from evergold.formats.atomic import FileSet
-from evergold.formats.carrying import KEY, metadata_of, rebuilt, with_edits
+from evergold.formats.carrying import (
+    KEY,
+    metadata_of,
+    rebuilt,
+    shown_reference,
+    with_edited_reference,
+    with_edits,
+    with_reference,
+)
 from evergold.formats.yaml_reading import Unreadable, bytes_of
 from evergold.formats.yaml_tasks import Task, parse, write
 from evergold.model.case import Case, Difficulty
@@ -17,12 +25,16 @@ HELD = {"id", "name", "input", "expected", "difficulty", "expected_tools", "orde
 
 class TaskFiles:
     suffix: ClassVar[str] = ".yaml"
+    expresses: ClassVar[frozenset[str]] = frozenset({"tools", "expected_tools", "contexts"})
 
     def accepts(self, head: bytes) -> bool:
         return b"\ntasks:" in head or head.startswith(b"tasks:")
 
     def write(self, cases: Iterable[Case], path: Path, **options: Any) -> int:
-        tasks = [task_of(case) for case in cases]
+        rejected: list[Rejected] = options.get("rejected", [])
+        tasks = [task_of(case) for case in with_reference(cases, rejected)]
+        if rejected and not tasks:
+            return 0
         if not tasks:
             raise BadInput("a task file needs at least one task; none of the cases passed the filters")
         with FileSet() as files:
@@ -48,7 +60,8 @@ class TaskFiles:
                 "ordered": task.ordered,
             }
             case = rebuilt(held, task.metadata, dataset=path.stem)
-            yield with_edits(case, _shown(task), _shown(task_of(case)))
+            edited = with_edits(case, _shown(task), _shown(task_of(case)))
+            yield with_edited_reference(edited, task.expected_output)
 
 
 def _shown(task: Task) -> dict[str, Any]:
@@ -64,9 +77,9 @@ def task_of(case: Case) -> Task:
         id=case.id,
         name=case.name or case.id,
         input=case.input or "(empty)",
-        expected_output=case.expected or "",
+        expected_output=shown_reference(case) or "",
         difficulty=case.difficulty or Difficulty.MEDIUM,
-        expected_tools=case.expected_tools,
+        expected_tools=case.expected_calls(),
         ordered=case.ordered,
         context=tuple(context.text for context in case.contexts if context.text is not None),
         tags=case.tags,

@@ -10,7 +10,14 @@ import yaml
 
 from evergold.errors import BadInput
 from evergold.formats.atomic import FileSet
-from evergold.formats.carrying import metadata_of, rebuilt, unread_of
+from evergold.formats.carrying import (
+    metadata_of,
+    rebuilt,
+    shown_reference,
+    unread_of,
+    with_edited_reference,
+    with_reference,
+)
 from evergold.formats.lines import Record, attempted
 from evergold.formats.yaml_items import items
 from evergold.formats.yaml_reading import Unreadable
@@ -35,7 +42,7 @@ class _ListInYaml:
         count = 0
         with FileSet() as files:
             out = files.open(path)
-            for count, case in enumerate(cases, 1):
+            for count, case in enumerate(self.fit(cases, options.get("rejected", [])), 1):
                 if count == 1:
                     out.write(f"{self.key}:\n".encode())
                 text = yaml.dump(
@@ -45,6 +52,10 @@ class _ListInYaml:
             if not count:
                 out.write(f"{self.key}: []\n".encode())
         return count
+
+    def fit(self, cases: Iterable[Case], rejected: list[Rejected]) -> Iterable[Case]:
+        """The cases that this format can hold."""
+        return cases
 
     def read(self, path: Path) -> Iterator[Case | Rejected]:
         """One case at a time, so that a file may be as long as it likes."""
@@ -88,18 +99,23 @@ class Promptfoo(_ListInYaml):
     """`tests: [{vars, assert, metadata}]`; the expected answer is asserted as contained, whatever its case."""
 
     suffix: ClassVar[str] = ".promptfoo.yaml"
+    expresses: ClassVar[frozenset[str]] = frozenset({"contexts"})
     key: ClassVar[str] = "tests"
 
     def accepts(self, head: bytes) -> bool:
         return b"tests:" in head and b"vars:" in head
+
+    def fit(self, cases: Iterable[Case], rejected: list[Rejected]) -> Iterable[Case]:
+        """A test without an assertion passes whatever is answered, so it is left out."""
+        return with_reference(cases, rejected)
 
     def record(self, case: Case) -> Record:
         texts = [context.text for context in case.contexts if context.text]
         record: Record = {"vars": {"input": case.input, **({"context": "\n\n".join(texts)} if texts else {})}}
         if case.name:
             record["description"] = case.name
-        if case.expected:
-            record["assert"] = [{"type": "icontains", "value": _literal(case.expected)}]
+        if reference := shown_reference(case):
+            record["assert"] = [{"type": "icontains", "value": _literal(reference)}]
         return record | {"metadata": metadata_of(case, {"input", "expected", "name"})}
 
     def case(self, record: Record) -> Case:
@@ -123,7 +139,8 @@ class Promptfoo(_ListInYaml):
             "assert": [check for check in checks if check is not compared],
         }
         unread |= {name: value for name, value in more.items() if value}
-        return rebuilt(held, record.get("metadata"), guessed=guessed, unread=unread)
+        case = rebuilt(held, record.get("metadata"), guessed=guessed, unread=unread)
+        return with_edited_reference(case, held["expected"])
 
 
 SPELLED = ((b"cases:", b"inputs:"), (b'"cases":', b'"inputs":'))  # its package writes YAML or JSON, which is YAML too
@@ -133,6 +150,7 @@ class PydanticEvals(_ListInYaml):
     """`cases: [{name, inputs, expected_output, metadata}]`; a name may be there once only, so it is the case's id."""
 
     suffix: ClassVar[str] = ".pydantic-evals.yaml"
+    expresses: ClassVar[frozenset[str]] = frozenset()
     key: ClassVar[str] = "cases"
 
     def accepts(self, head: bytes) -> bool:
@@ -140,8 +158,8 @@ class PydanticEvals(_ListInYaml):
 
     def record(self, case: Case) -> Record:
         record: Record = {"name": case.id, "inputs": case.input}
-        if case.expected is not None:
-            record["expected_output"] = case.expected
+        if (reference := shown_reference(case)) is not None:
+            record["expected_output"] = reference
         return record | {"metadata": metadata_of(case, {"id", "input", "expected"})}
 
     def case(self, record: Record) -> Case:
@@ -153,7 +171,7 @@ class PydanticEvals(_ListInYaml):
             "expected": None if expected is None else _as_text(expected),
         }
         unread = unread_of(record, "name", "inputs", "expected_output", "metadata")
-        return rebuilt(held, record.get("metadata"), unread=unread)
+        return with_edited_reference(rebuilt(held, record.get("metadata"), unread=unread), held["expected"])
 
 
 def _as_text(value: Any) -> str:

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 from pydantic import ValidationError
 
 from evergold.errors import BadInput, unknown
-from evergold.model.case import BOOKKEEPING, Case, ReviewState
+from evergold.model.case import BOOKKEEPING, Case, EntryType, ReviewState
 from evergold.model.faults import faults_of
 
 FIXED = frozenset({"id", "dataset", "kind", "provenance"}) | BOOKKEEPING
@@ -32,7 +32,7 @@ def edited(case: Case, changes: Mapping[str, Any]) -> Case:
         if name not in EDITABLE:
             raise BadInput(unknown("field to edit", name, EDITABLE))
     try:
-        draft = Case.model_validate(case.model_dump() | dict(changes))
+        draft = Case.model_validate(case.model_dump() | _with_answer(case, changes))
     except ValidationError as problem:
         raise BadInput(f"case {case.id!r} cannot be saved: {_first(problem)}", problems=_all(problem)) from problem
     if draft.base_commit != case.base_commit:
@@ -41,6 +41,14 @@ def edited(case: Case, changes: Mapping[str, Any]) -> Case:
     if draft.rev() == case.rev():
         return case
     return draft.model_copy(update={"review": ReviewState.UNVALIDATED})
+
+
+def _with_answer(case: Case, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """The changes; the answer a person writes for a correction is its reference, where the words that corrected are none."""
+    written = changes.get("expected")
+    if case.entry_type is not EntryType.CORRECTION or not written or "approved" in changes:
+        return dict(changes)
+    return dict(changes) | {"approved": {"text": written}}
 
 
 def between(revisions: Sequence[EditedCase], first: int, last: int) -> dict[str, dict[str, Any]]:

@@ -43,7 +43,7 @@ def pairs_across(entries: Sequence[TextEntry], threshold: float = THRESHOLD) -> 
         same = copies[entry.shingles]
         if copy := next((one for group, one in same.items() if group != entry.group), None):
             yield Pair(copy, entry, 1.0)
-        rare = _rarest(entry.shingles, often, threshold)
+        rare = rarest(entry.shingles, often, threshold)
         if not copy:
             near = sorted({one for word in rare for one in _of_others(known[word], entry.group)})
             shares = ((one, jaccard(entries[one].shingles, entry.shingles)) for one in near)
@@ -54,7 +54,7 @@ def pairs_across(entries: Sequence[TextEntry], threshold: float = THRESHOLD) -> 
                 known[word][entry.group].append(index)
 
 
-def _rarest(shingles: Shingles, often: Counter[str], threshold: float) -> list[str]:
+def rarest(shingles: Shingles, often: Counter[str], threshold: float) -> list[str]:
     """As many as two sets cannot both do without."""
     most = len(shingles) - ceil(threshold * len(shingles) - 1e-9) + 1
     return sorted(shingles, key=lambda word: (often[word], word))[:most]

@@ -23,13 +23,13 @@ from evergold.bench.overrun import Limit, Slot
 from evergold.bench.runner import Parts, Runner
 from evergold.bench.supervise import Limits, Supervisor
 from evergold.bench.targets import make_target, parse_name, refuse_remote
-from evergold.bench.tool_schemas import with_derived_tools
 from evergold.bench.worker import RunWorker
 from evergold.calls.endpoints import openai_identity, openai_provider
 from evergold.calls.retry import RetryPolicy
 from evergold.errors import BadInput, Conflict, EvergoldError, NotFound
 from evergold.model.case import Case
 from evergold.model.run import Attempt, Run, RunSpec, RunStatus
+from evergold.model.tool_schemas import with_derived_tools
 from evergold.seams import Judge
 from evergold.settings import Settings
 from evergold.store import Store

@@ -1,12 +1,14 @@
 """Cases: list, show, tag, edit by hand, export and import."""
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evergold import plugins
 from evergold.curate.policy import DEFAULT
 from evergold.errors import BadInput, NotFound, unknown
+from evergold.formats.unheld import counted_unheld
 from evergold.model.case import Case
 from evergold.model.rejected import Rejected
 from evergold.seams import Format
@@ -18,6 +20,7 @@ from evergold.store.cases import (
     Revision,
     case_ids,
     count_cases,
+    entry_ids,
     get_case,
     iterate_cases,
     page_of_cases,
@@ -91,9 +94,22 @@ class Cases:
     def export(
         self, wanted: CaseFilter, format_name: str, path: Path, *, limit: int | None = None, **options: Any
     ) -> int:
-        """Write the cases as `format_name`, newest first; the limit counts what passed the filter. Returns how many."""
+        """Write the cases as `format_name`, newest first; the limit counts what passed the filter. Returns how many.
+
+        `unheld`, a counter, gets the fields that the format has no place of its own for: field → cases that have it.
+        """
         chosen: Format = plugins.load("formats", format_name)
-        return chosen.write(_first(self.iterate(wanted, oldest_first=False), limit), path, **options)
+        rejected: list[Rejected] = options.setdefault("rejected", [])
+        unheld: Counter[str] = options.pop("unheld", Counter())
+        chosen_cases = _first(self.iterate(wanted, oldest_first=False), limit)
+        if getattr(chosen, "numbered", False):
+            options["numbers"] = self._numbers
+        return chosen.write(counted_unheld(chosen_cases, chosen, unheld, rejected), path, **options)
+
+    def _numbers(self, cases: Sequence[Case]) -> dict[tuple[str, str], int]:
+        """The integers by which SQL knows these cases."""
+        with self._store.db.read() as connection:
+            return entry_ids(connection, [(case.dataset, case.id) for case in cases])
 
     def require_dataset(self, name: str) -> None:
         with self._store.db.read() as connection:

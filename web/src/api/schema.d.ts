@@ -2628,6 +2628,8 @@ export interface components {
             };
             /** On Leak */
             on_leak?: string | null;
+            /** Repeats */
+            repeats?: string | null;
             /** Canary */
             canary?: boolean | null;
         };

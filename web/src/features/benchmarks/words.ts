@@ -11,9 +11,13 @@ export function meanInWords(mean: Mean): string {
 
 /** What a mean rests on: its interval, and how many of the cases could be scored. */
 export function basis(mean: Mean): string {
-  if (mean.value === null || mean.value === undefined) return `(n=0/${mean.of})`;
+  const outside = [
+    mean.not_applicable ? `, ${mean.not_applicable} not applicable` : "",
+    mean.self_compared ? `, ${mean.self_compared} compared with itself` : "",
+  ].join("");
+  if (mean.value === null || mean.value === undefined) return `(n=0/${mean.of}${outside})`;
   const missing = mean.n < mean.of ? `, ${mean.of - mean.n} unscored` : "";
-  return `${spread(mean.value, mean.low, mean.high)}(n=${mean.n}/${mean.of}${missing})`;
+  return `${spread(mean.value, mean.low, mean.high)}(n=${mean.n}/${mean.of}${missing}${outside})`;
 }
 
 /** `±` only where the interval is the same width on both sides; else its two ends. */

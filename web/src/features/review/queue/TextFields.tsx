@@ -15,7 +15,7 @@ const FIELDS: Record<Exclude<Case["kind"], "context">, Field[]> = {
     {
       name: "expected",
       label: "Expected answer",
-      hint: "What it should have said; leave empty when the answer above is right",
+      hint: "What it should have said; when the answer above is right, leave this empty and approve",
       write: true,
     },
   ],

@@ -1,7 +1,7 @@
 """Schemas derived from expected calls: names, types, what is required, and who gets them."""
 
-from evergold.bench.tool_schemas import derived_schemas, with_derived_tools
 from evergold.model.tool_calls import ExpectedTool
+from evergold.model.tool_schemas import derived_schemas, with_derived_tools
 from tests.builders import a_case
 
 

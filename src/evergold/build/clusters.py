@@ -1,0 +1,132 @@
+"""Repeats of one question: exact and near copies of the input and of the user's turns before it.
+
+A question that many people ask stands in the data many times. Its copies belong into one split, or only the best of
+them into the build, with their number.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any
+
+from evergold.model.case import Case
+from evergold.model.reference import Origin
+from evergold.text.near import THRESHOLD, Shingles, jaccard, plain, shingles_of
+from evergold.text.pairs import rarest
+
+KEEP, ONE = "keep", "one"
+REPEATS = (KEEP, ONE)
+_RANKS = {Origin.PERSON: 0, Origin.SOURCE: 1, Origin.REVISED: 1, Origin.CONFIRMED: 1, Origin.CANDIDATE: 2}
+
+
+@dataclass
+class Clusters:
+    """Case → the cluster it belongs to, named after its first case by id."""
+
+    name_of: dict[str, str] = field(default_factory=dict)
+
+    def repeated(self) -> dict[str, list[str]]:
+        """The clusters that have more than one case."""
+        members: dict[str, list[str]] = defaultdict(list)
+        for case_id, name in self.name_of.items():
+            members[name].append(case_id)
+        return {name: sorted(ids) for name, ids in members.items() if len(ids) > 1}
+
+
+def question_of(case: Case) -> str:
+    """The words of what was asked: the user's turns in order; "yes, please" after another question is another one."""
+    turns = [plain(_text(message.get("content"))) for message in case.messages if message.get("role") == "user"]
+    asked = plain(case.input)
+    return "\n".join(turns if turns and turns[-1] == asked else [*turns, asked] if asked else turns)
+
+
+def clusters_of(cases: Iterable[Case], threshold: float = THRESHOLD) -> Clusters:
+    """Find the repeats among cases. A question of a few words counts when its words are the same; one of none never."""
+    union, first = _Union(), dict[str, str]()
+    for case in sorted(cases, key=lambda case: case.id):
+        union.add(case.id)
+        if question := question_of(case):
+            union.join(first.setdefault(question, case.id), case.id)
+    _join_near({case_id: shingles_of(question) for question, case_id in first.items()}, union, threshold)
+    return Clusters({case_id: union.root(case_id) for case_id in union.names()})
+
+
+def best_of(cases: Sequence[Case]) -> Case:
+    """The case that stands for its repeats: a person's reference first, then a confirmed one, then the newest."""
+
+    def rank(case: Case) -> tuple[Any, ...]:
+        reference = case.reference()
+        return (3 if reference is None else _RANKS[reference.origin], *_newest_first(case), case.id)
+
+    return min(cases, key=rank)
+
+
+def without_repeats(cases: Sequence[Case], clusters: Clusters) -> tuple[list[Case], dict[str, int], dict[str, str]]:
+    """One case of each cluster; how many stand behind it; and for each that is left out the one that stays."""
+    by_id = {case.id: case for case in cases}
+    weights: dict[str, int] = {}
+    instead: dict[str, str] = {}
+    for ids in clusters.repeated().values():
+        best = best_of([by_id[one] for one in ids])
+        weights[best.id] = len(ids)
+        instead |= {one: best.id for one in ids if one != best.id}
+    return [case for case in cases if case.id not in instead], weights, instead
+
+
+def report_of(clusters: Clusters, split_of: Mapping[str, str], shown: int) -> dict[str, Any]:
+    """What a manifest says of repeats: how many questions are asked again, by how many cases, the largest first."""
+    repeated = sorted(clusters.repeated().items(), key=lambda item: (-len(item[1]), item[0]))
+    sizes = Counter(len(ids) for _, ids in repeated)
+    largest = [
+        {"cluster": name, "cases": len(ids), "split": split_of.get(ids[0]), "examples": ids[:3]}
+        for name, ids in repeated[:shown]
+    ]
+    return {"clusters": len(repeated), "cases": sum(size * count for size, count in sizes.items()), "largest": largest}
+
+
+def _newest_first(case: Case) -> tuple[float]:
+    moment = case.updated_at or case.created_at
+    return (-moment.timestamp() if moment else 0.0,)
+
+
+def _text(content: Any) -> str:
+    if isinstance(content, list):
+        return " ".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
+    return content if isinstance(content, str) else ""
+
+
+def _join_near(texts: Mapping[str, Shingles], union: "_Union", threshold: float) -> None:
+    """Join every two texts that are nearly the same; two that are joined already are not measured again."""
+    often = Counter(chain.from_iterable(texts.values()))
+    known: defaultdict[str, list[str]] = defaultdict(list)
+    for name, shingles in texts.items():
+        rare = rarest(shingles, often, threshold) if shingles else []
+        for other in dict.fromkeys(chain.from_iterable(known[word] for word in rare)):
+            if union.root(other) != union.root(name) and jaccard(texts[other], shingles) >= threshold:
+                union.join(other, name)
+        for word in rare:
+            known[word].append(name)
+
+
+class _Union:
+    """Names that belong together; a set is named after its first name in order."""
+
+    def __init__(self) -> None:
+        self._above: dict[str, str] = {}
+
+    def names(self) -> Iterator[str]:
+        return iter(list(self._above))
+
+    def add(self, name: str) -> None:
+        self._above.setdefault(name, name)
+
+    def root(self, name: str) -> str:
+        while self._above[name] != name:
+            self._above[name] = self._above[self._above[name]]
+            name = self._above[name]
+        return name
+
+    def join(self, one: str, other: str) -> None:
+        first, second = sorted((self.root(one), self.root(other)))
+        self._above[second] = first
