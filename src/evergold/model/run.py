@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field, model_validator
 from evergold.model.case import LineRange
 from evergold.model.moment import UtcTime
 from evergold.model.nesting import Values
+from evergold.model.replay import Replay
 from evergold.model.tool_calls import ToolCall
 
 
@@ -134,6 +135,7 @@ class RunSpec(BaseModel, frozen=True, extra="forbid"):
     budget_tokens: Annotated[int, Field(ge=1)] | None = None
     budget_money: Annotated[float, Field(gt=0)] | None = None
     cache: bool = True
+    replay: Replay | None = None
     params: Values = Field(default_factory=dict)
 
 

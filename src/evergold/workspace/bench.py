@@ -20,6 +20,7 @@ from evergold.bench.judge_names import check_judge, judge_named, make_judge
 from evergold.bench.lease import LEASE_SECONDS, is_dead, new_owner
 from evergold.bench.metric_names import NamedMetric, make_metrics
 from evergold.bench.overrun import Limit, Slot
+from evergold.bench.replay import ReplayTarget, replayable_cases
 from evergold.bench.runner import Parts, Runner
 from evergold.bench.supervise import Limits, Supervisor
 from evergold.bench.targets import make_target, parse_name, refuse_remote
@@ -217,7 +218,7 @@ class Bench:
         frozen, metrics = self._checked(spec, local=local, dataset_type=dataset_type)
         judge = self._judge(spec, metrics)
         listed = tuple(metric.spec(judge) for metric in metrics)
-        cases, derived = with_derived_tools(frozen.cases)
+        cases, derived = with_derived_tools(_played(frozen.cases, spec))
         run = Run(
             id=f"run_{datetime.now(UTC):%Y%m%d%H%M%S}_{uuid4().hex[:6]}",
             spec=spec.model_copy(update={"dataset": frozen.name, "metrics": tuple(metric.name for metric in listed)}),
@@ -270,6 +271,8 @@ class Bench:
     def _parts(self, run: Run, slot: Slot | None = None) -> Parts:
         metrics = make_metrics(run.spec.metrics)
         target = make_target(run.spec.model, run.spec.params, self._settings)
+        if run.spec.replay is not None:
+            target = ReplayTarget(target, run.spec.replay)
         if run.spec.budget_money is not None and not getattr(target, "priced", True):
             raise BadInput(f"no price is known for {target.identity}; give the budget in tokens")
         return Parts(
@@ -277,7 +280,7 @@ class Bench:
             metrics=metrics,
             judge=self._judge(run.spec, metrics),
             retry=RetryPolicy(tries=self._settings.benchmark_tries),
-            deadline=self._deadline(run.spec),
+            deadline=self._deadline(run.spec) * (run.spec.replay.max_steps if run.spec.replay else 1),
             limit=Limit(self._settings.benchmark_metric_timeout, slot),
         )
 
@@ -301,3 +304,8 @@ class Bench:
                 self._runs.abandon(run.id, holder, RunStatus.FAILED, ABANDONED.format(id=run.id))
             else:
                 self._runs.abandon(run.id, holder, RunStatus.QUEUED)
+
+
+def _played(cases: Sequence[Case], spec: RunSpec) -> Sequence[Case]:
+    """The cases of a run; a replay of each turn makes one case per turn."""
+    return cases if spec.replay is None else replayable_cases(cases, spec.replay)

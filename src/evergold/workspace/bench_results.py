@@ -67,6 +67,8 @@ class BenchResults:
         with path.open("ab") as log:
             for attempt in self._attempts.attempts(run_id):
                 line = {**head, **attempt.model_dump(mode="json", exclude_defaults=True)}
+                if "trajectory" in attempt.metadata:
+                    line["trajectory"] = attempt.metadata["trajectory"]
                 log.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
                 count += 1
         return count

@@ -2654,6 +2654,12 @@ export interface components {
             token: string;
         };
         /**
+         * OnUnrecorded
+         * @description What a call that the record does not know gets: the end, a tool error, or a result that the model invents.
+         * @enum {string}
+         */
+        OnUnrecorded: "stop" | "error" | "model";
+        /**
          * Opinion
          * @description One recorded verdict. `rev` names the content it was given on: on other content it counts no more.
          */
@@ -3017,6 +3023,18 @@ export interface components {
             /** Author */
             author?: string | null;
         };
+        /** Replay */
+        Replay: {
+            /** @default last */
+            turns: components["schemas"]["Turns"];
+            /** @default stop */
+            on_unrecorded: components["schemas"]["OnUnrecorded"];
+            /**
+             * Max Steps
+             * @default 50
+             */
+            max_steps: number;
+        };
         /** Rescore */
         Rescore: {
             /**
@@ -3277,6 +3295,7 @@ export interface components {
              * @default true
              */
             cache: boolean;
+            replay?: components["schemas"]["Replay"] | null;
             /** Params */
             params?: {
                 [key: string]: unknown;
@@ -3627,6 +3646,12 @@ export interface components {
          * @enum {string}
          */
         TraceStatus: "started" | "completed" | "failed";
+        /**
+         * Turns
+         * @description Which part is played: the last turn, each assistant turn with the true history, or all user turns in order.
+         * @enum {string}
+         */
+        Turns: "last" | "each" | "all";
         /**
          * Usage
          * @description Tokens and money; `cost` is null where no price is known, which is not the same as free.

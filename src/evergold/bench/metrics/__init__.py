@@ -82,6 +82,9 @@ async def measure(metric: AnyMetric, case: Case, attempt: Attempt, judge: Judge 
     """
     if attempt.error is not None:
         return Measurement.unscored(f"the attempt failed: {attempt.error}")
+    stopped = attempt.metadata.get("replay", {}).get("stopped")
+    if stopped and not getattr(metric, "reads_trajectory", False):
+        return Measurement.unscored(f"the replay stopped before an answer: {stopped}")
     try:
         made = await _measured(metric, case, attempt, judge)
     except EvergoldError as problem:

@@ -38,6 +38,7 @@ class ToolCorrectness:
 
     version: ClassVar[str] = "2"
     compares: ClassVar[bool] = True
+    reads_trajectory: ClassVar[bool] = True
     ordered: bool = True
 
     def measure(self, case: Case, attempt: Attempt) -> Measurement:

@@ -1,8 +1,8 @@
 """`python:MODULE:FUNCTION`: a function of the user's, plain or async.
 
-It gets the prompt as text, or the whole `Case` when its parameter is called `case`, and returns text or a mapping (see
-`replies`). What it raises becomes the attempt's error. A plain function runs in a thread, so that one that waits does
-not hold up the others.
+It gets what its parameters are called: `prompt`, `case`, `messages`, `tools`, `trial`, `seed`; one that names none of them
+gets the prompt as text. It returns text or a mapping (see `replies`). What it raises becomes the attempt's error. A plain
+function runs in a thread, so that one that waits does not hold up the others.
 """
 
 import asyncio
@@ -11,9 +11,10 @@ import inspect
 import sys
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
-from evergold.bench.targets.prompts import prompt
+from evergold.bench.targets.prompts import messages, prompt
 from evergold.bench.targets.replies import answered
 from evergold.calls.failures import failed
 from evergold.errors import BadInput, unknown
@@ -22,6 +23,7 @@ from evergold.model.run import Attempt
 from evergold.settings import Settings
 
 _THREADS = 64
+GIVEN = ("prompt", "case", "messages", "tools", "trial", "seed")
 
 
 class PythonTarget:
@@ -29,7 +31,7 @@ class PythonTarget:
         self._name = name
         self._function = function
         self._params = dict(params)
-        self._wants_case = "case" in inspect.signature(function).parameters
+        self._wanted = [name for name in inspect.signature(function).parameters if name in GIVEN]
         self._is_async = inspect.iscoroutinefunction(function)
         self._threads: ThreadPoolExecutor | None = None
 
@@ -38,17 +40,31 @@ class PythonTarget:
         return f"python:{self._name}"
 
     async def attempt(self, case: Case, trial: int, seed: int | None) -> Attempt:
-        argument = case if self._wants_case else prompt(case, self._params)
+        call = self._bound(case, trial, seed)
         try:
             if self._is_async:
-                reply = await self._function(argument)
+                reply = await call()
             else:
                 loop = asyncio.get_running_loop()
                 self._threads = self._threads or ThreadPoolExecutor(_THREADS, "evergold-target")
-                reply = await loop.run_in_executor(self._threads, self._function, argument)
+                reply = await loop.run_in_executor(self._threads, call)
         except Exception as problem:  # whatever a user's function raises is that attempt's error
             return failed(case, trial, "target", f"{type(problem).__name__}: {problem}")
         return answered(case, trial, reply)
+
+    def _bound(self, case: Case, trial: int, seed: int | None) -> Callable[[], Any]:
+        """The call with what its parameters are called; a function that names none of them gets the prompt."""
+        if not self._wanted:
+            return partial(self._function, prompt(case, self._params))
+        makers: dict[str, Callable[[], Any]] = {
+            "prompt": lambda: prompt(case, self._params),
+            "case": lambda: case,
+            "messages": lambda: messages(case, self._params),
+            "tools": lambda: list(case.tools),
+            "trial": lambda: trial,
+            "seed": lambda: seed,
+        }
+        return partial(self._function, **{name: makers[name]() for name in self._wanted})
 
     async def close(self) -> None:
         if self._threads is not None:

@@ -1,0 +1,68 @@
+"""Which part of a conversation is played: its last turn, each turn with the true history, or all turns one after another."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from evergold.conversation import text_of
+from evergold.model.case import Case
+from evergold.model.replay import Replay, Turns
+
+Message = dict[str, Any]
+
+
+def opening(case: Case, turns: Turns) -> list[Message]:
+    """The messages that stand before the first step."""
+    if turns is not Turns.ALL:
+        return [dict(message) for message in case.messages]
+    first = next((n for n, message in enumerate(case.messages) if message.get("role") == "user"), 0)
+    return [dict(message) for message in case.messages[: first + 1]]
+
+
+def next_user_message(script: Sequence[Mapping[str, Any]], played: Sequence[Message], turns: Turns) -> Message | None:
+    """The recorded user's next message after an answer; None when the conversation is over."""
+    if turns is not Turns.ALL:
+        return None
+    spoken = [dict(message) for message in script if message.get("role") == "user"]
+    sent = sum(message.get("role") == "user" for message in played)
+    return spoken[sent] if sent < len(spoken) else None
+
+
+def replayable_cases(cases: Iterable[Case], replay: Replay) -> list[Case]:
+    """The cases of a replay: as they are, or with `each` one per assistant turn, in the order of the conversation.
+
+    Turns of one conversation stand together, so that a provider that caches prefixes meets each of them warm.
+    """
+    if replay.turns is not Turns.EACH:
+        return list(cases)
+    return [turn for case in cases for turn in _each_turn(case)]
+
+
+def _each_turn(case: Case) -> list[Case]:
+    whole = [*case.messages, *case.turn]
+    asked = [n for n, message in enumerate(whole) if message.get("role") == "user"]
+    parts: list[Case] = []
+    for position, at in enumerate(asked):
+        end = asked[position + 1] if position + 1 < len(asked) else len(whole)
+        turn = tuple(whole[at + 1 : end])
+        if not turn:
+            continue
+        last = position + 1 == len(asked)
+        said = [message for message in turn if message.get("role") == "assistant" and text_of(message)]
+        parts.append(
+            case.model_copy(
+                update={
+                    "id": f"{case.id}#turn-{position + 1}",
+                    "messages": tuple(whole[: at + 1]),
+                    "turn": turn,
+                    "input": text_of(whole[at]),
+                    "output": case.output if last else (text_of(said[-1]) if said else None),
+                    "approved": case.approved if last else None,
+                    "expected": case.expected if last else None,
+                    "expected_tools": case.expected_tools if last else None,
+                    "provenance": case.provenance.model_copy(
+                        update={"session_id": case.provenance.session_id or case.id}
+                    ),
+                }
+            )
+        )
+    return parts or [case]

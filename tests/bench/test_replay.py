@@ -1,0 +1,171 @@
+"""Replay: recorded tools as the environment, turns, limits, and the metrics on trajectories."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from evergold.bench.metrics import make_metric, measure
+from evergold.bench.replay import ReplayTarget, replayable_cases
+from evergold.bench.replay.record import Record
+from evergold.bench.targets.python_function import PythonTarget
+from evergold.bench.targets.recorded import RecordedTarget
+from evergold.model.case import Case
+from evergold.model.replay import OnUnrecorded, Replay, Turns
+from evergold.model.run import Attempt, Measurement
+from evergold.model.tool_calls import ToolCall
+from evergold.seams import Target
+from tests.builders import a_case
+
+
+def call(id: str, name: str, args: str) -> dict[str, Any]:
+    return {"id": id, "type": "function", "function": {"name": name, "arguments": args}}
+
+
+def said(text: str | None, *calls: dict[str, Any]) -> dict[str, Any]:
+    return {"role": "assistant", "content": text} | ({"tool_calls": list(calls)} if calls else {})
+
+
+def result(id: str, content: str) -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": id, "content": content}
+
+
+def flight_case() -> Case:
+    """A second user turn answered with a look-up, two parallel calls and words."""
+    return a_case(
+        "c1",
+        messages=(
+            {"role": "system", "content": "You are an agent."},
+            {"role": "user", "content": "Hello"},
+            said("What do you need?"),
+            {"role": "user", "content": "Cancel AB12 and refund it"},
+        ),
+        turn=(
+            said(None, call("1", "find", '{"id": "AB12"}')),
+            result("1", "open"),
+            said(None, call("2", "cancel", '{"id": "AB12"}'), call("3", "refund", '{"id": "AB12", "amount": 120}')),
+            result("2", "cancelled"),
+            result("3", "refunded"),
+            said("Done."),
+        ),
+        output="Done.",
+    )
+
+
+STEPS: list[list[tuple[str, dict[str, Any]]]] = [
+    [("find", {"id": "AB12"})],
+    [("cancel", {"id": "AB12"}), ("refund", {"id": "AB12", "amount": 120})],
+]
+
+
+def scripted(steps: list[list[tuple[str, dict[str, Any]]]], answer: str = "Done.") -> Target:
+    """A model that makes these calls, one list a step, then answers."""
+
+    def act(messages: list[dict[str, Any]]) -> Any:
+        last_user = max(n for n, message in enumerate(messages) if message["role"] == "user")
+        done = sum(message["role"] == "assistant" for message in messages[last_user:])
+        if done >= len(steps):
+            return answer
+        return {"output": "", "tool_calls": [{"name": name, "args": args} for name, args in steps[done]]}
+
+    return PythonTarget("scripted", act, {})
+
+
+def played(target: Target, case: Case | None = None, **options: Any) -> Attempt:
+    return asyncio.run(ReplayTarget(target, Replay(**options)).attempt(case or flight_case(), 0, None))
+
+
+def measured(name: str, attempt: Attempt, case: Case | None = None) -> Measurement:
+    return asyncio.run(measure(make_metric(name), case or flight_case(), attempt))
+
+
+def test_the_recorded_model_repeats_its_own_trajectory() -> None:
+    attempt = played(RecordedTarget())
+    assert attempt.output == "Done." and attempt.metadata["replay"]["unrecorded"] == 0
+    assert [one.result for one in attempt.tool_calls] == ["open", "cancelled", "refunded"]
+    trajectory = measured("trajectory", attempt)
+    assert (trajectory.value, trajectory.details["first_divergence"]) == (1.0, None)
+    assert measured("steps", attempt).value == 3.0
+
+
+def test_parallel_calls_may_come_in_any_order() -> None:
+    swapped = [STEPS[0], list(reversed(STEPS[1]))]
+    assert measured("trajectory", played(scripted(swapped))).value == 1.0
+    one_by_one = [STEPS[0], [STEPS[1][1]], [STEPS[1][0]]]
+    assert measured("trajectory", played(scripted(one_by_one))).value == 1.0
+
+
+@pytest.mark.parametrize(
+    ("steps", "step", "value"),
+    [
+        ([STEPS[1]], 0, 2 * 2 / 5),  # the first call is left out: 2 of 3 recorded, 2 of 2 made
+        ([[("find", {"id": "ZZ99"})], STEPS[1]], 0, 2 * 2 / 6),
+        ([STEPS[0], [STEPS[1][0]]], 2, 2 * 2 / 5),
+        ([STEPS[0], STEPS[0], STEPS[1]], 1, 2 * 3 / 7),  # a repeated call is extra
+    ],
+    ids=["left out", "another argument", "last left out", "repeated"],
+)
+def test_the_first_divergence_is_found_at_its_step(steps: Any, step: int, value: float) -> None:
+    made = measured("trajectory", played(scripted(steps), on_unrecorded=OnUnrecorded.ERROR))
+    assert made.details["first_divergence"] == step
+    assert made.value == pytest.approx(value)
+
+
+def test_a_call_the_record_does_not_know_stops_and_leaves_the_answer_unscored() -> None:
+    attempt = played(scripted([[("book", {})]]))
+    assert "book" in attempt.metadata["replay"]["stopped"] and attempt.output == ""
+    assert measured("trajectory", attempt).value == 0.0
+    assert measured("unrecorded_rate", attempt).value == 1.0
+    answer = measured("exact_match", attempt)
+    assert answer.value is None and "stopped" in (answer.reason or "")
+
+
+def test_an_unknown_call_can_get_an_error_or_an_invented_result() -> None:
+    attempt = played(scripted([[("book", {})]]), on_unrecorded=OnUnrecorded.ERROR)
+    assert attempt.output == "Done." and attempt.tool_calls[0].failed
+    invented = played(scripted([[("book", {})]], answer="ok"), on_unrecorded=OnUnrecorded.MODEL)
+    assert invented.metadata["replay"]["invented"] == 1 and invented.output == "ok"
+
+
+def test_a_model_that_calls_for_ever_is_ended_by_the_limit() -> None:
+    attempt = played(scripted([STEPS[0]] * 500), max_steps=7)
+    assert attempt.metadata["replay"]["steps"] == 7 and "limit of 7" in attempt.metadata["replay"]["stopped"]
+
+
+def test_results_of_repeated_calls_come_in_order_and_near_arguments_are_marked() -> None:
+    record = Record(
+        [
+            said(None, call("1", "poll", '{"id": "A b", "n": 2}')),
+            result("1", "waiting"),
+            said(None, call("2", "poll", '{"id": "A b", "n": 2}')),
+            result("2", "ready"),
+        ]
+    )
+    same = ToolCall(name="poll", args={"n": 2, "id": "A b"})
+    replies = [record.answer(same) for _ in range(3)]
+    assert [reply.result for reply in replies if reply] == ["waiting", "ready", "ready"]
+    near = record.answer(ToolCall(name="poll", args={"id": " a B ", "n": "2.0"}))
+    assert near is not None and near.near
+    assert record.answer(ToolCall(name="poll", args={"id": "other", "n": 2})) is None
+
+
+def test_all_turns_send_the_recorded_users_messages_one_after_another() -> None:
+    attempt = played(RecordedTarget(), turns=Turns.ALL)
+    roles = [message["role"] for message in attempt.metadata["trajectory"]]
+    assert roles == ["assistant", "user", "assistant", "tool", "assistant", "tool", "tool", "assistant"]
+    assert attempt.output == "Done." and measured("trajectory", attempt).value == 1.0
+
+
+def test_each_turn_is_a_case_with_the_true_history() -> None:
+    first, second = replayable_cases([flight_case()], Replay(turns=Turns.EACH))
+    assert (first.id, first.input, first.output) == ("c1#turn-1", "Hello", "What do you need?")
+    assert second.messages[-1]["content"] == "Cancel AB12 and refund it" and second.turn == flight_case().turn
+    assert first.provenance.session_id == second.provenance.session_id == "c1"
+
+
+def test_a_case_without_a_conversation_and_a_failing_model_are_errors() -> None:
+    def broken(messages: list[Any]) -> str:
+        raise RuntimeError("out of order")
+
+    assert "no conversation" in (played(RecordedTarget(), a_case("bare")).error or "")
+    assert "out of order" in (played(PythonTarget("broken", broken, {})).error or "")
