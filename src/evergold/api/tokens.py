@@ -11,7 +11,7 @@ from evergold.model.access import INCLUDES, AccessToken, Holder, NewToken, Role,
 router = Router(prefix="/api/v1", tags=["access"])
 
 
-class Caller(BaseModel):
+class WhoAmI(BaseModel):
     """Who calls, and the roles that theirs includes."""
 
     name: str
@@ -25,10 +25,10 @@ class TokenWanted(BaseModel, extra="forbid"):
 
 
 @router.get("/me")
-def who_am_i(request: Request) -> Caller:
+def who_am_i(request: Request) -> WhoAmI:
     """The name and role behind the token of this request; without tokens everybody is the owner."""
     holder: Holder = request.scope.get("evergold.holder", LOCAL)
-    return Caller(name=holder.name, role=holder.role, may=[role for role in Role if role in INCLUDES[holder.role]])
+    return WhoAmI(name=holder.name, role=holder.role, may=[role for role in Role if role in INCLUDES[holder.role]])
 
 
 @router.get("/tokens")

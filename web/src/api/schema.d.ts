@@ -1709,17 +1709,6 @@ export interface components {
             made_at: string;
         };
         /**
-         * Caller
-         * @description Who calls, and the roles that theirs includes.
-         */
-        Caller: {
-            /** Name */
-            name: string;
-            role: components["schemas"]["Role"];
-            /** May */
-            may: components["schemas"]["Role"][];
-        };
-        /**
          * CandidatesQuestion
          * @description A change whose base commit is not known, and the branch it was merged into.
          */
@@ -3698,6 +3687,17 @@ export interface components {
             version: number;
         };
         /**
+         * WhoAmI
+         * @description Who calls, and the roles that theirs includes.
+         */
+        WhoAmI: {
+            /** Name */
+            name: string;
+            role: components["schemas"]["Role"];
+            /** May */
+            may: components["schemas"]["Role"][];
+        };
+        /**
          * Comparison
          * @description Two portraits and their distances, each from 0 (alike) to 1.
          */
@@ -3766,7 +3766,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Caller"];
+                    "application/json": components["schemas"]["WhoAmI"];
                 };
             };
         };

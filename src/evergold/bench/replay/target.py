@@ -101,7 +101,11 @@ class ReplayTarget:
         made = await self._inner.attempt(asked, trial, seed)
         play.usage = play.usage.plus(made.usage)
         play.invented += 1
-        return RecordedReply(made.output, False, False) if made.error is None else RecordedReply(f"error: {made.error}", True, False)
+        return (
+            RecordedReply(made.output, False, False)
+            if made.error is None
+            else RecordedReply(f"error: {made.error}", True, False)
+        )
 
 
 class _Play:
