@@ -1,19 +1,29 @@
 """How much an installation weighs: packages and megabytes of the core, without development tools. Limits: 45, 150 MB."""
 
+import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 
 
+def the_uv() -> str:
+    """The machine's own uv, or the one that `make setup` installed beside Python."""
+    program = shutil.which("uv") or shutil.which("uv", path=str(Path(sys.executable).parent))
+    if program is None:
+        raise SystemExit("footprint: left out, there is no uv; `make setup` installs it")
+    return program
+
+
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         python = Path(folder) / "venv" / "bin" / "python"
-        subprocess.run(["uv", "venv", "--quiet", str(python.parent.parent)], check=True)
-        subprocess.run(["uv", "pip", "install", "--quiet", "--python", str(python), str(ROOT)], check=True)
+        subprocess.run([the_uv(), "venv", "--quiet", str(python.parent.parent)], check=True)
+        subprocess.run([the_uv(), "pip", "install", "--quiet", "--python", str(python), str(ROOT)], check=True)
         listed = subprocess.run(
-            ["uv", "pip", "list", "--quiet", "--python", str(python), "--format", "freeze"],
+            [the_uv(), "pip", "list", "--quiet", "--python", str(python), "--format", "freeze"],
             check=True,
             capture_output=True,
             text=True,

@@ -183,7 +183,12 @@ def main(arguments: Sequence[str] = ()) -> None:
         return
     contestants = [FLOOR, EVERGOLD]
     if chosen.peers:
-        contestants += [peer for peer in (PHOENIX, MLFLOW) if Path(peer.command[0]).exists()]
+        for peer in (PHOENIX, MLFLOW):
+            program = Path(peer.command[0])
+            if program.exists():
+                contestants.append(peer)
+            else:
+                print(f"  {peer.name}: left out, there is no {program}; install it into an environment there")
     few = max(5, chosen.requests // 20)
     for spans_per_trace in chosen.spans_per_trace:
         compare(contestants, chosen.rounds, {"": chosen.requests, "arize-phoenix": few, "mlflow": few}, spans_per_trace)

@@ -31,8 +31,8 @@ class FileSet:
     """Collects files and puts them all in place when its `with` block ends without an exception.
 
     >>> with FileSet() as files:
-    ...     files.open(folder / "a.jsonl").write(b"{}")
-    ...     files.open(folder / "b.jsonl").write(b"{}")
+    ...     _ = files.open("a.jsonl").write(b"{}")
+    ...     _ = files.open("b.jsonl").write(b"{}")
 
     An exception in the block (a full disk and Ctrl-C included) removes the temporary files and leaves the targets as they
     were; what the operating system refused is raised as `Unavailable`, in one line.

@@ -1,9 +1,15 @@
 """The library's facade: one object per stage, one verb per thing to do. CLI, API and SDK call nothing else.
 
-with Workspace.open() as ws:
-    ws.intake.ingest([Path("traces.jsonl")])
-    ws.live.curate()
-    ws.cases.export("live", "live-jsonl", Path("golden.jsonl"))
+>>> from pathlib import Path
+>>> from evergold import Score, Trace, Workspace
+>>> from evergold.store.cases import CaseFilter
+>>> good = Score(name="helpful", value=1.0, source="system")
+>>> trace = Trace(id="t1", input="May I return boots?", output="Yes, within 30 days.", scores=[good])
+>>> with Workspace.open() as ws:  # files: ws.intake.ingest([Path("traces.jsonl")])
+...     _ = ws.intake.accept([trace])
+...     _ = ws.live.curate()
+...     ws.cases.export(CaseFilter(dataset="live"), "live-jsonl", Path("golden.jsonl"))
+1
 """
 
 from collections.abc import Iterator
