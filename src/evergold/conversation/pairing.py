@@ -1,6 +1,6 @@
 """Calls meet their results: missing ids are given, lost results filled in from tool spans, and what is left is named."""
 
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Sequence
 from typing import Any
 
@@ -36,12 +36,11 @@ def _together(messages: Sequence[Message]) -> list[Message]:
 def _with_ids(messages: Sequence[Message]) -> list[Message]:
     """Give ids to calls that came without one, and to results the id of the call they answer: by name, then by order."""
     numbered: list[Message] = []
-    waiting: list[dict[str, Any]] = []
+    waiting = _Waiting()
     used = {call["id"] for message in messages for call in message.get("tool_calls", ()) if call["id"]}
     number = 0
     for message in messages:
         if message.get("tool_calls"):
-            waiting = []
             calls = []
             for call in message["tool_calls"]:
                 ident = call["id"]
@@ -50,25 +49,37 @@ def _with_ids(messages: Sequence[Message]) -> list[Message]:
                     ident = f"call_{number}"
                 used.add(ident)
                 calls.append({**call, "id": ident})
-            waiting += calls
+            waiting = _Waiting(calls)
             message = {**message, "tool_calls": calls}
         elif message["role"] == "tool":
-            message = _answering(message, waiting)
+            message = waiting.answered_by(message)
         elif message["role"] in ("user", "assistant"):
-            waiting = []
+            waiting = _Waiting()
         numbered.append(message)
     return numbered
 
 
-def _answering(message: Message, waiting: list[dict[str, Any]]) -> Message:
-    ident, name = message.get("tool_call_id"), message.get("name")
-    fitting = [call for call in waiting if call["id"] == ident] if ident else []
-    if not ident:
-        fitting = [call for call in waiting if call["function"]["name"] == name] if name else waiting[:1]
-    if fitting:
-        waiting.remove(fitting[0])
-        return {**message, "tool_call_id": fitting[0]["id"]}
-    return message
+class _Waiting:
+    """The calls of one message that have no result yet, to be taken by id, by name, or in order."""
+
+    def __init__(self, calls: Sequence[dict[str, Any]] = ()) -> None:
+        self._queues: dict[Any, deque[int]] = defaultdict(deque)
+        self._calls = calls
+        self._taken: set[int] = set()
+        for number, call in enumerate(calls):
+            for key in (("id", call["id"]), ("name", call["function"]["name"]), "order"):
+                self._queues[key].append(number)
+
+    def answered_by(self, message: Message) -> Message:
+        """The result with the id of the call it answers; as it came where it answers none."""
+        ident, name = message.get("tool_call_id"), message.get("name")
+        queue = self._queues.get(("id", ident) if ident else ("name", name) if name else "order")
+        while queue:
+            number = queue.popleft()
+            if number not in self._taken:
+                self._taken.add(number)
+                return {**message, "tool_call_id": self._calls[number]["id"]}
+        return message
 
 
 def _filled(messages: list[Message], runs: Sequence[ToolRun]) -> list[Message]:
@@ -117,21 +128,26 @@ def _run_of(
 def _unanswered(messages: Sequence[Message]) -> dict[int, list[dict[str, Any]]]:
     """The calls that no result follows before the next message of the assistant or the user, by place."""
     lacking: dict[int, list[dict[str, Any]]] = {}
-    place: int | None = None
-    waiting: list[dict[str, Any]] = []
+    place, calls, answered = 0, list[dict[str, Any]](), Counter[Any]()
     for number, message in enumerate([*messages, {"role": "end"}]):
         if message["role"] == "tool":
-            waiting = _without(waiting, message.get("tool_call_id"))
+            answered[message.get("tool_call_id")] += 1
             continue
-        if waiting and place is not None:
-            lacking[place] = waiting
-        waiting, place = list(message.get("tool_calls", ())), number
+        if calls and (left := _left(calls, answered)):
+            lacking[place] = left
+        place, calls, answered = number, list(message.get("tool_calls", ())), Counter()
     return lacking
 
 
-def _without(calls: list[dict[str, Any]], ident: Any) -> list[dict[str, Any]]:
-    place = next((place for place, call in enumerate(calls) if call["id"] == ident), None)
-    return calls if place is None else calls[:place] + calls[place + 1 :]
+def _left(calls: list[dict[str, Any]], answered: Counter[Any]) -> list[dict[str, Any]]:
+    """The calls that have no result; a result answers one call of its id."""
+    left = []
+    for call in calls:
+        if answered[call["id"]]:
+            answered[call["id"]] -= 1
+        else:
+            left.append(call)
+    return left
 
 
 def _problems(messages: Sequence[Message]) -> list[str]:
@@ -151,9 +167,7 @@ def _problems(messages: Sequence[Message]) -> list[str]:
                 problems[f"result {ident!r} answers no call"] = None
         else:
             idents = [call["id"] for call in message.get("tool_calls", ())]
-            for ident in (
-                {ident for ident in idents if idents.count(ident) > 1} if len(set(idents)) < len(idents) else ()
-            ):
+            for ident in (ident for ident, times in Counter(idents).items() if times > 1):
                 problems[f"id {ident!r} names two calls of one message"] = None
             open_calls = set(idents)
         for call in message.get("tool_calls", ()):
