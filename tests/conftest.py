@@ -18,8 +18,12 @@ from hypothesis import settings as hypothesis_settings
 from sqlalchemy import Connection, create_engine, text
 
 from evergold.settings import Settings
-from evergold.store import Store
+from evergold.store import Store, migrate
 from tests.patience import PATIENCE
+
+# Most tests are about scores they give themselves; those about checks turn them on.
+os.environ.setdefault("EVERGOLD_CHECKS_BUILTIN", "false")
+migrate.BEGINS_WITH_CHECKS = "off"
 
 hypothesis_settings.register_profile(
     "repeatable", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]

@@ -14,6 +14,7 @@ GROUPS = (
     "detectors",
     "taggers",
     "metrics",
+    "checks",
     "judges",
     "targets",
     "retrievers",

@@ -6,6 +6,7 @@
 | FlowSource | `evergold.flow_sources`  | a log of coding-agent work → flows                                     |
 | Redactor   | `evergold.redactors`     | text before storage → text without secrets, and what was taken out     |
 | Detector   | `evergold.detectors`     | a user's next message → is it a correction of the last answer?         |
+| Check      | `evergold.checks`        | a turn → a score with its reason, or nothing where it does not apply    |
 | Tagger     | `evergold.taggers`       | a trace → tags for its case                                            |
 | Metric     | `evergold.metrics`       | a case and an attempt → a measurement                                  |
 | Judge      | `evergold.judges`        | a question about an answer → a verdict                                 |
@@ -36,6 +37,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from evergold.model.case import Case
+from evergold.model.checking import CheckResult, Turn
 from evergold.model.flow import Flow
 from evergold.model.generation import Assignment, Draft, Idea, Passage
 from evergold.model.judging import Answer, Question
@@ -84,6 +86,19 @@ class Detector(Protocol):
     """How surely a message corrects the answer before it: 0.0 surely, 0.3 perhaps, None not at all."""
 
     def detect(self, message: str, reply: str | None = None) -> float | None: ...
+
+
+class Check(Protocol):
+    """Looks at one turn. `version` changes whenever the same turn could get another result; scores of an old version are
+    replaced on backfill. A check may set `source` to `ScoreSource.LLM_JUDGE` where it asks a judge."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def version(self) -> str: ...
+
+    def check(self, turn: Turn) -> CheckResult | None: ...
 
 
 class Tagger(Protocol):

@@ -77,6 +77,18 @@ class Settings:
     curation_policies: tuple[str, ...] = setting(
         "curation.policies", (), "Policy files (TOML) that curate beside or instead of the built-in `default`."
     )
+    curation_fallback_texts: tuple[str, ...] = setting(
+        "curation.fallback_texts",
+        (),
+        "Your app's own fallback replies, for the check `answered`; one that ends in `*` stands for every reply that begins so.",
+    )
+    checks_builtin: str = setting(
+        "checks.builtin",
+        "auto",
+        "Built-in checks: `true`, `false`, or `auto`: on in workspaces that began with checks, off in older ones.",
+    )
+    checks_files: tuple[str, ...] = setting("checks.files", (), "Files (TOML) with checks of your own.")
+    checks_off: tuple[str, ...] = setting("checks.off", (), "Built-in checks that are turned off by name.")
     curation_detector: str = setting(
         "curation.detector", "patterns", "Plug-in that finds corrections in a session's next message; empty: none."
     )

@@ -22,7 +22,8 @@ def score(value: float, source: str = "system", name: str = "check") -> Score:
 def read_the_table(scores: list[Score], ignored: set[str]) -> Tier:
     """The table as a person reads it aloud, with none of the code under test."""
     system = [s.value for s in scores if s.source == "system" and s.name not in ignored]
-    people = [s.value for s in scores if s.source in ("user", "human") and s.name not in ignored]
+    human = [s.value for s in scores if s.source == "human" and s.name not in ignored]
+    people = human or [s.value for s in scores if s.source == "user" and s.name not in ignored]
     if any(value < 0.3 for value in system) or any(value < 0.3 for value in people):
         return Tier.FAILURE
     if not system or not all(value >= 0.8 for value in system):

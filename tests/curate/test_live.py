@@ -270,8 +270,7 @@ def test_what_was_found_outlives_the_message_it_was_found_in(ws: Workspace) -> N
     ws.live.curate()
     ws.store.db.write(lambda c: c.execute(text("DELETE FROM eval_dataset WHERE trace_id = 't2'")))
     ws.store.db.write(lambda c: c.execute(text("DELETE FROM traces WHERE id = 't2'")))
-    ws.intake.accept([user_score("t1", 1.0)])
-    ws.live.curate()
+    ws.live.curation.backfill()
     assert types(ws, "t1") == ["correction", "failure"]
 
 

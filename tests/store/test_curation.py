@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 from sqlalchemy import Connection, text
 
-from evergold.curate.classify import classify
+from evergold.curate.classify import Facts, classify
 from evergold.curate.taggers import automatic_tags
 from evergold.model.case import Case, CaseStatus
 from evergold.model.policy import Eligibility, JudgeRole, Policy, Sampling, Thresholds, Tier
@@ -142,7 +142,7 @@ def test_they_still_agree_after_every_score_has_changed(store: Store, policy: Po
     living = entries(store, policy)
     with store.db.read() as connection:
         for trace in incoming:
-            verdict = classify(trace, scores_of(connection, trace.id), policy, corrected=trace.id in corrected)
+            verdict = classify(trace, scores_of(connection, trace.id), policy, Facts(corrected=trace.id in corrected))
             entry = living.get(trace.id)
             assert tier_of(entry) is verdict.tier, (trace, verdict)
             if entry is not None:

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import Query
+from fastapi import Path, Query
 from pydantic import BaseModel
 
 from evergold.api.given import Sent, given
@@ -81,3 +81,16 @@ def post_traces(workspace: Opened, traces: Sent[Trace]) -> Accepted:
 def post_scores(workspace: Opened, scores: Sent[ScoreLine]) -> Accepted:
     """Score a trace; one that has not come yet is waited for."""
     return Accepted(**vars(workspace.intake.accept(given(scores))))
+
+
+class Unscored(BaseModel):
+    """The score that was taken back, and the trace it was on."""
+
+    id: int
+    trace_id: str
+
+
+@router.delete("/scores/{score_id}")
+def delete_score(workspace: Opened, score_id: Annotated[int, Path(ge=1, le=2**63 - 1)]) -> Unscored:
+    """Take a score back; the entry of its trace follows."""
+    return Unscored(id=score_id, trace_id=workspace.live.unscore(score_id))

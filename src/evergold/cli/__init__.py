@@ -20,6 +20,7 @@ VERBS = {
     "runs": "List, show, cancel, delete and re-score benchmark runs; the leaderboard.",
     "build": "Freeze offline RAG records, or a stored dataset, into splits and a manifest.",
     "check": "Check a build: schema, counts, hashes, drops and drift.",
+    "check-traces": "Run the checks over stored traces: answered, finished, and those of your own.",
     "verify": "Derive every hash of a build again.",
     "cases": "List, show and tag cases.",
     "curate": "Turn traces into dataset entries, by policy.",
@@ -37,7 +38,7 @@ VERBS = {
     "settings": "Print every setting, its value and where it comes from.",
     "stats": "Totals of the living dataset: types, tags, days.",
     "tokens": "Add, list and revoke tokens of the server, each with a role.",
-    "traces": "List, show, prune and erase traces.",
+    "traces": "List, show, prune and erase traces; take scores back.",
 }
 
 

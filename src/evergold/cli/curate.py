@@ -12,8 +12,8 @@ from evergold.store.curation import Changes
 from evergold.workspace import Workspace
 
 NOTHING_NEW = "no new scores, corrections or turns of a session; --backfill judges all of history again"
-MADE_AGAIN = (
-    "while that policy is in force, a new score makes the entry of its trace again, and --backfill makes all of them"
+STAYS_BACK = (
+    "this revision will not make those changes again unless a new score comes; another revision of the policy may"
 )
 
 
@@ -68,8 +68,10 @@ def _curate(workspace: Workspace, policy_files: tuple[Path, ...], backfill: bool
     if backfill:
         total = workspace.live.trace_count() * len(curation.policies)
         with progress("curating", total) as advance:
+            workspace.live.checks.run_missing()
             changes = curation.backfill(advance)
     else:
+        workspace.live.checks.run_missing()
         changes = curation.drain()
     if as_json:
         emit_json(_counts(changes))
@@ -119,7 +121,7 @@ def _undo(workspace: Workspace, label: str, as_json: bool) -> None:
     else:
         left = f"; {done.left} were changed by somebody since and stand" if done.left else ""
         click.echo(f"took back what {done.policy} did to {done.undone} entries{left}")
-        click.echo(MADE_AGAIN)
+        click.echo(STAYS_BACK)
 
 
 def _policies(workspace: Workspace, as_json: bool) -> None:

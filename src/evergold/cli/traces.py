@@ -71,7 +71,23 @@ def show_command(ctx: click.Context, trace_id: str, as_json: bool) -> None:
         click.echo(_step(depth, span))
     for score in trace.scores:
         comment = f"  {score.comment}" if score.comment else ""
-        click.echo(f"score:   {score.name} = {score.value:g} ({score.source}){comment}")
+        number = f"#{score.id} " if score.id is not None else ""
+        click.echo(f"score:   {number}{score.name} = {score.value:g} ({score.source}){comment}")
+
+
+@command.command("unscore")
+@click.argument("score_id", type=click.IntRange(min=1))
+@json_flag
+@click.pass_context
+def unscore_command(ctx: click.Context, score_id: int, as_json: bool) -> None:
+    """Take a score back, with what followed from it; `traces show` prints the ids."""
+    with opened(ctx) as workspace:
+        trace_id = workspace.live.unscore(score_id)
+        workspace.live.curate(trace_id)
+    if as_json:
+        emit_json({"id": score_id, "trace_id": trace_id})
+    else:
+        click.echo(f"took score {score_id} of trace {trace_id} back")
 
 
 def _when(trace: Trace) -> str:

@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from evergold.model.policy import BLANKS, JudgeRole, Policy, Reason, Tier
 from evergold.model.trace import Score, ScoreSource, Trace, TraceStatus
 
-USER_SOURCES = frozenset({ScoreSource.USER, ScoreSource.HUMAN})
-
 
 @dataclass(frozen=True)
 class Verdict:
@@ -29,61 +27,102 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Tally:
-    """The scores that take part, by the side they speak for."""
+    """The scores that take part, by whose word they are. `people` are those of the highest rank that has any: human scores,
+    else users', else remarks that were detected. A lower rank never contradicts a higher one."""
 
-    system: tuple[Score, ...]
-    user: tuple[Score, ...]
+    app: tuple[Score, ...]
+    checks: tuple[Score, ...]
+    people: tuple[Score, ...]
+    everybody: tuple[Score, ...] = ()
+    human: bool = False
 
     @classmethod
     def of(cls, scores: Iterable[Score], policy: Policy) -> Tally:
         part = [score for score in scores if score.name not in policy.ignore]
-        system = {ScoreSource.SYSTEM}
-        if policy.llm_judge is JudgeRole.SYSTEM:
-            system.add(ScoreSource.LLM_JUDGE)
+        judged = policy.llm_judge is JudgeRole.SYSTEM
+        system = [
+            score
+            for score in part
+            if score.source is ScoreSource.SYSTEM or (judged and score.source is ScoreSource.LLM_JUDGE)
+        ]
+        human = [score for score in part if score.source is ScoreSource.HUMAN]
+        user = [score for score in part if score.source is ScoreSource.USER and not score.by_detector]
+        detected = [score for score in part if score.source is ScoreSource.USER and score.by_detector]
         return cls(
-            system=tuple(score for score in part if score.source in system),
-            user=tuple(score for score in part if score.source in USER_SOURCES),
+            app=tuple(score for score in system if not score.by_check),
+            checks=tuple(score for score in system if score.by_check),
+            people=tuple(human or user or detected),
+            everybody=tuple(score for score in part if score.source in (ScoreSource.USER, ScoreSource.HUMAN)),
+            human=bool(human),
         )
 
+    def praised(self, low: float, high: float) -> bool:
+        """Whether people found it good: then no check speaks against it."""
+        values = [score.value for score in self.people]
+        return bool(values) and min(values) >= low and max(values) >= high
 
-def classify(trace: Trace, scores: Sequence[Score], policy: Policy, *, corrected: bool = False) -> Verdict:
+    def system(self, low: float, high: float) -> tuple[Score, ...]:
+        """The system scores that count beside what people said."""
+        if not self.praised(low, high):
+            return self.app + self.checks
+        return self.app + tuple(score for score in self.checks if score.value >= high)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the store knows of a trace beside its scores: corrected by a person, seen by the checks a policy asks for, chosen
+    among the candidates of its day."""
+
+    corrected: bool = False
+    checked: bool = True
+    chosen: bool = True
+
+
+def classify(trace: Trace, scores: Sequence[Score], policy: Policy, facts: Facts = Facts()) -> Verdict:  # noqa: B008
     """The whole verdict: the tier table, then what keeps a trace out whatever its scores.
 
     A reply that a person corrected cannot be golden: where the scores alone would make it so, it is a failure.
     """
-    tally = Tally.of(scores, policy)
-    verdict = by_scores(tally, policy)
+    verdict = by_scores(Tally.of(scores, policy), policy)
     if verdict.tier is Tier.NONE:
         return verdict
     if not eligible(trace, policy):
         return Verdict(Tier.NONE, Reason.INELIGIBLE)
     if verdict.tier is not Tier.FAILURE and (flaw := unfit(trace, policy)):
         return Verdict(Tier.NONE, flaw)
-    if corrected and verdict.tier is not Tier.FAILURE:
+    if facts.corrected and verdict.tier is not Tier.FAILURE:
         verdict = Verdict(Tier.FAILURE, Reason.CORRECTED)
+    if verdict.tier is not Tier.FAILURE and not facts.checked:
+        return Verdict(Tier.NONE, Reason.UNCHECKED)
     if not policy.keeps(trace.id, verdict.tier):
         return Verdict(Tier.NONE, Reason.NOT_SAMPLED)
+    if verdict.reason is Reason.CHECKED and not facts.chosen:
+        return Verdict(Tier.NONE, Reason.OVER_LIMIT)
     return Verdict(verdict.tier, verdict.reason, verdict.deciding, policy.sample.rate(verdict.tier))
 
 
 def by_scores(tally: Tally, policy: Policy) -> Verdict:
     """The tier table alone."""
     low, high = policy.thresholds.failure_below, policy.thresholds.golden_from
-    bad = tuple(score for score in tally.system + tally.user if score.value < low)
-    if bad:
-        checked = any(score in tally.system for score in bad)
-        return Verdict(Tier.FAILURE, Reason.FAILED_CHECK if checked else Reason.USER_NEGATIVE, bad)
-    if not tally.system:
-        return Verdict(Tier.NONE, Reason.NO_SYSTEM if tally.user else Reason.NO_SCORES, tally.user)
-    between = tuple(score for score in tally.system if score.value < high)
-    if between:
+    bad = tuple(score for score in tally.app + tally.checks + tally.everybody if score.value < low)
+    if any(score.value < low for score in tally.app):
+        return Verdict(Tier.FAILURE, Reason.FAILED_CHECK, bad)
+    if any(score.value < low for score in tally.people):
+        return Verdict(Tier.FAILURE, Reason.USER_NEGATIVE, bad)
+    system, praised = tally.system(low, high), tally.praised(low, high)
+    if not system:
+        return Verdict(Tier.NONE, Reason.NO_SYSTEM if tally.people else Reason.NO_SCORES, tally.everybody)
+    if any(score.value < low for score in system):
+        if tally.human:
+            return Verdict(Tier.NONE, Reason.USER_BETWEEN, tally.everybody)
+        return Verdict(Tier.FAILURE, Reason.FAILED_CHECK, bad)
+    if between := tuple(score for score in system if score.value < high):
         return Verdict(Tier.NONE, Reason.SYSTEM_BETWEEN, between)
-    positive = tuple(score for score in tally.user if score.value >= high)
-    if positive:
-        return Verdict(Tier.CONFIRMED, Reason.CONFIRMED, tally.system + positive)
-    if tally.user:
-        return Verdict(Tier.NONE, Reason.USER_BETWEEN, tally.user)
-    return Verdict(Tier.CANDIDATE, Reason.CANDIDATE, tally.system)
+    if praised:
+        return Verdict(Tier.CONFIRMED, Reason.CONFIRMED, system + tuple(s for s in tally.everybody if s.value >= high))
+    if tally.people:
+        return Verdict(Tier.NONE, Reason.USER_BETWEEN, tally.everybody)
+    return Verdict(Tier.CANDIDATE, Reason.CANDIDATE if tally.app else Reason.CHECKED, system)
 
 
 def unfit(trace: Trace, policy: Policy) -> Reason | None:

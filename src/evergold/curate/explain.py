@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from pydantic import BaseModel
 
-from evergold.curate.classify import Tally, Verdict, classify
+from evergold.curate.classify import Facts, Tally, Verdict, classify
 from evergold.model.policy import Policy, Reason, Tier
 from evergold.model.trace import Score, ScoreSource, Trace
 
@@ -34,30 +34,29 @@ class Explanation(BaseModel, frozen=True, extra="forbid"):
     changes: tuple[Change, ...]
 
 
-def explain(trace: Trace, scores: Sequence[Score], policy: Policy, *, corrected: bool = False) -> Explanation:
-    verdict = classify(trace, scores, policy, corrected=corrected)
+def explain(trace: Trace, scores: Sequence[Score], policy: Policy, facts: Facts = Facts()) -> Explanation:  # noqa: B008
+    verdict = classify(trace, scores, policy, facts)
     tally = Tally.of(scores, policy)
+    taking_part = tally.app + tally.checks + tally.everybody
     return Explanation(
         trace_id=trace.id,
         policy=policy.label,
         tier=verdict.tier,
         reason=policy.say(verdict.reason),
         deciding=verdict.deciding,
-        left_out=tuple(score for score in scores if score not in tally.system + tally.user),
-        changes=tuple(_changes(trace, scores, policy, verdict, corrected=corrected)),
+        left_out=tuple(score for score in scores if score not in taking_part),
+        changes=tuple(_changes(trace, scores, policy, verdict, facts)),
     )
 
 
-def _changes(
-    trace: Trace, scores: Sequence[Score], policy: Policy, verdict: Verdict, *, corrected: bool
-) -> Iterator[Change]:
+def _changes(trace: Trace, scores: Sequence[Score], policy: Policy, verdict: Verdict, facts: Facts) -> Iterator[Change]:
     for words, hypothetical in _hypotheses(scores, policy, verdict):
-        tier = classify(trace, hypothetical, policy, corrected=corrected).tier
+        tier = classify(trace, hypothetical, policy, facts).tier
         if tier is not verdict.tier:
             yield Change(when=words, then=tier)
     if verdict.reason in UNCHANGEABLE:
         for words, mended in _mended(trace, verdict):
-            tier = classify(mended, scores, policy, corrected=corrected).tier
+            tier = classify(mended, scores, policy, facts).tier
             if tier is not verdict.tier:
                 yield Change(when=words, then=tier)
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from sqlalchemy import Connection
 
 from evergold.curate.detectors import CORRECTION_SCORE, HIGH
-from evergold.model.trace import Correction, Score, ScoreSource
+from evergold.model.trace import DETECTED_KEY, Correction, Score, ScoreSource
 from evergold.seams import Detector
-from evergold.store.corrections import DETECTED, DETECTED_KEY, Detected, detected_among, exchanges, take_back
+from evergold.store.corrections import DETECTED, Detected, detected_among, exchanges, take_back
 from evergold.store.scores import drop_score, put_scores
 from evergold.store.traces import put_correction
 

@@ -5,12 +5,14 @@ that stores it, and `step` takes marked traces off and brings their entries up t
 between loses nothing, and doing it twice changes nothing.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
+from typing import Protocol
 
 from sqlalchemy import Connection
 
 from evergold import plugins
+from evergold.curate.classify import Facts
 from evergold.curate.explain import Explanation, explain
 from evergold.curate.findings import Finding, findings_in, put_finding
 from evergold.curate.taggers import is_built_in
@@ -18,24 +20,43 @@ from evergold.errors import BadInput, unknown
 from evergold.model.policy import Policy
 from evergold.seams import Detector, Tagger
 from evergold.store import Store
+from evergold.store.candidates import choose_day, gather_range, gather_traces, is_chosen, pool_days, weigh_day
+from evergold.store.checks import has_spoken
 from evergold.store.corrections import count_unpaired, is_corrected, put_correction_cases
 from evergold.store.curation import BATCH, Changes, curate_range, curate_traces, preview, queued, ranges, take_queued
 from evergold.store.curation_tags import changed_entries, put_tags
 from evergold.store.traces import get_trace
 from evergold.store.undo import Undone, find_revision, undo_batch
 from evergold.store.values import batches
+from evergold.store.verdict_sql import Scope
+
+
+class Checks(Protocol):
+    """What runs checks: their names, and the traces it changed while it looked at some."""
+
+    @property
+    def names(self) -> Collection[str]: ...
+
+    def look_at(self, connection: Connection, trace_ids: Sequence[str]) -> Sequence[str]: ...
 
 
 class Curation:
     """Policies, applied to a store. Those that are not all in force look at what waits and leave it waiting for these."""
 
     def __init__(
-        self, store: Store, policies: Sequence[Policy], detector: Detector | None, *, in_force: bool = True
+        self,
+        store: Store,
+        policies: Sequence[Policy],
+        detector: Detector | None,
+        *,
+        in_force: bool = True,
+        checks: Checks | None = None,
     ) -> None:
         self._store = store
         self.policies = tuple(policies)
         self._detector = detector
         self._in_force = in_force
+        self._checks = checks
 
     def step(self, limit: int = BATCH) -> tuple[int, Changes]:
         """Curate up to `limit` waiting traces; how many were taken, and what changed."""
@@ -58,7 +79,8 @@ class Curation:
 
         def work(connection: Connection) -> Changes:
             get_trace(connection, trace_id)
-            return self._curate(connection, [trace_id])
+            earlier = self._checks.look_at(connection, [trace_id]) if self._checks is not None else ()
+            return self._curate(connection, [trace_id, *earlier], 1)
 
         return self._store.db.write(work)
 
@@ -66,12 +88,33 @@ class Curation:
         """Judge all of history again, in ranges of ids: memory does not grow with it."""
         total = self.drain()
         for policy in self.policies:
+            self._choose_all(policy)
             for after, upto, count in self._ranges():
                 changes = self._store.db.write(partial(self._range, policy=policy, after=after, upto=upto))
                 changes.traces = count
                 total.add(changes)
                 progress(count)
+            self._weigh_all(policy)
         return total
+
+    def _weigh_all(self, policy: Policy) -> None:
+        if self._scope(policy).limited:
+            with self._store.db.read() as connection:
+                days = pool_days(connection, policy)
+            for day in days:
+                self._store.db.write(partial(weigh_day, policy=policy, day=day))
+
+    def _choose_all(self, policy: Policy) -> None:
+        """Gather and choose the candidates of every day before the entries follow."""
+        scope = self._scope(policy)
+        if not scope.limited:
+            return
+        for after, upto, _ in self._ranges():
+            self._store.db.write(partial(gather_range, policy=policy, after=after, upto=upto, required=scope.required))
+        with self._store.db.read() as connection:
+            days = pool_days(connection, policy)
+        for day in days:
+            self._store.db.write(partial(choose_day, policy=policy, day=day))
 
     def dry_run(self, progress: Callable[[int], None] = lambda _: None) -> dict[str, Changes]:
         """What a backfill would change, by policy, without changing anything.
@@ -90,7 +133,7 @@ class Curation:
         for policy in self.policies:
             for after, upto, count in self._ranges():
                 with self._store.db.read() as connection:
-                    changes = preview(connection, policy, after, upto, corrected)
+                    changes = preview(connection, policy, after, upto, corrected, Scope(self._required(policy)))
                 changes.traces = count
                 decided[policy.label].add(changes)
                 progress(count)
@@ -100,8 +143,16 @@ class Curation:
         """Each policy's verdict on a trace, its grounds, and what would change it."""
         with self._store.db.read() as connection:
             trace = get_trace(connection, trace_id)
-            corrected = is_corrected(connection, trace_id)
-        return [explain(trace, trace.scores, policy, corrected=corrected) for policy in self.policies]
+            facts = [self._facts(connection, policy, trace_id) for policy in self.policies]
+        return [explain(trace, trace.scores, policy, known) for policy, known in zip(self.policies, facts, strict=True)]
+
+    def _facts(self, connection: Connection, policy: Policy, trace_id: str) -> Facts:
+        scope = self._scope(policy)
+        return Facts(
+            corrected=is_corrected(connection, trace_id),
+            checked=has_spoken(connection, trace_id, scope.required),
+            chosen=not scope.limited or is_chosen(connection, policy, trace_id),
+        )
 
     def undo(self, label: str) -> Undone:
         """Take back what a policy revision (`name@digits`) did."""
@@ -132,19 +183,38 @@ class Curation:
         if waiting and self._detector is not None:
             for finding in findings_in(connection, waiting, self._detector):
                 put_finding(connection, finding)
-        return waiting, self._curate(connection, waiting) if waiting else Changes()
+        if not waiting:
+            return waiting, Changes()
+        earlier = self._checks.look_at(connection, waiting) if self._checks is not None else ()
+        return waiting, self._curate(connection, [*waiting, *earlier], len(waiting))
 
-    def _curate(self, connection: Connection, trace_ids: Sequence[str]) -> Changes:
-        total = Changes(traces=len(trace_ids))
+    def _required(self, policy: Policy) -> tuple[str, ...]:
+        """The checks that the policy asks for and that are on."""
+        return tuple(name for name in policy.checks if self._checks is not None and name in self._checks.names)
+
+    def _scope(self, policy: Policy) -> Scope:
+        return Scope(self._required(policy), limited=bool(self._checks is not None and self._checks.names))
+
+    def _curate(self, connection: Connection, trace_ids: Sequence[str], count: int) -> Changes:
+        total = Changes(traces=count)
         if corrections := put_correction_cases(connection, trace_ids, self.policies[0].dataset):
             total.by_kind["corrected"] = corrections
         for policy in self.policies:
-            total.add(curate_traces(connection, policy, trace_ids))
+            scope = self._scope(policy)
+            days: set[str] = set()
+            exchanged: list[str] = []
+            if scope.limited:
+                days = gather_traces(connection, policy, trace_ids, scope.required)
+                exchanged = [one for day in sorted(days) for one in choose_day(connection, policy, day)]
+            total.add(curate_traces(connection, policy, [*trace_ids, *exchanged], scope))
+            for day in days:
+                weigh_day(connection, policy, day)
             self._plug_in_tags(connection, policy)
         return total
 
     def _range(self, connection: Connection, policy: Policy, after: str, upto: str) -> Changes:
-        changes = curate_range(connection, policy, after, upto)
+        scope = self._scope(policy)
+        changes = curate_range(connection, policy, after, upto, scope)
         self._plug_in_tags(connection, policy)
         return changes
 
@@ -164,7 +234,9 @@ class Curation:
         pairs = sum(put_finding(connection, finding) for finding in findings)
         decided = {}
         for policy in self.policies:
-            decided[policy.label] = curate_traces(connection, policy, {finding.trace_id for finding in findings})
+            decided[policy.label] = curate_traces(
+                connection, policy, {finding.trace_id for finding in findings}, Scope(self._required(policy))
+            )
         if pairs:
             decided[self.policies[0].label].add(Changes(by_kind={"corrected": pairs}))
         return decided

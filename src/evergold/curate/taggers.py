@@ -31,8 +31,8 @@ def _tags(kind: str, trace: Trace, scores: Sequence[Score], policy: Policy) -> I
     if kind == "tool":
         return {f"tool:{span.name}" for span in trace.spans if span.kind == TOOL_KIND and span.name}
     if kind == "failed_check":
-        low = policy.thresholds.failure_below
-        return {f"failed:{score.name}" for score in Tally.of(scores, policy).system if score.value < low}
+        low, tally = policy.thresholds.failure_below, Tally.of(scores, policy)
+        return {f"failed:{score.name}" for score in (*tally.app, *tally.checks) if score.value < low}
     tagger: Tagger = plugins.load("taggers", kind)
     return tagger.tags(trace.model_copy(update={"scores": tuple(scores)}))
 

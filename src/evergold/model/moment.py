@@ -17,3 +17,13 @@ def in_utc(value: datetime) -> datetime:
 
 
 UtcTime = Annotated[datetime, AfterValidator(in_utc)]
+
+
+def seconds_between(start: str | None, end: str | None) -> float | None:
+    """Seconds from one stored time to another; None when either is missing or unreadable."""
+    if not start or not end:
+        return None
+    try:
+        return (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds()
+    except (ValueError, TypeError):
+        return None

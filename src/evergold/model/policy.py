@@ -15,6 +15,7 @@ from pydantic import BaseModel, Field, field_validator, model_validator
 from evergold.model.ident import content_hash, unit_interval
 
 TAG_KINDS = ("message_type", "model", "tool", "failed_check")
+REQUIRED_CHECKS = ("answered", "finished")
 BLANKS = " \t\r\n\v\f\u00a0"
 
 FALLBACK_TEXTS = (
@@ -63,6 +64,9 @@ class Reason(StrEnum):
     TRACE_FAILED = "the trace failed, so it is never golden"
     NO_OUTPUT = "the trace has no output, so it is never golden"
     FALLBACK = "the reply is a known fallback text, so it is never golden"
+    UNCHECKED = "a check that the policy asks for has not spoken yet"
+    CHECKED = "every check passed; the app, users and people have not scored it"
+    OVER_LIMIT = "every check passed, but it is not among the candidates chosen for its day"
     INELIGIBLE = "the trace is not eligible under the policy"
     NOT_SAMPLED = "the trace is outside the sample of the policy"
 
@@ -114,6 +118,12 @@ class Sampling(BaseModel, frozen=True, extra="forbid"):
         return 0.0 if tier is Tier.NONE else float(getattr(self, tier.value))
 
 
+class Limit(BaseModel, frozen=True, extra="forbid"):
+    """How many candidates of one day (UTC) checks alone may make. What scores of the app or of people make is not limited."""
+
+    candidates_per_day: int = Field(200, ge=0)
+
+
 class Policy(BaseModel, frozen=True, extra="forbid"):
     """Which traces become which entries of which dataset."""
 
@@ -124,10 +134,12 @@ class Policy(BaseModel, frozen=True, extra="forbid"):
     llm_judge: JudgeRole = JudgeRole.IGNORED
     eligible: Eligibility = Eligibility()
     sample: Sampling = Sampling()
+    checks: tuple[str, ...] = REQUIRED_CHECKS
+    limit: Limit = Limit()
     tags: tuple[str, ...] = TAG_KINDS
     fallback_texts: tuple[str, ...] = FALLBACK_TEXTS
 
-    @field_validator("ignore", "tags", "fallback_texts", mode="after")
+    @field_validator("ignore", "tags", "fallback_texts", "checks", mode="after")
     @classmethod
     def without_order(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         """Order and repetition mean nothing here, so they must not make another revision."""

@@ -111,6 +111,7 @@ class QueueQuery(BaseModel, frozen=True, extra="forbid"):
     standing: Standing | None = None
     reviewer: str | None = None
     tag: str | None = None
+    needs_look: bool | None = None
     text: Annotated[str, Field(max_length=500)] = ""
 
 
@@ -129,6 +130,7 @@ class QueueItem(BaseModel, frozen=True, extra="forbid"):
     confirmed: bool
     held_by: tuple[str, ...] = ()
     opinions: int = 0
+    needs_look: str | None = None
     updated_at: UtcTime | None = None
 
 
@@ -168,3 +170,4 @@ class CaseFile(BaseModel, frozen=True, extra="forbid"):
     opinions: tuple[Opinion, ...]
     assignments: tuple[Assignment, ...]
     history: tuple[HistoryEntry, ...]
+    needs_look: str | None = None

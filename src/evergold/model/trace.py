@@ -29,6 +29,8 @@ Ident = Annotated[str, Field(min_length=1, max_length=512), AfterValidator(witho
 OF_LINES = frozenset({"type", "trace_id"})  # what a span or score has only on a line of its own
 CONVERSATION = ("messages", "tools", "contexts")
 LONG = 500  # items of a list that is kept as JSON text
+CHECK_KEY = "check:"  # how the key of a score by a check begins
+DETECTED_KEY = "detected:"  # and that of a score derived from a remark, before the id of the trace with the message
 UnitValue = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
 
 
@@ -49,7 +51,8 @@ class Score(BaseModel, frozen=True, extra="forbid"):
     """One opinion about a trace (or one of its spans): a value in [0, 1], and whose it is.
 
     `key` makes a score replaceable: a later score with the same key on the same trace takes its place (a changed
-    reaction). Without one, equal content is the same score and different content is a further one.
+    reaction). Without one, equal content is the same score and different content is a further one. `id` and `version` (of the
+    check that gave it) come from the store; they are ignored when a score is sent.
     """
 
     name: Ident
@@ -59,6 +62,18 @@ class Score(BaseModel, frozen=True, extra="forbid"):
     span_id: str | None = None
     key: str | None = None
     created_at: UtcTime | None = None
+    id: int | None = None
+    version: str | None = None
+
+    @property
+    def by_check(self) -> bool:
+        """Whether a check of this workspace gave the score, and not the app or a person."""
+        return self.key is not None and self.key.startswith(CHECK_KEY)
+
+    @property
+    def by_detector(self) -> bool:
+        """Whether the score was derived from what the user wrote next."""
+        return self.key is not None and self.key.startswith(DETECTED_KEY)
 
 
 def with_conversation(fields: Any) -> Any:
@@ -163,11 +178,19 @@ class ScoreLine(Score, frozen=True):
     trace_id: Ident
 
 
+class CorrectionKind(StrEnum):
+    """Whether a correction's text is the right answer itself, or the user's words about the wrong one."""
+
+    ANSWER = "answer"
+    REMARK = "remark"
+
+
 class Correction(BaseModel, frozen=True, extra="forbid"):
     """What a person said the answer should have been."""
 
     type: Literal["correction"] = "correction"
     trace_id: Ident
+    kind: CorrectionKind = CorrectionKind.ANSWER
     text: Annotated[str, Field(min_length=1), AfterValidator(not_blank)]
     author: str | None = None
 

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from evergold.errors import Conflict, EvergoldError
-from evergold.model.case import Case
+from evergold.model.case import Case, CaseStatus, EntryType, ReviewState
 from evergold.model.review import (
     OPINIONS,
     AssignmentState,
@@ -27,9 +27,10 @@ from evergold.model.review import (
 from evergold.review.decide import applied, check_reviewable, judged, settled, standing
 from evergold.review.edit import edited
 from evergold.store.assignments import assignments_of, hold, release
+from evergold.store.authority import set_correction_dismissed, set_decided
 from evergold.store.case_writes import Author, revise_case
 from evergold.store.cases import get_case, revisions_of
-from evergold.store.reviews import add_opinion, next_for, opinions_on, set_standing
+from evergold.store.reviews import add_opinion, next_for, open_question, opinions_on, set_standing
 
 
 def case_file(connection: Connection, key: CaseKey, needed: int) -> CaseFile:
@@ -44,14 +45,18 @@ def case_file(connection: Connection, key: CaseKey, needed: int) -> CaseFile:
         opinions=tuple(opinions),
         assignments=tuple(assignments_of(connection, key)),
         history=_history(connection, key, opinions),
+        needs_look=open_question(connection, key.dataset, key.id),
     )
 
 
 def edit(connection: Connection, key: CaseKey, wanted: Edit, reviewer: str) -> Case:
     """Change fields of a case; what was validated is unvalidated again."""
     held = _seen(connection, VersionedKey(**key.model_dump(), version=wanted.version))
-    author = Author(who=reviewer, action="edited", why=wanted.why)
-    return revise_case(connection, edited(held, wanted.changes), author, wanted.version)
+    author = Author(who=reviewer, action="edited", why=wanted.why, reviewer=True)
+    after = revise_case(connection, edited(held, wanted.changes), author, wanted.version)
+    if after.version != held.version:
+        set_decided(connection, after, reviewer)
+    return after
 
 
 def decide(connection: Connection, key: CaseKey, decision: Decision, reviewer: str, needed: int) -> Case:
@@ -72,12 +77,24 @@ def decide(connection: Connection, key: CaseKey, decision: Decision, reviewer: s
     opinions = [*opinions_on(connection, key.dataset, key.id), spoken]
     if decision.verdict is not ReviewVerdict.SKIP:
         draft = applied(draft, settled(opinions, spoken.rev, needed), reviewer)
-    author = Author(who=reviewer, action=decision.verdict.value, why=decision.comment)
+    author = Author(who=reviewer, action=decision.verdict.value, why=decision.comment, reviewer=True)
     after = revise_case(connection, draft, author, decision.version)
+    _stand(connection, held, after, decision, reviewer)
     add_opinion(connection, spoken.model_copy(update={"version": after.version}))
     set_standing(connection, after, standing(opinions, spoken.rev, needed))
     _put_down(connection, key, reviewer, decision.verdict)
     return after
+
+
+def _stand(connection: Connection, held: Case, after: Case, decision: Decision, reviewer: str) -> None:
+    """Let the reviewer's word stand against later signals, or no longer, and let a dismissed correction count no more."""
+    dismissed = after.status is CaseStatus.DISMISSED
+    if after.review is ReviewState.VALIDATED or dismissed or decision.changes:
+        set_decided(connection, after, reviewer)
+    elif decision.verdict in (ReviewVerdict.WITHDRAW, ReviewVerdict.REOPEN):
+        set_decided(connection, after, "")
+    if after.entry_type is EntryType.CORRECTION and dismissed != (held.status is CaseStatus.DISMISSED):
+        set_correction_dismissed(connection, after, dismissed)
 
 
 def decide_many(

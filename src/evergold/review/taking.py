@@ -52,7 +52,7 @@ def take_cases(connection: Connection, cases: Sequence[Case], sender: Sender) ->
         else:
             wanted.append(case)
     for action, group in _by_action(wanted, sender.seen).items():
-        author = Author(who=sender.reviewer, action=action, why="sent from the validator")
+        author = Author(who=sender.reviewer, action=action, why="sent from the validator", reviewer=True)
         put_cases(connection, [_draft(case, held) for case in group], author)
     for verdict, keys in _verdicts(connection, wanted, sender.seen).items():
         decision = Decision(version=1, verdict=verdict)

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
 from evergold.errors import Conflict, NotFound
-from evergold.model.case import Case
+from evergold.model.case import Case, ReviewState, is_blank
 from evergold.store.case_rows import row_of
 from evergold.store.cases import get_case, held_cases
 from evergold.store.schema import case_revisions, eval_dataset, eval_dataset_tags, traces
@@ -22,6 +22,20 @@ class Author:
     action: str = "imported"
     why: str = ""
     evidence: Mapping[str, Any] = field(default_factory=dict)
+    reviewer: bool = False
+
+
+JUDGED_FIELDS = (
+    "input",
+    "output",
+    "expected",
+    "expected_tools",
+    "tool_calls",
+    "messages",
+    "turn",
+    "approved",
+    "revised",
+)
 
 
 @dataclass
@@ -129,8 +143,18 @@ def _ids(connection: Connection, cases: Sequence[Case]) -> Iterator[tuple[tuple[
         yield (dataset, case_id), entry_id
 
 
+def _rewritten(old: Case, new: Case) -> bool:
+    """Whether a validated case says something else now. A field that was empty before was not what somebody validated."""
+    if old.review is not ReviewState.VALIDATED or new.review is not ReviewState.VALIDATED:
+        return False
+    pairs = ((getattr(old, name), getattr(new, name)) for name in JUDGED_FIELDS)
+    return any(before != after for before, after in pairs if not is_blank(before))
+
+
 def _revise(connection: Connection, entry_id: int, old: Case, new: Case, author: Author) -> None:
     version, moment = old.version + 1, now()
+    if not author.reviewer and _rewritten(old, new):
+        new = new.model_copy(update={"review": ReviewState.UNVALIDATED})
     row = row_of(new, _cited(connection, [new])) | {"version": version, "updated_at": moment}
     changed = connection.execute(
         update(eval_dataset)

@@ -8,10 +8,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, delete, select, text
+from sqlalchemy import Connection, delete, func, select, text
 
 from evergold.model.case import Case, CaseStatus, EntryType, Provenance
 from evergold.model.ident import content_hash
+from evergold.model.trace import DETECTED_KEY
 from evergold.store.bulk import rows_among
 from evergold.store.case_writes import Author, put_cases, revise_case
 from evergold.store.cases import held_cases, touched_cases
@@ -20,7 +21,6 @@ from evergold.store.values import batches
 
 FIRST_DIGITS = 16
 DETECTED = "detected"  # the author of a correction that was found in the next message
-DETECTED_KEY = "detected:"  # and how the key of its score begins, before the id of the trace with that message
 DATASETS_OF = "SELECT dataset FROM eval_dataset WHERE case_id"
 BELONGS_ELSEWHERE = "what was taken for a correction of this reply was said of another"
 
@@ -153,7 +153,9 @@ def take_back(connection: Connection, trace_id: str, comment: str) -> None:
 
 
 def is_corrected(connection: Connection, trace_id: str) -> bool:
-    query = select(trace_corrections.c.id).where(trace_corrections.c.trace_id == trace_id).limit(1)
+    table = trace_corrections.c
+    by_person = func.coalesce(table.author, "") != DETECTED
+    query = select(table.id).where(table.trace_id == trace_id, table.dismissed == 0, by_person).limit(1)
     return connection.execute(query).first() is not None
 
 

@@ -17,9 +17,10 @@ from evergold.store.curation_sql import COUNTED, CREATE_VERDICTS, statements
 from evergold.store.schema import policies
 from evergold.store.traces import insert_new
 from evergold.store.values import dumps, now
-from evergold.store.verdict_sql import dialect_of
+from evergold.store.verdict_sql import Scope, dialect_of
 
 BATCH = 5_000
+PLAIN = Scope()
 IN_RANGE = "trace_id > :after AND trace_id <= :upto"
 IN_CHOSEN = "trace_id IN (SELECT trace_id FROM curation_chosen)"
 NOT_CHOSEN = f"{IN_RANGE} AND trace_id NOT IN (SELECT trace_id FROM curation_chosen)"
@@ -66,13 +67,13 @@ def ranges(connection: Connection, size: int = BATCH) -> Iterator[tuple[str, str
         after = upto
 
 
-def curate_range(connection: Connection, policy: Policy, after: str, upto: str) -> Changes:
-    return _curate(connection, policy, IN_RANGE, {"after": after, "upto": upto})
+def curate_range(connection: Connection, policy: Policy, after: str, upto: str, scope: Scope = PLAIN) -> Changes:
+    return _curate(connection, policy, IN_RANGE, {"after": after, "upto": upto}, scope)
 
 
-def curate_traces(connection: Connection, policy: Policy, trace_ids: Iterable[str]) -> Changes:
+def curate_traces(connection: Connection, policy: Policy, trace_ids: Iterable[str], scope: Scope = PLAIN) -> Changes:
     choose(connection, trace_ids)
-    return _curate(connection, policy, IN_CHOSEN, {})
+    return _curate(connection, policy, IN_CHOSEN, {}, scope)
 
 
 def take_queued(connection: Connection, limit: int = BATCH) -> list[str]:
@@ -115,14 +116,19 @@ def queue_counts(connection: Connection) -> tuple[int, int]:
 
 
 def preview(
-    connection: Connection, policy: Policy, after: str, upto: str, without: Collection[str] | None = None
+    connection: Connection,
+    policy: Policy,
+    after: str,
+    upto: str,
+    without: Collection[str] | None = None,
+    scope: Scope = PLAIN,
 ) -> Changes:
     """What `curate_range` would do, without doing it; `without` some traces of the range."""
     chosen = IN_RANGE
     if without:
         choose(connection, without)
         chosen = NOT_CHOSEN
-    plan = statements(policy, dialect_of(connection), chosen)
+    plan = statements(policy, dialect_of(connection), chosen, scope)
     return _counted(connection.execute(plan.preview, plan.params | {"after": after, "upto": upto}))
 
 
@@ -146,10 +152,10 @@ def _measure(connection: Connection, table: str) -> None:
         connection.execute(text(f"ANALYZE {table}"))
 
 
-def _curate(connection: Connection, policy: Policy, chosen: str, scope: dict[str, object]) -> Changes:
+def _curate(connection: Connection, policy: Policy, chosen: str, bounds: dict[str, object], scope: Scope) -> Changes:
     """Judge, keep the verdicts that differ from what stands in the dataset, and write what follows from them."""
-    plan = statements(policy, dialect_of(connection), chosen)
-    params = plan.params | scope | {"now": now()}
+    plan = statements(policy, dialect_of(connection), chosen, scope)
+    params = plan.params | bounds | {"now": now()}
     connection.execute(text(CREATE_VERDICTS))
     connection.execute(text("DELETE FROM curation_verdicts"))
     connection.execute(plan.judge, params)
@@ -161,6 +167,8 @@ def _curate(connection: Connection, policy: Policy, chosen: str, scope: dict[str
     if "added" in changes.by_kind:
         for statement in plan.first:
             connection.execute(statement, params)
+    if not changes.by_kind.keys().isdisjoint(("questioned", "settled")):
+        connection.execute(plan.ask, params)
     if set(changes.by_kind) != {"added"}:
         connection.execute(plan.update, params)
         if plan.forget_tags is not None:

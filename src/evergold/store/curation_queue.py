@@ -8,15 +8,22 @@ from collections.abc import Iterable, Mapping
 from sqlalchemy import Connection
 
 from evergold.store.bulk import insert_rows
+from evergold.store.facts import fact
 from evergold.store.values import batches, now
+
+CHECKS_ON = "checks.on"  # the fact that says whether new traces are to be checked
 
 
 def enqueue_new(connection: Connection, sessions: Mapping[str, str | None]) -> None:
     """Mark those of some new traces, given with their sessions, that something is to be decided about.
 
     Of a trace that nobody has scored or corrected nothing follows, and whoever does so marks it. But it may be a turn of a
-    session that has others: then it may hold a correction, or be corrected by the next one.
+    session that has others: then it may hold a correction, or be corrected by the next one. Where checks are on, every
+    new trace is to be checked.
     """
+    if fact(connection, CHECKS_ON) == "on":
+        enqueue(connection, sessions)
+        return
     shared = shared_sessions(connection, {session for session in sessions.values() if session is not None})
     if shared:
         enqueue(connection, [trace_id for trace_id, session in sessions.items() if session in shared])

@@ -11,18 +11,24 @@ from sqlalchemy import TextClause, text
 
 from evergold.model.policy import Policy, Reason, Sampling, Tier
 from evergold.store.values import dumps
-from evergold.store.verdict_sql import CODE, POSTGRES, TIER_OF, Dialect, VerdictQuery
+from evergold.store.verdict_sql import CODE, POSTGRES, TIER_OF, Dialect, Scope, VerdictQuery
 
 FAILING = ", ".join(str(CODE[reason]) for reason, tier in TIER_OF.items() if tier is Tier.FAILURE)
-CONFIRMED, CANDIDATE = CODE[Reason.CONFIRMED], CODE[Reason.CANDIDATE]
+CONFIRMED = CODE[Reason.CONFIRMED]
+CANDIDATE = ", ".join(str(CODE[reason]) for reason, tier in TIER_OF.items() if tier is Tier.CANDIDATE)
+# Reasons to keep a trace out that say something about its reply: with them a validated entry is worth another look.
+AGAINST = ", ".join(
+    str(CODE[reason])
+    for reason in (Reason.SYSTEM_BETWEEN, Reason.USER_BETWEEN, Reason.TRACE_FAILED, Reason.NO_OUTPUT, Reason.FALLBACK)
+)
 
 ENTRY_TYPE = f"CASE WHEN v.reason IN ({FAILING}) THEN 'failure' ELSE 'golden' END"
 TIER = (
     f"CASE WHEN v.reason IN ({FAILING}) THEN 'failure' WHEN v.reason = {CONFIRMED} THEN 'confirmed' "
-    f"WHEN v.reason = {CANDIDATE} THEN 'candidate' ELSE 'none' END"
+    f"WHEN v.reason IN ({CANDIDATE}) THEN 'candidate' ELSE 'none' END"
 )
 # Tiers as numbers, so that "from this to that" is one comparison: none 0, failure 1, candidate 2, confirmed 3.
-NOW = f"CASE WHEN reason IN ({FAILING}) THEN 1 WHEN reason = {CANDIDATE} THEN 2 WHEN reason = {CONFIRMED} THEN 3 ELSE 0 END"
+NOW = f"CASE WHEN reason IN ({FAILING}) THEN 1 WHEN reason IN ({CANDIDATE}) THEN 2 WHEN reason = {CONFIRMED} THEN 3 ELSE 0 END"
 WAS = """CASE WHEN coalesce(was_status, '') <> 'active' THEN 0 WHEN was_type = 'failure' THEN 1
       WHEN was_confirmed = 0 THEN 2 ELSE 3 END"""
 STEPS = {
@@ -35,23 +41,35 @@ STEPS = {
 STEP = " ".join(
     f"WHEN was * 10 + tier IN ({', '.join(map(str, steps))}) THEN '{kind}'" for kind, steps in STEPS.items()
 )
+CHECKED = CODE[Reason.CHECKED]
+NAMED = " ".join(f"WHEN {code} THEN '{reason.name.lower()}'" for reason, code in CODE.items())
+# What speaks against a person's word, so that the same thing is asked once: the verdict, and how many have spoken.
+ASKED = f"""CASE WHEN stands = 1
+        AND ((was >= 2 AND (tier = 1 OR (tier = 0 AND reason IN ({AGAINST})))) OR (was = 1 AND tier >= 2))
+      THEN CASE reason {NAMED} END || ':' || CAST(voices AS text) ELSE '' END"""
 SHARE = "CASE tier WHEN 1 THEN :share_failure WHEN 2 THEN :share_candidate ELSE :share_confirmed END"
 COMPARED = f"""
     SELECT trace_id, reason, entry, CASE was {" ".join(f"WHEN {n} THEN '{t.value}'" for n, t in enumerate(Tier))} END AS was,
       CASE
+      WHEN stands = 1 AND was > 0 THEN
+        CASE WHEN asked = was_question THEN NULL WHEN asked = '' THEN 'settled' WHEN asked = was_answered THEN NULL
+          ELSE 'questioned' END
+      WHEN stands = 1 AND entry IS NOT NULL THEN NULL
       WHEN tier = was THEN
         CASE WHEN was = 0 THEN NULL WHEN stale = 1 THEN 'refreshed' WHEN was_dataset <> :dataset THEN 'moved'
-          WHEN was_included <> {SHARE} THEN 'reweighed' WHEN mistagged = 1 THEN 'retagged' END
+          WHEN reason <> {CHECKED} AND was_included <> {SHARE} THEN 'reweighed' WHEN mistagged = 1 THEN 'retagged' END
       WHEN entry IS NULL THEN 'added'
       WHEN was_status IN ('dismissed', 'erased') THEN NULL
       {STEP} ELSE 'restored' END AS change,
-      coalesce(was_version, 0) + 1 AS version, was_rev, was_included, was_dataset, seq, message_type, model, tags
-    FROM (SELECT x.*, {WAS} AS was, {NOW} AS tier FROM ({{verdicts}}) AS x {{fence}}) AS v"""
+      coalesce(was_version, 0) + 1 AS version, was_rev, was_included, was_dataset, seq, message_type, model, tags, asked
+    FROM (SELECT y.*, {ASKED} AS asked
+      FROM (SELECT x.*, {WAS} AS was, {NOW} AS tier FROM ({{verdicts}}) AS x {{fence}}) AS y) AS v"""
 
 CREATE_VERDICTS = """
     CREATE TEMPORARY TABLE IF NOT EXISTS curation_verdicts (trace_id TEXT NOT NULL, reason INTEGER NOT NULL, entry INTEGER,
       was TEXT NOT NULL, change TEXT NOT NULL, version INTEGER NOT NULL, was_rev TEXT, was_included FLOAT,
-      was_dataset TEXT, seq INTEGER, message_type TEXT, model TEXT, tags TEXT NOT NULL)"""
+      was_dataset TEXT, seq INTEGER, message_type TEXT, model TEXT, tags TEXT NOT NULL, asked TEXT NOT NULL)"""
+QUESTIONS = "('questioned', 'settled')"
 COUNTED = f"SELECT change, {TIER}, count(*), min(trace_id) FROM {{}} AS v WHERE change IS NOT NULL GROUP BY 1, 2"
 
 BODY = (
@@ -75,16 +93,22 @@ FIND_ENTRIES = """
 DROP_LOST = "DELETE FROM curation_verdicts WHERE entry IS NULL"
 
 
+ASK = f"""
+    UPDATE eval_dataset SET question = v.asked, updated_at = :now FROM curation_verdicts v
+    WHERE eval_dataset.id = v.entry AND v.change IN {QUESTIONS}"""
+
+
 class Statements:
     """What a policy needs to be applied to the traces that `chosen` names, and what the statements are told."""
 
-    def __init__(self, policy: Policy, dialect: Dialect, chosen: str) -> None:
-        query = VerdictQuery(policy, dialect, chosen)
+    def __init__(self, policy: Policy, dialect: Dialect, chosen: str, scope: Scope) -> None:
+        query = VerdictQuery(policy, dialect, chosen, scope)
         compared = COMPARED.format(verdicts=query.sql(), fence=dialect.fence)
         self.preview = text(COUNTED.format(f"({compared})"))
         self.judge = text(f"INSERT INTO curation_verdicts SELECT * FROM ({compared}) AS c WHERE change IS NOT NULL")
         self.first = tuple(map(text, (INSERT, FIND_ENTRIES, DROP_LOST)))
         self.update = text(_update(dialect))
+        self.ask = text(ASK)
         self.revise = text(_revisions(query))
         self.forget_tags: TextClause | None = text(STALE_TAGS) if "failed_check" in policy.tags else None
         self.tag = tuple(text(f"{TAG_INTO} {made} ON CONFLICT DO NOTHING") for made in _tags(policy, query))
@@ -101,8 +125,8 @@ class Statements:
 
 
 @lru_cache(maxsize=64)
-def statements(policy: Policy, dialect: Dialect, chosen: str) -> Statements:
-    return Statements(policy, dialect, chosen)
+def statements(policy: Policy, dialect: Dialect, chosen: str, scope: Scope) -> Statements:
+    return Statements(policy, dialect, chosen, scope)
 
 
 def _body(sample: Sampling, tier: Tier) -> str:
@@ -128,9 +152,9 @@ def _update(dialect: Dialect) -> str:
           status = CASE WHEN {gone} THEN 'withdrawn' ELSE 'active' END,
           input_text = {text_of.format("input_text")}, output_text = {text_of.format("output_text")},
           dataset = CASE WHEN {gone} THEN eval_dataset.dataset ELSE :dataset END,
-          policy_rev = :rev, version = v.version, updated_at = :now
+          policy_rev = :rev, undone = '', version = v.version, updated_at = :now
         FROM curation_verdicts v JOIN traces t ON t.id = v.trace_id
-        WHERE eval_dataset.id = v.entry AND v.change <> 'added'"""
+        WHERE eval_dataset.id = v.entry AND v.change <> 'added' AND v.change NOT IN {QUESTIONS}"""
 
 
 def _revisions(query: VerdictQuery) -> str:
@@ -145,15 +169,15 @@ def _revisions(query: VerdictQuery) -> str:
         INSERT INTO case_revisions (entry_id, version, action, who, why, evidence, created_at)
         SELECT v.entry, v.version, v.change, :who, CASE v.reason {why} END,
           '{{"was":"' || v.was || '","is":"' || {TIER} || '"' || {before} || ',"scores":' || {query.deciding()} || '}}', :now
-        FROM curation_verdicts v WHERE v.entry IS NOT NULL
+        FROM curation_verdicts v WHERE v.entry IS NOT NULL AND v.change NOT IN {QUESTIONS}
         ON CONFLICT DO NOTHING"""
 
 
 TAG_INTO = "INSERT INTO eval_dataset_tags (dataset_id, tag)"
-PLACED = "curation_verdicts v WHERE v.change <> 'withdrawn'"
+PLACED = "curation_verdicts v WHERE v.change NOT IN ('withdrawn', 'questioned', 'settled')"
 STALE_TAGS = (
     "DELETE FROM eval_dataset_tags WHERE tag LIKE 'failed:%' AND dataset_id IN "
-    "(SELECT entry FROM curation_verdicts WHERE change NOT IN ('added', 'withdrawn'))"
+    "(SELECT entry FROM curation_verdicts WHERE change NOT IN ('added', 'withdrawn', 'questioned', 'settled'))"
 )
 
 

@@ -10,6 +10,8 @@ from evergold.store.failures import shown
 from evergold.store.migrations import HEAD, REVISIONS
 from evergold.store.schema import metadata
 
+BEGINS_WITH_CHECKS = "on"  # a new workspace has the built-in checks on; one from before they existed has not
+
 
 def bring_up_to_date(db: Database) -> None:
     with db.read() as connection:
@@ -39,6 +41,9 @@ def _create(connection: Connection) -> None:
     if _revision(connection) is not None:
         return
     metadata.create_all(connection)
+    connection.execute(
+        text("INSERT INTO workspace_facts VALUES ('checks.builtin', :word)"), {"word": BEGINS_WITH_CHECKS}
+    )
     connection.execute(text("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL PRIMARY KEY)"))
     connection.execute(text("INSERT INTO alembic_version VALUES (:head)"), {"head": HEAD})
 

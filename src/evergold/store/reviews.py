@@ -6,6 +6,7 @@ from sqlalchemy import ColumnElement, Connection, Select, and_, case, delete, ex
 from sqlalchemy.engine import RowMapping
 
 from evergold.model.case import Case, CaseStatus, ReviewState
+from evergold.model.policy import Policy, Reason
 from evergold.model.review import Opinion, QueueItem, QueueQuery, ReviewVerdict, Standing
 from evergold.store.cases import CaseFilter, entry_id_of, filtered
 from evergold.store.schema import case_reviews, eval_dataset, review_assignments, review_standings
@@ -74,6 +75,7 @@ def queue_counts(connection: Connection, query: QueueQuery) -> dict[str, int]:
         func.count(case((_entry.status == CaseStatus.DISMISSED.value, 1))).label("dismissed"),
         func.count(case((_standing == Standing.DISPUTED.value, 1))).label("disputed"),
         func.count(case((_standing == Standing.SECOND_OPINION.value, 1))).label("second_opinion"),
+        func.count(case((_entry.question != "", 1))).label("needs_look"),
     ]
     counted = select(*parts).select_from(_joined())
     row = connection.execute(_matching(counted, query)).one()
@@ -158,6 +160,7 @@ def _item_query() -> Select[Any]:
         *(_entry[name] for name in ("id", "dataset", "case_id", "kind", "entry_type", "review", "status", "version")),
         _entry.confirmed,
         _entry.updated_at,
+        _entry.question,
         func.substr(_entry.input_text, 1, TITLE_LENGTH).label("title"),
         _standing.label("standing"),
         opinions.label("opinions"),
@@ -165,8 +168,10 @@ def _item_query() -> Select[Any]:
 
 
 def _matching(selected: Any, query: QueueQuery) -> Any:
-    plain = query.model_dump(exclude={"standing", "reviewer", "text"})
+    plain = query.model_dump(exclude={"standing", "reviewer", "text", "needs_look"})
     selected = filtered(selected, CaseFilter(**plain, search=query.text or None))
+    if query.needs_look is not None:
+        selected = selected.where(_entry.question != "" if query.needs_look else _entry.question == "")
     if query.standing is not None:
         selected = selected.where(_standing == query.standing.value)
     if query.reviewer is not None:
@@ -190,8 +195,8 @@ def _holders(connection: Connection, entry_ids: list[int]) -> dict[int, tuple[st
 
 
 def _item(row: RowMapping, holders: tuple[str, ...]) -> QueueItem:
-    named = {name: row[name] for name in QueueItem.model_fields if name not in ("id", "held_by")}
-    return QueueItem(**named, id=row["case_id"], held_by=holders)
+    named = {name: row[name] for name in QueueItem.model_fields if name not in ("id", "held_by", "needs_look")}
+    return QueueItem(**named, id=row["case_id"], held_by=holders, needs_look=question_text(row["question"]))
 
 
 def _opinion_query() -> Select[Any]:
@@ -212,3 +217,15 @@ def _opinions(connection: Connection, query: Select[Any]) -> list[Opinion]:
         )
         for row in connection.execute(query).mappings()
     ]
+
+
+def open_question(connection: Connection, dataset: str, case_id: str) -> str | None:
+    """What came after a reviewer's word and speaks against it, in a sentence."""
+    query = select(_entry.question).where(_entry.dataset == dataset, _entry.case_id == case_id)
+    return question_text(connection.execute(query).scalar() or "")
+
+
+def question_text(question: str) -> str | None:
+    """Put a stored question (`reason:count`) into a sentence."""
+    name = question.partition(":")[0].upper()
+    return f"since then: {Policy().say(Reason[name])}" if name in Reason.__members__ else None

@@ -90,6 +90,9 @@ def scores_of(connection: Connection, trace_id: str) -> tuple[Score, ...]:
             comment=row["comment"],
             span_id=row["span_id"],
             created_at=row["created_at"],
+            key=None if row["key"].startswith("sha256:") else row["key"],
+            id=row["id"],
+            version=row["version"],
         )
         for row in connection.execute(query).mappings()
     )

@@ -63,6 +63,8 @@ def undo_batch(connection: Connection, label: str, after: int) -> tuple[Undone, 
     params = {
         "now": now(),
         "label": label,
+        "name": label.partition("@")[0],
+        "digits": label.partition("@")[2],
         "yes": '{"confirmed":true}',
         "no": '{"confirmed":false}',
         "nil": '{"confirmed":null}',
@@ -85,6 +87,7 @@ def undo_batch(connection: Connection, label: str, after: int) -> tuple[Undone, 
               metadata = CASE p.was WHEN 'none' THEN eval_dataset.metadata ELSE {merged} END,
               body = CASE WHEN p.included IS NULL THEN eval_dataset.body ELSE {weighed} END,
               policy_rev = coalesce(p.rev, policy_rev), dataset = coalesce(p.dataset, eval_dataset.dataset),
+              undone = coalesce((SELECT rev FROM policies WHERE name = :name AND substr(rev, 8, 12) = :digits), ''),
               version = version + 1, updated_at = :now
             FROM undo_plan p WHERE eval_dataset.id = p.entry AND p.newest = 1"""
         ),

@@ -20,8 +20,13 @@ TIER_OF = {
     Reason.CORRECTED: Tier.FAILURE,
     Reason.CONFIRMED: Tier.CONFIRMED,
     Reason.CANDIDATE: Tier.CANDIDATE,
+    Reason.CHECKED: Tier.CANDIDATE,
 }
 PEOPLE = "(source = 'user' OR source = 'human')"
+CHECK = "substr(key, 1, 6) = 'check:'"
+DETECTED = "substr(key, 1, 9) = 'detected:'"
+HUMAN, USER = "source = 'human'", f"source = 'user' AND NOT {DETECTED}"
+REMARK = f"source = 'user' AND {DETECTED}"
 JUDGED = "(source = 'system' OR source = 'llm_judge')"
 
 # Whether the trace says something else by now than an entry that nobody but its policy has touched.
@@ -31,12 +36,20 @@ STALE = """CASE WHEN d.id IS NOT NULL AND d.review = 'unvalidated'
                 THEN 1 ELSE 0 END"""
 
 
+# Whether somebody decided what the entry is: a reviewer, or whoever took this very revision's change back, until the app or
+# a person scores the trace anew.
+STANDS = f"""CASE WHEN d.id IS NOT NULL AND (d.review = 'validated' OR d.decided <> '' OR (d.undone = :rev AND NOT EXISTS
+                  (SELECT 1 FROM trace_scores s WHERE s.trace_id = d.trace_id AND s.created_at > d.updated_at
+                    AND NOT {CHECK} AND NOT {DETECTED}))) THEN 1 ELSE 0 END"""
+
+
 @dataclass(frozen=True)
 class Dialect:
     """The few things the two databases say differently. A `fence` keeps a subquery whole: what it works out once is not
     worked out again wherever it is mentioned, and nothing is written down in between."""
 
     trim: str
+    least: str
     listed: str
     unit: str
     metadata_text: str
@@ -48,6 +61,7 @@ class Dialect:
 
 SQLITE = Dialect(
     trim="trim",
+    least="min",
     listed="json_group_array(json_object('name', name, 'source', source, 'value', value))",
     unit="unit_interval({})",
     metadata_text="EXISTS (SELECT 1 FROM json_each(t.metadata) m WHERE m.key = {key} AND m.type = 'text' "
@@ -59,6 +73,7 @@ SQLITE = Dialect(
 )
 POSTGRES = Dialect(
     trim="btrim",
+    least="least",
     listed="coalesce(json_agg(json_build_object('name', name, 'source', source, 'value', value))::text, '[]')",
     unit=f"(('x' || substr(md5({{}}), 1, {UNIT_HEX_DIGITS}))::bit({4 * UNIT_HEX_DIGITS})::bigint::float8 "
     f"/ {16**UNIT_HEX_DIGITS}::float8)",
@@ -75,11 +90,20 @@ def dialect_of(connection: Connection) -> Dialect:
     return POSTGRES if connection.dialect.name == "postgresql" else SQLITE
 
 
+@dataclass(frozen=True)
+class Scope:
+    """What a verdict takes into account beside scores: the checks that are on and that the policy asks for, and whether the
+    day's limit holds (it does not while a day's candidates are gathered)."""
+
+    required: tuple[str, ...] = ()
+    limited: bool = False
+
+
 class VerdictQuery:
     """The SELECT of one policy over the traces that `chosen` names (a condition on the column `trace_id`)."""
 
-    def __init__(self, policy: Policy, dialect: Dialect, chosen: str) -> None:
-        self.policy, self.dialect, self.chosen = policy, dialect, chosen
+    def __init__(self, policy: Policy, dialect: Dialect, chosen: str, scope: Scope) -> None:
+        self.policy, self.dialect, self.chosen, self.scope = policy, dialect, chosen, scope
         self.params: dict[str, object] = {
             "low": policy.thresholds.failure_below,
             "high": policy.thresholds.golden_from,
@@ -99,36 +123,65 @@ class VerdictQuery:
 
     def sql(self) -> str:
         """Columns: trace_id, reason; the entry there is already (entry, was_type, was_confirmed, was_status, was_version,
-        was_rev, was_included, was_dataset, stale, mistagged); where the trace lies (seq); what tags are made of
-        (message_type, model, tags)."""
+        was_rev, was_included, was_dataset, stale, mistagged); whether a person's word stands there (stands), and what spoke
+        against it (was_question, was_answered); where the trace lies (seq); what tags are made of (message_type, model,
+        tags); how many scores are not by checks (voices)."""
         chosen, part, dialect = self.chosen, self.part, self.dialect
         held = f"""d.id AS entry, d.entry_type AS was_type, d.confirmed AS was_confirmed, d.status AS was_status,
                 d.version AS was_version, d.policy_rev AS was_rev, {dialect.included.format("d.body")} AS was_included,
-                d.dataset AS was_dataset"""
+                d.dataset AS was_dataset, {STANDS} AS stands,
+                d.question AS was_question, d.answered AS was_answered"""
         return f"""
             SELECT trace_id, {self._sampled()} AS reason, entry, was_type, was_confirmed, was_status, was_version, was_rev,
-              was_included, was_dataset, stale, mistagged, seq, message_type, model, tags
+              was_included, was_dataset, stands, was_question, was_answered, stale, mistagged, seq,
+              message_type, model, tags, voices
             FROM (
               SELECT tally.trace_id, CASE {" ".join(self._rules())} END AS reason, {held}, {STALE} AS stale,
-                {self._mistagged()} AS mistagged, t.seq, t.message_type, t.model, t.tags, {self._point()} AS point
-              FROM (
-                SELECT trace_id, min(value) FILTER (WHERE {self.system}) AS worst_system,
-                  min(value) FILTER (WHERE {PEOPLE}) AS worst_user, max(value) FILTER (WHERE {PEOPLE}) AS best_user
-                FROM trace_scores WHERE {chosen} AND {part} GROUP BY trace_id
-              ) AS tally CROSS JOIN traces t
+                {self._mistagged()} AS mistagged, t.seq, t.message_type, t.model, t.tags, tally.voices, {self._point()} AS point
+              FROM ({self._tally()}) AS tally CROSS JOIN traces t
               LEFT JOIN eval_dataset d ON d.trace_id = tally.trace_id AND d.policy = :policy
               WHERE t.id = tally.trace_id {dialect.fence}
             ) AS judged
             UNION ALL
-            SELECT trace_id, {CODE[Reason.NO_SCORES]}, {held}, 0, 0, NULL, NULL, NULL, '[]'
+            SELECT trace_id, {CODE[Reason.NO_SCORES]}, {held}, 0, 0, NULL, NULL, NULL, '[]', 0
             FROM eval_dataset d WHERE {chosen} AND policy = :policy
               AND NOT EXISTS (SELECT 1 FROM trace_scores WHERE trace_id = d.trace_id AND {part})"""
+
+    def _tally(self) -> str:
+        """The scores of each trace in a few numbers: the app's, the checks' that count, and those of the highest rank of people.
+
+        Where people found it good, a check below the golden threshold does not count.
+        """
+        ranks = {"human": HUMAN, "user": USER, "remark": REMARK}
+        best = " ".join(f"WHEN best_{rank} IS NOT NULL THEN best_{rank}" for rank in ranks)
+        worst = " ".join(f"WHEN best_{rank} IS NOT NULL THEN worst_{rank}" for rank in ranks)
+        sums = ", ".join(
+            f"min(value) FILTER (WHERE {rule}) AS worst_{rank}, max(value) FILTER (WHERE {rule}) AS best_{rank}"
+            for rank, rule in ranks.items()
+        )
+        return f"""
+                SELECT trace_id, worst_app, worst_user, best_user, by_human, voices,
+                  CASE WHEN worst_user >= :low AND best_user >= :high
+                  THEN CASE WHEN best_check >= :high THEN best_check END ELSE worst_check END AS worst_check
+                FROM (
+                  SELECT trace_id, worst_app, worst_check, best_check,
+                    CASE {worst} END AS worst_user, CASE {best} END AS best_user,
+                    CASE WHEN best_human IS NOT NULL THEN 1 ELSE 0 END AS by_human, voices
+                  FROM (
+                    SELECT trace_id, min(value) FILTER (WHERE {self.system} AND NOT {CHECK}) AS worst_app,
+                      min(value) FILTER (WHERE {self.system} AND {CHECK}) AS worst_check,
+                      max(value) FILTER (WHERE {self.system} AND {CHECK}) AS best_check,
+                      count(*) FILTER (WHERE NOT {CHECK}) AS voices, {sums}
+                    FROM trace_scores WHERE {self.chosen} AND {self.part} GROUP BY trace_id
+                  ) AS summed
+                ) AS ranked"""
 
     def deciding(self) -> str:
         """The scores that decided the verdict of a row `v`, as a JSON list."""
         wanted = {
-            Reason.CONFIRMED: f"{self.system} OR value >= :high",
+            Reason.CONFIRMED: f"value >= :high OR ({self.system} AND NOT {CHECK})",
             Reason.CANDIDATE: self.system,
+            Reason.CHECKED: self.system,
             Reason.FAILED_CHECK: "value < :low",
             Reason.USER_NEGATIVE: "value < :low",
             Reason.NO_SYSTEM: PEOPLE,
@@ -176,23 +229,32 @@ class VerdictQuery:
 
     def _rules(self) -> Iterator[str]:
         """The reason, rule by rule. What keeps a trace out comes before the tier it would have had."""
-        golden = "worst_system >= :high AND (best_user IS NULL OR best_user >= :high)"
-        failed = "(worst_system < :low OR worst_user < :low)"
+        system = "coalesce(least(worst_app, worst_check), worst_app, worst_check)".replace("least", self.dialect.least)
+        failed = f"(worst_app < :low OR worst_user < :low OR ({system} < :low AND by_human = 0))"
+        golden = f"({system} >= :high AND (best_user IS NULL OR best_user >= :high))"
         reply = f"{self.dialect.trim}(coalesce(t.output_text, ''), :blanks)"
         if self.policy.eligible != Eligibility():
             yield f"WHEN ({failed} OR {golden}) AND NOT ({self._eligible()}) THEN {CODE[Reason.INELIGIBLE]}"
-        yield f"WHEN worst_system < :low THEN {CODE[Reason.FAILED_CHECK]}"
+        yield f"WHEN worst_app < :low THEN {CODE[Reason.FAILED_CHECK]}"
         yield f"WHEN worst_user < :low THEN {CODE[Reason.USER_NEGATIVE]}"
-        yield f"WHEN worst_system IS NULL THEN {CODE[Reason.NO_SYSTEM]}"
-        yield f"WHEN worst_system < :high THEN {CODE[Reason.SYSTEM_BETWEEN]}"
+        yield f"WHEN {system} IS NULL THEN {CODE[Reason.NO_SYSTEM]}"
+        yield f"WHEN {system} < :low AND by_human = 1 THEN {CODE[Reason.USER_BETWEEN]}"
+        yield f"WHEN {system} < :low THEN {CODE[Reason.FAILED_CHECK]}"
+        yield f"WHEN {system} < :high THEN {CODE[Reason.SYSTEM_BETWEEN]}"
         yield f"WHEN best_user < :high THEN {CODE[Reason.USER_BETWEEN]}"
         yield f"WHEN t.status = 'failed' THEN {CODE[Reason.TRACE_FAILED]}"
         yield f"WHEN {reply} = '' THEN {CODE[Reason.NO_OUTPUT]}"
         if fallbacks := list(self._fallbacks(reply)):
             yield f"WHEN {' OR '.join(fallbacks)} THEN {CODE[Reason.FALLBACK]}"
-        corrections = "SELECT 1 FROM trace_corrections c WHERE c.trace_id = tally.trace_id"
-        yield f"WHEN EXISTS ({corrections}) THEN {CODE[Reason.CORRECTED]}"
-        yield f"WHEN best_user IS NULL THEN {CODE[Reason.CANDIDATE]} ELSE {CODE[Reason.CONFIRMED]}"
+        corrections = "SELECT 1 FROM trace_corrections c WHERE c.trace_id = tally.trace_id AND c.dismissed = 0"
+        yield f"WHEN EXISTS ({corrections} AND coalesce(c.author, '') <> 'detected') THEN {CODE[Reason.CORRECTED]}"
+        if self.scope.required:
+            spoken = "SELECT 1 FROM trace_checks k WHERE k.trace_id = tally.trace_id"
+            marks = self._bind("required", tuple(f"% {name} %" for name in self.scope.required)).split(", ")
+            silent = " ".join(f"AND k.failed NOT LIKE {mark}" for mark in marks)
+            yield f"WHEN NOT EXISTS ({spoken} {silent}) THEN {CODE[Reason.UNCHECKED]}"
+        yield f"WHEN best_user IS NOT NULL THEN {CODE[Reason.CONFIRMED]}"
+        yield f"WHEN worst_app IS NOT NULL THEN {CODE[Reason.CANDIDATE]} ELSE {CODE[Reason.CHECKED]}"
 
     def _sampled(self) -> str:
         """The reason, unless the trace is outside the sample of its tier."""
@@ -202,6 +264,11 @@ class VerdictQuery:
                 self.params[f"rate_{CODE[reason]}"] = rate
                 outside = f"reason = {CODE[reason]} AND point >= :rate_{CODE[reason]}"
                 rules.append(f"WHEN {outside} THEN {CODE[Reason.NOT_SAMPLED]}")
+        if self.scope.limited:
+            chosen = "SELECT 1 FROM candidate_pool p WHERE p.policy = :policy AND p.trace_id = judged.trace_id AND p.chosen = 1"
+            rules.append(
+                f"WHEN reason = {CODE[Reason.CHECKED]} AND NOT EXISTS ({chosen}) THEN {CODE[Reason.OVER_LIMIT]}"
+            )
         return f"CASE {' '.join(rules)} ELSE reason END" if rules else "reason"
 
     def _fallbacks(self, reply: str) -> Iterator[str]:

@@ -55,8 +55,11 @@ class Workspace:
     @cached_property
     def store(self) -> "Store":
         from evergold.store import Store
+        from evergold.workspace.checks import keep_switch
 
-        return Store.open(self.settings)
+        store = Store.open(self.settings)
+        keep_switch(store, self.settings)
+        return store
 
     @classmethod
     def open(cls, settings: Settings | None = None, **flags: Any) -> Self:

@@ -20,6 +20,7 @@ from evergold.model.policy import Policy
 from evergold.seams import Detector
 from evergold.settings import Settings
 from evergold.store import Store
+from evergold.store.authority import withdraw_score
 from evergold.store.curation import Changes, queue_counts, set_aside
 from evergold.store.live_stats import DatasetStats, dataset_stats
 from evergold.store.retention import (
@@ -35,6 +36,7 @@ from evergold.store.trace_pages import count_traces
 from evergold.store.undo import Undone, policy_revisions
 from evergold.store.values import loads, stamp
 from evergold.store.word_index import forget_words, learn_words, words_waiting
+from evergold.workspace.checks import Checks
 
 AGE = re.compile(r"^(\d+)\s*([smhdw])$")
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -63,6 +65,11 @@ class Live:
         return self.under(self._in_force)
 
     @cached_property
+    def checks(self) -> Checks:
+        """The checks in force."""
+        return Checks(self._store, self._settings)
+
+    @cached_property
     def _in_force(self) -> tuple[Policy, ...]:
         return policies(self._settings.curation_policies)
 
@@ -70,7 +77,8 @@ class Live:
         """These policies instead of those in force, for which what waits goes on waiting."""
         name = self._settings.curation_detector
         detector: Detector | None = plugins.load("detectors", name) if name else None
-        return Curation(self._store, chosen, detector, in_force=set(self._in_force) <= set(chosen))
+        in_force = set(self._in_force) <= set(chosen)
+        return Curation(self._store, chosen, detector, in_force=in_force, checks=self.checks.stage)
 
     def with_policy_files(self, paths: Sequence[Path]) -> Curation:
         """Only the policies of these files; with none given, those in force."""
@@ -78,7 +86,14 @@ class Live:
 
     def curate(self, trace_id: str | None = None) -> Changes:
         """Bring entries up to date with everything new, or with one trace."""
-        return self.curation.drain() if trace_id is None else self.curation.trace(trace_id)
+        if trace_id is not None:
+            return self.curation.trace(trace_id)
+        self.checks.run_missing()
+        return self.curation.drain()
+
+    def unscore(self, score_id: int) -> str:
+        """Take a score back; returns its trace, which is curated again."""
+        return self._store.db.write(lambda connection: withdraw_score(connection, score_id))
 
     def refresh(self, progress: Callable[[int], None] = lambda _: None) -> tuple[int, int]:
         """Complete earlier cases from the traces they cite; how many cite one, and how many changed."""

@@ -13,6 +13,7 @@ from evergold.store.schema.curation import curation_queue, policies
 from evergold.store.schema.reviews import case_reviews, review_assignments, review_standings, saved_views
 from evergold.store.schema.runs import attempts, calibrations, measurements, response_cache, run_cases, runs
 from evergold.store.schema.traces import pending_records, spans, trace_corrections, trace_scores, traces
+from evergold.store.schema.trust import candidate_pool, remarks, trace_checks, workspace_facts
 from evergold.store.schema.upkeep import counters, tombstones
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "build_cases",
     "builds",
     "calibrations",
+    "candidate_pool",
     "case_reviews",
     "case_revisions",
     "counters",
@@ -33,6 +35,7 @@ __all__ = [
     "pending_records",
     "policies",
     "random_ident",
+    "remarks",
     "response_cache",
     "review_assignments",
     "review_standings",
@@ -41,8 +44,10 @@ __all__ = [
     "saved_views",
     "spans",
     "tombstones",
+    "trace_checks",
     "trace_corrections",
     "trace_scores",
     "traces",
     "utc_now",
+    "workspace_facts",
 ]

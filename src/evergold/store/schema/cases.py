@@ -25,6 +25,10 @@ eval_dataset = Table(
     count_of("confirmed"),
     word("review", "unvalidated"),
     word("status", "active"),
+    word("decided"),  # the reviewer whose word stands; empty: nobody's
+    word("question"),  # what came later and speaks against that word
+    word("answered"),  # the last question that a reviewer has settled
+    word("undone"),  # the policy revision whose change was taken back
     count_of("version", 1),
     time_of("updated_at"),
     Column("user_id", Text),

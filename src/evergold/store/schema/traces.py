@@ -70,11 +70,12 @@ trace_scores = Table(
     word("source", "system"),
     Column("comment", Text),
     Column("key", Text, nullable=False, server_default=random_ident()),
+    Column("version", Text, comment="Of the check that gave the score; null for every other score."),
     time_of("created_at"),
     CheckConstraint("value >= 0 AND value <= 1", name="value_in_unit_interval"),
     one_of("source", "system", "user", "human", "llm_judge"),
     UniqueConstraint("trace_id", "key", name="one_score_per_key"),
-    Index("scores_covering", "trace_id", "source", "name", "value"),
+    Index("scores_covering", "trace_id", "source", "name", "value", "key"),
 )
 
 trace_corrections = Table(
@@ -84,6 +85,8 @@ trace_corrections = Table(
     Column("trace_id", Text, ForeignKey("traces.id", ondelete="CASCADE"), nullable=False),
     Column("text", Text, nullable=False),
     Column("author", Text),
+    word("kind", "answer"),
+    count_of("dismissed"),
     time_of("created_at"),
     UniqueConstraint("trace_id", "text", name="one_correction_per_text"),
     comment="What people said the answer should have been: facts, like scores; curation makes cases of them.",

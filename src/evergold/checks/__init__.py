@@ -1,0 +1,1 @@
+"""A trace → scores that need no code in the app."""

@@ -1,0 +1,206 @@
+"""Did the assistant answer at all? Empty replies, error texts, stack traces and raw calls are failures; refusals and
+apologies without an answer are kept out of the golden set.
+
+The reply is cut into clauses, and each clause is an error, a refusal, an apology, a filler ("please try again later") or
+content. A reply counts as unanswered when it opens with one of the first three and has next to no content: an
+answer that talks about errors, apologises and then helps, or quotes a refusal is an answer.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import ClassVar
+
+from evergold.checks.folding import folded
+from evergold.checks.phrase_files import phrases
+from evergold.model.checking import CheckResult, Turn
+
+LONGEST = 1500  # a longer reply has content, whatever its opening
+CONTENT = 20  # so many letters of content make an answer
+FINE = CheckResult(1.0, "the reply is an answer")
+
+_CLAUSES = re.compile(
+    r"(?<=[.!?])\s+|\n+|(?<=[a-z])[;:]\s+|,? +(?:but|pero|aunque|although|so i'm unable) +|[,.] +however,? +| - "
+)
+_NOTHING = frozenset(
+    {"null", "undefined", "none", "nan", "[object object]", "n/a", "nil", "error", "{}", "[]", '""', "''"}
+)
+_CALL_TAGS = re.compile(
+    r"\s*(?:<\|?(?:tool_call|function_call|tool_calls|python_tag|invoke|function)\b|\[tool_calls\]|<function=|"
+    r"action:.{0,80}\n\s*action input:)",
+    re.S,
+)
+_CALL_KEYS = (
+    ("name", "arguments"), ("name", "args"), ("name", "parameters"), ("name", "input"), ("tool", "args"),
+    ("tool", "arguments"), ("tool", "input"), ("tool_name", "tool_input"), ("action", "action_input"),
+    ("function", "arguments"),
+)  # fmt: skip
+_TRACE = re.compile(
+    r"traceback \(most recent call last\)|^\s*file \"[^\"]+\", line \d+|^\s+at [\w$.<>\[\] ]+\s?\(.*\)|"
+    r"^\s+at .+:\d+|exception in thread|goroutine \d+ \[|^\s+at \S+\.\w+\(.*\)? in .+:line \d+|^caused by: |"
+    r"thread '.*' panicked at",
+    re.M,
+)
+_HTML_ERROR = re.compile(
+    r"\s*<(?:!doctype|html)\b.{0,400}(?:<title>|<h1>)[^<]*"
+    r"(?:\b[45]\d\d\b|error|not found|bad gateway|unavailable)",
+    re.S,
+)
+_TALKS = re.compile(
+    r"\b(?:traceback|stack ?trace|exception|errors?|log|logs|crash\w*|example|sample|ejemplo|excepcion\w*|errores)\b"
+)
+# A report about an earlier fault has a time or says how it ended.
+_REPORT = re.compile(
+    r"\d{1,2}[:.h]\d\d|"
+    r"\b(?:successfully|since|until|fixed|repaired|resolved|restored|desde|hasta|reparad[oa]|resuelto)\b"
+)
+_JSON_ASKED = re.compile(r"\bjson\b|\bschema\b|\bpayload\b|\barray\b|\bdictionary\b")
+_QUOTES = "\"'«“"
+
+
+class Answered:
+    """1.0 for an answer; 0.0 for nothing, an error text, a stack trace or a raw call; 0.5 for a refusal or an apology."""
+
+    name: ClassVar[str] = "answered"
+    version: ClassVar[str] = "1"
+
+    def __init__(self, fallback_texts: tuple[str, ...] = ()) -> None:
+        self._own = tuple(
+            (folded(text).strip().removesuffix("*").strip(" .!"), text.rstrip().endswith("*"))
+            for text in fallback_texts
+        )
+
+    def check(self, turn: Turn) -> CheckResult | None:
+        """Judge the reply of a turn that has ended."""
+        reply = (turn.output or "").strip()
+        if not any(map(str.isalnum, reply)):
+            wordless = bool(reply) and any(
+                sign.isprintable() and not sign.isspace() and ord(sign) > 0x2FF for sign in reply
+            )
+            return FINE if wordless else CheckResult(0.0, "the reply is empty", reply[:40])
+        if reply.casefold() in _NOTHING:
+            return CheckResult(0.0, "the reply is a placeholder for no value", reply)
+        head = folded(reply[: LONGEST * 2])
+        if found := self._own_text(head):
+            return found
+        return _raw(reply, head, turn) or _stack_trace(head, turn) or _phrased(reply, head) or FINE
+
+    def _own_text(self, head: str) -> CheckResult | None:
+        bare = head.strip().strip(" .!")
+        for text, opening in self._own:
+            if text and (bare.startswith(text) if opening else bare == text):
+                return CheckResult(0.5, "the reply is one of the fallback texts of the settings", text)
+        return None
+
+
+def json_asked(turn: Turn) -> bool:
+    """Whether the question or the request asked for JSON."""
+    return (turn.output_type or "").startswith("json") or _JSON_ASKED.search(folded(turn.input[:4000])) is not None
+
+
+def _raw(reply: str, head: str, turn: Turn) -> CheckResult | None:
+    """Find a tool call, an error object, JSON nobody asked for, or an error page."""
+    if _CALL_TAGS.match(head):
+        return CheckResult(0.0, "the reply is a tool call as text", reply[:80])
+    if _HTML_ERROR.match(head):
+        return CheckResult(0.0, "the reply is an error page", reply[:80])
+    if reply[0] not in "{[":
+        return None
+    try:
+        value = json.loads(reply)
+    except ValueError:
+        return None
+    items = value if isinstance(value, list) else [value]
+    objects = [item for item in items if isinstance(item, dict)]
+    if objects and all(map(_is_call, objects)) and len(objects) == len(items):
+        return CheckResult(0.0, "the reply is a tool call as text", reply[:80])
+    if json_asked(turn) or turn.input.lstrip()[:1] in ("{", "["):
+        return None
+    if len(objects) == 1 and _is_error(objects[0]):
+        return CheckResult(0.0, "the reply is an error object", reply[:80])
+    return CheckResult(0.5, "the reply is raw JSON that nobody asked for", reply[:80]) if objects else None
+
+
+def _is_call(item: dict[str, object]) -> bool:
+    inner = item.get("function")
+    if isinstance(inner, dict):
+        return "name" in inner
+    return any(name in item and given in item and isinstance(item[name], str) for name, given in _CALL_KEYS)
+
+
+def _is_error(item: dict[str, object]) -> bool:
+    if item.get("error") or item.get("errors") or item.get("exception") or item.get("isError") is True:
+        return True
+    if str(item.get("status", "")).casefold() in ("error", "failed", "fail") or item.get("success") is False:
+        return True
+    said = folded(str(item.get("message") or item.get("detail") or ""))
+    return len(item) <= 3 and bool(said) and phrases().error.fullmatch(said.strip(" .!")) is not None
+
+
+def _stack_trace(head: str, turn: Turn) -> CheckResult | None:
+    first = _TRACE.search(head)
+    if first is None or _TALKS.search(folded(turn.input[:4000])):
+        return None
+    lines = [line for line in head.split("\n") if line.strip()]
+    traced = sum(1 for line in lines if line[:1] in " \t" or _TRACE.search(line))
+    if first.start() < 120 and traced * 2 >= len(lines) - 1:
+        return CheckResult(0.0, "the reply is a stack trace", lines[0][:80])
+    return None
+
+
+def _phrased(reply: str, head: str) -> CheckResult | None:
+    """Find a reply that opens with an error, a refusal or an apology and has no content beside it."""
+    if len(reply) > LONGEST or reply[0] in _QUOTES:
+        return None
+    sets = phrases()
+    if sets.technical.fullmatch(head.strip().rstrip(" .!")):
+        return CheckResult(0.0, "the reply is an error text", reply[:80])
+    first, evidence, content, apologised = None, "", 0, False
+    for clause in _clauses(head):
+        kind, sorry = _kind(clause)
+        apologised = apologised or (first is None and sorry)
+        if first is None and kind in ("error", "refusal"):
+            first, evidence = kind, clause
+        elif kind == "content":
+            if first is None and not apologised:
+                return None
+            content += len(clause)
+    if content > CONTENT or (first is None and (content or not apologised)):
+        return None
+    if first == "error" and not apologised:
+        return CheckResult(0.0, "the reply is an error text", evidence[:80])
+    reason = {"error": "the reply apologises for an error", "refusal": "the reply refuses or has no answer"}
+    return CheckResult(
+        0.5, reason.get(first or "", "the reply is an apology without an answer"), (evidence or head)[:80]
+    )
+
+
+def _clauses(head: str) -> Iterator[str]:
+    for clause in _CLAUSES.split(head):
+        bare = (clause or "").strip(" \t.!,;:-*_#>()\"'")
+        if bare:
+            yield bare
+
+
+def _kind(clause: str) -> tuple[str, bool]:
+    """Say what a clause is, and whether it begins with an apology."""
+    sets = phrases()
+    if sets.apology.fullmatch(clause):
+        return "apology", True
+    sorry, stripped = False, True
+    while stripped:
+        opening = sets.opening.match(clause)
+        courtesy = opening or sets.courtesy.match(clause)
+        stripped = courtesy is not None and courtesy.end() > 0
+        if courtesy is not None and stripped:
+            sorry = sorry or opening is not None
+            clause = clause[courtesy.end() :]
+    if not clause:
+        return ("apology" if sorry else "filler"), sorry
+    if sets.apology.fullmatch(clause):
+        return "apology", True
+    if (sets.error.fullmatch(clause) or sets.technical.fullmatch(clause)) and not _REPORT.search(clause):
+        return "error", sorry
+    if sets.refusal.match(clause):
+        return "refusal", sorry
+    return ("filler" if sets.filler.fullmatch(clause) else "content"), sorry

@@ -1,0 +1,30 @@
+"""Keys by which questions of a day are compared: equal questions share the first, like ones the second."""
+
+import hashlib
+import re
+
+from evergold.checks.folding import folded
+
+LOOKED_AT = 2000
+SHORT = 4  # so few words may mean something else in every session ("yes, please")
+SKETCH = 2
+STEM = 6
+_WORDS = re.compile(r"\w+")
+_DIGITS = re.compile(r"\d+")
+_SMALL = 3
+
+
+def likeness(trace_id: str, question: str) -> tuple[str, str, str]:
+    """Give the key of the question, that of its kind, and the trace's own place in a seeded order.
+
+    The kind is a bottom-k sketch of the word stems with numbers masked: questions that share most words share it.
+    """
+    words = _WORDS.findall(folded(question[:LOOKED_AT]))
+    exact = " ".join(words) if len(words) > SHORT else f"{' '.join(words)}|{trace_id}"
+    stems = {_DIGITS.sub("#", word)[:STEM] for word in words if len(word) > _SMALL} or {" ".join(words)}
+    sketch = sorted(_hash(stem) for stem in stems)[:SKETCH]
+    return _hash(exact), "".join(sketch)[:24], _hash(f"evergold:{trace_id}")
+
+
+def _hash(text: str) -> str:
+    return hashlib.md5(text.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()[:16]

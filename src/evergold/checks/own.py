@@ -1,0 +1,226 @@
+"""Checks of one's own, as data: TOML files in, checks out, or one line that says which key is wrong and what is allowed.
+
+[[check]]
+name = "short_enough"
+kind = "length"                 # regex, json_schema, length, latency, cost, python, judge
+max_chars = 1200
+when = { name = ["chat"], tag = ["beta"], metadata = { channel = "whatsapp" } }
+sample = 0.5                    # share of traces, decided by a hash of the trace id
+failing = 0.0                   # the value of a trace that fails; one that passes has 1.0
+"""
+
+import json
+import tomllib
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import re2
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError, model_validator
+
+from evergold.checks.calling import called_function, imported
+from evergold.checks.json_schema import check_schema, violations
+from evergold.errors import BadInput, NotFound
+from evergold.model.checking import CheckResult, Turn
+from evergold.model.ident import content_hash, unit_interval
+from evergold.model.moment import seconds_between
+from evergold.model.trace import ScoreSource, UnitValue
+
+
+class When(BaseModel, frozen=True, extra="forbid"):
+    """Which traces a check looks at: every condition must hold, a list means "one of these"."""
+
+    name: tuple[str, ...] = ()
+    tag: tuple[str, ...] = ()
+    metadata: dict[str, str | int | float | bool] = Field(default_factory=dict)
+
+    def holds(self, turn: Turn) -> bool:
+        return (
+            (not self.name or turn.name in self.name)
+            and (not self.tag or not set(self.tag).isdisjoint(turn.tags))
+            and all(turn.metadata.get(key) == value for key, value in self.metadata.items())
+        )
+
+
+class OwnCheck(BaseModel, frozen=True, extra="forbid"):
+    """What every check of one's own has."""
+
+    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_.-]{0,62}$")]
+    when: When = When()
+    sample: UnitValue = 1.0
+    failing: UnitValue = 0.0
+
+    @property
+    def version(self) -> str:
+        """Identity of everything that can change a result."""
+        return content_hash(self.model_dump(mode="json")).removeprefix("sha256:")[:12]
+
+    @property
+    def source(self) -> ScoreSource:
+        return ScoreSource.SYSTEM
+
+    def check(self, turn: Turn) -> CheckResult | None:
+        if not self.when.holds(turn) or unit_interval(f"{self.name}:{turn.id}") >= self.sample:
+            return None
+        return self.judged(turn)
+
+    def judged(self, turn: Turn) -> CheckResult | None:
+        raise NotImplementedError
+
+    def result(self, good: bool, reason: str, evidence: str = "") -> CheckResult:
+        return CheckResult(1.0 if good else self.failing, reason, evidence[:160])
+
+
+class RegexCheck(OwnCheck, frozen=True):
+    kind: Literal["regex"]
+    pattern: str
+    field: Literal["input", "output"] = "output"
+    expect: Literal["match", "no_match"] = "match"
+
+    @model_validator(mode="after")
+    def compiles(self) -> "RegexCheck":
+        try:
+            re2.compile(self.pattern)
+        except re2.error as problem:
+            raise ValueError(
+                f"pattern {self.pattern!r} is not a regular expression that RE2 takes: {problem}"
+            ) from problem
+        return self
+
+    def judged(self, turn: Turn) -> CheckResult | None:
+        text = turn.input if self.field == "input" else turn.output
+        if text is None:
+            return None
+        match = re2.search(self.pattern, text)
+        found = match is not None
+        reason = "the pattern matches" if found else "the pattern does not match"
+        return self.result(found is (self.expect == "match"), reason, match[0] if match else "")
+
+
+class SchemaCheck(OwnCheck, frozen=True):
+    kind: Literal["json_schema"]
+    schema_: dict[str, Any] = Field(alias="schema")
+
+    @model_validator(mode="after")
+    def known_words(self) -> "SchemaCheck":
+        check_schema(self.schema_, "schema")
+        return self
+
+    def judged(self, turn: Turn) -> CheckResult | None:
+        if not turn.output:
+            return None
+        try:
+            value = json.loads(turn.output)
+        except ValueError as problem:
+            return self.result(False, "the answer is not JSON", str(problem))
+        broken = list(violations(value, self.schema_))
+        reason = "the answer breaks its schema" if broken else "the answer keeps its schema"
+        return self.result(not broken, reason, "; ".join(broken))
+
+
+class LengthCheck(OwnCheck, frozen=True):
+    kind: Literal["length"]
+    min_chars: Annotated[int, Field(ge=0)] = 0
+    max_chars: Annotated[int, Field(ge=0)] | None = None
+
+    def judged(self, turn: Turn) -> CheckResult | None:
+        size = len(turn.output or "")
+        good = size >= self.min_chars and (self.max_chars is None or size <= self.max_chars)
+        return self.result(good, f"the answer has {size} characters")
+
+
+class LatencyCheck(OwnCheck, frozen=True):
+    kind: Literal["latency"]
+    max_seconds: Annotated[float, Field(gt=0)]
+
+    def judged(self, turn: Turn) -> CheckResult | None:
+        taken = seconds_between(turn.started_at, turn.ended_at)
+        return None if taken is None else self.result(taken <= self.max_seconds, f"the turn took {taken:.3g} s")
+
+
+class CostCheck(OwnCheck, frozen=True):
+    kind: Literal["cost"]
+    max_cost: Annotated[float, Field(gt=0)]
+
+    def judged(self, turn: Turn) -> CheckResult | None:
+        cost = turn.metadata.get("cost")
+        if not isinstance(cost, int | float) or isinstance(cost, bool):
+            return None
+        return self.result(cost <= self.max_cost, f"the turn cost {cost:.4g}")
+
+
+class PythonCheck(OwnCheck, frozen=True):
+    """`function` takes the turn and returns a number from 0 to 1, a truth value, a `CheckResult`, or None."""
+
+    kind: Literal["python"]
+    function: Annotated[str, Field(pattern=r"^[\w.]+:\w+$")]
+    timeout_seconds: Annotated[float, Field(gt=0, le=600)] = 5.0
+    version_: str = Field("1", alias="version")
+
+    def judged(self, turn: Turn) -> CheckResult | None:
+        return called_function(self.function, turn, self.timeout_seconds)
+
+
+class JudgeCheck(OwnCheck, frozen=True):
+    """Asks a judge with a rubric; `budget` is the most calls a day."""
+
+    kind: Literal["judge"]
+    judge: str
+    rubric: Annotated[str, Field(min_length=1)]
+    budget: Annotated[int, Field(ge=0)] = 100
+
+    @property
+    def source(self) -> ScoreSource:
+        return ScoreSource.LLM_JUDGE
+
+
+Own = Annotated[
+    RegexCheck | SchemaCheck | LengthCheck | LatencyCheck | CostCheck | PythonCheck | JudgeCheck,
+    Field(discriminator="kind"),
+]
+_OWN: TypeAdapter[Own] = TypeAdapter(Own)
+
+
+def read_checks(
+    paths: Iterable[str | Path], *, known_judge: Callable[[str], None] = lambda _: None
+) -> tuple[OwnCheck, ...]:
+    """Read every check of some files; two of one name are an error that names both files."""
+    found: dict[str, OwnCheck] = {}
+    for path in map(Path, paths):
+        for number, table in enumerate(_tables(path), 1):
+            where = f"{path}, check {number}"
+            check = _parsed(table, where)
+            if check.name in found:
+                raise BadInput(f"{where}: there is another check called {check.name!r}; rename one")
+            if isinstance(check, JudgeCheck):
+                known_judge(check.judge)
+            if isinstance(check, PythonCheck):
+                imported(check.function)
+            found[check.name] = check
+    return tuple(found.values())
+
+
+def _tables(path: Path) -> list[Any]:
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as problem:
+        raise NotFound(f"check file {str(path)!r} does not exist; `checks.files` names it") from problem
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
+        raise BadInput(f"check file {str(path)!r} cannot be read as UTF-8 TOML: {problem}") from problem
+    listed = table.get("check")
+    if not isinstance(listed, list) or set(table) != {"check"}:
+        raise BadInput(
+            f"check file {str(path)!r} holds {sorted(table) or 'nothing'}; it holds [[check]] tables and nothing else"
+        )
+    return listed
+
+
+def _parsed(table: Any, where: str) -> OwnCheck:
+    try:
+        return _OWN.validate_python(table)
+    except ValidationError as problem:
+        lines = [
+            f"{'.'.join(map(str, item['loc'][1:])) or 'check'}: {item['msg'].removeprefix('Value error, ')}"
+            for item in problem.errors()
+        ]
+        raise BadInput(f"{where}: {lines[0]}", problems=lines if len(lines) > 1 else ()) from problem

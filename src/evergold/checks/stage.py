@@ -1,0 +1,130 @@
+"""The door: run the checks in force over stored traces, in the transaction that curates them or by hand."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from sqlalchemy import Connection
+
+from evergold.checks.likeness import likeness
+from evergold.checks.suite import FOLLOW_UP, Suite
+from evergold.model.checking import Checked
+from evergold.store import Store
+from evergold.store.checks import before_in_session, drop_checks, put_checked, turns_of, unchecked
+from evergold.store.curation import ranges
+from evergold.store.curation_queue import enqueue
+
+EXAMPLES = 5
+
+
+@dataclass
+class CheckReport:
+    """What a run of the checks found: traces looked at, results by check and value, errors by check, examples."""
+
+    traces: int = 0
+    changed: int = 0
+    values: dict[str, dict[str, int]] = field(default_factory=dict)
+    errors: dict[str, int] = field(default_factory=dict)
+    examples: dict[str, list[str]] = field(default_factory=dict)
+
+    def add(self, outcomes: Sequence[Checked]) -> None:
+        for each in outcomes:
+            if each.error is not None:
+                self.errors[each.check] = self.errors.get(each.check, 0) + 1
+                self._example(f"{each.check} could not run: {each.error}", each.trace_id)
+                continue
+            word = "does not apply" if each.result is None else f"{each.result.value:g}"
+            by_value = self.values.setdefault(each.check, {})
+            by_value[word] = by_value.get(word, 0) + 1
+            if each.result is not None and each.result.value < 1:
+                self._example(f"{each.check}: {each.result.reason}", each.trace_id)
+
+    def _example(self, what: str, trace_id: str) -> None:
+        held = self.examples.setdefault(what, [])
+        if len(held) < EXAMPLES:
+            held.append(trace_id)
+
+
+class CheckStage:
+    """A suite of checks, applied to a store. An empty suite does nothing."""
+
+    def __init__(self, store: Store, suite: Suite) -> None:
+        self._store = store
+        self.suite = suite
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The checks that are on."""
+        return frozenset(self.suite.checks)
+
+    def look_at(self, connection: Connection, trace_ids: Sequence[str]) -> list[str]:
+        """Run what is missing for these traces, and what their messages say of the turns before; the traces that changed."""
+        if not self.suite or not trace_ids:
+            return []
+        fresh = unchecked(connection, trace_ids, self.suite.identity)
+        self.put(connection, fresh)
+        follow_up = FOLLOW_UP & self.suite.checks.keys()
+        if not follow_up:
+            return []
+        new = set(fresh)
+        earlier = [one for one in dict.fromkeys(before_in_session(connection, trace_ids)) if one not in new]
+        if not earlier:
+            return []
+        outcomes = list(self.suite.run(turns_of(connection, earlier), follow_up))
+        return earlier if put_checked(connection, outcomes, (), self.suite.identity) else []
+
+    def put(self, connection: Connection, trace_ids: Sequence[str]) -> tuple[list[Checked], int]:
+        """Run the whole suite over these traces and keep what it found."""
+        turns = turns_of(connection, trace_ids)
+        outcomes = list(self.suite.run(turns))
+        marks = [(turn.id, *likeness(turn.id, turn.input)) for turn in turns]
+        return outcomes, put_checked(connection, outcomes, marks, self.suite.identity)
+
+    def backfill(self, *, everything: bool, progress: Callable[[int], None] = lambda _: None) -> CheckReport:
+        """Check all of history: what no suite or an older one has seen, or `everything` again; what changed is queued."""
+        report = CheckReport()
+        with self._store.db.read() as connection:
+            parts = list(ranges(connection, 500))
+        for after, upto, count in parts:
+            outcomes, changed = self._store.db.write(
+                partial(self._range, after=after, upto=upto, everything=everything)
+            )
+            report.add(outcomes)
+            report.traces += count
+            report.changed += changed
+            progress(count)
+        return report
+
+    def dry_run(self, progress: Callable[[int], None] = lambda _: None) -> CheckReport:
+        """What a backfill would find, without keeping it."""
+        report = CheckReport()
+        with self._store.db.read() as connection:
+            for after, upto, count in list(ranges(connection, 500)):
+                report.add(list(self.suite.run(turns_of(connection, _ids(connection, after, upto)))))
+                report.traces += count
+                progress(count)
+        return report
+
+    def explain(self, trace_id: str) -> list[Checked]:
+        """What each check says of one trace now."""
+        with self._store.db.read() as connection:
+            return list(self.suite.run(turns_of(connection, [trace_id])))
+
+    def _range(self, connection: Connection, after: str, upto: str, everything: bool) -> tuple[list[Checked], int]:
+        ids = _ids(connection, after, upto)
+        if not self.suite:
+            gone = drop_checks(connection, after, upto)
+            if gone:
+                enqueue(connection, ids)
+            return [], gone
+        wanted = ids if everything else unchecked(connection, ids, self.suite.identity)
+        outcomes, changed = self.put(connection, wanted)
+        if changed:
+            enqueue(connection, wanted)
+        return outcomes, changed
+
+
+def _ids(connection: Connection, after: str, upto: str) -> list[str]:
+    query = "SELECT id FROM traces WHERE id > {0} AND id <= {0} ORDER BY id"
+    mark = "?" if connection.dialect.name == "sqlite" else "%s"
+    return list(connection.exec_driver_sql(query.format(mark), (after, upto)).scalars())

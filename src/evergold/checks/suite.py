@@ -1,0 +1,49 @@
+"""The checks in force, run over turns. A check that fails costs its own result and nothing else."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from evergold.checks.calling import CheckFailed, as_result
+from evergold.checks.own import JudgeCheck
+from evergold.checks.rubric import JudgeRoom
+from evergold.model.checking import Checked, CheckResult, Turn
+from evergold.model.ident import content_hash
+from evergold.model.trace import ScoreSource
+from evergold.seams import Check
+
+FOLLOW_UP = frozenset({"not_repeated"})  # checks whose result comes with the next turn of the session
+
+
+class Suite:
+    """Checks of different names. `identity` changes with any of them, so that a backfill knows what is out of date."""
+
+    def __init__(self, checks: Sequence[Check], judges: JudgeRoom | None = None) -> None:
+        self.checks = {check.name: check for check in checks}
+        self._judges = judges or JudgeRoom({})
+        self.identity = content_hash({name: check.version for name, check in self.checks.items()}).removeprefix(
+            "sha256:"
+        )[:16]
+
+    def __bool__(self) -> bool:
+        return bool(self.checks)
+
+    def run(self, turns: Iterable[Turn], only: frozenset[str] | None = None) -> Iterator[Checked]:
+        """Run every check, or some of them, over the turns."""
+        chosen = [check for name, check in self.checks.items() if only is None or name in only]
+        for turn in turns:
+            for check in chosen:
+                yield self._one(check, turn)
+
+    def _one(self, check: Check, turn: Turn) -> Checked:
+        source = getattr(check, "source", ScoreSource.SYSTEM)
+        try:
+            result = self._judges.ask(check, turn) if isinstance(check, JudgeCheck) else _plain(check, turn)
+        except CheckFailed as problem:
+            return Checked(turn.id, check.name, check.version, error=str(problem), source=source)
+        except Exception as problem:  # a plug-in may raise anything
+            said = f"{check.name} raised {type(problem).__name__}: {problem}".splitlines()[0]
+            return Checked(turn.id, check.name, check.version, error=said, source=source)
+        return Checked(turn.id, check.name, check.version, result, source=source)
+
+
+def _plain(check: Check, turn: Turn) -> CheckResult | None:
+    return as_result(check.check(turn), check.name)

@@ -1,0 +1,116 @@
+"""The candidates of a day: traces that checks alone would make golden are gathered in a pool, and a bounded part is chosen.
+
+The choice is a function of the day's traces: equal questions count as one, like questions form clusters, each cluster gives its
+first question in a seeded order, then its second, rare clusters first, until the policy's limit is reached. While a day goes
+on its choice may be exchanged; the share of a cluster that was taken is kept as the entry's inclusion probability.
+"""
+
+from collections.abc import Iterable
+
+from sqlalchemy import Connection, text
+
+from evergold.model.policy import Policy, Reason
+from evergold.store.curation import IN_CHOSEN, IN_RANGE, choose
+from evergold.store.verdict_sql import CODE, Scope, VerdictQuery, dialect_of
+
+CHOICE = """
+    WITH pool AS (SELECT p.trace_id, k.question, k.cluster, k.point FROM candidate_pool p
+        JOIN trace_checks k ON k.trace_id = p.trace_id WHERE p.policy = :policy AND p.day = :day),
+      questions AS (SELECT trace_id, cluster, point, row_number() OVER (PARTITION BY question ORDER BY point) AS nth,
+        count(*) OVER (PARTITION BY question) AS repeats FROM pool),
+      ranked AS (SELECT trace_id, cluster, point, repeats, row_number() OVER (PARTITION BY cluster ORDER BY point) AS nth,
+        count(*) OVER (PARTITION BY cluster) AS size FROM questions WHERE nth = 1),
+      placed AS (SELECT trace_id, cluster, repeats, size, row_number() OVER (ORDER BY nth, size, point) AS place FROM ranked)
+    SELECT trace_id, (count(*) OVER (PARTITION BY cluster)) * 1.0 / size / repeats, repeats FROM placed WHERE place <= :most"""
+CREATE_CHOICE = (
+    "CREATE TEMPORARY TABLE IF NOT EXISTS pool_choice "
+    "(trace_id TEXT PRIMARY KEY, included FLOAT NOT NULL, repeats INTEGER NOT NULL)"
+)
+EXCHANGED = """SELECT p.trace_id FROM candidate_pool p LEFT JOIN pool_choice c ON c.trace_id = p.trace_id
+    WHERE p.policy = :policy AND p.day = :day AND p.chosen <> CASE WHEN c.trace_id IS NULL THEN 0 ELSE 1 END"""
+KEEP_CHOICE = """UPDATE candidate_pool SET chosen = CASE WHEN c.trace_id IS NULL THEN 0 ELSE 1 END, included = c.included,
+    repeats = coalesce(c.repeats, 1) FROM (SELECT q.trace_id AS of_trace, x.* FROM candidate_pool q
+      LEFT JOIN pool_choice x ON x.trace_id = q.trace_id WHERE q.policy = :policy AND q.day = :day) AS c
+    WHERE candidate_pool.policy = :policy AND candidate_pool.day = :day AND candidate_pool.trace_id = c.of_trace"""
+
+
+def gather_traces(
+    connection: Connection, policy: Policy, trace_ids: Iterable[str], required: tuple[str, ...]
+) -> set[str]:
+    """Bring the pool up to date for some traces; the days they belong to."""
+    choose(connection, trace_ids)
+    return _gather(connection, policy, IN_CHOSEN, {}, required)
+
+
+def gather_range(connection: Connection, policy: Policy, after: str, upto: str, required: tuple[str, ...]) -> set[str]:
+    """The same for a range of trace ids."""
+    return _gather(connection, policy, IN_RANGE, {"after": after, "upto": upto}, required)
+
+
+def _gather(
+    connection: Connection, policy: Policy, chosen: str, bounds: dict[str, object], required: tuple[str, ...]
+) -> set[str]:
+    query = VerdictQuery(policy, dialect_of(connection), chosen, Scope(required))
+    candidates = f"SELECT trace_id, seq FROM ({query.sql()}) AS v WHERE reason = {CODE[Reason.CHECKED]}"
+    params = query.params | bounds
+    gone = connection.execute(
+        text(
+            f"DELETE FROM candidate_pool WHERE policy = :policy AND {chosen} "
+            f"AND trace_id NOT IN (SELECT trace_id FROM ({candidates}) AS c) RETURNING day"
+        ),
+        params,
+    )
+    days = set(gone.scalars())
+    fresh = connection.execute(
+        text(
+            f"INSERT INTO candidate_pool (policy, trace_id, day) SELECT CAST(:policy AS text), t.id, substr(t.started_at, 1, 10) "
+            f"FROM ({candidates}) AS c JOIN traces t ON t.seq = c.seq WHERE true ON CONFLICT DO NOTHING RETURNING day"
+        ),
+        params,
+    )
+    return days | set(fresh.scalars())
+
+
+def choose_day(connection: Connection, policy: Policy, day: str) -> list[str]:
+    """Choose the candidates of a day anew; the traces whose place changed."""
+    params = {"policy": policy.name, "day": day, "most": policy.limit.candidates_per_day}
+    connection.execute(text(CREATE_CHOICE))
+    connection.execute(text("DELETE FROM pool_choice"))
+    connection.execute(text(f"INSERT INTO pool_choice {CHOICE}"), params)
+    exchanged = list(connection.execute(text(EXCHANGED), params).scalars())
+    connection.execute(text(KEEP_CHOICE), params)
+    return exchanged
+
+
+def weigh_day(connection: Connection, policy: Policy, day: str) -> None:
+    """Write the share that was taken, and how often each question came, into the entries of a day. This is no revision: the
+    figures follow the day until it closes."""
+    dialect = dialect_of(connection)
+    body = dialect.merged.format(
+        column="body",
+        patch="""'{"provenance":{"source":"policy","inclusion_probability":' || CAST(p.included AS text) || '}}'""",
+    )
+    counted = """'{"confirmed": false, "repeats": ' || CAST(p.repeats AS text) || '}'"""
+    metadata = dialect.merged.format(column="metadata", patch=counted)
+    connection.execute(
+        text(
+            f"UPDATE eval_dataset SET body = {body}, metadata = {metadata} FROM candidate_pool p "
+            "WHERE p.policy = :policy AND p.day = :day AND p.chosen = 1 AND eval_dataset.trace_id = p.trace_id "
+            "AND eval_dataset.policy = :policy AND eval_dataset.status = 'active' AND eval_dataset.confirmed = 0 "
+            "AND eval_dataset.decided = '' AND eval_dataset.review = 'unvalidated' "
+            f"AND (coalesce({dialect.included.format('eval_dataset.body')}, -1) <> p.included OR p.repeats > 1)"
+        ),
+        {"policy": policy.name, "day": day},
+    )
+
+
+def pool_days(connection: Connection, policy: Policy) -> list[str]:
+    """Every day that has candidates of this policy."""
+    query = text("SELECT DISTINCT day FROM candidate_pool WHERE policy = :policy ORDER BY day")
+    return list(connection.execute(query, {"policy": policy.name}).scalars())
+
+
+def is_chosen(connection: Connection, policy: Policy, trace_id: str) -> bool:
+    """Whether a trace is among the candidates chosen for its day."""
+    query = text("SELECT 1 FROM candidate_pool WHERE policy = :policy AND trace_id = :trace AND chosen = 1")
+    return connection.execute(query, {"policy": policy.name, "trace": trace_id}).first() is not None

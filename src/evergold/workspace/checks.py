@@ -1,0 +1,131 @@
+"""Checks: which are on, running them by hand, and what they say of one trace."""
+
+from collections.abc import Callable
+from functools import cached_property
+
+from evergold import plugins
+from evergold.checks.own import JudgeCheck, OwnCheck, read_checks
+from evergold.checks.rubric import JudgeRoom
+from evergold.checks.stage import CheckReport, CheckStage
+from evergold.checks.suite import Suite
+from evergold.errors import BadInput, unknown
+from evergold.model.checking import Checked
+from evergold.seams import Check, Judge
+from evergold.settings import Settings
+from evergold.store import Store
+from evergold.store.checks import asked_today, count_unchecked
+from evergold.store.counters import counted
+from evergold.store.curation_queue import CHECKS_ON
+from evergold.store.facts import fact, put_fact
+from evergold.store.trace_pages import count_traces
+
+BEGAN_WITH = "checks.builtin"
+WORDS = {"true": True, "on": True, "1": True, "yes": True, "false": False, "off": False, "0": False, "no": False}
+
+
+def builtin_on(settings: Settings, began_with: str | None) -> bool:
+    """Whether the built-in checks are on: as the settings say, else as the workspace began."""
+    word = settings.checks_builtin.strip().lower()
+    if word in ("auto", ""):
+        return began_with == "on"
+    if word not in WORDS:
+        raise BadInput(f"checks.builtin = {settings.checks_builtin!r} is none of true, false, auto")
+    return WORDS[word]
+
+
+def keep_switch(store: Store, settings: Settings) -> None:
+    """Write down whether checks are on, so that every process that takes traces in queues them for checking."""
+    with store.db.read() as connection:
+        held, began_with = fact(connection, CHECKS_ON), fact(connection, BEGAN_WITH)
+    now = "on" if builtin_on(settings, began_with) or settings.checks_files else "off"
+    if held != now:
+        store.db.write(lambda connection: put_fact(connection, CHECKS_ON, now))
+
+
+class Checks:
+    def __init__(self, store: Store, settings: Settings) -> None:
+        self._store = store
+        self._settings = settings
+
+    @cached_property
+    def stage(self) -> CheckStage:
+        """The checks in force: the installed ones that are not turned off, and those of the files."""
+        own = read_checks(self._settings.checks_files, known_judge=_known_judge)
+        installed = self._installed()
+        for check in own:
+            if check.name in installed:
+                raise BadInput(f"a check of your own is called {check.name!r} like one that is installed; rename it")
+        checks: list[Check] = [*installed.values(), *own]
+        return CheckStage(self._store, Suite(checks, self._judges(own)))
+
+    def _installed(self) -> dict[str, Check]:
+        with self._store.db.read() as connection:
+            on = builtin_on(self._settings, fact(connection, BEGAN_WITH))
+        known = plugins.names("checks")
+        for name in self._settings.checks_off:
+            if name not in known:
+                raise BadInput(f"checks.off: {unknown('check', name, known)}")
+        names = [name for name in known if on and name not in self._settings.checks_off]
+        return {name: plugins.factory("checks", name)(self._settings) for name in names}
+
+    def _judges(self, own: tuple[OwnCheck, ...]) -> JudgeRoom:
+        wanted = {check.judge for check in own if isinstance(check, JudgeCheck)}
+        if not wanted:
+            return JudgeRoom({})
+        with self._store.db.read() as connection:
+            asked = asked_today(connection)
+        return JudgeRoom({name: _judge(name, self._settings) for name in wanted}, asked)
+
+    def state(self) -> dict[str, object]:
+        """Which checks are on, what could not be run, how much of history they have seen, and what to do about it."""
+        with self._store.db.read() as connection:
+            errors = counted(connection, "checks.failed.")
+            total, unchecked = count_traces(connection), count_unchecked(connection)
+        names = sorted(self.stage.suite.checks)
+        hint = None
+        if not names:
+            hint = "checks are off; set checks.builtin = true, then run `evergold check-traces --backfill`"
+        elif unchecked:
+            hint = f"{unchecked} traces have not been checked; run `evergold check-traces --backfill`"
+        failed = {name.removeprefix("checks.failed."): number for name, number in errors.items()}
+        return {
+            "on": names,
+            "traces": total,
+            "unchecked": unchecked if names else total,
+            "errors": failed,
+            "hint": hint,
+        }
+
+    def run_missing(self) -> None:
+        """Check the traces that no check has seen yet."""
+        if not self.stage.suite:
+            return
+        with self._store.db.read() as connection:
+            missing = count_unchecked(connection)
+        if missing:
+            self.stage.backfill(everything=False)
+
+    def backfill(self, progress: Callable[[int], None] = lambda _: None) -> CheckReport:
+        """Check all of history again; scores of checks that changed or were turned off are replaced."""
+        return self.stage.backfill(everything=True, progress=progress)
+
+    def missing(self, progress: Callable[[int], None] = lambda _: None) -> CheckReport:
+        return self.stage.backfill(everything=False, progress=progress)
+
+    def dry_run(self, progress: Callable[[int], None] = lambda _: None) -> CheckReport:
+        return self.stage.dry_run(progress)
+
+    def explain(self, trace_id: str) -> list[Checked]:
+        return self.stage.explain(trace_id)
+
+
+def _known_judge(name: str) -> None:
+    from evergold.bench.judge_names import check_judge
+
+    check_judge(name)
+
+
+def _judge(name: str, settings: Settings) -> Judge:
+    from evergold.bench.judge_names import make_judge
+
+    return make_judge(name, settings)

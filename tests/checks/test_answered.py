@@ -1,0 +1,60 @@
+"""`answered` on lists that were written before its phrases and never shaped them."""
+
+from pathlib import Path
+
+import pytest
+
+from evergold.checks.answered import Answered
+from evergold.model.checking import CheckResult, Turn
+
+LISTS = Path(__file__).parent / "labelled"
+MOST_FALSE_ALARMS, LEAST_FOUND = 0.01, 0.95
+
+
+def rows(name: str) -> list[list[str]]:
+    lines = (LISTS / name).read_text(encoding="utf-8").splitlines()
+    return [[part.replace("\\n", "\n").replace("\\t", "\t") for part in line.split("\t")] for line in lines]
+
+
+def answered(output: str | None, question: str = "x", check: Answered | None = None) -> CheckResult:
+    result = (check or Answered()).check(Turn("t", question, output))
+    assert result is not None
+    return result
+
+
+def test_ordinary_answers_are_answers() -> None:
+    ordinary = rows("ordinary.tsv")
+    called = [output for question, output in ordinary if answered(output, question).value < 1]
+    assert len(ordinary) >= 400 and len(called) <= MOST_FALSE_ALARMS * len(ordinary), called
+
+
+def test_refusals_apologies_and_errors_are_found() -> None:
+    unanswered = rows("unanswered.tsv")
+    missed = [output for _, question, output in unanswered if answered(output, question).value == 1]
+    assert len(unanswered) >= 200 and len(unanswered) - len(missed) >= LEAST_FOUND * len(unanswered), missed
+
+
+@pytest.mark.parametrize(
+    ("output", "value"),
+    [
+        (None, 0.0),
+        (" \n", 0.0),
+        ("Error: 500", 0.0),
+        ("null", 0.0),
+        ("Traceback (most recent call last):\n  File 'a.py', line 1\nKeyError: 'x'", 0.0),
+        ('{"name": "refund", "arguments": {"id": 3}}', 0.0),
+        ("LO SIENTO, ALGO SALIÓ MAL", 0.5),
+        ("I'm sorry, but I can't help with that.", 0.5),
+        ("👍", 1.0),
+        ("Sorry, the gate changed: it is B12 now.", 1.0),
+    ],
+)
+def test_failures_are_zero_and_refusals_a_half(output: str | None, value: float) -> None:
+    assert answered(output).value == value
+
+
+def test_fallback_texts_of_ones_own_are_known_in_any_case() -> None:
+    own = Answered(("Nuestros agentes duermen*", "Beep."))
+    assert answered("NUESTROS AGENTES DUERMEN, vuelve a las 9", check=own).value == 0.5
+    assert answered("beep", check=own).value == 0.5
+    assert answered("beep beep is what it says", check=own).value == 1.0

@@ -1,0 +1,102 @@
+"""Who has the last word: nothing that a person decided is changed by what the machine concludes later."""
+
+from pathlib import Path
+
+import pytest
+
+from evergold.model.case import Case, CaseStatus, EntryType, ReviewState
+from evergold.model.review import CaseKey, Decision, QueueQuery, ReviewVerdict
+from evergold.model.trace import ScoreLine, ScoreSource
+from evergold.settings import Settings
+from evergold.store.cases import CaseFilter, iterate_cases
+from evergold.workspace import Workspace
+from tests.builders import a_score, a_trace
+
+GOOD = (a_score("check", 1.0),)
+
+
+@pytest.fixture
+def ws(settings: Settings) -> Workspace:
+    return Workspace.open(settings)
+
+
+def cases(ws: Workspace, **wanted: object) -> list[Case]:
+    with ws.store.db.read() as connection:
+        return list(iterate_cases(connection, CaseFilter(**{"status": None, **wanted})))
+
+
+def user(trace_id: str, value: float, source: str = "user", key: str | None = None) -> ScoreLine:
+    return ScoreLine(trace_id=trace_id, name="thumbs", value=value, source=ScoreSource(source), key=key)
+
+
+def review(ws: Workspace, case: Case, verdict: ReviewVerdict, **changes: object) -> None:
+    decision = Decision(version=case.version, verdict=verdict, changes=changes)
+    ws.review.decide(CaseKey(dataset=case.dataset, id=case.id), decision, "ana")
+
+
+def test_a_validated_golden_is_asked_about_and_not_changed(ws: Workspace) -> None:
+    ws.intake.accept([a_trace("t1", scores=GOOD)])
+    ws.live.curate()
+    (case,) = cases(ws)
+    review(ws, case, ReviewVerdict.APPROVE)
+    ws.intake.accept([user("t1", 0.0)])
+    ws.live.curate()
+    (after,) = cases(ws)
+    assert (after.entry_type, after.status, after.review) == ("golden", "active", "validated")
+    (item,) = ws.review.queue(QueueQuery(needs_look=True)).items
+    assert item.needs_look == "since then: a user or human score is below 0.3"
+    review(ws, after, ReviewVerdict.APPROVE)
+    ws.live.curation.backfill()
+    assert ws.review.queue(QueueQuery(needs_look=True)).items == ()
+    ws.intake.accept([user("t1", 0.1, key="second")])
+    ws.live.curate()
+    assert len(ws.review.queue(QueueQuery(needs_look=True)).items) == 1
+
+
+def test_a_withdrawn_score_takes_its_question_back(ws: Workspace) -> None:
+    ws.intake.accept([a_trace("t1", scores=GOOD)])
+    ws.live.curate()
+    review(ws, cases(ws)[0], ReviewVerdict.APPROVE)
+    ws.intake.accept([user("t1", 0.0)])
+    ws.live.curate()
+    (bad,) = [score for score in ws.intake.get("t1").scores if score.value == 0]
+    assert bad.id is not None and ws.live.unscore(bad.id) == "t1"
+    ws.live.curate()
+    assert ws.review.queue(QueueQuery(needs_look=True)).items == ()
+
+
+def test_a_failure_that_a_reviewer_made_golden_stays_golden(ws: Workspace) -> None:
+    ws.intake.accept([a_trace("t1", scores=(*GOOD, a_score("thumbs", 0.0, "user")))])
+    ws.live.curate()
+    (case,) = cases(ws)
+    review(ws, case, ReviewVerdict.APPROVE, entry_type="golden")
+    ws.live.curation.backfill()
+    (after,) = cases(ws)
+    assert after.entry_type is EntryType.GOLDEN and after.review is ReviewState.VALIDATED
+
+
+def test_a_human_score_outranks_a_users_and_it_a_check(ws: Workspace) -> None:
+    ws.intake.accept([a_trace("t1", scores=GOOD)])
+    ws.intake.accept([user("t1", 0.0), user("t1", 1.0, "human", key="h")])
+    ws.live.curate()
+    assert [case.entry_type for case in cases(ws)] == ["golden"]
+
+
+def test_what_was_undone_is_not_done_again_by_the_same_revision(ws: Workspace) -> None:
+    ws.intake.accept([a_trace("t1", scores=GOOD)])
+    ws.live.curate()
+    label = ws.live.curation.policies[0].label
+    ws.live.undo(label)
+    ws.live.curation.backfill()
+    (case,) = cases(ws)
+    assert case.status is CaseStatus.WITHDRAWN
+
+
+def test_a_policy_file_may_still_curate_what_another_revision_had_undone(ws: Workspace, tmp_path: Path) -> None:
+    ws.intake.accept([a_trace("t1", scores=GOOD)])
+    ws.live.curate()
+    ws.live.undo(ws.live.curation.policies[0].label)
+    other = tmp_path / "p.toml"
+    other.write_text('name = "default"\n[thresholds]\ngolden_from = 0.7\n')
+    ws.live.with_policy_files([other]).backfill()
+    assert cases(ws)[0].status is CaseStatus.ACTIVE
