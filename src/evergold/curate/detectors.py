@@ -43,6 +43,8 @@ class PatternDetector:
 
 def _corrects(text: str, *, answers: bool) -> bool:
     phrases = _phrases()
+    if phrases["insists"].search(text):
+        return True
     denial = _DENIAL.match(text)
     if denial is None:
         return phrases["high"].search(text) is not None

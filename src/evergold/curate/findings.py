@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection
 
 from evergold.curate.detectors import CORRECTION_SCORE, HIGH
-from evergold.model.trace import DETECTED_KEY, Correction, Score, ScoreSource
+from evergold.model.trace import DETECTED_KEY, Correction, CorrectionKind, Score, ScoreSource
 from evergold.seams import Detector
 from evergold.store.corrections import DETECTED, Detected, detected_among, exchanges, take_back
 from evergold.store.scores import drop_score, put_scores
@@ -61,5 +61,5 @@ def put_finding(connection: Connection, finding: Finding) -> bool:
         key=DETECTED_KEY + finding.next_id,
     )
     put_scores(connection, finding.trace_id, [score])
-    plain = Correction(trace_id=finding.trace_id, text=finding.message, author=DETECTED)
+    plain = Correction(trace_id=finding.trace_id, text=finding.message, author=DETECTED, kind=CorrectionKind.REMARK)
     return finding.value == HIGH and put_correction(connection, plain)

@@ -10,8 +10,10 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, func, select, text
 
+from evergold.model.admission import admits
 from evergold.model.case import Case, CaseStatus, EntryType, Provenance
 from evergold.model.ident import content_hash
+from evergold.model.reference import Answer
 from evergold.model.trace import DETECTED_KEY
 from evergold.store.bulk import rows_among
 from evergold.store.case_writes import Author, put_cases, revise_case
@@ -54,13 +56,16 @@ def put_correction_cases(connection: Connection, trace_ids: Iterable[str], datas
     corrected = rows_among(connection, "SELECT DISTINCT trace_id FROM trace_corrections WHERE trace_id", trace_ids)
     for batch in batches([row[0] for row in corrected]):
         query = (
-            select(traces, trace_corrections.c.text, trace_corrections.c.author)
+            select(
+                traces, trace_corrections.c.text, trace_corrections.c.author, trace_corrections.c.kind.label("said_as")
+            )
             .join(trace_corrections, trace_corrections.c.trace_id == traces.c.id)
             .where(traces.c.id.in_(batch))
             .order_by(trace_corrections.c.id)
         )
         tools = _tool_tags(connection, batch)
-        cases = [_case(row, dataset, tools.get(row["id"], ())) for row in connection.execute(query).mappings()]
+        rows = connection.execute(query).mappings().all()
+        cases = [_case(row, dataset, tools.get(row["id"], ()), _revised(connection, row)) for row in rows]
         if not cases:
             continue
         held = {key[1] for key in held_cases(connection, [(case.dataset, case.id) for case in cases])}
@@ -85,7 +90,22 @@ def _tool_tags(connection: Connection, trace_ids: Iterable[str]) -> dict[str, li
     return found
 
 
-def _case(row: Any, dataset: str, tools: Iterable[str]) -> Case:
+def _revised(connection: Connection, row: Any) -> Answer | None:
+    """The corrected answer: the text itself where it is one, else the assistant's next reply if it admits the mistake and
+    nobody corrected that one too. Otherwise there is none yet, and the pair waits in review."""
+    if row["said_as"] == "answer":
+        return Answer(text=row["text"])
+    query = text(
+        "SELECT t.output_text FROM traces t WHERE t.session_id = :session AND t.input_text = :said AND t.started_at >= :after "
+        "AND t.id <> :id AND NOT EXISTS (SELECT 1 FROM trace_corrections c WHERE c.trace_id = t.id AND c.dismissed = 0) "
+        "ORDER BY t.started_at, t.id LIMIT 1"
+    )
+    wanted = {"session": row["session_id"], "said": row["text"], "after": row["started_at"], "id": row["id"]}
+    reply = connection.execute(query, wanted).scalar()
+    return Answer(text=reply) if reply and admits(reply) else None
+
+
+def _case(row: Any, dataset: str, tools: Iterable[str], revised: Answer | None) -> Case:
     named = (row["message_type"], f"model:{row['model']}" if row["model"] else None, *tools)
     return Case(
         id=correction_case_id(row["id"], row["text"]),
@@ -94,6 +114,7 @@ def _case(row: Any, dataset: str, tools: Iterable[str]) -> Case:
         input=row["input_text"],
         output=row["output_text"],
         expected=row["text"],
+        revised=revised,
         metadata={"author": row["author"]} if row["author"] else {},
         tags=tuple(tag for tag in named if tag),
         provenance=Provenance(

@@ -72,6 +72,7 @@ def put_traces(connection: Connection, incoming: Iterable[Trace]) -> PutTraces:
 def put_correction(connection: Connection, correction: Correction) -> bool:
     """Add what a person said of a stored trace; the same words again are no change."""
     row = {"trace_id": correction.trace_id, "text": correction.text, "author": correction.author}
+    row["kind"] = correction.kind.value
     same = (trace_corrections.c.trace_id == correction.trace_id) & (trace_corrections.c.text == correction.text)
     if connection.execute(select(trace_corrections.c.id).where(same)).first() is not None:
         return False

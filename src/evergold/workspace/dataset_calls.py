@@ -14,7 +14,7 @@ from uuid import uuid4
 from evergold.curate.live import Curation
 from evergold.errors import BadInput, unknown
 from evergold.model.case import Case, EntryType, Provenance
-from evergold.model.trace import Correction
+from evergold.model.trace import Correction, CorrectionKind
 from evergold.store.case_writes import Author
 from evergold.store.cases import CaseFilter
 from evergold.store.corrections import correction_case_id
@@ -51,7 +51,9 @@ class DatasetCalls:
     def add_correction_pair(self, previous_trace_id: str, correction_text: str, *, author: str | None = None) -> Case:
         """Pair the bad reply of a trace with what it should have been. The same correction again is the same entry."""
         trace = self._intake.get(previous_trace_id)
-        correction = self._intake.redacted(Correction(trace_id=trace.id, text=correction_text, author=author))
+        correction = self._intake.redacted(
+            Correction(trace_id=trace.id, text=correction_text, author=author, kind=CorrectionKind.REMARK)
+        )
         self._intake.accept([correction])
         self._curation.trace(trace.id)
         wanted = CaseFilter(trace_id=trace.id, entry_type=EntryType.CORRECTION, status=None)
