@@ -109,3 +109,9 @@ ONE = st.builds(
 @given(ONE)
 def test_a_trace_of_one_span_is_told_as_one_of_many(span: SpanFacts) -> None:
     assert summarise_one(span) == summarise_many([span])
+
+
+def test_the_first_trace_input_and_the_last_trace_output_win() -> None:
+    spans = [facts(2, 0, trace_input="third", trace_output="last"), facts(1, 0, trace_input="second", trace_output="b")]
+    summary = summarise([*spans, facts(0, trace_input="first", trace_output="a")])
+    assert (summary.input, summary.output) == ("first", "last"), "whatever the order in which the spans came"

@@ -1,7 +1,9 @@
 """Told only of what is on the disk."""
 
+import os
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -44,3 +46,30 @@ def test_everybody_is_told_before_it_closes(settings: Settings) -> None:
     futures = [store.db.submit(lambda _, number=number: number) for number in range(200)]  # type: ignore[misc]
     store.close()
     assert [future.result(0) for future in futures] == list(range(200))
+
+
+def test_nobody_is_told_before_the_log_is_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`synchronous=NORMAL` does not put a commit on the disk: only the fsync of the log does."""
+    store = Store.open(Settings(home=tmp_path))
+    log = os.stat(tmp_path / "evergold.db-wal")
+    synced: list[bool] = []
+    real = os.fsync
+
+    def fsync(descriptor: int) -> None:
+        same = os.path.samestat(os.fstat(descriptor), log)
+        synced.append(same and not done.done())
+        real(descriptor)
+
+    done: Future[int] = Future()
+    monkeypatch.setattr(os, "fsync", fsync)
+    go_on = Event()
+
+    def work(_: object) -> int:
+        assert go_on.wait(PATIENCE)
+        return 1
+
+    done = store.db.submit(work)
+    go_on.set()
+    assert done.result(PATIENCE) == 1
+    assert synced == [True], "the log was put on the disk once, before the answer"
+    store.close()

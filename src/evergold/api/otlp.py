@@ -7,6 +7,7 @@ protocol tells it, a partial success in the content type of the request, so that
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import nullcontext
 from typing import Any
 
 import orjson
@@ -24,7 +25,8 @@ from evergold.workspace import Workspace
 
 LARGE = 16_000  # reading more than this takes milliseconds, which would hold up the other requests
 LARGE_PACKED = 1 << 14  # a body can unpack to a thousand times its size
-ONE_AT_A_TIME = asyncio.Semaphore(1)  # a large body takes ten times its size while it is decoded
+HUGE = 1 << 20
+ONE_AT_A_TIME = asyncio.Semaphore(1)  # for huge bodies: one takes several times its size while it is decoded
 SHOWN = 5
 
 router = APIRouter()
@@ -73,8 +75,9 @@ async def _body(request: Request) -> tuple[Wire, bytes]:
 async def _received(receive: Receive, body: bytes, wire: Wire) -> SpansWritten:
     if len(body) <= LARGE:
         return await answered(receive(body, wire))
-    async with ONE_AT_A_TIME:
-        return await answered(await run_in_threadpool(receive, body, wire))
+    async with ONE_AT_A_TIME if len(body) > HUGE else nullcontext():
+        written = await run_in_threadpool(receive, body, wire)
+    return await answered(written)
 
 
 def _workspace(request: Request) -> Workspace:

@@ -1,0 +1,42 @@
+"""`python -m perf.faults kill|fuzz|soak|outage`: one campaign, bounded and seeded; exit 1 when anything was lost or failed."""
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+
+from perf.faults import fuzz, kill, outage, soak
+from perf.faults.server import Summary
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m perf.faults", description=__doc__)
+    shared = argparse.ArgumentParser(add_help=False)
+    shared.add_argument("--seed", type=int, default=1)
+    shared.add_argument("--db", default="", help="PostgreSQL URL; empty: SQLite")
+    commands = parser.add_subparsers(dest="campaign", required=True)
+    commands.add_parser("kill", parents=[shared]).add_argument("--times", type=int, default=20)
+    commands.add_parser("fuzz", parents=[shared]).add_argument("--requests", type=int, default=2000)
+    soaking = commands.add_parser("soak", parents=[shared])
+    soaking.add_argument("--minutes", type=float, default=1.0)
+    soaking.add_argument("--load", type=float, default=0.7)
+    commands.add_parser("outage", parents=[shared]).add_argument("--rounds", type=int, default=1)
+    chosen = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory(prefix="evergold-faults-") as folder:
+        summary = _run(chosen, Path(folder))
+    summary.show(chosen.campaign)
+    return 1 if summary.lost or summary.doubled or summary.hangs or summary.failed() else 0
+
+
+def _run(chosen: argparse.Namespace, home: Path) -> Summary:
+    if chosen.campaign == "kill":
+        return kill.run(home, chosen.times, chosen.seed, chosen.db)
+    if chosen.campaign == "fuzz":
+        return fuzz.run(home, chosen.requests, chosen.seed, chosen.db)
+    if chosen.campaign == "soak":
+        return soak.run(home, chosen.minutes, chosen.load, chosen.seed, chosen.db)
+    return outage.run(home, chosen.rounds, chosen.seed)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
