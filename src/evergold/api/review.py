@@ -24,6 +24,7 @@ from evergold.model.review import (
     SavedView,
     VersionedKey,
 )
+from evergold.model.review_progress import Agreement, ReviewProgress
 
 router = Router(prefix="/api/v1", tags=["review"])
 
@@ -164,13 +165,13 @@ def release(workspace: Opened, key: Key, reviewer: Annotated[str, Query(min_leng
 
 
 @router.get("/review/agreement")
-def agreement(workspace: Opened, dataset: str | None = None) -> dict[str, Any]:
+def agreement(workspace: Opened, dataset: str | None = None) -> Agreement:
     """Cohen's and Fleiss' kappa with intervals; what is undefined says why."""
     return workspace.review.agreement(dataset)
 
 
 @router.get("/review/progress")
-def progress(workspace: Opened) -> dict[str, list[dict[str, Any]]]:
+def progress(workspace: Opened) -> ReviewProgress:
     """Progress per dataset and per reviewer."""
     return workspace.review.progress()
 

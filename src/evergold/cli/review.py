@@ -89,12 +89,12 @@ def progress_command(ctx: click.Context, as_json: bool) -> None:
         result = workspace.review.progress()
         agreed = workspace.review.agreement()
     if as_json:
-        emit_json(result | {"agreement": agreed})
+        emit_json({**result, "agreement": agreed})
         return
     columns = ("dataset", "total", "validated", "dismissed")
-    table("Datasets", columns, [[row[name] for name in columns] for row in result["datasets"]])
+    table("Datasets", columns, [[dict(row)[name] for name in columns] for row in result["datasets"]])
     fields = ("reviewer", "approve", "dismiss", "second_opinion", "skip")
-    table("Reviewers", fields, [[row[name] for name in fields] for row in result["reviewers"]])
+    table("Reviewers", fields, [[dict(row)[name] for name in fields] for row in result["reviewers"]])
     kappa = agreed["fleiss"]
     shown = kappa["reason"] if kappa["value"] is None else f"{kappa['value']:.2f} ({kappa['low']} to {kappa['high']})"
     click.echo(f"Fleiss' kappa over {agreed['shared']} shared cases: {shown}")

@@ -7,9 +7,9 @@ a content counts here.
 from collections import defaultdict
 from collections.abc import Iterable
 from itertools import combinations
-from typing import Any
 
 from evergold.model.review import OPINIONS, Opinion
+from evergold.model.review_progress import Agreement, AgreementFigure, PairAgreement
 from evergold.stats.agreement import cohen_kappa, fleiss_kappa, raw_agreement
 from evergold.stats.intervals import Interval
 
@@ -25,7 +25,7 @@ def first_words(opinions: Iterable[Opinion]) -> Shared:
     return dict(words)
 
 
-def agreement(opinions: Iterable[Opinion]) -> dict[str, Any]:
+def agreement(opinions: Iterable[Opinion]) -> Agreement:
     """Fleiss' kappa and raw agreement of everybody, Cohen's kappa of each pair; what is undefined says why."""
     words = first_words(opinions)
     verdicts = [tuple(by.values()) for by in words.values()]
@@ -40,9 +40,9 @@ def agreement(opinions: Iterable[Opinion]) -> dict[str, Any]:
     }
 
 
-def _pairs(words: Shared) -> list[dict[str, Any]]:
+def _pairs(words: Shared) -> list[PairAgreement]:
     reviewers = sorted({name for by in words.values() for name in by})
-    rows = []
+    rows: list[PairAgreement] = []
     for one, other in combinations(reviewers, 2):
         both = [(by[one], by[other]) for by in words.values() if one in by and other in by]
         if both:
@@ -50,9 +50,9 @@ def _pairs(words: Shared) -> list[dict[str, Any]]:
     return rows
 
 
-def _shown(result: Interval | None, shared: int) -> dict[str, Any]:
+def _shown(result: Interval | None, shared: int) -> AgreementFigure:
     if result is not None:
-        return {**result.as_dict(), "reason": None}
+        return {"value": result.value, "low": result.low, "high": result.high, "n": result.n, "reason": None}
     reason = (
         "no case has two opinions" if shared == 0 else "every verdict is the same, so chance explains all agreement"
     )

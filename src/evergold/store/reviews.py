@@ -8,6 +8,7 @@ from sqlalchemy.engine import RowMapping
 from evergold.model.case import Case, CaseStatus, ReviewState
 from evergold.model.policy import Policy, Reason
 from evergold.model.review import Opinion, QueueItem, QueueQuery, ReviewVerdict, Standing
+from evergold.model.review_progress import DatasetProgress, ReviewerProgress, ReviewProgress
 from evergold.store.cases import CaseFilter, entry_id_of, filtered
 from evergold.store.schema import case_reviews, eval_dataset, review_assignments, review_standings
 from evergold.store.values import dumps, loads, now
@@ -110,7 +111,7 @@ def next_for(connection: Connection, query: QueueQuery, reviewer: str, needed: i
     return None if result is None else (result.dataset, result.case_id)
 
 
-def progress(connection: Connection) -> dict[str, list[dict[str, Any]]]:
+def progress(connection: Connection) -> ReviewProgress:
     """Per dataset how much is done; per reviewer how many words of which kind, and when the last was."""
     active = _entry.status.in_((CaseStatus.ACTIVE.value, CaseStatus.DISMISSED.value))
     per_dataset = select(
@@ -127,11 +128,13 @@ def progress(connection: Connection) -> dict[str, list[dict[str, Any]]]:
         ),
         func.max(case_reviews.c.created_at).label("last_at"),
     )
-    grouped = {
-        "datasets": per_dataset.group_by(_entry.dataset).order_by(_entry.dataset),
-        "reviewers": per_reviewer.group_by(case_reviews.c.reviewer).order_by(case_reviews.c.reviewer),
-    }
-    return {name: [dict(row) for row in connection.execute(query).mappings()] for name, query in grouped.items()}
+    datasets = connection.execute(per_dataset.group_by(_entry.dataset).order_by(_entry.dataset))
+    by_reviewer = per_reviewer.group_by(case_reviews.c.reviewer).order_by(case_reviews.c.reviewer)
+    reviewers = connection.execute(by_reviewer)
+    return ReviewProgress(
+        datasets=[DatasetProgress(**row) for row in datasets.mappings()],  # type: ignore[typeddict-item]
+        reviewers=[ReviewerProgress(**row) for row in reviewers.mappings()],  # type: ignore[typeddict-item]
+    )
 
 
 def _live_holds(reviewer: str) -> ColumnElement[int]:

@@ -19,6 +19,7 @@ from evergold.build.verify import SCHEMA_FILE
 from evergold.errors import BadInput, NotFound, unknown
 from evergold.model.build import Build, Manifest
 from evergold.model.case import Case, Provenance
+from evergold.model.faults import faults_of
 from evergold.settings import Settings
 from evergold.store import Store
 from evergold.store.builds import (
@@ -229,8 +230,8 @@ def case_filter(dataset: str, filters: Mapping[str, Any]) -> CaseFilter:
     try:
         return CaseFilter.model_validate({"dataset": dataset, "status": None, **filters})
     except ValidationError as problem:
-        first = problem.errors()[0]
-        raise BadInput(f"filter {first['loc'][0]}={first['input']!r}: {first['msg']}") from None
+        fault = faults_of(problem.errors(), CaseFilter)[0]
+        raise BadInput(f"filter {fault}") from None
 
 
 def with_options(spec: SnapshotSpec, **options: Any) -> SnapshotSpec:

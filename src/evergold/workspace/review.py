@@ -20,6 +20,7 @@ from evergold.model.review import (
     SavedView,
     VersionedKey,
 )
+from evergold.model.review_progress import Agreement, ReviewProgress
 from evergold.review import desk
 from evergold.review.agreement import agreement
 from evergold.review.edit import between
@@ -121,11 +122,11 @@ class Review:
         with self._store.db.read() as connection:
             return hands.assignments_to(connection, reviewer)
 
-    def agreement(self, dataset: str | None = None) -> dict[str, Any]:
+    def agreement(self, dataset: str | None = None) -> Agreement:
         with self._store.db.read() as connection:
             return agreement(opinions_in(connection, dataset))
 
-    def progress(self) -> dict[str, list[dict[str, Any]]]:
+    def progress(self) -> ReviewProgress:
         with self._store.db.read() as connection:
             return progress(connection)
 

@@ -1383,6 +1383,38 @@ export interface components {
             revoked_at?: string | null;
         };
         /**
+         * Agreement
+         * @description How far all reviewers agree, and each pair of them.
+         */
+        Agreement: {
+            /** Cases */
+            cases: number;
+            /** Shared */
+            shared: number;
+            /** Disputed */
+            disputed: number;
+            agreement: components["schemas"]["AgreementFigure"];
+            fleiss: components["schemas"]["AgreementFigure"];
+            /** Pairs */
+            pairs: components["schemas"]["PairAgreement"][];
+        };
+        /**
+         * AgreementFigure
+         * @description A value with its interval, or the reason why there is none.
+         */
+        AgreementFigure: {
+            /** Value */
+            value: number | null;
+            /** Low */
+            low: number | null;
+            /** High */
+            high: number | null;
+            /** N */
+            n: number;
+            /** Reason */
+            reason: string | null;
+        };
+        /**
          * Answer
          * @description An answer that a person wrote or approved, or that corrected another one.
          *
@@ -2065,6 +2097,20 @@ export interface components {
             failures: components["schemas"]["CurationFailure"][];
         };
         /**
+         * DatasetProgress
+         * @description How much of a dataset is reviewed.
+         */
+        DatasetProgress: {
+            /** Dataset */
+            dataset: string;
+            /** Total */
+            total: number;
+            /** Validated */
+            validated: number;
+            /** Dismissed */
+            dismissed: number;
+        };
+        /**
          * DatasetStats
          * @description Counts of active entries. `coverage` is the share of all traces that an entry cites, null when there are none.
          */
@@ -2704,6 +2750,15 @@ export interface components {
             coverage: components["schemas"]["Coverage"][];
         };
         /**
+         * PairAgreement
+         * @description Cohen's kappa of two reviewers.
+         */
+        PairAgreement: {
+            /** Reviewers */
+            reviewers: string[];
+            cohen: components["schemas"]["AgreementFigure"];
+        };
+        /**
          * PairedVerdict
          * @enum {string}
          */
@@ -3062,6 +3117,16 @@ export interface components {
             budget_money?: number | null;
         };
         /**
+         * ReviewProgress
+         * @description Progress per dataset and per reviewer.
+         */
+        ReviewProgress: {
+            /** Datasets */
+            datasets: components["schemas"]["DatasetProgress"][];
+            /** Reviewers */
+            reviewers: components["schemas"]["ReviewerProgress"][];
+        };
+        /**
          * ReviewState
          * @enum {string}
          */
@@ -3072,6 +3137,24 @@ export interface components {
          * @enum {string}
          */
         ReviewVerdict: "approve" | "dismiss" | "second_opinion" | "skip" | "reopen" | "withdraw";
+        /**
+         * ReviewerProgress
+         * @description How many verdicts of which kind a reviewer gave, and when the last one was.
+         */
+        ReviewerProgress: {
+            /** Reviewer */
+            reviewer: string;
+            /** Approve */
+            approve: number;
+            /** Dismiss */
+            dismiss: number;
+            /** Second Opinion */
+            second_opinion: number;
+            /** Skip */
+            skip: number;
+            /** Last At */
+            last_at: string | null;
+        };
         /**
          * Revision
          * @description One change of a case: who, when, why, and each field before and after.
@@ -4795,9 +4878,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        [key: string]: unknown;
-                    };
+                    "application/json": components["schemas"]["Agreement"];
                 };
             };
             /** @description Validation Error */
@@ -4826,11 +4907,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        [key: string]: {
-                            [key: string]: unknown;
-                        }[];
-                    };
+                    "application/json": components["schemas"]["ReviewProgress"];
                 };
             };
         };

@@ -1,19 +1,12 @@
 /** How far we are, who did it, and how far reviewers agree, with the interval that says how sure that is. */
 import { Progress, Table } from "@mantine/core";
+import type { components } from "@/api/schema";
 import { Panel } from "@/ui/Page";
 import { Failed, Loading } from "@/ui/states";
 import { useAgreement, useProgress } from "./data";
 import classes from "./queue.module.css";
 
-type Figure = { value: number | null; low: number | null; high: number | null; n: number; reason: string | null };
-type Agreement = {
-  cases: number;
-  shared: number;
-  disputed: number;
-  agreement: Figure;
-  fleiss: Figure;
-  pairs: { reviewers: [string, string]; cohen: Figure }[];
-};
+type Figure = components["schemas"]["AgreementFigure"];
 
 export function ProgressView() {
   const progress = useProgress();
@@ -21,7 +14,7 @@ export function ProgressView() {
   if (progress.isPending || agreement.isPending) return <Loading what="progress" />;
   if (progress.isError) return <Failed error={progress.error} />;
   if (agreement.isError) return <Failed error={agreement.error} />;
-  const found = agreement.data as unknown as Agreement;
+  const found = agreement.data;
   return (
     <div className={classes.progress}>
       <Panel title="Datasets">
@@ -35,17 +28,17 @@ export function ProgressView() {
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>
-            {(progress.data.datasets ?? []).map((row) => (
-              <Table.Tr key={String(row.dataset)}>
-                <Table.Td>{String(row.dataset)}</Table.Td>
+            {progress.data.datasets.map((row) => (
+              <Table.Tr key={row.dataset}>
+                <Table.Td>{row.dataset}</Table.Td>
                 <Table.Td>
-                  {String(row.validated)} of {String(row.total)}
+                  {row.validated} of {row.total}
                 </Table.Td>
-                <Table.Td>{String(row.dismissed)}</Table.Td>
+                <Table.Td>{row.dismissed}</Table.Td>
                 <Table.Td width="40%">
                   <Progress
-                    aria-label={`Validated in ${String(row.dataset)}`}
-                    value={(100 * Number(row.validated)) / Math.max(1, Number(row.total))}
+                    aria-label={`Validated in ${row.dataset}`}
+                    value={(100 * row.validated) / Math.max(1, row.total)}
                   />
                 </Table.Td>
               </Table.Tr>
@@ -54,7 +47,7 @@ export function ProgressView() {
         </Table>
       </Panel>
       <Panel title="Reviewers">
-        {progress.data.reviewers?.length ? (
+        {progress.data.reviewers.length ? (
           <Reviewers rows={progress.data.reviewers} />
         ) : (
           <p className={classes.source}>Nobody has decided on a case yet.</p>
@@ -73,7 +66,7 @@ export function ProgressView() {
   );
 }
 
-function Reviewers({ rows }: { rows: readonly Record<string, unknown>[] }) {
+function Reviewers({ rows }: { rows: readonly components["schemas"]["ReviewerProgress"][] }) {
   return (
     <Table.ScrollContainer minWidth={420}>
       <Table>
@@ -88,12 +81,12 @@ function Reviewers({ rows }: { rows: readonly Record<string, unknown>[] }) {
         </Table.Thead>
         <Table.Tbody>
           {rows.map((row) => (
-            <Table.Tr key={String(row.reviewer)}>
-              <Table.Td>{String(row.reviewer)}</Table.Td>
-              <Table.Td>{String(row.approve)}</Table.Td>
-              <Table.Td>{String(row.dismiss)}</Table.Td>
-              <Table.Td>{String(row.second_opinion)}</Table.Td>
-              <Table.Td>{String(row.skip)}</Table.Td>
+            <Table.Tr key={row.reviewer}>
+              <Table.Td>{row.reviewer}</Table.Td>
+              <Table.Td>{row.approve}</Table.Td>
+              <Table.Td>{row.dismiss}</Table.Td>
+              <Table.Td>{row.second_opinion}</Table.Td>
+              <Table.Td>{row.skip}</Table.Td>
             </Table.Tr>
           ))}
         </Table.Tbody>
