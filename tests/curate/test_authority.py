@@ -1,5 +1,6 @@
 """Who has the last word: nothing that a person decided is changed by what the machine concludes later."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -100,3 +101,50 @@ def test_a_policy_file_may_still_curate_what_another_revision_had_undone(ws: Wor
     other.write_text('name = "default"\n[thresholds]\ngolden_from = 0.7\n')
     ws.live.with_policy_files([other]).backfill()
     assert cases(ws)[0].status is CaseStatus.ACTIVE
+
+
+FALSE_ALARM = [
+    a_trace("t1", session_id="s", started_at="2026-01-01T10:01:00Z", scores=GOOD),
+    a_trace("t2", session_id="s", started_at="2026-01-01T10:02:00Z", input="That's wrong.", scores=GOOD),
+]
+
+
+def entry(ws: Workspace, trace_id: str = "t1") -> Case:
+    (found,) = [case for case in cases(ws, trace_id=trace_id) if case.entry_type is not EntryType.CORRECTION]
+    return found
+
+
+def test_dismissing_the_pair_of_a_false_alarm_takes_its_effects_back_for_good(ws: Workspace) -> None:
+    ws.intake.accept(FALSE_ALARM)
+    ws.live.curate()
+    assert entry(ws).entry_type is EntryType.FAILURE
+    (pair,) = cases(ws, entry_type="correction")
+    review(ws, pair, ReviewVerdict.DISMISS)
+    ws.live.curate()
+    assert entry(ws).entry_type is EntryType.GOLDEN
+    ws.intake.accept([user("t2", 0.9)])
+    ws.live.curate()
+    ws.live.curation.backfill()
+    assert entry(ws).entry_type is EntryType.GOLDEN
+    assert all(score.name == "check" for score in ws.intake.get("t1").scores)
+
+
+def test_switching_the_detector_off_takes_what_it_found_back(settings: Settings) -> None:
+    with Workspace.open(settings) as ws:
+        ws.intake.accept(FALSE_ALARM)
+        ws.live.curate()
+        assert entry(ws).entry_type is EntryType.FAILURE
+    with Workspace.open(replace(settings, curation_detector="")) as ws:
+        ws.live.curation.backfill()
+        assert entry(ws).entry_type is EntryType.GOLDEN
+
+
+def test_a_withdrawn_detected_score_does_not_come_back(ws: Workspace) -> None:
+    ws.intake.accept(FALSE_ALARM)
+    ws.live.curate()
+    (derived,) = [score for score in ws.intake.get("t1").scores if score.by_detector]
+    assert derived.id is not None
+    ws.live.unscore(derived.id)
+    ws.intake.accept([user("t2", 0.9)])
+    ws.live.curate()
+    assert entry(ws).entry_type is EntryType.GOLDEN

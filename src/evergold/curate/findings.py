@@ -12,7 +12,8 @@ from sqlalchemy import Connection
 from evergold.curate.detectors import CORRECTION_SCORE, HIGH
 from evergold.model.trace import DETECTED_KEY, Correction, CorrectionKind, Score, ScoreSource
 from evergold.seams import Detector
-from evergold.store.corrections import DETECTED, Detected, detected_among, exchanges, take_back
+from evergold.store.authority import is_dismissed
+from evergold.store.corrections import DETECTED, Detected, detected_among, detected_traces, exchanges, take_back
 from evergold.store.scores import drop_score, put_scores
 from evergold.store.traces import put_correction
 
@@ -51,7 +52,7 @@ def put_finding(connection: Connection, finding: Finding) -> bool:
             drop_score(connection, finding.trace_id, DETECTED_KEY + before.next_id)
         if not found or (before.next_id, before.comment) != (finding.next_id, comment):
             take_back(connection, finding.trace_id, before.comment)
-    if finding.value is None:
+    if finding.value is None or is_dismissed(connection, finding.next_id):
         return False
     score = Score(
         name=CORRECTION_SCORE,
@@ -63,3 +64,13 @@ def put_finding(connection: Connection, finding: Finding) -> bool:
     put_scores(connection, finding.trace_id, [score])
     plain = Correction(trace_id=finding.trace_id, text=finding.message, author=DETECTED, kind=CorrectionKind.REMARK)
     return finding.value == HIGH and put_correction(connection, plain)
+
+
+def forget_findings(connection: Connection) -> int:
+    """Take back everything that a detector found: it was switched off. Cases that somebody worked on stay."""
+    traces = detected_traces(connection)
+    for trace_id, findings in detected_among(connection, traces).items():
+        for before in findings:
+            drop_score(connection, trace_id, DETECTED_KEY + before.next_id)
+            take_back(connection, trace_id, before.comment)
+    return len(traces)

@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 from evergold import plugins
 from evergold.curate.classify import Facts
 from evergold.curate.explain import Explanation, explain
-from evergold.curate.findings import Finding, findings_in, put_finding
+from evergold.curate.findings import Finding, findings_in, forget_findings, put_finding
 from evergold.curate.taggers import is_built_in
 from evergold.errors import BadInput, unknown
 from evergold.model.policy import Policy
@@ -86,6 +86,8 @@ class Curation:
 
     def backfill(self, progress: Callable[[int], None] = lambda _: None) -> Changes:
         """Judge all of history again, in ranges of ids: memory does not grow with it."""
+        if self._detector is None and self._in_force:
+            self._store.db.write(forget_findings)
         total = self.drain()
         for policy in self.policies:
             self._choose_all(policy)

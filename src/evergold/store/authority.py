@@ -47,20 +47,28 @@ def set_correction_dismissed(connection: Connection, case: Case, dismissed: bool
 
 
 def _dismiss_remarks(connection: Connection, trace_id: str, message: str, dismissed: bool) -> None:
-    query = """SELECT r.message_id FROM remarks r JOIN traces t ON t.id = r.message_id
-        WHERE r.trace_id = :trace AND t.input_text = :said"""
-    for message_id in list(connection.execute(text(query), {"trace": trace_id, "said": message}).scalars()):
-        dismiss_remark(connection, message_id, dismissed)
-        if dismissed:
+    query = "SELECT s.key FROM trace_scores s WHERE s.trace_id = :trace AND substr(s.key, 1, 9) = 'detected:'"
+    keys = set(connection.execute(text(query), {"trace": trace_id}).scalars())
+    later = "SELECT t.id FROM traces t JOIN traces o ON o.session_id = t.session_id WHERE o.id = :trace AND t.input_text = :said"
+    for message_id in list(connection.execute(text(later), {"trace": trace_id, "said": message}).scalars()):
+        dismiss_remark(connection, trace_id, message_id, dismissed)
+        if dismissed and DETECTED_KEY + message_id in keys:
             drop_score(connection, trace_id, DETECTED_KEY + message_id)
-        else:
-            enqueue(connection, [message_id])
+        enqueue(connection, [message_id])
 
 
-def dismiss_remark(connection: Connection, message_id: str, dismissed: bool = True) -> None:
+def dismiss_remark(connection: Connection, trace_id: str, message_id: str, dismissed: bool = True) -> None:
     """Remember that a person said a message is no remark on an earlier reply, or that it is one after all."""
-    statement = "UPDATE remarks SET dismissed = :dismissed WHERE message_id = :message"
-    connection.execute(text(statement), {"dismissed": int(dismissed), "message": message_id})
+    statement = """INSERT INTO remarks (message_id, trace_id, kind, probability, dismissed)
+        SELECT id, :trace, 'correction', 1.0, :dismissed FROM traces WHERE id = :message
+        ON CONFLICT (message_id) DO UPDATE SET dismissed = :dismissed"""
+    connection.execute(text(statement), {"trace": trace_id, "dismissed": int(dismissed), "message": message_id})
+
+
+def is_dismissed(connection: Connection, message_id: str) -> bool:
+    """Whether a person said that a message is no remark on an earlier reply."""
+    query = text("SELECT 1 FROM remarks WHERE message_id = :id AND dismissed = 1")
+    return connection.execute(query, {"id": message_id}).first() is not None
 
 
 def withdraw_score(connection: Connection, score_id: int) -> str:
@@ -73,7 +81,7 @@ def withdraw_score(connection: Connection, score_id: int) -> str:
         )
     if row.key.startswith(DETECTED_KEY):
         message_id = row.key.removeprefix(DETECTED_KEY)
-        dismiss_remark(connection, message_id)
+        dismiss_remark(connection, row.trace_id, message_id)
         said = connection.execute(text("SELECT input_text FROM traces WHERE id = :id"), {"id": message_id}).scalar()
         mine = (trace_corrections.c.trace_id == row.trace_id) & (trace_corrections.c.author == DETECTED)
         connection.execute(update(trace_corrections).where(mine, trace_corrections.c.text == said).values(dismissed=1))

@@ -156,6 +156,12 @@ def detected_among(connection: Connection, trace_ids: Iterable[str]) -> dict[str
     return results
 
 
+def detected_traces(connection: Connection) -> list[str]:
+    """The traces that have a score derived from what the user wrote next."""
+    query = "SELECT DISTINCT trace_id FROM trace_scores WHERE source = 'user' AND substr(key, 1, 9) = 'detected:'"
+    return list(connection.execute(text(query)).scalars())
+
+
 def take_back(connection: Connection, trace_id: str, comment: str) -> None:
     """Forget the correction that begins so and was only detected; its case is withdrawn unless somebody has worked on it."""
     table = trace_corrections.c
