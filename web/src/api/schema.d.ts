@@ -396,6 +396,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/scores/{score_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete Score
+         * @description Take a score back; the entry of its trace follows.
+         */
+        delete: operations["delete_score_api_v1_scores__score_id__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/review/me": {
         parameters: {
             query?: never;
@@ -1898,6 +1918,8 @@ export interface components {
             assignments: components["schemas"]["Assignment"][];
             /** History */
             history: components["schemas"]["HistoryEntry"][];
+            /** Needs Look */
+            needs_look?: string | null;
         };
         /**
          * CaseKey
@@ -2037,11 +2059,19 @@ export interface components {
             type: "correction";
             /** Trace Id */
             trace_id: string;
+            /** @default answer */
+            kind: components["schemas"]["CorrectionKind"];
             /** Text */
             text: string;
             /** Author */
             author?: string | null;
         };
+        /**
+         * CorrectionKind
+         * @description Whether a correction's text is the right answer itself, or the user's words about the wrong one.
+         * @enum {string}
+         */
+        CorrectionKind: "answer" | "remark";
         /**
          * Coverage
          * @description A dataset: all its active cases, and how many traces of the period have a case in it.
@@ -2992,6 +3022,8 @@ export interface components {
              * @default 0
              */
             opinions: number;
+            /** Needs Look */
+            needs_look?: string | null;
             /** Updated At */
             updated_at?: string | null;
         };
@@ -3026,6 +3058,8 @@ export interface components {
             reviewer?: string | null;
             /** Tag */
             tag?: string | null;
+            /** Needs Look */
+            needs_look?: boolean | null;
             /**
              * Text
              * @default
@@ -3453,7 +3487,8 @@ export interface components {
          * @description One opinion about a trace (or one of its spans): a value in [0, 1], and whose it is.
          *
          *     `key` makes a score replaceable: a later score with the same key on the same trace takes its place (a changed
-         *     reaction). Without one, equal content is the same score and different content is a further one.
+         *     reaction). Without one, equal content is the same score and different content is a further one. `id` and `version` (of the
+         *     check that gave it) come from the store; they are ignored when a score is sent.
          */
         Score: {
             /** Name */
@@ -3470,6 +3505,10 @@ export interface components {
             key?: string | null;
             /** Created At */
             created_at?: string | null;
+            /** Id */
+            id?: number | null;
+            /** Version */
+            version?: string | null;
         };
         /**
          * ScoreLine
@@ -3490,6 +3529,10 @@ export interface components {
             key?: string | null;
             /** Created At */
             created_at?: string | null;
+            /** Id */
+            id?: number | null;
+            /** Version */
+            version?: string | null;
             /**
              * Type
              * @default score
@@ -3724,6 +3767,16 @@ export interface components {
          * @enum {string}
          */
         Turns: "last" | "each" | "all";
+        /**
+         * Unscored
+         * @description The score that was taken back, and the trace it was on.
+         */
+        Unscored: {
+            /** Id */
+            id: number;
+            /** Trace Id */
+            trace_id: string;
+        };
         /**
          * Usage
          * @description Tokens and money; `cost` is null where no price is known, which is not the same as free.
@@ -4467,6 +4520,37 @@ export interface operations {
             };
         };
     };
+    delete_score_api_v1_scores__score_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                score_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unscored"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
     me_api_v1_review_me_get: {
         parameters: {
             query?: never;
@@ -4498,6 +4582,7 @@ export interface operations {
                 standing?: components["schemas"]["Standing"] | null;
                 reviewer?: string | null;
                 tag?: string | null;
+                needs_look?: boolean | null;
                 text?: string;
                 limit?: number;
                 offset?: number;
