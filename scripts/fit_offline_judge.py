@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evergold.judge import regression as model
-from evergold.judge.answers import compare_answers
 from evergold.judge.evidence import EvidenceSearch, Floats, Match
 from evergold.judge.features import EMBEDDED, LEXICAL, RISING, claim_features
 from evergold.judge.offline import OfflineJudge
@@ -45,7 +44,7 @@ def main() -> None:
         _write(PACKAGE / "regression.json", fitted)
         model.shipped_weights.cache_clear()
     measured = {
-        basis: measure(options.data, OfflineJudge(lexical=basis == "lexical")) for basis in ("embedded", "lexical")
+        basis: measure(options.data, OfflineJudge(lexical=basis == "lexical")) for basis in ("model", "lexical")
     }
     _write(PACKAGE / "figures.json", {"identity": OfflineJudge().identity, "figures": measured})
     for basis, figures in measured.items():
@@ -77,16 +76,18 @@ def measure(data: Path, judge: OfflineJudge) -> dict[str, dict[str, Any]]:
     found: dict[str, Interval | None] = {}
     rows = list(lines(data / "wice" / "test.jsonl"))
     supported = np.array([row["label"] == "supported" for row in rows])
-    evidence = [EvidenceSearch(row["evidence"], judge.embedder) for row in rows]
+    evidence = [EvidenceSearch(row["evidence"], None) for row in rows]
     p = np.array([judge.support(row["claim"], seen)[0] for row, seen in zip(rows, evidence, strict=True)])
     found["WiCE test: balanced accuracy"] = _balanced_accuracy(p >= 0.5, supported)
     found["WiCE test: evidence hit@1"] = _hit_at_one(rows, evidence)
     for title, documents in rated_summaries(data).items():
         found[f"{title}: Spearman"] = spearman(_supports(documents, judge), [document.label for document in documents])
-    found |= _preference(data / "ragchecker" / "human_labeled_data.json", judge.embedder)
+    found |= _preference(data / "ragchecker" / "human_labeled_data.json", judge)
     edits = unseen_edits(data)
-    said = np.array(_supports(edits, judge)) >= 0.5
-    found["SummEdits: balanced accuracy"] = _balanced_accuracy(said, np.array([edit.label == 1 for edit in edits]))
+    said = np.array(_lowest(edits, judge)) >= 0.5
+    found["SummEdits, unseen domains: balanced accuracy"] = _balanced_accuracy(
+        said, np.array([edit.label == 1 for edit in edits])
+    )
     return {name: interval.as_dict() for name, interval in found.items() if interval is not None}
 
 
@@ -116,18 +117,26 @@ def _supports(documents: Sequence[Document], judge: OfflineJudge) -> list[float]
     """Our mean support of each document's claims."""
     found = []
     for document in documents:
-        evidence = EvidenceSearch(document.evidence, judge.embedder)
-        found.append(float(np.mean([judge.support(claim, evidence)[0] for claim in document.claims])))
+        evidence = EvidenceSearch(document.evidence, None)
+        found.append(float(np.mean([support.supported for support in judge.supports(document.claims, evidence)])))
     return found
 
 
-def _preference(path: Path, vectors: Embedder | None) -> dict[str, Interval | None]:
+def _lowest(documents: Sequence[Document], judge: OfflineJudge) -> list[float]:
+    """The support of each document's weakest claim: one wrong sentence makes a summary wrong."""
+    return [
+        min(support.supported for support in judge.supports(document.claims, EvidenceSearch(document.evidence, None)))
+        for document in documents
+    ]
+
+
+def _preference(path: Path, judge: OfflineJudge) -> dict[str, Interval | None]:
     """Two answers to one question: the difference of our grades against the mean preference of two people (-2 to 2)."""
     records = json.loads(path.read_text())
     deltas = []
     for record in records[::2]:
         first, second = (
-            compare_answers(record["gt_answer"], record[model]["response"], vectors).value
+            judge.correctness(record.get("query", ""), record["gt_answer"], record[model]["response"])
             for model in ("model1", "model2")
         )
         deltas.append(second - first)

@@ -57,7 +57,12 @@ def rated_summaries(data: Path) -> dict[str, list[Document]]:
 
 
 def unseen_edits(data: Path) -> list[Document]:
-    return list(_summedits(data, SUMMEDITS_PER_DOMAIN))
+    """Summaries of the two domains that no model of the judge was trained on."""
+    return [
+        _summary(record["doc"], record["summary"], float(record["label"]))
+        for name in ("samsum", "ectsum")
+        for record in json.loads((data / "summedits" / f"summedits_{name}.json").read_text())
+    ]
 
 
 def lines(path: Path) -> Iterator[dict[str, Any]]:

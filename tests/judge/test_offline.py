@@ -8,9 +8,10 @@ import pytest
 
 from evergold.bench.metrics import make_metric, measure
 from evergold.errors import BadInput
-from evergold.judge.answers import compare_answers, refuses
+from evergold.judge.answers import compare_answers
 from evergold.judge.features import EMBEDDED, LEXICAL
 from evergold.judge.offline import OfflineJudge, make_offline
+from evergold.judge.polarity import refuses
 from evergold.judge.regression import shipped_weights
 from evergold.model.case import Case, Context
 from evergold.model.judging import Question
@@ -52,7 +53,7 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket.socket, "connect", refuse)
 
 
-@pytest.mark.parametrize("judge", JUDGES, ids=["embedded", "lexical"])
+@pytest.mark.parametrize("judge", JUDGES, ids=["model", "lexical"])
 def test_what_the_contexts_say_is_more_faithful_than_what_they_do_not(judge: OfflineJudge) -> None:
     good = value("faithfulness", "The Eiffel Tower was completed in March 1889.", judge)
     number = value("faithfulness", "The Eiffel Tower was opened to visitors in May 1921.", judge)
@@ -60,7 +61,7 @@ def test_what_the_contexts_say_is_more_faithful_than_what_they_do_not(judge: Off
     assert good > 0.5 > number > nonsense
 
 
-@pytest.mark.parametrize("judge", JUDGES, ids=["embedded", "lexical"])
+@pytest.mark.parametrize("judge", JUDGES, ids=["model", "lexical"])
 def test_the_right_answer_is_more_correct_than_a_wrong_one(judge: OfflineJudge) -> None:
     right = value("correctness", "It was completed in 1889.", judge)
     assert value("correctness", "The Eiffel Tower was completed in 1889.", judge) > 0.99
@@ -68,14 +69,14 @@ def test_the_right_answer_is_more_correct_than_a_wrong_one(judge: OfflineJudge) 
     assert right > value("correctness", "Bread is made of flour.", judge)
 
 
-@pytest.mark.parametrize("judge", JUDGES, ids=["embedded", "lexical"])
+@pytest.mark.parametrize("judge", JUDGES, ids=["model", "lexical"])
 def test_an_answer_about_the_question_is_more_relevant_than_one_beside_it(judge: OfflineJudge) -> None:
     about = value("answer_relevancy", "The Eiffel Tower was completed in 1889.", judge)
     beside = value("answer_relevancy", "My favourite soup has onions in it.", judge)
     assert about == 1.0 and beside == 0.0
 
 
-@pytest.mark.parametrize("judge", JUDGES, ids=["embedded", "lexical"])
+@pytest.mark.parametrize("judge", JUDGES, ids=["model", "lexical"])
 def test_a_useful_context_in_front_is_better_than_behind(judge: OfflineJudge) -> None:
     case = a_tower()
     turned = case.model_copy(update={"contexts": case.contexts[::-1]})
@@ -95,8 +96,8 @@ def test_tool_arguments_can_be_judged_too() -> None:
 def test_what_it_says_is_labelled() -> None:
     made = measured("correctness", "It was completed in 1889.")
     assert made.details["scoring"] == "offline" and (made.reason or "").startswith("offline: ")
-    assert JUDGES[0].identity.startswith("offline/2 (wordllama")
-    assert JUDGES[1].identity.startswith("offline/2 (lexical, weights ")
+    assert JUDGES[0].identity.startswith("offline/3 (claim model ")
+    assert JUDGES[1].identity.startswith("offline/3 (lexical, weights ")
     assert make_offline("lexical", Settings()).identity == JUDGES[1].identity
     with pytest.raises(BadInput, match="write offline"):
         make_offline("gpt", Settings())
@@ -120,7 +121,7 @@ def test_odd_text_gives_a_measurement_and_never_an_error(output: str) -> None:
             assert measured(metric, output, judge).state is not MeasurementState.ERROR
 
 
-@pytest.mark.parametrize("judge", JUDGES, ids=["embedded", "lexical"])
+@pytest.mark.parametrize("judge", JUDGES, ids=["model", "lexical"])
 def test_a_context_of_function_words_alone_supports_nothing(judge: OfflineJudge) -> None:
     case = a_tower().model_copy(update={"contexts": (Context(text="It was so, and they are as we were."),)})
     claim = "The Eiffel Tower was completed in March 1889."

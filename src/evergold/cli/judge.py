@@ -108,5 +108,5 @@ def _show_shipped(as_json: bool) -> None:
             (name, f"{result['value']:.3f}", f"{result['low']:.3f} … {result['high']:.3f}", result["n"])
             for name, result in figures.items()
         ]
-        title = "with word vectors" if basis == "embedded" else "words alone"
+        title = "words alone" if basis == "lexical" else "with its model"
         table(f"offline judge, {title}", ("against people", "value", "95 % interval", "n"), rows)

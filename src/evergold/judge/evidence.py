@@ -60,3 +60,42 @@ class Match:
             self.cosine = evidence.vectors @ evidence.embedder.vectors([claim.raw])[0]
         bearing = self.coverage + 0.5 * self.found.mean(axis=1) + 0.5 * shared + self.cosine
         self.order = np.argsort(-bearing, kind="stable")
+
+
+WINDOW_WORDS = 110
+WINDOW_SENTENCES = 4
+LONG_SENTENCE = 60
+
+
+def window(claim: Text, evidence: EvidenceSearch) -> str:
+    """The sentences that bear on a claim most, in their order, with the one before each while there is room.
+
+    At most about `WINDOW_WORDS` words, so that a pair fits the small model; a longer sentence is cut around the words
+    it shares with the claim.
+    """
+    order = [int(index) for index in Match(claim, evidence).order[:WINDOW_SENTENCES]]
+    wanted = [*order[:2], *(index - 1 for index in order[:1]), *order[2:], *(index + 1 for index in order[:1])]
+    chosen: dict[int, str] = {}
+    room = WINDOW_WORDS
+    for index in wanted:
+        if index in chosen or not 0 <= index < len(evidence.sentences):
+            continue
+        text = _excerpt(evidence.sentences[index], claim)
+        size = len(text.split())
+        if chosen and size > room:
+            continue
+        chosen[index] = text
+        room -= size
+    return " ".join(chosen[index] for index in sorted(chosen))
+
+
+def _excerpt(sentence: Text, claim: Text) -> str:
+    """A sentence, or of a very long one the stretch that shares most words with the claim."""
+    words = sentence.raw.split()
+    if len(words) <= LONG_SENTENCE:
+        return sentence.raw
+    shared = set(claim.content)
+    hits = np.cumsum([0, *(bool(shared & set(Text(word).content)) for word in words)])
+    starts = np.arange(len(words) - LONG_SENTENCE + 1)
+    best = int(np.argmax(hits[starts + LONG_SENTENCE] - hits[starts]))
+    return " ".join(words[best : best + LONG_SENTENCE])

@@ -1,39 +1,59 @@
-"""The offline judge: the same questions, answered with no key and no network. Weak, honest, labelled.
+"""The offline judge: the same questions, answered with no key and no network.
 
-It compares words, numbers, names and word vectors; it does not understand. It sees that a claim is not in the contexts;
-it does not see that one changed word turns a sentence around. `docs/offline-judge.md` has its agreement with people.
+Evidence sentences are chosen by their words; a small model (`claim_model`) says whether they support or refute a claim;
+model and words together give a calibrated probability. Answers are graded by rule and by entailment both ways. Without
+its weights it is the lexical judge, and its identity says so. `docs/offline-judge.md` has its agreement with people.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from evergold.errors import BadInput
-from evergold.judge.answers import RELEVANT_FROM, compare_answers, refuses, relevance
-from evergold.judge.evidence import EvidenceSearch
+from evergold.judge.answers import compare_answers
+from evergold.judge.claim_model import REFUTED, ClaimModel, ModelDamaged, shipped_model
+from evergold.judge.combination import combined_features, shipped_combination
+from evergold.judge.evidence import EvidenceSearch, window
 from evergold.judge.features import claim_features
+from evergold.judge.grading import grade
+from evergold.judge.polarity import refuses
 from evergold.judge.regression import shipped_weights
+from evergold.judge.relevance import RELEVANT_FROM, relevance
 from evergold.model.judging import Answer, Question
 from evergold.settings import Settings
 from evergold.text.embed import embedder
 from evergold.text.markers import without_markers
 from evergold.text.words import Text, sentences
 
-VERSION = "2"
+VERSION = "3"
 SUPPORTED_FROM = 0.5
-SAME_FROM = 0.8
+REFUTED_FROM = 0.5
+SAME_FROM = 0.7
+ALIKE_FROM = 0.8
 USEFUL_COVERAGE = 0.6
 
 Data = dict[str, Any]
 
 
+@dataclass(frozen=True)
+class Support:
+    """How likely a claim is supported and refuted, and the features of its words."""
+
+    supported: float
+    refuted: float
+    row: dict[str, float]
+    identical: bool = False
+
+
 class OfflineJudge:
-    """`lexical` leaves word vectors out even where they are installed."""
+    """`lexical` leaves the small model and word vectors out even where they are installed."""
 
     def __init__(self, lexical: bool = False) -> None:
+        self.lexical = lexical
         self.embedder = None if lexical else embedder()
-        weights = shipped_weights()
-        self._digest = weights.digest
-        self._model = weights.lexical if self.embedder is None else weights.embedded
+        self.problem: str | None = None
+        self._weights = shipped_weights()
         self._tasks: dict[str, Callable[[Data], Data]] = {
             "correctness": self._correctness,
             "claims": self._claims,
@@ -44,30 +64,77 @@ class OfflineJudge:
             "argument_verdicts": self._argument_verdicts,
         }
 
+    @cached_property
+    def model(self) -> ClaimModel | None:
+        """The small model, loaded when first asked for; None where it is not wanted or its files are damaged."""
+        if self.lexical:
+            return None
+        try:
+            return shipped_model()
+        except ModelDamaged as error:
+            self.problem = str(error)
+            return None
+
     @property
     def identity(self) -> str:
+        if self.model is not None:
+            return f"offline/{VERSION} (claim model {self.model.digest[7:15]})"
         basis = "lexical" if self.embedder is None else self.embedder.name
-        return f"offline/{VERSION} ({basis}, weights {self._digest[7:15]})"
+        note = f"; no claim model: {self.problem}" if self.problem else ""
+        return f"offline/{VERSION} ({basis}, weights {self._weights.digest[7:15]}{note})"
 
     async def ask(self, question: Question) -> Answer:
         work = self._tasks.get(question.task)
         if work is None:
             return Answer(reason=f"the offline judge does not know the task {question.task!r}")
-        return Answer(data=work(question.inputs), details={"scoring": "offline"})
+        details = {"scoring": "offline"}
+        data = work(question.inputs)
+        return Answer(data=data, details=details | ({"judge_problem": self.problem} if self.problem else {}))
 
     def support(self, claim: str, evidence: EvidenceSearch) -> tuple[float, dict[str, float]]:
-        """The probability that the evidence supports a claim, and the features that say so."""
-        text = Text(claim)
-        if not text.stems or not evidence.sentences:
-            return 0.0, {}
-        row = claim_features(text, evidence)
-        return self._model.probability(row), row
+        """The probability that the evidence supports a claim, and the features of its words."""
+        found = self.supports([claim], evidence)[0]
+        return found.supported, found.row
+
+    def supports(self, claims: Sequence[str], evidence: EvidenceSearch) -> list[Support]:
+        """The verdicts of many claims on one body of evidence; the model answers them in batches."""
+        texts = [Text(claim) for claim in claims]
+        empty = [not text.stems or not evidence.sentences for text in texts]
+        rows = [{} if none else claim_features(text, evidence) for text, none in zip(texts, empty, strict=True)]
+        if self.model is None:
+            words = self._weights.lexical if evidence.embedder is None else self._weights.embedded
+            return [Support(words.probability(row) if row else 0.0, _guessed(row), row) for row in rows]
+        pairs = [
+            ("", "") if none else (window(text, evidence), text.raw) for text, none in zip(texts, empty, strict=True)
+        ]
+        answers = self.model.probabilities(pairs)
+        whole = {sentence.stems for sentence in evidence.sentences}
+        found = []
+        for text, row, answer in zip(texts, rows, answers, strict=True):
+            if not row:
+                found.append(Support(0.0, 0.0, row))
+            elif text.stems in whole:
+                found.append(Support(1.0, 0.0, row, identical=True))
+            else:
+                words_odds = self._weights.lexical.log_odds(row)
+                together = combined_features(words_odds, answer.tolist(), len(evidence.sentences))
+                found.append(Support(shipped_combination().probability(together), float(answer[REFUTED]), row))
+        return found
 
     def evidence(self, passages: list[str]) -> EvidenceSearch:
-        return EvidenceSearch.of_passages(passages, self.embedder)
+        return EvidenceSearch.of_passages(passages, self.embedder if self.model is None else None)
+
+    def correctness(self, question: str, expected: str, output: str) -> float:
+        """How right an answer is, from 0 to 1."""
+        graded = self._correctness({"input": question, "expected": expected, "output": output})
+        return float(graded["score"]) / 10
 
     def _correctness(self, inputs: Data) -> Data:
-        alike = compare_answers(inputs["expected"], inputs["output"], self.embedder)
+        asked, expected, output = str(inputs.get("input", "")), inputs["expected"], inputs["output"]
+        graded = None if self.lexical else grade(asked, expected, output, self.model)
+        if graded is not None:
+            return {"reason": f"offline: {graded.reason}", "score": 10 * graded.value}
+        alike = compare_answers(expected, output, self.embedder)
         parts = [f"shared words {alike.shared_words:.2f}"]
         if alike.near_words is not None:
             parts.append(f"near words {alike.near_words:.2f}")
@@ -82,10 +149,9 @@ class OfflineJudge:
     def _claim_verdicts(self, inputs: Data) -> Data:
         evidence = self.evidence(inputs["contexts"])
         verdicts: list[Data] = []
-        for number, claim in enumerate(inputs["claims"], start=1):
-            p, row = self.support(claim, evidence)
-            verdict = {"id": number, "verdict": _verdict(p, row), "reason": f"offline: {_why(p, row)}"}
-            verdicts.append(verdict if inputs.get("mode") == "non_contradiction" else verdict | {"p": p})
+        for number, found in enumerate(self.supports(inputs["claims"], evidence), start=1):
+            verdict = {"id": number, "verdict": _verdict(found), "reason": f"offline: {_why(found)}"}
+            verdicts.append(verdict if inputs.get("mode") == "non_contradiction" else verdict | {"p": found.supported})
         return {"verdicts": verdicts}
 
     def _statements(self, inputs: Data) -> Data:
@@ -109,7 +175,7 @@ class OfflineJudge:
         verdicts = []
         for number, context in enumerate(inputs["contexts"], start=1):
             evidence = self.evidence([context])
-            best = max((self.support(claim, evidence)[0] for claim in claims), default=0.0)
+            best = max((found.supported for found in self.supports(claims, evidence)), default=0.0)
             wanted = {word for claim in claims for word in Text(claim).content}
             covered = len(wanted & evidence.where.keys()) / max(1, len(wanted))
             useful = best >= SUPPORTED_FROM or covered >= USEFUL_COVERAGE
@@ -120,10 +186,15 @@ class OfflineJudge:
     def _argument_verdicts(self, inputs: Data) -> Data:
         verdicts = []
         for pair in inputs["pairs"]:
-            alike = compare_answers(str(pair["expected"]), str(pair["actual"]), self.embedder)
-            same = alike.value >= SAME_FROM and alike.numbers in (None, 1.0)
+            expected, actual = str(pair["expected"]), str(pair["actual"])
+            graded = None if self.lexical else grade("", expected, actual, self.model)
+            if graded is not None:
+                same, value = graded.value >= SAME_FROM, graded.value
+            else:
+                alike = compare_answers(expected, actual, self.embedder)
+                same, value = alike.value >= ALIKE_FROM and alike.numbers in (None, 1.0), alike.value
             verdict = "same" if same else "different"
-            verdicts.append({"id": pair["id"], "verdict": verdict, "reason": f"offline: likeness {alike.value:.2f}"})
+            verdicts.append({"id": pair["id"], "verdict": verdict, "reason": f"offline: likeness {value:.2f}"})
         return {"verdicts": verdicts}
 
 
@@ -134,21 +205,29 @@ def make_offline(address: str, _settings: Settings) -> OfflineJudge:
     return OfflineJudge(lexical=address == "lexical")
 
 
-def _verdict(p: float, row: dict[str, float]) -> str:
-    if p >= SUPPORTED_FROM:
-        return "supported"
+def _guessed(row: dict[str, float]) -> float:
+    """Refutation as words alone show it: a number or a negation differs from a sentence that is otherwise near."""
     contradicting = row.get("negation", 0) > 0 or row.get("missing_numbers", 0) > 0
-    return "contradicted" if contradicting and row.get("best_sentence", 0) >= SUPPORTED_FROM else "not_found"
+    return float(contradicting and row.get("best_sentence", 0) >= SUPPORTED_FROM)
 
 
-def _why(p: float, row: dict[str, float]) -> str:
-    if not row:
+def _verdict(found: Support) -> str:
+    if found.supported >= SUPPORTED_FROM:
+        return "supported"
+    return "contradicted" if found.refuted >= REFUTED_FROM else "not_found"
+
+
+def _why(found: Support) -> str:
+    if not found.row:
         return "nothing to compare"
+    if found.identical:
+        return "the contexts have this sentence"
     absent = {
         "missing_words": "words",
         "missing_numbers": "a number",
         "new_names": "a name",
         "negation": "its negation",
     }
-    lacking = [what for name, what in absent.items() if row[name] > 0]
-    return f"support {p:.2f}" + (f"; the contexts lack {', '.join(lacking)}" if lacking else "")
+    lacking = [what for name, what in absent.items() if found.row[name] > 0]
+    refuted = f"; the contexts say otherwise ({found.refuted:.2f})" if _verdict(found) == "contradicted" else ""
+    return f"support {found.supported:.2f}{refuted}" + (f"; the contexts lack {', '.join(lacking)}" if lacking else "")

@@ -23,11 +23,14 @@ class SupportModel:
     weights: Mapping[str, float]
     bias: float
 
-    def probability(self, row: Mapping[str, float]) -> float:
+    def log_odds(self, row: Mapping[str, float]) -> float:
         total = self.bias
         for name, weight in self.weights.items():
             total += weight * (row[name] - self.means[name]) / self.scales[name]
-        return 1 / (1 + math.exp(-max(-30.0, min(30.0, total))))
+        return max(-30.0, min(30.0, total))
+
+    def probability(self, row: Mapping[str, float]) -> float:
+        return 1 / (1 + math.exp(-self.log_odds(row)))
 
 
 @dataclass(frozen=True)

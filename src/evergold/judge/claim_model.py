@@ -1,0 +1,174 @@
+"""The small model: evidence and a claim → how likely the claim is supported, unknown, refuted. numpy alone.
+
+A transformer of MiniLM's depth with inner layers cut in half, distilled from larger teachers; its weights are int8 rows
+with a scale each (`claim_model.npz`). The answer is read from the first token, so the last layer is computed for that
+token alone. `scripts/judge_model` trains it; `docs/offline-judge.md` has its data card and figures.
+"""
+
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evergold.judge.wordpiece import WordPieces
+from evergold.model.ident import hash_bytes
+
+Array = NDArray[np.float32]
+LONGEST, LONGEST_CLAIM = 224, 72
+HEADS = 12
+BATCH_TOKENS = 2048
+SUPPORTED, UNKNOWN, REFUTED = 0, 1, 2
+GELU = np.float32(0.7978845608)
+
+
+class ModelDamaged(Exception):
+    """The weights or the vocabulary are missing, cut off, or of another version."""
+
+
+class ClaimModel:
+    """Answers pairs in batches of like length; holds about 60 MB."""
+
+    def __init__(self, raw: bytes, vocabulary: bytes) -> None:
+        try:
+            with np.load(BytesIO(raw)) as opened:
+                stored = {name: opened[name] for name in opened.files}
+            if bytes(stored["vocabulary"]).decode() != hash_bytes(vocabulary):
+                raise ModelDamaged("the vocabulary is of another version than the weights")
+            self._words, self._word_scale = stored["words"], stored["words.scale"]
+            self._weights = {name: _plain(stored, name) for name in stored if name not in NOT_PLAIN}
+            self._layers = sum(name.endswith(".up.weight") for name in self._weights)
+            self._join_attention()
+        except (ValueError, KeyError, OSError, EOFError, NotImplementedError) as error:
+            raise ModelDamaged(f"the weights cannot be read: {type(error).__name__}") from error
+        except Exception as error:
+            if type(error).__name__ != "BadZipFile":
+                raise
+            raise ModelDamaged("the weights are cut off or not a weight file") from error
+        words = vocabulary.decode().splitlines()
+        self._pieces = WordPieces({word: number for number, word in enumerate(words)})
+        self.digest = hash_bytes(raw)
+
+    def probabilities(self, pairs: Sequence[tuple[str, str]]) -> Array:
+        """Supported, unknown and refuted for each pair of evidence and claim; each row sums to 1."""
+        encoded = [self._encode(evidence, claim) for evidence, claim in pairs]
+        out: Array = np.zeros((len(pairs), 3), dtype=np.float32)
+        for group in _batches([len(ids) for ids, _ in encoded]):
+            logits = self._forward([encoded[i] for i in group])
+            odds = np.exp(logits - logits.max(axis=1, keepdims=True))
+            out[group] = odds / odds.sum(axis=1, keepdims=True)
+        return out
+
+    def _encode(self, evidence: str, claim: str) -> tuple[list[int], int]:
+        """Token ids of a pair, and where the claim begins."""
+        said = self._pieces.ids(claim, LONGEST_CLAIM)
+        known = self._pieces.ids(evidence, LONGEST - 3 - len(said))
+        ids = [self._pieces.first, *known, self._pieces.between, *said, self._pieces.between]
+        return ids, len(known) + 2
+
+    def _forward(self, rows: list[tuple[list[int], int]]) -> Array:
+        longest = max(len(ids) for ids, _ in rows)
+        ids = np.zeros((len(rows), longest), dtype=np.int64)
+        types = np.zeros_like(ids)
+        hidden = np.full((len(rows), 1, 1, longest), np.float32(-1e4))
+        for number, (row, second) in enumerate(rows):
+            ids[number, : len(row)] = row
+            types[number, second : len(row)] = 1
+            hidden[number, ..., : len(row)] = 0
+        x = self._words[ids] * self._word_scale[ids][..., None]
+        x = x + self._weights["places.weight"][:longest] + self._weights["types.weight"][types]
+        x = self._normed("norm", x)
+        for index in range(self._layers):
+            x = self._layer(f"layers.{index}.", x, hidden, first_only=index == self._layers - 1)
+        pooled = np.tanh(self._linear("dense", x[:, 0]))
+        return self._linear("out", pooled)
+
+    def _layer(self, name: str, x: Array, hidden: Array, first_only: bool) -> Array:
+        count, longest, width = x.shape
+        parts = x.reshape(-1, width) @ self._weights[f"{name}qkv.weight"] + self._weights[f"{name}qkv.bias"]
+        q, k, v = parts.reshape(count, longest, 3, HEADS, -1).transpose(2, 0, 3, 1, 4)
+        if first_only:
+            q, x = q[:, :, :1], x[:, :1]
+        scores = q @ k.transpose(0, 1, 3, 2)
+        scores += hidden
+        scores -= scores.max(axis=-1, keepdims=True)
+        np.exp(scores, out=scores)
+        scores /= scores.sum(axis=-1, keepdims=True)
+        mixed = (scores @ v).transpose(0, 2, 1, 3).reshape(count, -1, width)
+        x = self._normed(f"{name}norm1", x + self._linear(f"{name}o", mixed))
+        inner = self._linear(f"{name}up", x)
+        return self._normed(f"{name}norm2", x + self._linear(f"{name}down", _gelu(inner)))
+
+    def _linear(self, name: str, x: Array) -> Array:
+        weight = self._weights[f"{name}.weight"]
+        flat = x.reshape(-1, x.shape[-1]) @ weight
+        flat += self._weights[f"{name}.bias"]
+        return flat.reshape(*x.shape[:-1], weight.shape[1])
+
+    def _normed(self, name: str, x: Array) -> Array:
+        x = x - x.mean(axis=-1, keepdims=True)
+        spread = np.sqrt(np.einsum("...i,...i->...", x, x)[..., None] / x.shape[-1] + np.float32(1e-12))
+        x /= spread
+        x *= self._weights[f"{name}.weight"]
+        x += self._weights[f"{name}.bias"]
+        return x
+
+    def _join_attention(self) -> None:
+        """Lay the three projections of attention side by side; the scale of the scores goes into the queries."""
+        for index in range(self._layers):
+            name = f"layers.{index}."
+            parts = [(self._weights.pop(f"{name}{p}.weight"), self._weights.pop(f"{name}{p}.bias")) for p in "qkv"]
+            scale = np.float32((parts[0][0].shape[1] / HEADS) ** -0.5)
+            parts[0] = (parts[0][0] * scale, parts[0][1] * scale)
+            self._weights[f"{name}qkv.weight"] = np.concatenate([weight for weight, _ in parts], axis=1)
+            self._weights[f"{name}qkv.bias"] = np.concatenate([bias for _, bias in parts])
+
+
+NOT_PLAIN = ("words", "words.scale", "vocabulary")
+
+
+def _plain(stored: dict[str, Any], name: str) -> Array:
+    """A stored array as float32; matrices of layers are turned so that `x @ weight` is one product of rows."""
+    value = stored[name]
+    if value.dtype == np.int8:
+        value = value * stored[f"{name}.scale"][:, None]
+    turned = value.T if value.ndim == 2 and not name.startswith(("places", "types")) else value
+    return np.ascontiguousarray(turned, dtype=np.float32)
+
+
+def _gelu(x: Array) -> Array:
+    inner = x * x
+    inner *= np.float32(0.044715)
+    inner += 1
+    inner *= x
+    inner *= GELU
+    np.tanh(inner, out=inner)
+    inner += 1
+    inner *= x
+    inner *= np.float32(0.5)
+    return inner
+
+
+def _batches(lengths: list[int]) -> list[list[int]]:
+    """Pairs of like length together, at most `BATCH_TOKENS` tokens in a batch."""
+    groups: list[list[int]] = []
+    for index in sorted(range(len(lengths)), key=lengths.__getitem__):
+        if groups and (len(groups[-1]) + 1) * lengths[index] <= BATCH_TOKENS:
+            groups[-1].append(index)
+        else:
+            groups.append([index])
+    return groups
+
+
+@cache
+def shipped_model() -> ClaimModel:
+    """The model of the package; raises `ModelDamaged` where its files are missing or damaged."""
+    folder = files("evergold.judge")
+    try:
+        raw, vocabulary = (folder.joinpath(name).read_bytes() for name in ("claim_model.npz", "vocabulary.txt"))
+    except FileNotFoundError as error:
+        raise ModelDamaged(f"{error.filename} is missing") from error
+    return ClaimModel(raw, vocabulary)

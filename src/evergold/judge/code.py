@@ -1,0 +1,160 @@
+"""Code against code: by tokens in any language, and by syntax tree where both sides are Python.
+
+Names of arguments and local variables, comments, spacing, brackets that change nothing and a few equal ways of writing
+the same thing do not count; everything else does.
+"""
+
+import ast
+import re
+import textwrap
+from difflib import SequenceMatcher
+
+FENCE = re.compile(r"```[\w+-]*\n?(.*?)```", re.DOTALL)
+TICKS = re.compile(r"`([^`\n]+)`")
+TOKEN = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'|\w+|[^\s\w]")
+SQL = re.compile(
+    r"^\s*(?:select|insert|update|delete|create|alter|drop|with)\b.+\b(?:from|into|set|table|as|where)\b", re.I | re.S
+)
+STRONG = re.compile(
+    r"^\s*(?:def|class|return|import|function|const|let|var|public|private|func|fn|while)\s+\S|"
+    r"^\s*for \w+ in .+:|^\s*from \w+ import |"
+    r"^\s*(?:if|with) .+:\s|^\s*(?:if|with) .+:$|=>|\w+\([^)]*\)\s*[;{]|[\w\])]\s*(?:==|!=|<=|>=|\+=|-=|&&|\|\||::)\s*\w|"
+    r"\w\[[^\]\s]*\]|^\s*\w+(?:\.\w+)*\([^)]*\)\s*$|^\s*[a-z_]\w*\s*=\s*\S|"
+    r"^\s*(?:git|docker|pip|npm|curl|kubectl|ls|cd|rm|sudo|grep) [-\w./]",
+    re.MULTILINE,
+)
+LONGEST = 20_000
+MIRRORED = {ast.Gt: ast.Lt, ast.GtE: ast.LtE}
+
+
+def looks_like_code(text: str) -> bool:
+    text = text[:LONGEST]
+    if FENCE.search(text):
+        return True
+    body = TICKS.fullmatch(text.strip())
+    body_text = body.group(1) if body else text
+    if SQL.search(body_text):
+        return True
+    prose = len(re.findall(r"\b(?:the|is|are|was|of|and|el|la|los|es|una?|que)\b", body_text.lower()))
+    return bool(STRONG.search(body_text)) and prose <= len(body_text.split()) // 8
+
+
+def extract(text: str) -> str:
+    """The code of an answer: its fences, its ticks, or the text itself."""
+    text = text[:LONGEST]
+    fences = FENCE.findall(text)
+    if fences:
+        return "\n".join(fences)
+    ticks = TICKS.findall(text)
+    return max(ticks, key=len) if ticks else text
+
+
+def compare_code(expected: str, output: str) -> tuple[float, str]:
+    """How sure it is that both do the same, and why."""
+    want, got = extract(expected), extract(output)
+    trees = [_tree(text) for text in (want, got)]
+    if trees[0] is not None and trees[0] == trees[1]:
+        return 1.0, "the syntax trees are equal"
+    if _tokens(want) == _tokens(got):
+        return 0.97, "the code is equal token by token"
+    if len(_tokens(want)) >= 3 and _tokens(want) and _inside(_tokens(want), _tokens(got)):
+        return 0.85, "the expected code stands in the answer"
+    share = SequenceMatcher(None, _tokens(want), _tokens(got), autojunk=False).ratio()
+    if trees[0] is not None and trees[1] is None and share < 0.2:
+        return 0.1, "the answer is no code"
+    return (0.35 * share, f"the code differs; tokens alike {share:.2f}")
+
+
+def _tokens(text: str) -> tuple[str, ...]:
+    text = re.sub(r"(?m)(?:^|\s)(?:#|//|--\s).*$", "", text)
+    text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
+    if SQL.search(text):
+        text = text.lower()
+    found = [f'"{t[1:-1]}"' if t[0] in "\"'" and len(t) > 1 else t for t in TOKEN.findall(text)]
+    return tuple(token for token in found if token != ";")
+
+
+def _inside(want: tuple[str, ...], got: tuple[str, ...]) -> bool:
+    return any(got[i : i + len(want)] == want for i in range(len(got) - len(want) + 1))
+
+
+def _tree(text: str) -> str | None:
+    """The normal form of Python code; None where it does not parse or is no code but a word or two."""
+    body = textwrap.dedent(text).strip()
+    for source in (body, "def _f():\n" + textwrap.indent(body, "    ")):
+        try:
+            tree = ast.parse(source)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+        return ast.dump(_Names().visit(_Plain().visit(tree)))
+    return None
+
+
+class _Plain(ast.NodeTransformer):
+    """Equal ways of writing the same thing become one."""
+
+    def visit_Return(self, node: ast.Return) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.value, ast.Constant) and node.value.value is None:
+            node.value = None
+        return node
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        self.generic_visit(node)
+        mirrored = MIRRORED.get(type(node.ops[0])) if len(node.ops) == 1 else None
+        if mirrored is not None:
+            node.left, node.comparators, node.ops = node.comparators[0], [node.left], [mirrored()]
+        return node
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+        self.generic_visit(node)
+        inner = node.operand
+        turned = {ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn}
+        if isinstance(node.op, ast.Not) and isinstance(inner, ast.Compare) and type(inner.ops[0]) in turned:
+            inner.ops = [turned[type(inner.ops[0])]()]
+            return inner
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """Read `"".join(reversed(s))` as `s[::-1]`."""
+        self.generic_visit(node)
+        joined = isinstance(node.func, ast.Attribute) and node.func.attr == "join" and len(node.args) == 1
+        inner = node.args[0] if joined else None
+        if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Name) and inner.func.id == "reversed":
+            return ast.parse(f"({ast.unparse(inner.args[0])})[::-1]", mode="eval").body
+        return node
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
+        self.generic_visit(node)
+        value = ast.BinOp(left=ast.parse(ast.unparse(node.target), mode="eval").body, op=node.op, right=node.value)
+        return ast.Assign(targets=[node.target], value=value)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        self.generic_visit(node)
+        return ast.Assign(targets=[node.target], value=node.value) if node.value is not None else node
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
+        self.generic_visit(node)
+        text = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        return None if text else node
+
+
+class _Names(ast.NodeTransformer):
+    """Arguments, local variables and functions by the order of their appearance; annotations are left out."""
+
+    def __init__(self) -> None:
+        self._given: dict[str, str] = {}
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        node.name = self._given.setdefault(node.name, f"f{len(self._given)}")
+        node.returns, node.decorator_list = None, [self.visit(one) for one in node.decorator_list]
+        for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
+            argument.arg, argument.annotation = self._given.setdefault(argument.arg, f"v{len(self._given)}"), None
+        node.body = [self.visit(one) for one in node.body] or [ast.Pass()]
+        return node
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        if isinstance(node.ctx, ast.Store):
+            self._given.setdefault(node.id, f"v{len(self._given)}")
+        node.id = self._given.get(node.id, node.id)
+        return ast.Name(id=node.id, ctx=ast.Load())

@@ -1,0 +1,105 @@
+"""Yes and no, options by letter, refusals, negations and opposites, in English and Spanish."""
+
+import re
+
+from evergold.judge.quantities import plain
+from evergold.text.words import stem
+
+_REFUSAL = re.compile(
+    r"\b(?:i(?:'m| am) (?:sorry|unable|not able|afraid)|i (?:cannot|can't|can not|won't|don't know|do not know|have no)|"
+    r"as an ai\b|"
+    r"(?:do|does|did)(?: not|n't) (?:\w+ )?(?:provide|contain|mention|include|specify|state|have|offer|address|say)\b|"
+    r"(?:is|are|was|were)(?: not|n't) (?:\w+ )?(?:mentioned|specified|provided|stated|included|available)\b|"
+    r"no (?:\w+ )?(?:information|mention|answer|idea)\b|(?:not|in)sufficient information|not enough information|not sure|"
+    r"unable to (?:answer|help|find|determine)|lo siento|no puedo|no lo se\b|no se (?:la|el|cual|que|quien|donde|cuando)\b|"
+    r"no (?:tengo|dispongo de|hay) (?:\w+ )?(?:informacion|datos)|desconozco|no (?:se menciona|se especifica|se indica|consta))",
+    re.IGNORECASE,
+)
+_YES = re.compile(
+    r"^\W*(?:yes|yep|yeah|si|true|correct|right|indeed|verdadero|cierto|correcto|claro|"
+    r"of course|certainly|affirmative|absolutely)\b"
+)
+_NO = re.compile(r"^\W*(?:no|nope|false|incorrect|wrong|falso|incorrecto|negative|never|not really)\b")
+_LETTER = re.compile(
+    r"^\W*(?:(?:the )?(?:correct |right )?(?:answer|option|choice)(?: is|:)?|"
+    r"(?:la )?(?:respuesta|opcion)(?: correcta)?(?: es|:)?)?"
+    r"\s*[(\[*]*([a-h])(?:[)\].:*]|\s*$|\s+[-–]|,)", re.IGNORECASE,
+)  # fmt: skip
+_LETTER_INSIDE = re.compile(
+    r"\b(?:answer|option|choice|respuesta|opcion)(?: correcta)?(?: (?:is|es|should be|would be))?"
+    r":?\s*(?:la |option |the )?[(\[*\"']*([a-h])\b(?! \w+ing)",
+    re.IGNORECASE,
+)
+_OPTIONS = re.compile(r"(?:^|[\s(])([A-Ha-h])[).:]\s+(.+?)(?=\s+\(?[A-Ha-h][).:]\s|$)", re.DOTALL)
+DENYING = """no not never none nobody nothing neither nor nowhere without cannot nunca ningun ninguno ninguna nadie nada tampoco
+    jamas sin ni lack lacks lacked unable"""
+DENIALS = frozenset(DENYING.split())
+OPPOSITES = """increase/decrease rise/fall rose/fell higher/lower high/low more/less most/least before/after first/last
+above/below open/closed opened/closed win/lose won/lost success/failure accept/reject accepted/rejected
+approved/rejected allow/forbid allowed/forbidden enable/disable enabled/disabled enables/disables always/never
+all/none north/south east/west northern/southern eastern/western male/female young/old younger/older
+early/late earlier/later large/small larger/smaller largest/smallest big/small long/short good/bad
+better/worse best/worst strong/weak hot/cold new/old true/false correct/incorrect legal/illegal
+possible/impossible likely/unlikely safe/unsafe stable/unstable mutable/immutable public/private
+internal/external maximum/minimum positive/negative profit/loss gain/loss buy/sell bought/sold import/export
+start/end started/ended begin/finish began/finished enter/leave join/leave joined/left agree/disagree
+support/oppose supported/opposed with/without include/exclude included/excluded inside/outside alive/dead
+easy/difficult fast/slow faster/slower ascending/descending pass/fail passed/failed synchronous/asynchronous
+encrypted/unencrypted required/optional guilty/innocent victory/defeat majority/minority many/few
+permanent/temporary upper/lower left/right push/pull expand/reduce dependent/independent sorted/unsorted
+valid/invalid aumenta/disminuye aumento/disminuyo sube/baja subio/bajo mayor/menor mas/menos antes/despues
+primero/ultimo alto/bajo alta/baja grande/pequeno abierto/cerrado abierta/cerrada abre/cierra siempre/nunca
+todos/ninguno norte/sur este/oeste verdadero/falso correcto/incorrecto seguro/inseguro segura/insegura
+permitido/prohibido permite/prohibe facil/dificil rapido/lento gano/perdio compro/vendio con/sin dentro/fuera
+publico/privado publica/privada posible/imposible obligatorio/opcional obligatoria/opcional gratis/pago
+activa/inactiva activo/inactivo mutable/inmutable activa/desactiva habilita/deshabilita mejor/peor"""
+PAIRS = frozenset(
+    frozenset(pair)
+    for one, other in (p.split("/") for p in OPPOSITES.split())
+    for pair in ((one, other), (stem(one), stem(other)))
+)
+
+
+def refuses(text: str) -> bool:
+    """Whether an answer declines to answer; only its beginning is looked at, where a refusal stands."""
+    return bool(_REFUSAL.search(plain(text[:300]).replace("’", "'")))
+
+
+def yes_or_no(text: str) -> bool | None:
+    start = plain(text[:80])
+    if _NO.search(start):
+        return False
+    return True if _YES.search(start) else None
+
+
+def options(question: str) -> dict[str, str]:
+    """The options a question offers, by letter."""
+    found = {letter.lower(): text.strip(" .,;") for letter, text in _OPTIONS.findall(question[-4000:])}
+    return found if len(found) >= 2 and "a" in found else {}
+
+
+def chosen_letter(text: str, offered: dict[str, str]) -> str | None:
+    """The option an answer chooses, by its letter or by its words."""
+    text = plain(text.strip())
+    match = _LETTER.search(text) or _LETTER_INSIDE.search(text)
+    if match:
+        return match.group(1).lower()
+    named = [
+        letter for letter, words in offered.items() if words and re.search(rf"\b{re.escape(plain(words))}\b", text)
+    ]
+    return named[0] if len(named) == 1 else None
+
+
+def denials(text: str) -> int:
+    words = re.findall(r"[a-z']+", plain(text).replace("’", "'"))
+    return sum(word in DENIALS or word.endswith("n't") for word in words)
+
+
+def turned(one: str, other: str, words: set[str], other_words: set[str]) -> bool:
+    """Whether one text denies the other by a negation or by an opposite; both together cancel out."""
+    return (denials(one) % 2 != denials(other) % 2) != opposed(words, other_words)
+
+
+def opposed(one: set[str], other: set[str]) -> bool:
+    """Whether a word only one side has is the opposite of a word only the other side has."""
+    return any(frozenset((a, b)) in PAIRS for a in one - other for b in other - one)
