@@ -38,7 +38,14 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.slow
 def test_the_package_of_the_page_installs_and_works(site: Path, tmp_path: Path) -> None:
     listed = evergold("plugins", "--json", cwd=tmp_path, PYTHONPATH=str(site)).json
-    assert ("polite" in listed["metrics"], "chatlog" in listed["sources"], "strict" in listed["judges"]) == (True,) * 3
+    names = {"metrics": "polite", "checks": "brief", "sources": "chatlog", "judges": "strict"}
+    assert [group for group, name in names.items() if name not in listed[group]] == []
+    asked = "from evergold import plugins; from evergold.model.checking import Turn; "
+    asked += "print(plugins.load('checks', 'brief').check(Turn('t', 'How?', 'This way.')).value)"
+    ran = subprocess.run(
+        [sys.executable, "-c", asked], env={**os.environ, "PYTHONPATH": str(site)}, capture_output=True, text=True
+    )
+    assert ran.stdout == "1.0\n", ran.stderr
     (tmp_path / "chats.txt").write_text("#chatlog\nc1 | How? | This way, please.\nno bars\n")
     report = evergold("ingest", "chats.txt", "--json", cwd=tmp_path, PYTHONPATH=str(site)).json
     assert (report["traces"], report["rejected"]) == (1, 1)
