@@ -135,7 +135,7 @@ class Curation:
         for policy in self.policies:
             for after, upto, count in self._ranges():
                 with self._store.db.read() as connection:
-                    changes = preview(connection, policy, after, upto, corrected, Scope(self._required(policy)))
+                    changes = preview(connection, policy, after, upto, corrected)
                 changes.traces = count
                 decided[policy.label].add(changes)
                 progress(count)
@@ -237,7 +237,7 @@ class Curation:
         decided = {}
         for policy in self.policies:
             decided[policy.label] = curate_traces(
-                connection, policy, {finding.trace_id for finding in findings}, Scope(self._required(policy))
+                connection, policy, {finding.trace_id for finding in findings}, Scope()
             )
         if pairs:
             decided[self.policies[0].label].add(Changes(by_kind={"corrected": pairs}))
