@@ -64,6 +64,8 @@ def test_a_run_ends_with_results(serve: Serve) -> None:
         results = client.get(f"/api/v1/benchmarks/runs/{run['id']}/results").json()
         assert results["means"][0]["metric"] == "exact_match"
         assert results["means"][0]["value"] == pytest.approx(1 / 8)
+        assert client.get("/api/v1/benchmarks/means", params={"run": run["id"]}).json() == {run["id"]: results["means"]}
+        assert set(results["asked"]) == {attempt["case_id"] for attempt in results["attempts"]}
         one = client.get(f"/api/v1/benchmarks/runs/{run['id']}/cases/sequence").json()
         assert one["case"]["expected"] == "42"
         assert one["attempts"][0]["measurements"]["exact_match"]["value"] == 1.0
@@ -164,6 +166,7 @@ def test_two_runs_are_compared_and_ranked(serve: Serve) -> None:
         )
         compared = client.get("/api/v1/benchmarks/compare", params={"first": first, "second": second}).json()
         assert compared["metrics"][0]["lost"] == ["sequence"]
+        assert compared["asked"]["sequence"]["question"]
         assert compared["metrics"][0]["test"] == "exact McNemar"
         board = client.get("/api/v1/benchmarks/leaderboard").json()
         assert [entry["model"] for entry in board[0]["entries"]] == ["openai/right", "openai/wrong"]

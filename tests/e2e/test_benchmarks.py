@@ -46,7 +46,7 @@ def start(page: Page, url: str, metric: str) -> str:
     pick(page, "Metrics", metric)
     page.keyboard.press("Escape")
     expect(page.get_by_text("The smallest difference")).to_be_visible()
-    page.get_by_role("button", name="Start").click()
+    page.get_by_role("button", name="Start", exact=True).click()
     expect(page.get_by_role("heading", name="recorded on live")).to_be_visible()
     expect(page.get_by_text("completed")).to_be_visible()
     return page.url.rsplit("/", 1)[1]
@@ -82,6 +82,48 @@ def test_from_a_new_run_to_a_case_a_comparison_and_a_ranking(opened: Open, bench
     expect(page.get_by_role("link", name="recorded")).to_be_visible()
 
 
+def test_a_run_is_found_sorted_read_by_key_scored_again_and_deleted(opened: Open, bench: str) -> None:
+    page = opened(f"{bench}/benchmarks", viewport={"width": 1440, "height": 900})
+    run = start(page, bench, "answer_relevancy")
+    page.goto(f"{bench}/benchmarks")
+    row = page.get_by_role("row").filter(has=page.locator(f'a[href$="{run}"]'))
+    expect(row).to_contain_text("answer_relevancy 0.")
+    expect(row).to_contain_text("(n=")
+    page.get_by_role("button", name="Scores").click()
+    expect(page.get_by_role("columnheader", name="Scores")).to_have_attribute("aria-sort", "descending")
+    page.screenshot(path=PICTURES / "benchmark-runs.png")
+    page.get_by_label("Search runs").fill("no such model")
+    expect(row).to_have_count(0)
+
+    page.goto(f"{bench}/benchmarks/runs/{run}")
+    report = page.get_by_role("link", name="Report").get_attribute("href")
+    assert page.request.get(f"{bench}{report}").ok
+    page.get_by_role("table").get_by_role("button").first.click()
+    task = page.get_by_role("dialog")
+    expect(task.get_by_role("region", name="Answer")).to_be_visible()
+    expected, answer = (task.get_by_role("region", name=name).bounding_box() for name in ("Expected", "Answer"))
+    assert expected
+    assert answer
+    assert expected["x"] + expected["width"] <= answer["x"]
+    page.screenshot(path=PICTURES / "benchmark-task.png")
+    first = page.url
+    page.keyboard.press("n")
+    expect(page).not_to_have_url(first)
+    page.keyboard.press("p")
+    expect(page).to_have_url(first)
+    page.keyboard.press("Escape")
+
+    with page.expect_response("**/rescore") as rescored:
+        page.get_by_role("button", name="Score again").click()
+    assert rescored.value.ok
+    page.reload()
+    expect(page.get_by_text("completed")).to_be_visible()
+    page.get_by_role("button", name="Delete…").click()
+    page.get_by_role("button", name="Delete the run").click()
+    expect(page).to_have_url(f"{bench}/benchmarks")
+    expect(row).to_have_count(0)
+
+
 def weather(body: Body) -> Reply:
     """A model that calls the right tools where it is asked about two cities, and one that only talks."""
     if body["model"] != "caller" or "Oslo and Cairo" not in str(body["messages"]):
@@ -109,7 +151,7 @@ def test_tools_behind_a_number_and_the_tasks_that_flipped(opened: Open, built_ap
 
         page.goto(f"{url}/benchmarks/compare?runs={quote(json.dumps(runs))}")
         expect(page.get_by_text("openai/talker against openai/caller")).to_be_visible()
-        page.get_by_role("link", name="same-tool-twice").click()
+        page.get_by_role("link", name="Oslo and Cairo").first.click()
         expect(page.get_by_role("dialog").get_by_text("I would look out of the window.")).to_be_visible()
 
         page.goto(f"{url}/benchmarks?tab=leaderboard")

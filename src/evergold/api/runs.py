@@ -13,7 +13,7 @@ from evergold.api.routing import Router
 from evergold.bench.plan import Plan
 from evergold.model.case import Case
 from evergold.model.judging import JudgeInfo
-from evergold.model.run import Attempt, Run, RunSpec, RunStatus
+from evergold.model.run import Asked, Attempt, Run, RunSpec, RunStatus
 from evergold.report.compare import Comparison
 from evergold.report.leaderboard import Board
 from evergold.report.scores import Mean
@@ -41,13 +41,20 @@ class RunQuery(BaseModel):
 
 
 class Results(BaseModel):
-    """A run with the mean of every metric and a page of its attempts."""
+    """A run with the mean of every metric and a page of its attempts, and what their cases asked."""
 
     run: Run
     means: list[Mean]
     cached: int
     total: int
     attempts: list[Attempt]
+    asked: dict[str, Asked]
+
+
+class Compared(Comparison):
+    """A comparison with what the cases that flipped asked."""
+
+    asked: dict[str, Asked]
 
 
 class AttemptDetail(BaseModel):
@@ -121,6 +128,14 @@ def list_runs(workspace: Opened, query: Annotated[RunQuery, Query()]) -> RunPage
     return RunPage(total=total, runs=list(result))
 
 
+@router.get("/benchmarks/means")
+def run_means(
+    workspace: Opened, run: Annotated[list[str], Query(min_length=1, max_length=100, description="Ids of runs.")]
+) -> dict[str, list[Mean]]:
+    """Means with intervals and coverage of several runs."""
+    return {run_id: workspace.bench.results.means(workspace.bench.get(run_id)) for run_id in run}
+
+
 @router.get("/benchmarks/leaderboard")
 def leaderboard(workspace: Opened, dataset: str | None = None) -> Sequence[Board]:
     """Models ranked per dataset version; versions are never mixed."""
@@ -130,9 +145,12 @@ def leaderboard(workspace: Opened, dataset: str | None = None) -> Sequence[Board
 @router.get("/benchmarks/compare")
 def compare_runs(
     workspace: Opened, first: str, second: str, margin: Annotated[float, Query(ge=0, le=1)] = 0.02
-) -> Comparison:
+) -> Compared:
     """The second run against the first, paired by case."""
-    return workspace.bench.results.compare(first, second, margin=margin)
+    results = workspace.bench.results
+    comparison = results.compare(first, second, margin=margin)
+    flipped = [case_id for metric in comparison.metrics for case_id in (*metric.gained, *metric.lost)]
+    return Compared(**dict(comparison), asked=results.asked(second, flipped))
 
 
 @router.get("/benchmarks/runs/{run_id}")
@@ -153,7 +171,9 @@ def run_results(
     run = workspace.bench.get(run_id)
     results = workspace.bench.results
     page = results.page(run_id, order=order, limit=limit, offset=offset)
-    return Results(run=run, means=results.means(run), cached=results.cached(run_id), total=run.done, attempts=page)
+    asked = results.asked(run_id, (attempt.case_id for attempt in page))
+    means, cached = results.means(run), results.cached(run_id)
+    return Results(run=run, means=means, cached=cached, total=run.done, attempts=page, asked=asked)
 
 
 @router.get("/benchmarks/runs/{run_id}/cases/{case_id:path}")

@@ -121,6 +121,13 @@ class Attempt(BaseModel, frozen=True, extra="forbid"):
     measurements: dict[str, Measurement] = Field(default_factory=dict)
 
 
+class Asked(BaseModel, frozen=True):
+    """A case in a list: its question and its reference, each cut to what a row can show."""
+
+    question: str
+    reference: str = ""
+
+
 class RunSpec(BaseModel, frozen=True, extra="forbid"):
     """What was asked for; enough to do it again."""
 

@@ -1,6 +1,6 @@
 """What is made of finished runs: comparisons, leaderboards, and cases to review from attempts that failed."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import orjson
@@ -8,11 +8,12 @@ from sqlalchemy import Connection
 
 from evergold.errors import BadInput, NotFound
 from evergold.model.case import Case, CaseStatus, EntryType, Provenance, ReviewState
-from evergold.model.run import Attempt, Run, RunStatus
+from evergold.model.run import Asked, Attempt, Run, RunStatus
 from evergold.report.compare import Comparison, RunValues, compare
 from evergold.report.leaderboard import Board, Ranked, boards, newest_per_model
 from evergold.report.scores import Mean, by_case, means, outside
 from evergold.store import Store
+from evergold.store.asked import asked
 from evergold.store.attempt_pages import AttemptOrder
 from evergold.store.attempts import AttemptStore
 from evergold.store.case_writes import Author, put_cases
@@ -41,6 +42,10 @@ class BenchResults:
     def page(self, run_id: str, *, order: AttemptOrder = "case", limit: int = 100, offset: int = 0) -> list[Attempt]:
         """Some of a run's attempts: by case and trial, or the worst of all first."""
         return self._attempts.page(run_id, order, limit, offset)
+
+    def asked(self, run_id: str, case_ids: Iterable[str]) -> dict[str, Asked]:
+        """Question and reference of these cases of a run, in short."""
+        return asked(self._store.db, run_id, case_ids)
 
     def compare(self, first: str, second: str, *, margin: float = 0.02) -> Comparison:
         """Second run against first, paired by case."""

@@ -968,6 +968,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/benchmarks/means": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Run Means
+         * @description Means with intervals and coverage of several runs.
+         */
+        get: operations["run_means_api_v1_benchmarks_means_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/benchmarks/leaderboard": {
         parameters: {
             query?: never;
@@ -1455,6 +1475,19 @@ export interface components {
          * @enum {string}
          */
         ArgumentMatch: "exact" | "ignore_case" | "number" | "regex" | "any" | "any_of";
+        /**
+         * Asked
+         * @description A case in a list: its question and its reference, each cut to what a row can show.
+         */
+        Asked: {
+            /** Question */
+            question: string;
+            /**
+             * Reference
+             * @default
+             */
+            reference: string;
+        };
         /**
          * Assign
          * @description Cases for a reviewer.
@@ -1976,6 +2009,38 @@ export interface components {
             failing: number;
             /** Scored */
             scored: number;
+        };
+        /**
+         * Compared
+         * @description A comparison with what the cases that flipped asked.
+         */
+        Compared: {
+            /** First */
+            first: string;
+            /** Second */
+            second: string;
+            /** Margin */
+            margin: number;
+            /** Metrics */
+            metrics: components["schemas"]["MetricComparison"][];
+            /** Warnings */
+            warnings: string[];
+            /** Asked */
+            asked: {
+                [key: string]: components["schemas"]["Asked"];
+            };
+        };
+        /**
+         * Comparison
+         * @description Two portraits and their distances, each from 0 (alike) to 1.
+         */
+        Comparison: {
+            before: components["schemas"]["Portrait"];
+            after: components["schemas"]["Portrait"];
+            /** Drift */
+            drift: {
+                [key: string]: number;
+            };
         };
         /**
          * Context
@@ -3125,7 +3190,7 @@ export interface components {
         };
         /**
          * Results
-         * @description A run with the mean of every metric and a page of its attempts.
+         * @description A run with the mean of every metric and a page of its attempts, and what their cases asked.
          */
         Results: {
             run: components["schemas"]["Run"];
@@ -3137,6 +3202,10 @@ export interface components {
             total: number;
             /** Attempts */
             attempts: components["schemas"]["Attempt"][];
+            /** Asked */
+            asked: {
+                [key: string]: components["schemas"]["Asked"];
+            };
         };
         /** Resume */
         Resume: {
@@ -3832,31 +3901,6 @@ export interface components {
             role: components["schemas"]["Role"];
             /** May */
             may: components["schemas"]["Role"][];
-        };
-        /**
-         * Comparison
-         * @description Two portraits and their distances, each from 0 (alike) to 1.
-         */
-        evergold__build__look__Comparison: {
-            before: components["schemas"]["Portrait"];
-            after: components["schemas"]["Portrait"];
-            /** Drift */
-            drift: {
-                [key: string]: number;
-            };
-        };
-        /** Comparison */
-        evergold__report__compare__Comparison: {
-            /** First */
-            first: string;
-            /** Second */
-            second: string;
-            /** Margin */
-            margin: number;
-            /** Metrics */
-            metrics: components["schemas"]["MetricComparison"][];
-            /** Warnings */
-            warnings: string[];
         };
     };
     responses: never;
@@ -5586,6 +5630,40 @@ export interface operations {
             };
         };
     };
+    run_means_api_v1_benchmarks_means_get: {
+        parameters: {
+            query: {
+                /** @description Ids of runs. */
+                run: string[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: components["schemas"]["Mean"][];
+                    };
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
     leaderboard_api_v1_benchmarks_leaderboard_get: {
         parameters: {
             query?: {
@@ -5636,7 +5714,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["evergold__report__compare__Comparison"];
+                    "application/json": components["schemas"]["Compared"];
                 };
             };
             /** @description Validation Error */
@@ -6095,7 +6173,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["evergold__build__look__Comparison"];
+                    "application/json": components["schemas"]["Comparison"];
                 };
             };
             /** @description Validation Error */

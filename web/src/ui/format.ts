@@ -52,12 +52,26 @@ export function milliseconds(start: string | null | undefined, end: string | nul
   return Math.max(0, new Date(end).getTime() - new Date(start).getTime());
 }
 
+/** Each unit is chosen after rounding, so that no "1000 ms" and no "1 min 60 s" appears. */
 export function duration(ms: number | null | undefined): string {
   if (ms === null || ms === undefined) return "–";
   if (ms < 1) return "<1 ms";
-  if (ms < 1000) return `${Math.round(ms)} ms`;
-  if (ms < MINUTE) return `${(ms / 1000).toFixed(ms < 10_000 ? 2 : 1)} s`;
-  return `${Math.floor(ms / MINUTE)} min ${Math.round((ms % MINUTE) / 1000)} s`;
+  if (Math.round(ms) < 1000) return `${Math.round(ms)} ms`;
+  const seconds = ms / 1000;
+  if (Number(seconds.toFixed(2)) < 10) return `${seconds.toFixed(2)} s`;
+  if (Number(seconds.toFixed(1)) < 60) return `${seconds.toFixed(1)} s`;
+  const whole = Math.round(seconds);
+  if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60} s`;
+  const minutes = Math.round(seconds / 60);
+  return `${count(Math.floor(minutes / 60))} h ${minutes % 60} min`;
+}
+
+/** A time still to come, as exact as a guess can be: "10 s", "3 min", "2 h". */
+export function roughly(ms: number): string {
+  const seconds = ms / 1000;
+  if (seconds < 57.5) return `${Math.max(5, 5 * Math.round(seconds / 5))} s`;
+  if (seconds < 59.5 * 60) return `${Math.max(1, Math.round(seconds / 60))} min`;
+  return `${count(Math.round(seconds / 3600))} h`;
 }
 
 /** A score without a false digit: 1, 0.85, 0.333. */

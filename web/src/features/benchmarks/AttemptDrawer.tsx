@@ -1,39 +1,60 @@
 /** One task behind the numbers: what was asked, expected and answered, and why it was scored so. */
 import { Button, Drawer } from "@mantine/core";
+import { useHotkeys } from "@mantine/hooks";
 import { Link } from "@tanstack/react-router";
+import type { Schemas } from "@/api/client";
 import { Failed, Loading } from "@/ui/states";
 import { TextBlock } from "@/ui/TextBlock";
 import classes from "./benchmarks.module.css";
 import { type Attempt, useRunCase, useToReview } from "./data";
 import { decimals } from "./words";
 
-type DrawerProps = { runId: string; caseId: string | null; close: () => void };
+type DrawerProps = {
+  runId: string;
+  caseId: string | null;
+  tasks: readonly string[];
+  open: (caseId: string | null) => void;
+};
 type Call = { name: string; args?: Record<string, unknown> };
 
-export function AttemptDrawer({ runId, caseId, close }: DrawerProps) {
+export function AttemptDrawer({ runId, caseId, tasks, open }: DrawerProps) {
   const detail = useRunCase(runId, caseId);
+  const at = caseId === null ? -1 : tasks.indexOf(caseId);
+  const previous = at > 0 ? tasks[at - 1] : undefined;
+  const next = at >= 0 ? tasks[at + 1] : undefined;
+  useHotkeys([
+    ["n", () => next !== undefined && open(next)],
+    ["p", () => previous !== undefined && open(previous)],
+  ]);
   return (
     <Drawer
       opened={caseId !== null}
-      onClose={close}
+      onClose={() => open(null)}
       position="right"
-      size="xl"
+      size="min(1080px, 94vw)"
       title={caseId}
       classNames={{ title: classes.drawerTitle }}
     >
+      <nav className={classes.pager} aria-label="Tasks of this page">
+        <Step label="Previous" keys="p" to={previous} open={open} />
+        <Step label="Next" keys="n" to={next} open={open} />
+        {at >= 0 && (
+          <p className={classes.note}>
+            {at + 1} of {tasks.length}
+          </p>
+        )}
+      </nav>
       {detail.isPending && <Loading what="task" />}
       {detail.isError && <Failed error={detail.error} />}
       {detail.data && (
         <div className={classes.detail}>
           <TextBlock label="Input" text={detail.data.case.input} />
-          <TextBlock label="Expected" text={detail.data.case.expected ?? ""} tone="gold" />
-          <Calls label="Expected call of" calls={detail.data.case.expected_tools ?? []} />
+          {detail.data.attempts.map((attempt) => (
+            <OneAttempt key={attempt.trial} runId={runId} asked={detail.data.case} attempt={attempt} />
+          ))}
           {(detail.data.case.contexts ?? []).map((context, index) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: a context's place is its name
             <TextBlock key={index} label={`Context ${index + 1}`} text={context.text ?? "(lost)"} />
-          ))}
-          {detail.data.attempts.map((attempt) => (
-            <OneAttempt key={attempt.trial} runId={runId} attempt={attempt} alone={detail.data.attempts.length === 1} />
           ))}
         </div>
       )}
@@ -49,17 +70,42 @@ function Calls({ label, calls }: { label: string; calls: readonly Call[] }) {
   ));
 }
 
-function OneAttempt({ runId, attempt, alone }: { runId: string; attempt: Attempt; alone: boolean }) {
+type StepProps = { label: string; keys: string; to: string | undefined; open: (caseId: string) => void };
+
+function Step({ label, keys, to, open }: StepProps) {
+  return (
+    <Button
+      variant="default"
+      size="compact-sm"
+      disabled={to === undefined}
+      aria-keyshortcuts={keys}
+      onClick={() => to !== undefined && open(to)}
+    >
+      {label} ({keys})
+    </Button>
+  );
+}
+
+/** Reference and answer side by side, then the scores with their reasons. */
+function OneAttempt({ runId, asked, attempt }: { runId: string; asked: Schemas["Case"]; attempt: Attempt }) {
   const { trial = 0 } = attempt;
   return (
     <section className={classes.attempt}>
-      <h3>{alone ? "Attempt" : `Attempt ${trial + 1}`}</h3>
-      {attempt.error ? (
-        <p className={classes.problem}>{attempt.error}</p>
-      ) : (
-        <TextBlock label="Answer" text={attempt.output ?? ""} absent="no text" />
-      )}
-      <Calls label="Called" calls={attempt.tool_calls ?? []} />
+      <h3>{trial === 0 ? "Attempt" : `Attempt ${trial + 1}`}</h3>
+      <div className={classes.beside}>
+        <div className={classes.detail}>
+          <TextBlock label="Expected" text={asked.expected ?? ""} tone="gold" />
+          <Calls label="Expected call of" calls={asked.expected_tools ?? []} />
+        </div>
+        <div className={classes.detail}>
+          {attempt.error ? (
+            <p className={classes.problem}>{attempt.error}</p>
+          ) : (
+            <TextBlock label="Answer" text={attempt.output ?? ""} absent="no text" />
+          )}
+          <Calls label="Called" calls={attempt.tool_calls ?? []} />
+        </div>
+      </div>
       <Reasons attempt={attempt} />
       {!attempt.error && <ToReview runId={runId} attempt={attempt} />}
     </section>

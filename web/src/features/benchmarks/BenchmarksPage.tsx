@@ -4,23 +4,30 @@ import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
 import { useMay } from "@/api/access";
 import { Page, Panel } from "@/ui/Page";
-import { Command, Empty, ListState } from "@/ui/states";
-import { useRuns } from "./data";
+import { SearchBox } from "@/ui/SearchBox";
+import { Empty, ListState } from "@/ui/states";
+import classes from "./benchmarks.module.css";
+import { useMeans, useRuns } from "./data";
 import { Leaderboard } from "./Leaderboard";
 import { RunTable } from "./RunTable";
+import { matches } from "./runOrder";
 import { StartRun } from "./StartRun";
-import { benchmarksViewOf } from "./view";
+import { type BenchmarksView, benchmarksViewOf } from "./view";
 
 const route = getRouteApi("/benchmarks");
 
 export function BenchmarksPage() {
   const runs = useRuns();
-  const { tab = "runs" } = route.useSearch();
+  const view = route.useSearch();
+  const { tab = "runs", q = "", sort = "started", up = false } = view;
   const navigate = route.useNavigate();
   const mayStart = useMay("editor");
   const [starting, setStarting] = useState(false);
   const [ticked, setTicked] = useState<string[]>([]);
   const rows = runs.data?.runs ?? [];
+  const means = useMeans(rows);
+  const shown = rows.filter((run) => matches(run, q));
+  const show = (next: BenchmarksView) => void navigate({ search: benchmarksViewOf(next), replace: true });
   const toggle = (id: string) =>
     setTicked((now) => (now.includes(id) ? now.filter((other) => other !== id) : [...now, id]));
   return (
@@ -46,9 +53,35 @@ export function BenchmarksPage() {
           <Tabs.Tab value="leaderboard">Leaderboard</Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value="runs">
+          {rows.length > 0 && (
+            <div className={classes.search}>
+              <SearchBox
+                label="Search runs"
+                hint="Dataset, model, metric"
+                value={q}
+                onChange={(value) => show({ ...view, q: value })}
+              />
+            </div>
+          )}
           <Panel flush>
-            <ListState what="runs" query={runs} rows={rows} empty={<NoRuns />}>
-              <RunTable rows={rows} ticked={ticked} toggle={toggle} />
+            <ListState
+              what="runs"
+              query={runs}
+              rows={rows}
+              empty={<NoRuns start={mayStart ? () => setStarting(true) : null} />}
+            >
+              {shown.length === 0 ? (
+                <p className={classes.foot}>No run has “{q}” in its dataset, model, metrics or status.</p>
+              ) : (
+                <RunTable
+                  rows={shown}
+                  means={means.data ?? {}}
+                  ticked={ticked}
+                  toggle={toggle}
+                  order={{ sort, up }}
+                  onOrder={(order) => show({ ...view, ...order })}
+                />
+              )}
             </ListState>
           </Panel>
         </Tabs.Panel>
@@ -59,11 +92,12 @@ export function BenchmarksPage() {
   );
 }
 
-function NoRuns() {
+function NoRuns({ start }: { start: (() => void) | null }) {
   return (
-    <Empty title="No runs yet">
-      <p>Measure a model on a dataset. This one needs no key:</p>
-      <Command>{"evergold run live \\\n  --model recorded \\\n  --metric answer_relevancy"}</Command>
+    <Empty title="No runs yet" action={start && <Button onClick={start}>Start a run</Button>}>
+      <p>
+        Measure a model on a dataset. The model “recorded” scores answers that are stored already, and needs no key.
+      </p>
     </Empty>
   );
 }

@@ -54,7 +54,9 @@ export function ComparePage() {
                     {warning}
                   </p>
                 ))}
-                {each.data.metrics.length > 0 && <ComparisonTable runId={other} metrics={each.data.metrics} />}
+                {each.data.metrics.length > 0 && (
+                  <ComparisonTable runId={other} metrics={each.data.metrics} asked={each.data.asked} />
+                )}
               </>
             )}
           </Panel>

@@ -4,12 +4,15 @@ import { useState } from "react";
 import type { Schemas } from "@/api/client";
 import { count } from "@/ui/format";
 import classes from "./benchmarks.module.css";
+import type { Asked } from "./data";
 import { decimals } from "./words";
 
 type MetricComparison = Schemas["MetricComparison"];
 const SHOWN = 4;
 
-export function ComparisonTable({ runId, metrics }: { runId: string; metrics: readonly MetricComparison[] }) {
+type TableProps = { runId: string; metrics: readonly MetricComparison[]; asked: Record<string, Asked> };
+
+export function ComparisonTable({ runId, metrics, asked }: TableProps) {
   return (
     <div className={classes.scroll}>
       <table className={classes.table}>
@@ -53,10 +56,10 @@ export function ComparisonTable({ runId, metrics }: { runId: string; metrics: re
                 {metric.unpaired > 0 && <span className={classes.under}>{count(metric.unpaired)} not in both</span>}
               </td>
               <td>
-                <Flips runId={runId} cases={metric.gained} />
+                <Flips runId={runId} asked={asked} cases={metric.gained} />
               </td>
               <td>
-                <Flips runId={runId} cases={metric.lost} />
+                <Flips runId={runId} asked={asked} cases={metric.lost} />
               </td>
             </tr>
           ))}
@@ -67,7 +70,7 @@ export function ComparisonTable({ runId, metrics }: { runId: string; metrics: re
 }
 
 /** The tasks that changed sides, each a way to its answer in the run; many are folded. */
-function Flips({ runId, cases }: { runId: string; cases: readonly string[] }) {
+function Flips({ runId, cases, asked }: Pick<TableProps, "runId" | "asked"> & { cases: readonly string[] }) {
   const [all, setAll] = useState(false);
   if (cases.length === 0) return <span className={classes.dim}>none</span>;
   const shown = all ? cases : cases.slice(0, SHOWN);
@@ -75,8 +78,8 @@ function Flips({ runId, cases }: { runId: string; cases: readonly string[] }) {
     <ul className={classes.flips}>
       {shown.map((id) => (
         <li key={id}>
-          <Link to="/benchmarks/runs/$runId" params={{ runId }} search={{ case: id }}>
-            {id}
+          <Link to="/benchmarks/runs/$runId" params={{ runId }} search={{ case: id }} title={id} dir="auto">
+            {asked[id]?.question ?? id}
           </Link>
         </li>
       ))}

@@ -4,13 +4,14 @@ import { getRouteApi, Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { useMay } from "@/api/access";
 import { Facts } from "@/ui/Facts";
-import { count, duration, moment, plural } from "@/ui/format";
+import { count, moment, plural, roughly } from "@/ui/format";
 import { Page, Panel } from "@/ui/Page";
 import { Failed, Loading } from "@/ui/states";
 import { AttemptDrawer } from "./AttemptDrawer";
 import { AttemptTable } from "./AttemptTable";
 import classes from "./benchmarks.module.css";
 import { canResume, goesOn, type Mean, PAGE, type Run, useCalibration, useCancel, useResults, useResume } from "./data";
+import { EndedActions } from "./EndedActions";
 import { meanInWords, remaining, spent, tokens } from "./words";
 
 const route = getRouteApi("/benchmarks/runs/$runId");
@@ -25,7 +26,8 @@ export function RunPage() {
   const results = useResults(runId, offset);
   if (results.isPending) return <Loading what="run" />;
   if (results.isError && !results.data) return <Failed error={results.error} retry={() => void results.refetch()} />;
-  const { run, means, attempts, total } = results.data;
+  const { run, means, attempts, total, asked } = results.data;
+  const tasks = [...new Set(attempts.map((attempt) => attempt.case_id))];
   return (
     <Page
       title={`${run.spec.model} on ${run.spec.dataset}`}
@@ -44,7 +46,7 @@ export function RunPage() {
         <Means means={means} />
       </Panel>
       <Panel title="Tasks" aside={plural(total, "attempt")} flush>
-        <AttemptTable attempts={attempts} metrics={run.spec.metrics} open={open} />
+        <AttemptTable attempts={attempts} asked={asked} metrics={run.spec.metrics} open={open} />
         {total > PAGE && (
           <div className={classes.pager}>
             <Button variant="default" disabled={offset === 0} onClick={() => setOffset(Math.max(0, offset - PAGE))}>
@@ -62,16 +64,20 @@ export function RunPage() {
       <Panel title="Where this comes from">
         <Provenance run={run} />
       </Panel>
-      <AttemptDrawer runId={runId} caseId={opened} close={() => open(null)} />
+      <AttemptDrawer runId={runId} caseId={opened} tasks={tasks} open={open} />
     </Page>
   );
 }
 
 function RunActions({ run }: { run: Run }) {
   const may = useMay("editor");
-  if (!may) return null;
-  if (goesOn(run)) return <CancelButton runId={run.id} />;
-  return canResume(run) ? <ResumeButton runId={run.id} /> : null;
+  if (goesOn(run)) return may ? <CancelButton runId={run.id} /> : null;
+  return (
+    <>
+      {may && canResume(run) && <ResumeButton runId={run.id} />}
+      <EndedActions run={run} />
+    </>
+  );
 }
 
 function CancelButton({ runId }: { runId: string }) {
@@ -110,7 +116,7 @@ function Going({ run }: { run: Run }) {
       <Progress value={total ? (100 * done) / total : 0} aria-label="Progress" />
       <p className={classes.note}>
         {count(done)} of {count(total)} · {count(run.failed ?? 0)} failed · {count(tokens(run.usage ?? {}))} tokens
-        {left === null ? "" : ` · about ${duration(left)} left`}
+        {left === null ? "" : ` · about ${roughly(left)} left`}
       </p>
     </div>
   );

@@ -1,28 +1,46 @@
-/** The list of runs: a table on a desk, three lines a run on a phone. */
+/** The list of runs: a table on a desk, some lines a run on a phone. Each heading sorts. */
 import { Link } from "@tanstack/react-router";
-import { age, count, moment } from "@/ui/format";
+import { age, count, duration, moment } from "@/ui/format";
 import classes from "./benchmarks.module.css";
-import type { Run } from "./data";
+import { goesOn, type Mean, type Run } from "./data";
+import { costOf, type Means, sorted, timeOf, versionOf } from "./runOrder";
+import type { RunSort } from "./view";
+import { basis, decimals, money } from "./words";
 
-type RunTableProps = { rows: readonly Run[]; ticked: readonly string[]; toggle: (id: string) => void };
+type Order = { sort: RunSort; up: boolean };
+type RunTableProps = {
+  rows: readonly Run[];
+  means: Means;
+  ticked: readonly string[];
+  toggle: (id: string) => void;
+  order: Order;
+  onOrder: (next: Order) => void;
+};
 
-export function RunTable({ rows, ticked, toggle }: RunTableProps) {
+const HEADINGS: { sort: RunSort; title: string; number?: boolean }[] = [
+  { sort: "dataset", title: "Dataset" },
+  { sort: "model", title: "Model" },
+  { sort: "score", title: "Scores" },
+  { sort: "status", title: "Status" },
+  { sort: "cost", title: "Cost", number: true },
+  { sort: "time", title: "Time", number: true },
+  { sort: "started", title: "Started", number: true },
+];
+
+export function RunTable({ rows, means, ticked, toggle, order, onOrder }: RunTableProps) {
   return (
     <div className={classes.scroll}>
       <table className={`${classes.table} ${classes.runs}`}>
         <thead>
           <tr>
             <th className={classes.pick} aria-label="Compare" />
-            <th>Dataset</th>
-            <th>Model and metrics</th>
-            <th>Status</th>
-            <th className={classes.number}>Done</th>
-            <th className={classes.number}>Errors</th>
-            <th className={classes.number}>Started</th>
+            {HEADINGS.map((heading) => (
+              <Heading key={heading.sort} {...heading} order={order} onOrder={onOrder} />
+            ))}
           </tr>
         </thead>
         <tbody>
-          {rows.map((run) => (
+          {sorted(rows, means, order.sort, order.up).map((run) => (
             <tr key={run.id}>
               <td className={classes.pick}>
                 <input
@@ -36,18 +54,18 @@ export function RunTable({ rows, ticked, toggle }: RunTableProps) {
                 <Link to="/benchmarks/runs/$runId" params={{ runId: run.id }}>
                   {run.spec.dataset}
                 </Link>
+                <span className={classes.under}>{versionOf(run)}</span>
               </td>
-              <td className={classes.model}>
-                {run.spec.model}
-                <span className={classes.under}>{run.spec.metrics.join(", ")}</span>
+              <td className={classes.model}>{run.spec.model}</td>
+              <td className={classes.scores}>
+                <Scores run={run} means={means[run.id]} />
               </td>
               <td className={classes.status} data-status={run.status} title={run.error ?? undefined}>
                 {run.status}
+                <Progress run={run} />
               </td>
-              <td className={classes.number}>
-                {count(run.done ?? 0)} / {count(run.total ?? 0)}
-              </td>
-              <Errors failed={run.failed ?? 0} />
+              <td className={`${classes.number} ${classes.cost}`}>{money(costOf(run))}</td>
+              <td className={`${classes.number} ${classes.time}`}>{duration(timeOf(run))}</td>
               <td className={`${classes.number} ${classes.when}`} title={moment(run.created_at)}>
                 {age(run.created_at)}
               </td>
@@ -59,10 +77,45 @@ export function RunTable({ rows, ticked, toggle }: RunTableProps) {
   );
 }
 
-function Errors({ failed }: { failed: number }) {
+type HeadingProps = { sort: RunSort; title: string; number?: boolean; order: Order; onOrder: (next: Order) => void };
+
+/** A heading starts with the largest value (the newest, the best); names start with A. */
+function Heading({ sort, title, number, order, onOrder }: HeadingProps) {
+  const active = order.sort === sort;
+  const first = sort === "dataset" || sort === "model" || sort === "status";
   return (
-    <td className={`${classes.number} ${classes.errors}`} data-some={failed > 0 || undefined}>
-      {count(failed)}
-    </td>
+    <th
+      className={number ? classes.number : undefined}
+      aria-sort={active ? (order.up ? "ascending" : "descending") : undefined}
+    >
+      <button type="button" className={classes.sort} onClick={() => onOrder({ sort, up: active ? !order.up : first })}>
+        {title}
+        <span aria-hidden="true">{active ? (order.up ? " ↑" : " ↓") : ""}</span>
+      </button>
+    </th>
+  );
+}
+
+/** Each metric's mean with its interval; the metrics alone until they are measured. */
+function Scores({ run, means }: { run: Run; means: readonly Mean[] | undefined }) {
+  if (!means || goesOn(run)) return <span className={classes.dim}>{run.spec.metrics.join(", ")}</span>;
+  return (
+    <ul className={classes.flips}>
+      {means.map((mean) => (
+        <li key={mean.metric}>
+          {mean.metric} <strong>{decimals(mean.value)}</strong> <span className={classes.basis}>{basis(mean)}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Progress({ run }: { run: Run }) {
+  const { done = 0, total = 0, failed = 0 } = run;
+  return (
+    <span className={classes.under}>
+      {done === total ? count(total) : `${count(done)} of ${count(total)}`}
+      {failed > 0 && <span className={classes.broken}> · {count(failed)} failed</span>}
+    </span>
   );
 }

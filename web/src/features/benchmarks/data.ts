@@ -1,5 +1,5 @@
 /** What Benchmarks asks for. A run that goes on is asked again and again; one that ended is left alone. */
-import { useMutation, useQueries, useQuery, useQueryClient } from "@tanstack/react-query";
+import { keepPreviousData, useMutation, useQueries, useQuery, useQueryClient } from "@tanstack/react-query";
 import { api, type Schemas, unwrap } from "@/api/client";
 
 export type Run = Schemas["Run"];
@@ -8,6 +8,7 @@ export type Mean = Schemas["Mean"];
 export type Board = Schemas["Board"];
 export type Spec = Schemas["RunSpec"];
 export type Results = Schemas["Results"];
+export type Asked = Schemas["Asked"];
 
 const FOLLOW_MS = 1_000;
 const LIST_MS = 4_000;
@@ -25,6 +26,19 @@ export const useRuns = () =>
     queryFn: () => unwrap(api.GET("/api/v1/benchmarks/runs", { params: { query: { limit: 100 } } })),
     refetchInterval: LIST_MS,
   });
+
+/** Means of the runs that ended, read once: their key changes when a run is scored again. */
+export function useMeans(runs: readonly Run[]) {
+  const ended = runs.filter((run) => !goesOn(run));
+  return useQuery({
+    queryKey: ["means", ended.map((run) => `${run.id} ${run.ended_at}`)],
+    enabled: ended.length > 0,
+    staleTime: Number.POSITIVE_INFINITY,
+    placeholderData: keepPreviousData,
+    queryFn: () =>
+      unwrap(api.GET("/api/v1/benchmarks/means", { params: { query: { run: ended.map((run) => run.id) } } })),
+  });
+}
 
 export const useResults = (runId: string, offset: number) =>
   useQuery({
@@ -119,6 +133,33 @@ export function useResume(runId: string) {
         api.POST("/api/v1/benchmarks/runs/{run_id}/resume", { params: { path: { run_id: runId } }, body: {} as never }),
       ),
     onSuccess: () => void cache.invalidateQueries({ queryKey: ["runs"] }),
+  });
+}
+
+/** Measures stored answers again with the same metrics and judge. */
+export function useRescore(runId: string) {
+  const cache = useQueryClient();
+  return useMutation({
+    mutationFn: () =>
+      unwrap(
+        api.POST("/api/v1/benchmarks/runs/{run_id}/rescore", {
+          params: { path: { run_id: runId } },
+          body: {} as never,
+        }),
+      ),
+    onSuccess: () => void cache.invalidateQueries({ queryKey: ["runs"] }),
+  });
+}
+
+export function useDeleteRun(runId: string, then: () => void) {
+  const cache = useQueryClient();
+  return useMutation({
+    mutationFn: () => unwrap(api.DELETE("/api/v1/benchmarks/runs/{run_id}", { params: { path: { run_id: runId } } })),
+    onSuccess: () => {
+      then();
+      cache.removeQueries({ queryKey: ["runs", runId] });
+      for (const key of ["runs", "leaderboard"]) void cache.invalidateQueries({ queryKey: [key], exact: true });
+    },
   });
 }
 

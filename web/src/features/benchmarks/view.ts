@@ -10,10 +10,17 @@ export function compareViewOf(search: Record<string, unknown>): CompareView {
 }
 
 export const TABS = ["runs", "leaderboard"] as const;
-export type BenchmarksView = { tab?: (typeof TABS)[number] };
+export const SORTS = ["dataset", "model", "score", "status", "cost", "time", "started"] as const;
+export type RunSort = (typeof SORTS)[number];
+export type BenchmarksView = { tab?: (typeof TABS)[number]; q?: string; sort?: RunSort; up?: boolean };
 
 export const benchmarksViewOf = (search: Record<string, unknown>): BenchmarksView =>
-  withoutBlanks({ tab: oneOf(TABS, search.tab) });
+  withoutBlanks({
+    tab: oneOf(TABS, search.tab),
+    q: text(search.q),
+    sort: oneOf(SORTS, search.sort),
+    up: search.up === true ? true : undefined,
+  });
 
 export type RunView = { case?: string };
 
