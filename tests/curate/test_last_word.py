@@ -9,7 +9,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from evergold.model.case import Case
 from evergold.model.review import CaseKey, Decision, ReviewVerdict
-from evergold.model.trace import Reaction, ScoreLine, ScoreSource
+from evergold.model.trace import Reaction, ScoreLine, ScoreSource, Trace
 from evergold.settings import Settings
 from evergold.store.cases import CaseFilter, iterate_cases
 from evergold.workspace import Workspace
@@ -28,7 +28,7 @@ class LastWord(RuleBasedStateMachine):
         self.ws.intake.accept([self._turn(1, "What is the capital of Peru?")])
         self.ws.live.curate()
 
-    def _turn(self, number: int, said: str) -> object:
+    def _turn(self, number: int, said: str) -> Trace:
         moment = f"2026-01-01T10:{number:02}:00Z"
         return a_trace(f"t{number}", session_id="s", started_at=moment, input=said, scores=(a_score("app", 1.0),))
 
@@ -55,7 +55,7 @@ class LastWord(RuleBasedStateMachine):
     @rule(said=st.sampled_from(["That's wrong.", "Thanks!", "WHAT IS THE CAPITAL OF PERU?"]))
     def say(self, said: str) -> None:
         self.turns += 1
-        self.ws.intake.accept([self._turn(self.turns, said)])  # type: ignore[list-item]
+        self.ws.intake.accept([self._turn(self.turns, said)])
         self.ws.live.curate()
 
     @rule(verdict=st.sampled_from(["approve", "dismiss"]), kind=st.sampled_from(["golden", "failure"]))
