@@ -345,7 +345,18 @@ def test_an_export_is_filtered_then_limited_newest_first_and_whole(ws: Workspace
         count = ws.dataset.export_to_jsonl(out, **chosen)
         lines = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
         assert count == len(lines)
-        keys = ["created_at", "entry_type", "expected_output", "id", "input", "metadata", "output", "tags", "trace_id"]
+        keys = [
+            "case_id",
+            "created_at",
+            "entry_type",
+            "expected_output",
+            "id",
+            "input",
+            "metadata",
+            "output",
+            "tags",
+            "trace_id",
+        ]
         assert all(sorted(line) == keys for line in lines)
         return [line["trace_id"] for line in lines]
 
