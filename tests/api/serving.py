@@ -25,7 +25,7 @@ def served(folder: Path, **env: str) -> Iterator[str]:
     process = subprocess.Popen(
         [str(Path(sys.executable).parent / "evergold"), "serve", "--port", "0"],
         cwd=folder,
-        env={**clean, "PYTHONUNBUFFERED": "1", **env},
+        env={**clean, "PYTHONUNBUFFERED": "1", "EVERGOLD_CHECKS_BUILTIN": "false", **env},
         stdout=subprocess.PIPE,
         text=True,
     )

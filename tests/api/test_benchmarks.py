@@ -116,10 +116,21 @@ def test_a_model_without_a_key_fails_the_run_with_what_to_set(serve: Serve, monk
 def test_failed_calls_are_errors_and_the_run_still_ends(serve: Serve) -> None:
     with serve(broken(500)) as client:
         run = ended(client, client.post("/api/v1/benchmarks/runs", json=SEED_REQUEST).json()["id"])
-        assert (run["status"], run["done"], run["failed"], run["scored"]) == ("completed", 8, 8, 0)
+        assert (run["status"], run["done"], run["failed"], run["scored"]) == ("failed", 8, 8, 0)
+        assert "no attempt succeeded" in run["error"]
         means = client.get(f"/api/v1/benchmarks/runs/{run['id']}/results").json()["means"]
         assert means == [
-            {"metric": "exact_match", "value": None, "low": None, "high": None, "n": 0, "of": 8, "interval": None}
+            {
+                "metric": "exact_match",
+                "value": None,
+                "low": None,
+                "high": None,
+                "n": 0,
+                "of": 8,
+                "interval": None,
+                "not_applicable": 0,
+                "self_compared": 0,
+            }
         ]
 
 

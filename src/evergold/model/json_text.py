@@ -19,9 +19,14 @@ def load_json(body: bytes) -> Any:
         return orjson.loads(body)
     except orjson.JSONDecodeError as error:
         try:
-            return _repaired(json.loads(body.decode("utf-8", "replace")))
+            return _repaired(json.loads(body.decode("utf-8", "replace"), parse_constant=_refused))
         except (ValueError, RecursionError):
             raise error from None
+
+
+def _refused(constant: str) -> Any:
+    """NaN and infinity are no JSON, repaired or not."""
+    raise ValueError(f"{constant} is no JSON")
 
 
 def _repaired(value: Any) -> Any:
