@@ -33,6 +33,7 @@ LISTED = {
     ),
     Role.EDITOR: (
         "POST /traces/cases",
+        "DELETE /scores/{score_id}",
         "POST /traces/{trace_id}/curate",
         "POST /curation",
         "POST /benchmarks/runs",
