@@ -34,10 +34,17 @@ def test_every_place_is_one_click_away(opened: Open, address: str, viewport: dic
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), f"{place} scrolls sideways"
 
 
-@pytest.mark.parametrize("path", ["/", "/traces", "/cases", "/review", "/dev/evaldata", "/datasets", "/benchmarks"])
+@pytest.mark.parametrize("path", ["/", "/traces", "/cases", "/review", "/dev/evaldata", "/datasets"])
 def test_an_empty_place_fits_a_phone_and_says_what_to_do(opened: Open, empty_address: str, path: str) -> None:
     page = opened(empty_address + path, viewport=PHONE)
     expect(page.locator("pre").first).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def test_the_empty_benchmarks_page_fits_a_phone_and_starts_a_run(opened: Open, empty_address: str) -> None:
+    page = opened(f"{empty_address}/benchmarks", viewport=PHONE)
+    page.get_by_role("button", name="Start a run").click()
+    expect(page.get_by_role("dialog", name="New run")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
 
