@@ -5,10 +5,11 @@ from typing import Any
 
 import click
 
-from evergold.bench.calibrate import Calibration
+from evergold.bench.calibrate import Calibration, Label
 from evergold.cli.opening import opened
 from evergold.cli.output import emit_json, json_flag, table
 from evergold.errors import BadInput
+from evergold.workspace import Workspace
 from evergold.workspace.judging import offline_figures
 
 
@@ -42,10 +43,7 @@ def calibrate_command(ctx: click.Context, /, as_json: bool, **options: Any) -> N
         _show_shipped(as_json)
         return
     with opened(ctx) as workspace:
-        if options["labels"] is not None:
-            labels = workspace.judging.labels_from_file(options["labels"])
-        else:
-            labels = workspace.judging.labels_from_review(options["from_review"])
+        labels = _labels(workspace, options)
         result = workspace.judging.calibrate(judge, options["metric"], labels, options["passing"])
     if as_json:
         emit_json(result)
@@ -67,10 +65,7 @@ def compare_command(ctx: click.Context, /, first: str, second: str, as_json: boo
     if options["labels"] is None and options["from_review"] is None:
         raise BadInput("comparing judges needs --labels FILE or --from-review DATASET")
     with opened(ctx) as workspace:
-        if options["labels"] is not None:
-            labels = workspace.judging.labels_from_file(options["labels"])
-        else:
-            labels = workspace.judging.labels_from_review(options["from_review"])
+        labels = _labels(workspace, options)
         result = workspace.judging.compare(first, second, options["metric"], labels, options["passing"])
     if as_json:
         emit_json(result)
@@ -81,6 +76,13 @@ def compare_command(ctx: click.Context, /, first: str, second: str, as_json: boo
         bounds = "" if result.low is None else f" ({result.low:+.3f} … {result.high:+.3f})"
         click.echo(f"agreement with people, second minus first: {result.difference:+.3f}{bounds}, n={result.n}")
     click.echo(result.advice)
+
+
+def _labels(workspace: Workspace, options: dict[str, Any]) -> list[Label]:
+    """Read the labels of a file, or else those that review gave."""
+    if options["labels"] is not None:
+        return workspace.judging.labels_from_file(options["labels"])
+    return workspace.judging.labels_from_review(options["from_review"])
 
 
 def _show(result: Calibration) -> None:
