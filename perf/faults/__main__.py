@@ -25,7 +25,7 @@ def main(arguments: list[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="evergold-faults-") as folder:
         summary = _run(chosen, Path(folder))
     summary.show(chosen.campaign)
-    return 1 if summary.lost or summary.doubled or summary.hangs or summary.failed() else 0
+    return 0 if summary.good() else 1
 
 
 def _run(chosen: argparse.Namespace, home: Path) -> Summary:

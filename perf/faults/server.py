@@ -1,4 +1,4 @@
-"""A real server in a process of its own, its memory, and requests whose fate is noted."""
+"""A real server in a process of its own, its memory, and requests whose outcome is noted."""
 
 import http.client
 import json
@@ -11,51 +11,109 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import TracebackType
+from typing import Self
 
 PATIENCE = 60.0
+EVERGOLD = str(Path(sys.executable).parent / "evergold")
 
 
 @dataclass
 class Summary:
-    """What a campaign saw. `lost`: answered 2xx and not stored; `doubled`: stored more than once."""
+    """What a campaign saw. `lost`: answered 2xx and not stored; `doubled`: stored more than once; `half`: stored in part."""
 
     statuses: Counter[str] = field(default_factory=Counter)
     seconds: list[float] = field(default_factory=list)
     acknowledged: set[str] = field(default_factory=set)
+    acknowledged_count: int = 0
     lost: int = 0
     doubled: int = 0
+    half: int = 0
     hangs: int = 0
     memory_mb: list[float] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     def failed(self) -> int:
-        """Answers that should not be: 5xx other than 503, and none at all."""
+        """Answers that should not be: 5xx other than 503."""
         return sum(number for status, number in self.statuses.items() if status[0] == "5" and status != "503")
+
+    def good(self) -> bool:
+        return not (self.lost or self.doubled or self.half or self.hangs or self.failed() or self.problems)
+
+    def add(self, other: "Summary") -> None:
+        """Count what another sender saw."""
+        self.statuses += other.statuses
+        self.seconds += other.seconds
+        self.acknowledged |= other.acknowledged
+        self.acknowledged_count += other.acknowledged_count
+        self.hangs += other.hangs
 
     def show(self, name: str) -> None:
         took = sorted(self.seconds) or [0.0]
-        print(f"  {name}: acknowledged {len(self.acknowledged)}, lost {self.lost}, doubled {self.doubled}")
-        print(f"  answers {dict(sorted(self.statuses.items()))}, 5xx but 503: {self.failed()}, hangs {self.hangs}")
+        number = self.acknowledged_count or len(self.acknowledged)
+        print(f"  {name}: acknowledged {number}, lost {self.lost}, doubled {self.doubled}, half-written {self.half}")
+        refused = sum(number for status, number in self.statuses.items() if status[0] == "4" or status == "503")
+        print(
+            f"  answers {dict(sorted(self.statuses.items()))}: refused {refused}, 5xx but 503 {self.failed()}, hangs {self.hangs}"
+        )
         p99 = took[int(len(took) * 0.99)]
         memory = self.memory_mb or [0.0]
         print(f"  p99 {p99 * 1000:.0f} ms, longest {took[-1]:.1f} s, memory {memory[0]:.0f} to {max(memory):.0f} MB")
-        for note in self.notes:
+        for note in [*self.notes, *self.problems]:
             print(f"  {note}")
+
+
+class Sender:
+    """One connection to a server; opened anew when it broke."""
+
+    def __init__(self, port: int) -> None:
+        self._client = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._client.close()
+
+    def post(self, path: str, body: bytes, headers: dict[str, str], summary: Summary) -> str:
+        return self.send("POST", path, body, headers, summary)
+
+    def send(self, method: str, path: str, body: bytes | None, headers: dict[str, str], summary: Summary) -> str:
+        """Send one request and note its outcome; "none" when the connection broke."""
+        began = time.perf_counter()
+        try:
+            self._client.request(method, path, body, headers)
+            reply = self._client.getresponse()
+            reply.read()
+            status = str(reply.status)
+        except TimeoutError:
+            status = "none"
+            summary.hangs += 1
+            self._client.close()
+        except (OSError, http.client.HTTPException):
+            status = "none"
+            self._client.close()
+        summary.statuses[status] += 1
+        summary.seconds.append(time.perf_counter() - began)
+        return status
 
 
 class Server:
     """`evergold serve` on a workspace folder; started again after each kill."""
 
-    def __init__(self, home: Path, database_url: str = "") -> None:
-        self._env = {**os.environ, "EVERGOLD_HOME": str(home), "PYTHONUNBUFFERED": "1"}
+    def __init__(self, home: Path, database_url: str = "", **more: str) -> None:
+        self.env = {**os.environ, "EVERGOLD_HOME": str(home), "PYTHONUNBUFFERED": "1", **more}
         if database_url:
-            self._env["EVERGOLD_DATABASE_URL"] = database_url
+            self.env["EVERGOLD_DATABASE_URL"] = database_url
         self.process: subprocess.Popen[str] | None = None
         self.port = 0
 
     def start(self) -> None:
-        command = [str(Path(sys.executable).parent / "evergold"), "serve", "--port", str(self.port)]
-        self.process = subprocess.Popen(command, env=self._env, stdout=subprocess.PIPE, text=True)
+        command = [EVERGOLD, "serve", "--port", str(self.port)]
+        self.process = subprocess.Popen(command, env=self.env, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout is not None
         self.port = int(self.process.stdout.readline().split()[1].rsplit(":", 1)[1])
 
@@ -69,29 +127,49 @@ class Server:
         return time.perf_counter() - began
 
     def memory_mb(self) -> float:
+        """Resident memory of the server and of the processes it started."""
         assert self.process is not None
-        status = Path(f"/proc/{self.process.pid}/status").read_text(encoding="utf-8")
-        return int(status.partition("VmRSS:")[2].split()[0]) / 1024
+        return sum(_resident_mb(pid) for pid in _family(self.process.pid))
+
+    def waited(self) -> tuple[float, float]:
+        """Seconds of CPU that its processes had, and seconds in which they were ready and had none."""
+        assert self.process is not None
+        times = [_scheduled(pid) for pid in _family(self.process.pid)]
+        return sum(one[0] for one in times), sum(one[1] for one in times)
+
+    def connection(self) -> Sender:
+        return Sender(self.port)
 
     def post(self, path: str, body: bytes, headers: dict[str, str], summary: Summary) -> str:
-        """Send one request and note its fate; "none" when the connection broke."""
-        began = time.perf_counter()
-        client = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
-        try:
-            client.request("POST", path, body, headers)
-            reply = client.getresponse()
-            reply.read()
-            status = str(reply.status)
-        except TimeoutError:
-            status = "none"
-            summary.hangs += 1
-        except (OSError, http.client.HTTPException):
-            status = "none"
-        finally:
-            client.close()
-        summary.statuses[status] += 1
-        summary.seconds.append(time.perf_counter() - began)
-        return status
+        """Send one request over a connection of its own."""
+        with self.connection() as sender:
+            return sender.post(path, body, headers, summary)
+
+
+def _family(pid: int) -> list[int]:
+    """A process and its descendants."""
+    try:
+        threads = list(Path(f"/proc/{pid}/task").iterdir())
+        children = [int(one) for thread in threads for one in (thread / "children").read_text().split()]
+    except OSError:
+        return []
+    return [pid, *(one for child in children for one in _family(child))]
+
+
+def _resident_mb(pid: int) -> float:
+    try:
+        status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+    except OSError:
+        return 0.0
+    return int(status.partition("VmRSS:")[2].split()[0]) / 1024
+
+
+def _scheduled(pid: int) -> tuple[float, float]:
+    try:
+        read = [(thread / "schedstat").read_text().split() for thread in Path(f"/proc/{pid}/task").iterdir()]
+    except OSError:
+        return 0.0, 0.0
+    return sum(int(one[0]) for one in read) / 1e9, sum(int(one[1]) for one in read) / 1e9
 
 
 def a_request(trace_ids: Sequence[str], text: str = "hello") -> bytes:

@@ -135,6 +135,8 @@ class Settings:
         "review.sidekick_db", None, "Sidekick database from which review shows diffs and tool calls; read only."
     )
     origins: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+    file: Path | None = field(default=None, compare=False, repr=False)
+    """The file that these settings were read from, if there was one."""
 
     @property
     def database(self) -> str:
@@ -202,7 +204,7 @@ def load_settings(
     for name, raw in (flags or {}).items():
         if raw is not None:
             take(name, raw, "flag")
-    return Settings(**chosen, origins=origins)
+    return Settings(**chosen, origins=origins, file=path if path.is_file() else None)
 
 
 def _read_toml(path: Path) -> dict[str, Any]:

@@ -5,6 +5,8 @@ each in a savepoint and commits them together. A caller that waits for its resul
 callers share one fsync; and one caller's failure rolls back nobody else. PostgreSQL goes through the same door.
 """
 
+import os
+import socket
 import threading
 from asyncio import wrap_future
 from collections.abc import Awaitable, Callable, Iterator
@@ -32,6 +34,7 @@ Work = Callable[[Connection], T]
 # for a reader's lock, so those two together stay under the ten seconds that an exporter waits for its answer.
 WRITE_LOCK_SECONDS = 8
 READ_LOCK_SECONDS = POOL_SECONDS = 4
+SESSIONS = "evergold/"  # how the sessions of every process of ours are called in PostgreSQL
 GIVEN_UP_SECONDS = 0.5  # for the threads beside a writer that was given up
 
 
@@ -63,6 +66,14 @@ class Database:
     def read(self) -> Iterator[Connection]:
         """A connection that sees one consistent state."""
         with explained(self.url), self._reader_engine.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Connection]:
+        """A connection that sees the database as it is now for as long as it is open; PostgreSQL's default is a statement."""
+        with explained(self.url), self._reader_engine.connect() as connection:
+            if self.dialect == "postgresql":
+                connection = connection.execution_options(isolation_level="REPEATABLE READ")
             yield connection
 
     def submit(self, work: Work[T], *, alone: bool = False, wanted: Callable[[], bool] = lambda: True) -> Future[T]:
@@ -152,17 +163,29 @@ def _engines(url: str) -> tuple[Engine, Engine]:
         raise BadInput("PostgreSQL needs its driver: pip install 'evergold[postgres]'") from problem
 
 
-def _log_of(url: str) -> Path | None:
-    """The write-ahead log of an SQLite file."""
+def sqlite_file(url: str) -> Path | None:
+    """The file of an SQLite database; None for one in memory, and for PostgreSQL."""
     parsed = make_url(url)
     in_file = parsed.drivername.startswith("sqlite") and parsed.database not in (None, "", ":memory:")
-    return Path(f"{parsed.database}-wal").absolute() if in_file else None
+    return Path(str(parsed.database)).absolute() if in_file else None
+
+
+def _log_of(url: str) -> Path | None:
+    """The write-ahead log of an SQLite file."""
+    file = sqlite_file(url)
+    return file.with_name(f"{file.name}-wal") if file else None
+
+
+def session_name() -> str:
+    """What PostgreSQL shows of this process's sessions; `store/restore.py` finds those of other processes by it."""
+    return f"{SESSIONS}{socket.gethostname()[:40]}/{os.getpid()}"
 
 
 def _postgres(url: str, **pool: int) -> Engine:
     """A server that vanished without a word is noticed by the kernel; one that is paused, by `Watch`."""
     arguments = {
         "connect_timeout": CONNECT_SECONDS,
+        "application_name": session_name(),
         "keepalives_idle": 5,
         "keepalives_interval": 2,
         "keepalives_count": 2,

@@ -66,6 +66,8 @@ def explanation(url: str, problem: BaseException) -> EvergoldError | None:
         return Unavailable(f"database {shown(url)}: every connection is in use; try again in a moment")
     if isinstance(problem, DBAPIError):
         return _from_driver(url, problem)
+    if isinstance(problem, sqlite3.Error) and (advice := _sqlite_advice(problem)):
+        return Unavailable(f"database {shown(url)}: {_line(problem)}; {advice}")
     cause = problem.orig if isinstance(problem, StatementError) else problem
     if isinstance(cause, OverflowError | UnicodeEncodeError):
         return BadInput(f"a value cannot be stored or looked for: {_line(cause)}; send a smaller number or plain text")
@@ -84,14 +86,18 @@ def _from_driver(url: str, problem: DBAPIError) -> EvergoldError | None:
 
 def _advice(problem: DBAPIError) -> str | None:
     """What to do when the database itself fails; None when it is something else."""
-    code = getattr(problem.orig, "sqlite_errorcode", None)
-    if code is not None:
-        return _SQLITE.get(code & 0xFF)  # the rest of the code only refines it
+    if isinstance(problem.orig, sqlite3.Error):
+        return _sqlite_advice(problem.orig)
     state = getattr(problem.orig, "sqlstate", None)
     if state:
         return _POSTGRES.get(state) or _POSTGRES.get(state[:2])
     lost = problem.connection_invalidated or type(problem.orig).__name__ in ("OperationalError", "ConnectionTimeout")
-    return _NO_STATE if lost and not isinstance(problem.orig, sqlite3.Error) else None
+    return _NO_STATE if lost else None
+
+
+def _sqlite_advice(problem: sqlite3.Error) -> str | None:
+    code = getattr(problem, "sqlite_errorcode", None)  # errors of the module itself have none
+    return None if code is None else _SQLITE.get(code & 0xFF)  # the rest of the code only refines it
 
 
 def _line(problem: BaseException | None) -> str:

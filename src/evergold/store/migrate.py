@@ -40,10 +40,15 @@ def _create(connection: Connection) -> None:
         connection.execute(text("SELECT pg_advisory_xact_lock(8321)"))
     if _revision(connection) is not None:
         return
-    metadata.create_all(connection)
+    create_tables(connection)
     connection.execute(
         text("INSERT INTO workspace_facts VALUES ('checks.builtin', :word)"), {"word": BEGINS_WITH_CHECKS}
     )
+
+
+def create_tables(connection: Connection) -> None:
+    """Create today's tables, all of them empty, and note their number."""
+    metadata.create_all(connection)
     connection.execute(text("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL PRIMARY KEY)"))
     connection.execute(text("INSERT INTO alembic_version VALUES (:head)"), {"head": HEAD})
 

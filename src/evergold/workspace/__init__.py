@@ -23,6 +23,7 @@ from evergold.settings import Settings, load_settings
 if TYPE_CHECKING:
     from evergold.store import Store
     from evergold.workspace.access import Access
+    from evergold.workspace.backups import Backups
     from evergold.workspace.bench import Bench
     from evergold.workspace.builds import Builds
     from evergold.workspace.cases import Cases
@@ -114,6 +115,13 @@ class Workspace:
         from evergold.workspace.access import Access
 
         return Access(self.store)
+
+    @cached_property
+    def backups(self) -> "Backups":
+        """Backups of the whole workspace; restoring one needs no database."""
+        from evergold.workspace.backups import Backups
+
+        return Backups(self.settings, lambda: self.store)
 
     @cached_property
     def cases(self) -> "Cases":

@@ -4,6 +4,7 @@ The records of a RAG build are never stored one by one, and its files may be wri
 one is still known by its manifest, but nothing can be read of it any more.
 """
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,8 +13,9 @@ import orjson
 
 from evergold.build import manifest as manifests
 from evergold.build.diff import build_records
+from evergold.build.verify import SCHEMA_FILE
 from evergold.errors import Conflict, NotFound
-from evergold.model.build import Build
+from evergold.model.build import Build, Manifest
 from evergold.model.case import Provenance
 from evergold.model.ident import hash_bytes
 from evergold.store.lineage import BuildStep
@@ -43,6 +45,45 @@ def located(build: Build) -> Path:
             "write each version to a place of its own"
         )
     return path
+
+
+@dataclass(frozen=True)
+class BuildFiles:
+    """The files of a build: its manifest first. Below `root` they refer to each other by the same paths wherever it lies."""
+
+    root: Path
+    manifest: Path
+    files: tuple[Path, ...]
+
+    def names(self) -> dict[str, Path]:
+        """Each file by its path below the root."""
+        return {path.relative_to(self.root).as_posix(): path for path in self.files}
+
+
+def files_of(build: Build) -> BuildFiles:
+    """Find the files of a build: those that its manifest lists, and the manifest itself."""
+    place = located(build).resolve()
+    folder = place if place.is_dir() else place.parent
+    manifest_path = folder / "manifest.json" if place == folder else place
+    manifest = Manifest.model_validate(build.manifest)
+    paths = [manifests.locate(folder, manifest, name).resolve() for name in listed_files(manifest)]
+    missing = [path.name for path in paths if not path.is_file()]
+    if missing:
+        raise NotFound(f"{build.dataset} {build.version} lacks {', '.join(missing)} in {folder}")
+    stated = getattr(manifest, "project_root", None)
+    above = [(folder / stated).resolve()] if isinstance(stated, str) else []
+    root = Path(os.path.commonpath([str(folder), *(str(path.parent) for path in paths), *map(str, above)]))
+    return BuildFiles(root, manifest_path, (manifest_path, *paths))
+
+
+def listed_files(manifest: Manifest) -> list[str]:
+    """The paths of every file that a manifest lists."""
+    extra = manifest.model_extra or {}
+    listed = [entry.path for entry in manifest.splits.values()]
+    listed += [extra[part]["path"] for part in ("excluded_cases", "rejected_records") if extra.get(part)]
+    if extra.get("schema") == manifests.CASE_SCHEMA:
+        listed.append(SCHEMA_FILE)
+    return listed
 
 
 def frozen_only(builds: Sequence[Build], case_id: str) -> tuple[list[BuildStep], CaseStanding]:

@@ -15,7 +15,6 @@ from evergold.build.groups import parse_shares, settled
 from evergold.build.look import Comparison, Sample, compare, sample
 from evergold.build.snapshot import SnapshotSpec, draft, staged
 from evergold.build.spec import RagSpec
-from evergold.build.verify import SCHEMA_FILE
 from evergold.errors import BadInput, NotFound, unknown
 from evergold.model.build import Build, Manifest
 from evergold.model.case import Case, Provenance
@@ -32,7 +31,7 @@ from evergold.store.builds import (
 )
 from evergold.store.cases import CaseFilter, find_case, iterate_cases
 from evergold.store.lineage import BuildStep, RunStep, builds_with, runs_with
-from evergold.workspace.build_files import CaseStanding, frozen_only, located
+from evergold.workspace.build_files import CaseStanding, frozen_only, listed_files, located
 from evergold.workspace.cases import require_dataset
 from evergold.workspace.naming import file_name
 
@@ -194,13 +193,8 @@ class Builds:
         located = self._locate(version, dataset).resolve()
         folder = located if located.is_dir() else located.parent
         manifest = Manifest.model_validate(self.get(dataset, version).manifest)
-        extra = manifest.model_extra or {}
-        listed = [entry.path for entry in manifest.splits.values()]
-        listed += [extra[part]["path"] for part in ("excluded_cases", "rejected_records") if extra.get(part)]
-        if extra.get("schema") == manifests.CASE_SCHEMA:
-            listed.append(SCHEMA_FILE)
         first = folder / "manifest.json" if located == folder else located
-        paths = [first, *(manifests.locate(folder, manifest, name).resolve() for name in listed)]
+        paths = [first, *(manifests.locate(folder, manifest, name).resolve() for name in listed_files(manifest))]
         return {path.name: path for path in paths if path.is_relative_to(folder) and path.is_file()}
 
     def file(self, dataset: str, version: str, name: str) -> Path:

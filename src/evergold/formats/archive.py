@@ -1,0 +1,174 @@
+"""A backup as one file: a zip whose last member lists every other one with its size and SHA-256.
+
+The list carries a hash of itself, so that each byte of an archive is covered. A zip ends with its directory: an archive that was
+cut off is recognised before anything of it is read.
+"""
+
+import hashlib
+import json
+import os
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import IO, Any, BinaryIO
+
+from pydantic import BaseModel, ValidationError
+
+from evergold.errors import BadInput, NotFound, Unavailable
+from evergold.model.ident import content_hash
+
+FORMAT = 1
+LIST = "backup.json"
+_BLOCK = 1 << 20
+_FASTEST = 1
+_PRIVATE = 0o600
+
+Advance = Callable[[int], None]
+
+
+class ArchivePart(BaseModel, frozen=True):
+    """One member of an archive."""
+
+    name: str
+    bytes: int
+    sha256: str
+
+
+class ArchiveList(BaseModel, frozen=True):
+    """What is in an archive; `about` belongs to whoever wrote it."""
+
+    format: int
+    parts: list[ArchivePart]
+    about: dict[str, Any]
+    hash: str
+
+    @classmethod
+    def of(cls, parts: list[ArchivePart], about: Mapping[str, Any]) -> "ArchiveList":
+        content = {"format": FORMAT, "parts": [part.model_dump() for part in parts], "about": dict(about)}
+        return cls.model_validate({**content, "hash": content_hash(content)})
+
+    def is_whole(self) -> bool:
+        return self.hash == content_hash(self.model_dump(exclude={"hash"}))
+
+
+class ArchiveWriter:
+    """Adds files to an archive, hashing each as it is read."""
+
+    def __init__(self, handle: BinaryIO) -> None:
+        os.fchmod(handle.fileno(), _PRIVATE)  # it holds everything that the workspace holds
+        self._zip = zipfile.ZipFile(handle, "w", zipfile.ZIP_DEFLATED, compresslevel=_FASTEST)
+        self._parts: dict[str, ArchivePart] = {}
+
+    def add(self, name: str, path: Path, advance: Advance = lambda _: None) -> None:
+        """Add a file under a name; a second one of the same name is left out."""
+        if name in self._parts:
+            return
+        digest, size = hashlib.sha256(), 0
+        info = zipfile.ZipInfo(name)
+        info.compress_type = zipfile.ZIP_DEFLATED
+        with path.open("rb") as source, self._zip.open(info, "w", force_zip64=True) as member:
+            while block := source.read(_BLOCK):
+                digest.update(block)
+                member.write(block)
+                size += len(block)
+                advance(len(block))
+        self._parts[name] = ArchivePart(name=name, bytes=size, sha256=digest.hexdigest())
+
+    def finish(self, about: Mapping[str, Any]) -> ArchiveList:
+        listed = ArchiveList.of(list(self._parts.values()), about)
+        self._zip.writestr(LIST, listed.model_dump_json(indent=1))
+        self._zip.close()
+        return listed
+
+
+def is_archive(path: Path) -> bool:
+    """Whether a file looks like an archive of ours, whole or not."""
+    try:
+        with zipfile.ZipFile(path) as opened:
+            return LIST in opened.namelist()
+    except (OSError, zipfile.BadZipFile):
+        return False
+
+
+def read_list(path: Path) -> ArchiveList:
+    with _opened(path) as opened:
+        return _list_of(path, opened)
+
+
+def verify(path: Path, advance: Advance = lambda _: None) -> ArchiveList:
+    """Read every part and compare it with the list."""
+    with _opened(path) as opened:
+        listed = _list_of(path, opened)
+        for part in listed.parts:
+            _read(path, opened, part, None, advance)
+    return listed
+
+
+def extract(path: Path, folder: Path, advance: Advance = lambda _: None) -> ArchiveList:
+    """Write every part under `folder`, each compared with the list while it is read."""
+    with _opened(path) as opened:
+        listed = _list_of(path, opened)
+        for part in listed.parts:
+            target = folder / part.name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with target.open("xb") as written:
+                _read(path, opened, part, written, advance)
+    return listed
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
+    try:
+        with zipfile.ZipFile(path) as opened:
+            yield opened
+    except FileNotFoundError as problem:
+        if problem.filename not in (None, str(path)):
+            raise
+        raise NotFound(f"no backup at {str(path)!r}") from None
+    except (zipfile.BadZipFile, zlib.error, EOFError) as problem:
+        raise BadInput(f"{str(path)!r} is no whole backup: {problem}; use another copy of it") from None
+    except OSError as problem:
+        where = f" ({problem.filename})" if problem.filename else ""
+        raise Unavailable(f"{problem.strerror or problem}{where} while {str(path)!r} was read") from problem
+
+
+def _list_of(path: Path, opened: zipfile.ZipFile) -> ArchiveList:
+    if LIST not in opened.namelist():
+        raise BadInput(f"{str(path)!r} is a zip, but no backup of Evergold: it has no {LIST}")
+    raw = opened.read(LIST)
+    try:
+        version = json.loads(raw).get("format")
+        if version != FORMAT:
+            raise BadInput(
+                f"{str(path)!r} has format {version}, this program reads format {FORMAT}; "
+                "restore it with the version of evergold that wrote it, or a newer one"
+            )
+        listed = ArchiveList.model_validate_json(raw)
+    except (ValidationError, ValueError, AttributeError):
+        raise BadInput(f"{str(path)!r} is damaged: its list cannot be read; use another copy of it") from None
+    if not listed.is_whole():
+        raise BadInput(f"{str(path)!r} is damaged: its list does not match its own hash; use another copy of it")
+    for part in listed.parts:
+        name = PurePosixPath(part.name)
+        if name.is_absolute() or ".." in name.parts or "\\" in part.name or ":" in part.name.partition("/")[0]:
+            raise BadInput(f"{str(path)!r} names a part {part.name!r}, which lies outside; nothing of it is used")
+    return listed
+
+
+def _read(path: Path, opened: zipfile.ZipFile, part: ArchivePart, target: IO[bytes] | None, advance: Advance) -> None:
+    digest, size = hashlib.sha256(), 0
+    try:
+        member = opened.open(part.name)
+    except KeyError:
+        raise BadInput(f"{str(path)!r} is damaged: {part.name!r} is missing; use another copy of it") from None
+    with member:
+        while size <= part.bytes and (block := member.read(_BLOCK)):
+            digest.update(block)
+            size += len(block)
+            if target is not None:
+                target.write(block)
+            advance(len(block))
+    if (size, digest.hexdigest()) != (part.bytes, part.sha256):
+        raise BadInput(f"{str(path)!r} is damaged: {part.name!r} does not match its hash; use another copy of it")
