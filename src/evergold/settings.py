@@ -5,6 +5,7 @@ A setting has one dotted name (`server.port`); the TOML file writes it as a tabl
 remembers where its value came from, so that `evergold settings` can answer "why is it so?".
 """
 
+import json
 import os
 import tomllib
 from collections.abc import Callable, Mapping
@@ -17,9 +18,9 @@ from evergold.errors import BadInput, unknown
 FILE_NAME = "evergold.toml"
 
 
-def setting(name: str, default: Any, doc: str, *, secret: bool = False) -> Any:
-    """A field of `Settings`: its dotted name, its built-in value and what it does."""
-    return field(default=default, metadata={"name": name, "doc": doc, "secret": secret})
+def setting(name: str, default: Any, doc: str, *, secret: bool = False, kind: str = "") -> Any:
+    """A field of `Settings`: its dotted name, its built-in value and what it does. `kind` where the value does not say it."""
+    return field(default=default, metadata={"name": name, "doc": doc, "secret": secret, "kind": kind})
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,22 @@ class Settings:
     checks_off: tuple[str, ...] = setting("checks.off", (), "Built-in checks that are turned off by name.")
     curation_detector: str = setting(
         "curation.detector", "patterns", "Plug-in that finds corrections in a session's next message; empty: none."
+    )
+    alerts_rules: tuple[Mapping[str, Any], ...] = setting(
+        "alerts.rules",
+        (),
+        "What to watch, as `[[alerts.rules]]` tables: `failing_rate`, `intake_stopped`, `dataset_drop`, `gate_failed`.",
+        kind="tables",
+    )
+    alerts_webhook: str = setting(
+        "alerts.webhook", "", "URL that alerts are posted to, or `env:NAME` of the variable that holds it.", secret=True
+    )
+    alerts_secret: str = setting(
+        "alerts.secret", "", "Key that signs what is posted, as `env:NAME`; a file never holds the key.", secret=True
+    )
+    alerts_every_seconds: int = setting("alerts.every_seconds", 60, "How often a server looks at what the rules watch.")
+    alerts_repeat_hours: float = setting(
+        "alerts.repeat_hours", 24.0, "After how long an alert that still fires is posted again; 0: never."
     )
     benchmark_datasets_dir: Path | None = setting(
         "benchmark.datasets_dir", None, "Folder searched for YAML benchmark datasets, beside the bundled ones."
@@ -240,6 +257,13 @@ def _as_tuple(raw: Any) -> tuple[str, ...]:
     return tuple(str(part).strip() for part in parts if str(part).strip())
 
 
+def _as_tables(raw: Any) -> tuple[Mapping[str, Any], ...]:
+    tables = json.loads(raw) if isinstance(raw, str) else raw
+    if not isinstance(tables, list | tuple) or not all(isinstance(table, Mapping) for table in tables):
+        raise ValueError("write [[…]] tables in the file, or a JSON list of objects in the environment")
+    return tuple(tables)
+
+
 _PARSERS: dict[str, Callable[[Any], Any]] = {
     "bool": _as_bool,
     "int": int,
@@ -247,13 +271,18 @@ _PARSERS: dict[str, Callable[[Any], Any]] = {
     "str": str,
     "Path": lambda raw: Path(str(raw)).expanduser(),
     "tuple": _as_tuple,
+    "tables": _as_tables,
 }
+
+
+_A = {"tables": "a list of tables"}
 
 
 def _parse(name: str, raw: Any, origin: str) -> Any:
     spec = next(f for f in fields(Settings) if f.name == NAMES[name])
-    kind = "Path" if isinstance(spec.default, Path) or "Path" in str(spec.type) else type(spec.default).__name__
+    plain = "Path" if isinstance(spec.default, Path) or "Path" in str(spec.type) else type(spec.default).__name__
+    kind = spec.metadata["kind"] or plain
     try:
         return _PARSERS[kind](raw)
     except (TypeError, ValueError) as problem:
-        raise BadInput(f"{origin}: {name} = {raw!r} is not a {kind.lower()}: {problem}") from problem
+        raise BadInput(f"{origin}: {name} = {raw!r} is not {_A.get(kind, 'a ' + kind.lower())}: {problem}") from problem

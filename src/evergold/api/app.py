@@ -24,6 +24,7 @@ from evergold.workspace import Workspace
 ROUTERS = (
     "health",
     "tokens",
+    "alerts",
     "cases",
     "otlp",
     "langfuse",

@@ -44,7 +44,7 @@ LISTED = {
         "DELETE /benchmarks/runs/{run_id}",
         "POST /builds",
     ),
-    Role.OWNER: ("GET /tokens", "POST /tokens", "DELETE /tokens/{token_id}"),
+    Role.OWNER: ("GET /tokens", "POST /tokens", "DELETE /tokens/{token_id}", "POST /alerts/test"),
 }
 ELSEWHERE = {"POST /api/public/ingestion": Role.INGEST}
 NEEDED = ELSEWHERE | {

@@ -14,6 +14,7 @@ import click
 VERBS = {
     "backup": "The whole workspace into one file, while it is in use.",
     "restore": "A workspace from the file of a backup.",
+    "alerts": "List alerts and test where they go.",
     "demo": "The whole loop on sample data, then the dashboard.",
     "compare": "Compare two runs over the same cases; --gate for CI.",
     "datasets": "List datasets, show versions, compare two of them, check benchmark files.",

@@ -29,7 +29,11 @@ def command(
     with opened(ctx) as workspace:
         result = workspace.bench.results.compare(first, second, margin=margin)
         doubts = [] if least is None else workspace.judging.require_calibrated(second, least)
-    exit_code = INCONCLUSIVE if doubts and result.exit_code == 0 else result.exit_code
+        exit_code = INCONCLUSIVE if doubts and result.exit_code == 0 else result.exit_code
+        if gate and exit_code != INCONCLUSIVE:
+            spec = workspace.bench.get(second).spec
+            verdicts = ", ".join(f"{metric.metric} {metric.verdict}" for metric in result.metrics)
+            workspace.alerts.gate(spec.dataset, spec.model, passed=exit_code == 0, why=f"{verdicts} against {first}")
     if as_json:
         emit_json({**result.model_dump(mode="json"), "exit_code": exit_code, "uncalibrated": doubts})
         return exit_code if gate else 0

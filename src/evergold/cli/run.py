@@ -233,6 +233,9 @@ def _show(workspace: Workspace, run: Run, thresholds: dict[str, float], as_json:
             click.echo(
                 f"{name}: nothing was measured, so --fail-under {thresholds[name]:g} cannot be decided", err=True
             )
+    if thresholds and not unmeasured:
+        why = ", ".join(f"{name} {known[name]:.3f} of at least {least:g}" for name, least in thresholds.items())
+        workspace.alerts.gate(run.spec.dataset, run.spec.model, passed=not unmet, why=f"{why} in {run.id}")
     if run.error:
         click.echo(f"evergold: {run.error}", err=True)
     if run.done and run.failed == run.done:

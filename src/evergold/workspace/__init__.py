@@ -23,6 +23,7 @@ from evergold.settings import Settings, load_settings
 if TYPE_CHECKING:
     from evergold.store import Store
     from evergold.workspace.access import Access
+    from evergold.workspace.alerts import Alerts
     from evergold.workspace.backups import Backups
     from evergold.workspace.bench import Bench
     from evergold.workspace.builds import Builds
@@ -77,15 +78,17 @@ class Workspace:
 
     @contextmanager
     def serving(self) -> Iterator[None]:
-        """Work on queued runs and on curation, for as long as a server lives.
+        """Work on queued runs, on curation and on alerts, for as long as a server lives.
 
         When it ends, what still waits for the database gets a few seconds; the queues of both are tables and stay.
         """
         with self.bench.serving():
+            self.alerts.start()
             self.curate_in_background()
             try:
                 yield
             finally:
+                self.alerts.stop()
                 self.store.db.close_within(CLOSING_SECONDS)
 
     def close(self) -> None:
@@ -122,6 +125,12 @@ class Workspace:
         from evergold.workspace.backups import Backups
 
         return Backups(self.settings, lambda: self.store)
+
+    @cached_property
+    def alerts(self) -> "Alerts":
+        from evergold.workspace.alerts import Alerts
+
+        return Alerts(self.store, self.settings)
 
     @cached_property
     def cases(self) -> "Cases":

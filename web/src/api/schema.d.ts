@@ -88,6 +88,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/alerts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Alerts
+         * @description Alerts with their notifications, those that fire first; the rules, and where alerts are sent.
+         */
+        get: operations["list_alerts_api_v1_alerts_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Test Alerts
+         * @description Read every rule and send one test message to the webhook of the settings.
+         */
+        post: operations["test_alerts_api_v1_alerts_test_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/cases": {
         parameters: {
             query?: never;
@@ -1455,6 +1495,111 @@ export interface components {
             reason: string | null;
         };
         /**
+         * Alert
+         * @description An alert and its notifications, newest first. It fires until `resolved_at`.
+         */
+        Alert: {
+            /** Id */
+            id: number;
+            /** Rule */
+            rule: string;
+            kind: components["schemas"]["AlertKind"];
+            /** Subject */
+            subject: string;
+            /** Text */
+            text: string;
+            /** Details */
+            details: {
+                [key: string]: unknown;
+            };
+            /** Opened At */
+            opened_at: string;
+            /** Seen At */
+            seen_at: string;
+            /** Resolved At */
+            resolved_at: string | null;
+            /**
+             * Deliveries
+             * @default []
+             */
+            deliveries: components["schemas"]["AlertDelivery"][];
+        };
+        /**
+         * AlertDelivery
+         * @description One notification to the webhook: how often it was tried, what the last answer was, when it is tried again.
+         */
+        AlertDelivery: {
+            /** Id */
+            id: number;
+            event: components["schemas"]["AlertEvent"];
+            status: components["schemas"]["DeliveryStatus"];
+            /** Tries */
+            tries: number;
+            /** Error */
+            error: string;
+            /** Next Try At */
+            next_try_at: string | null;
+            /** Created At */
+            created_at: string;
+            /** Sent At */
+            sent_at: string | null;
+        };
+        /**
+         * AlertEvent
+         * @description What a notification says of its alert.
+         * @enum {string}
+         */
+        AlertEvent: "firing" | "reminder" | "resolved";
+        /**
+         * AlertKind
+         * @description What a rule watches.
+         * @enum {string}
+         */
+        AlertKind: "failing_rate" | "intake_stopped" | "dataset_drop" | "gate_failed";
+        /**
+         * AlertRuleState
+         * @description A rule as it is set.
+         */
+        AlertRuleState: {
+            /** Name */
+            name: string;
+            kind: components["schemas"]["AlertKind"];
+        };
+        /**
+         * AlertTest
+         * @description What each rule finds now, and what became of the test message; `sent` is null where no webhook is set.
+         */
+        AlertTest: {
+            /** Readings */
+            readings: components["schemas"]["Reading"][];
+            /** Webhook */
+            webhook: string | null;
+            /** Sent */
+            sent: boolean | null;
+            /** Error */
+            error: string;
+            /** Seconds */
+            seconds: number;
+        };
+        /**
+         * AlertsState
+         * @description Rules, where alerts go, when a server last looked, and the alerts. `hint` says what to do when something is missing.
+         */
+        AlertsState: {
+            /** Rules */
+            rules: components["schemas"]["AlertRuleState"][];
+            /** Webhook */
+            webhook: string | null;
+            /** Signed */
+            signed: boolean;
+            /** Looked At */
+            looked_at: string | null;
+            /** Hint */
+            hint: string | null;
+            /** Alerts */
+            alerts: components["schemas"]["Alert"][];
+        };
+        /**
          * Answer
          * @description An answer that a person wrote or approved, or that corrected another one.
          *
@@ -2303,6 +2448,12 @@ export interface components {
              */
             override_base: boolean;
         };
+        /**
+         * DeliveryStatus
+         * @description How far a notification is. `superseded`: a later one of the same alert took its place before it was sent.
+         * @enum {string}
+         */
+        DeliveryStatus: "pending" | "sent" | "given_up" | "superseded";
         /**
          * Difficulty
          * @enum {string}
@@ -3165,6 +3316,28 @@ export interface components {
             emoji: string | null;
             /** Author */
             author?: string | null;
+        };
+        /**
+         * Reading
+         * @description What a rule found: whether it fires, in words and figures. `subject` is what of several things it is: a dataset, a run.
+         */
+        Reading: {
+            /** Rule */
+            rule: string;
+            kind: components["schemas"]["AlertKind"];
+            /**
+             * Subject
+             * @default
+             */
+            subject: string;
+            /** Firing */
+            firing: boolean;
+            /** Text */
+            text: string;
+            /** Details */
+            details?: {
+                [key: string]: unknown;
+            };
         };
         /** Replay */
         Replay: {
@@ -4031,6 +4204,58 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    list_alerts_api_v1_alerts_get: {
+        parameters: {
+            query?: {
+                firing?: boolean;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertsState"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    test_alerts_api_v1_alerts_test_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertTest"];
                 };
             };
         };

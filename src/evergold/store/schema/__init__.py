@@ -6,6 +6,7 @@ sortable, readable in any client, the same in SQLite and PostgreSQL. JSON is tex
 """
 
 from evergold.store.schema.access import access_tokens
+from evergold.store.schema.alerts import alert_deliveries, alerts, dataset_sizes
 from evergold.store.schema.builds import build_cases, builds
 from evergold.store.schema.cases import case_revisions, datasets, eval_dataset, eval_dataset_tags
 from evergold.store.schema.columns import metadata, random_ident, utc_now
@@ -18,6 +19,8 @@ from evergold.store.schema.upkeep import counters, tombstones
 
 __all__ = [
     "access_tokens",
+    "alert_deliveries",
+    "alerts",
     "attempts",
     "build_cases",
     "builds",
@@ -27,6 +30,7 @@ __all__ = [
     "case_revisions",
     "counters",
     "curation_queue",
+    "dataset_sizes",
     "datasets",
     "eval_dataset",
     "eval_dataset_tags",

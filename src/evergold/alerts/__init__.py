@@ -1,0 +1,1 @@
+"""What the workspace shows → people who should know: rules, webhook, log, page."""

@@ -1,0 +1,144 @@
+"""Alert rules: tables of the setting `alerts.rules` in, rules out, or one line that says which key is wrong.
+
+[[alerts.rules]]
+kind = "failing_rate"      # a check, or any score by name, fails too often
+check = "answered"
+above = 0.1                # share of the window's scores
+window = "1h"              # of traces that began in it
+least = 20                 # fewer scores say nothing
+
+[[alerts.rules]]
+kind = "intake_stopped"    # no trace has come
+after = "30m"
+
+[[alerts.rules]]
+kind = "dataset_drop"      # a dataset lost cases; all datasets unless one is named
+dataset = "live"
+by = 0.1
+window = "24h"
+
+[[alerts.rules]]
+kind = "gate_failed"       # evergold compare --gate, evergold run --fail-under
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, Field, ValidationError
+
+from evergold.errors import BadInput, unknown
+from evergold.model.alert import AlertKind
+
+DURATION = re.compile(r"^(\d+)\s*([smhd])$")
+UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+LONGEST = timedelta(days=30)
+
+
+def _duration(text: str) -> str:
+    if not timedelta() < duration(text) <= LONGEST:
+        raise ValueError(f"{text!r} is not between 1s and {LONGEST.days}d")
+    return text
+
+
+def duration(text: str) -> timedelta:
+    """Read `30m`: a number and s, m, h or d."""
+    match = DURATION.match(text.strip())
+    if match is None:
+        raise ValueError(f"{text!r} is not a number and a unit: use 30m, 12h, 7d (s, m, h, d)")
+    return timedelta(**{UNITS[match[2]]: min(int(match[1]), 10**6)})
+
+
+Duration = Annotated[str, AfterValidator(_duration)]
+Share = Annotated[float, Field(gt=0.0, le=1.0)]
+
+
+class AlertRule(BaseModel, frozen=True, extra="forbid"):
+    """What every rule has. Its name says which alert is which; it may be left out while rules of a kind differ otherwise."""
+
+    name: Annotated[str, Field(max_length=100)] = ""
+
+    @property
+    def subject(self) -> str:
+        return ""
+
+    @property
+    def label(self) -> str:
+        kind = self.model_dump()["kind"]
+        return self.name or (f"{kind}:{self.subject}" if self.subject else str(kind))
+
+
+class FailingRate(AlertRule, frozen=True):
+    kind: Literal[AlertKind.FAILING_RATE]
+    check: Annotated[str, Field(min_length=1)]
+    above: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.1
+    below: Share = 0.3
+    window: Duration = "1h"
+    least: Annotated[int, Field(ge=1)] = 20
+
+    @property
+    def subject(self) -> str:
+        return self.check
+
+
+class IntakeStopped(AlertRule, frozen=True):
+    kind: Literal[AlertKind.INTAKE_STOPPED]
+    after: Duration = "30m"
+
+
+class DatasetDrop(AlertRule, frozen=True):
+    kind: Literal[AlertKind.DATASET_DROP]
+    dataset: str | None = None
+    by: Share = 0.1
+    window: Duration = "24h"
+    least: Annotated[int, Field(ge=1)] = 20
+
+    @property
+    def subject(self) -> str:
+        return self.dataset or ""
+
+
+class GateFailed(AlertRule, frozen=True):
+    kind: Literal[AlertKind.GATE_FAILED]
+    dataset: str | None = None
+
+    @property
+    def subject(self) -> str:
+        return self.dataset or ""
+
+
+KINDS: dict[str, type[AlertRule]] = {
+    "failing_rate": FailingRate,
+    "intake_stopped": IntakeStopped,
+    "dataset_drop": DatasetDrop,
+    "gate_failed": GateFailed,
+}
+
+
+def read_rules(tables: Sequence[Mapping[str, Any]]) -> tuple[AlertRule, ...]:
+    """Read every rule; two of one name are an error."""
+    found: dict[str, AlertRule] = {}
+    for number, table in enumerate(tables, 1):
+        where = f"alerts.rules, rule {number}"
+        rule = _parsed(table, where)
+        if rule.label in found:
+            raise BadInput(f"{where}: there is another rule {rule.label!r}; give one of them a name")
+        found[rule.label] = rule
+    return tuple(found.values())
+
+
+def _parsed(table: Mapping[str, Any], where: str) -> AlertRule:
+    kind = table.get("kind")
+    if kind not in KINDS:
+        raise BadInput(f"{where}: {unknown('kind', str(kind), tuple(KINDS))}")
+    try:
+        return KINDS[kind].model_validate(dict(table))
+    except ValidationError as problem:
+        lines = [
+            unknown("key", str(item["loc"][-1]), tuple(KINDS[kind].model_fields))
+            if item["type"] == "extra_forbidden"
+            else f"{'.'.join(map(str, item['loc']))} = {item['input']!r}: {item['msg'].removeprefix('Value error, ')}"
+            for item in problem.errors()
+        ]
+        raise BadInput(f"{where}: {lines[0]}", problems=lines if len(lines) > 1 else ()) from problem
