@@ -20,12 +20,12 @@ from evergold.formats.yaml_tasks import Task, parse, write
 from evergold.model.case import Case, Difficulty
 from evergold.model.rejected import Rejected
 
-HELD = {"id", "name", "input", "expected", "difficulty", "expected_tools", "ordered", "tags", "tools"}
+HELD = {"id", "name", "input", "expected", "difficulty", "expected_tools", "ordered", "tests", "tags", "tools"}
 
 
 class TaskFiles:
     suffix: ClassVar[str] = ".yaml"
-    expresses: ClassVar[frozenset[str]] = frozenset({"tools", "expected_tools", "contexts"})
+    expresses: ClassVar[frozenset[str]] = frozenset({"tools", "expected_tools", "tests", "contexts"})
 
     def accepts(self, head: bytes) -> bool:
         return b"\ntasks:" in head or head.startswith(b"tasks:")
@@ -58,6 +58,7 @@ class TaskFiles:
                 "tools": task.tools,
                 "expected_tools": task.expected_tools,
                 "ordered": task.ordered,
+                "tests": task.tests,
             }
             case = rebuilt(held, task.metadata, dataset=path.stem)
             edited = with_edits(case, _shown(task), _shown(task_of(case)))
@@ -81,6 +82,7 @@ def task_of(case: Case) -> Task:
         difficulty=case.difficulty or Difficulty.MEDIUM,
         expected_tools=case.expected_calls(),
         ordered=case.ordered,
+        tests=case.tests,
         context=tuple(context.text for context in case.contexts if context.text is not None),
         tags=case.tags,
         tools=case.tools,

@@ -7,7 +7,7 @@ from evergold.model.case import Case
 from evergold.model.rejected import Rejected
 from evergold.seams import Format
 
-WATCHED = ("messages", "turn", "tools", "tool_calls", "expected_tools", "contexts", "prompt", "citations")
+WATCHED = ("messages", "turn", "tools", "tool_calls", "expected_tools", "tests", "contexts", "prompt", "citations")
 
 
 def counted_unheld(

@@ -15,6 +15,7 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 from evergold.errors import BadInput
 from evergold.formats.yaml_reading import Problem, Unreadable, YamlDocument, read
 from evergold.model.case import Case, CaseKind, Context, Difficulty, Provenance
+from evergold.model.code_tests import CodeTests
 from evergold.model.tool_calls import ExpectedTool
 
 Text = Annotated[str, Field(min_length=1)]
@@ -41,6 +42,11 @@ class Task(_Strict):
         description="Expected tool calls, in order, for the metric tool_correctness; an empty list expects none.",
     )
     ordered: bool = Field(True, description="Whether the expected tool calls must come in this order.")
+    tests: CodeTests | None = Field(
+        None,
+        strict=False,
+        description="Tests in Python that the answer's code must pass, for tests_passed: a text, a list, or language and code.",
+    )
     context: tuple[str, ...] = Field((), strict=False, description="Retrieval passages, for faithfulness and the like.")
     tags: tuple[str, ...] = Field((), strict=False, description="Labels to slice reports by.")
     tools: tuple[dict[str, Any], ...] = Field(
@@ -60,6 +66,7 @@ class Task(_Strict):
             contexts=tuple(Context(text=text) for text in self.context),
             expected_tools=self.expected_tools,
             ordered=self.ordered,
+            tests=self.tests,
             tags=self.tags,
             tools=self.tools,
             metadata=self.metadata,

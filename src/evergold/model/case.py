@@ -7,6 +7,7 @@ from typing import Annotated, Any, Self
 from pydantic import BaseModel, Field, model_validator
 
 from evergold.errors import Incomplete
+from evergold.model.code_tests import CodeTests
 from evergold.model.ident import content_hash
 from evergold.model.moment import UtcTime
 from evergold.model.nesting import Values
@@ -126,6 +127,7 @@ class Case(BaseModel, frozen=True, extra="forbid"):
     `expected` is the reference of the source (for a correction the words that corrected), `approved` what a person wrote
     or approved, `revised` the corrected answer of a correction: `reference()` chooses. `expected_tools` is None where
     nothing is known, empty where no call is expected; they are expected in this order unless `ordered` is false.
+    `tests` is what the code of an answer must pass.
     `metadata` belongs to users and sources, `extra` keeps unknown keys of an imported row so that they survive a
     round trip, and everything else means the same for every kind that uses it.
     """
@@ -147,6 +149,7 @@ class Case(BaseModel, frozen=True, extra="forbid"):
     tool_calls: tuple[ToolCall, ...] = ()
     expected_tools: tuple[ExpectedTool, ...] | None = None
     ordered: bool = True
+    tests: CodeTests | None = None
     approved: Answer | None = None
     revised: Answer | None = None
     paths: tuple[RankedPath, ...] = ()
@@ -231,7 +234,7 @@ class Case(BaseModel, frozen=True, extra="forbid"):
         return self.model_copy(update={"review": ReviewState.VALIDATED})
 
 
-LATER: dict[str, Any] = {"turn": [], "ordered": True, "approved": None, "revised": None}
+LATER: dict[str, Any] = {"turn": [], "ordered": True, "tests": None, "approved": None, "revised": None}
 LATER_OF_CALL: dict[str, Any] = {"id": None, "result": None, "failed": False}
 
 

@@ -30,6 +30,7 @@ JUDGED_FIELDS = (
     "output",
     "expected",
     "expected_tools",
+    "tests",
     "tool_calls",
     "messages",
     "turn",

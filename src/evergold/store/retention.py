@@ -30,7 +30,7 @@ NEVER_CAME = "FROM pending_records WHERE received_at < :before"
 # Parts of a case, an attempt or a measurement that may quote a person.
 LISTS = ("contexts", "messages", "turn", "tool_calls", "tools", "citations", "retrieved", "sources", "tags", "labels")
 EMPTIED: dict[str, Any] = {name: [] for name in LISTS} | {"metadata": {}, "extra": {}, "details": {}, "provenance": {}}
-EMPTIED |= {"expected_tools": None, "approved": None, "revised": None}
+EMPTIED |= {"expected_tools": None, "tests": None, "approved": None, "revised": None}
 
 
 @dataclass

@@ -1957,6 +1957,7 @@ export interface components {
          *     `expected` is the reference of the source (for a correction the words that corrected), `approved` what a person wrote
          *     or approved, `revised` the corrected answer of a correction: `reference()` chooses. `expected_tools` is None where
          *     nothing is known, empty where no call is expected; they are expected in this order unless `ordered` is false.
+         *     `tests` is what the code of an answer must pass.
          *     `metadata` belongs to users and sources, `extra` keeps unknown keys of an imported row so that they survive a
          *     round trip, and everything else means the same for every kind that uses it.
          */
@@ -2021,6 +2022,7 @@ export interface components {
              * @default true
              */
             ordered: boolean;
+            tests?: components["schemas"]["CodeTests"] | null;
             approved?: components["schemas"]["Answer"] | null;
             revised?: components["schemas"]["Answer"] | null;
             /**
@@ -2154,6 +2156,22 @@ export interface components {
             failing: number;
             /** Scored */
             scored: number;
+        };
+        /**
+         * CodeTests
+         * @description Python tests of an answer: each passes if it runs to its end without an exception.
+         *
+         *     An answer in Python is run first, and the tests use its names. Code of another `language` is not run: the tests find it as
+         *     the text `answer`. Written as a text (one test) or a list of texts, it is Python.
+         */
+        CodeTests: {
+            /**
+             * Language
+             * @default python
+             */
+            language: string;
+            /** Code */
+            code: string[];
         };
         /**
          * Compared

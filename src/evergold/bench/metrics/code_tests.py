@@ -1,0 +1,67 @@
+"""Tests passed: the code of an answer is run in a sandbox, against the tests of its case."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from evergold.bench.sandbox import Bounds, TestResult, missing_sandbox, run_tests
+from evergold.errors import BadInput
+from evergold.model.case import Case
+from evergold.model.run import Attempt, Measurement
+from evergold.text.code_blocks import code_of
+
+MOST_SHOWN = 3
+SHOWN_CHARACTERS = 600
+LONGEST_CODE = 200_000
+
+
+@dataclass(frozen=True)
+class TestsPassed:
+    """The share of the case's tests that the answer's code passes.
+
+    All tests of an answer have `seconds` together and `memory_mb` of memory. A test that is stopped has not passed.
+    """
+
+    __test__: ClassVar[bool] = False
+    version: ClassVar[str] = "1"
+    seconds: float = 8.0
+    memory_mb: int = 512
+
+    def __post_init__(self) -> None:
+        if not 0 < self.seconds <= 600 or not 32 <= self.memory_mb <= 65_536:
+            raise BadInput(
+                f"metric tests_passed: seconds={self.seconds:g}, memory_mb={self.memory_mb}; "
+                "seconds is over 0 and at most 600, memory_mb 32 to 65536"
+            )
+
+    def measure(self, case: Case, attempt: Attempt) -> Measurement:
+        if case.tests is None:
+            return Measurement.not_applicable("the case has no tests")
+        problem = missing_sandbox()
+        if problem is not None:
+            return Measurement.unscored(problem)
+        tests = case.tests
+        code = code_of(attempt.output, tests.language)
+        if not code.strip():
+            return Measurement.of(0.0, "the answer has no code", passed=0, tests=len(tests.code))
+        if len(code) > LONGEST_CODE:
+            return Measurement.of(0.0, f"the code has over {LONGEST_CODE} characters", passed=0, tests=len(tests.code))
+        bounds = Bounds(seconds=self.seconds, memory=self.memory_mb * 2**20)
+        results = run_tests(code, tests.code, execute=tests.runs_answer, bounds=bounds)
+        return _summary(results, tests.code)
+
+
+def _summary(results: list[TestResult], code: tuple[str, ...]) -> Measurement:
+    failed = [result for result in results if not result.passed]
+    passed = len(results) - len(failed)
+    shown = [_shown(result, code[result.test]) for result in failed[:MOST_SHOWN]]
+    more = [f"and {len(failed) - MOST_SHOWN} more failed"] if len(failed) > MOST_SHOWN else []
+    head = f"{passed} of {len(results)} tests passed"
+    return Measurement.of(passed / len(results), "\n".join([head, *shown, *more]), passed=passed, tests=len(results))
+
+
+def _shown(result: TestResult, code: str) -> str:
+    """A failing test as people read it: which one, why, and the end of what it printed."""
+    output = result.output.strip()
+    tail = output if len(output) <= SHOWN_CHARACTERS else f"… {output[-SHOWN_CHARACTERS:]}"
+    first_line = code.strip().splitlines()[0]
+    return "\n".join(part for part in (f"test {result.test + 1} ({first_line[:100]}): {result.reason}", tail) if part)
