@@ -15,12 +15,19 @@ def main(arguments: list[str]) -> int:
     shared.add_argument("--seed", type=int, default=1)
     shared.add_argument("--db", default="", help="PostgreSQL URL; empty: SQLite")
     commands = parser.add_subparsers(dest="campaign", required=True)
-    commands.add_parser("kill", parents=[shared]).add_argument("--times", type=int, default=20)
+    killing = commands.add_parser("kill", parents=[shared])
+    killing.add_argument("--times", type=int, default=20)
+    killing.add_argument(
+        "--only", nargs="*", choices=kill.SCENES, default=(), help="what is killed; default: each in turn"
+    )
     commands.add_parser("fuzz", parents=[shared]).add_argument("--requests", type=int, default=2000)
     soaking = commands.add_parser("soak", parents=[shared])
     soaking.add_argument("--minutes", type=float, default=1.0)
     soaking.add_argument("--load", type=float, default=0.7)
-    commands.add_parser("outage", parents=[shared]).add_argument("--rounds", type=int, default=1)
+    failing = commands.add_parser("outage")
+    failing.add_argument("--seed", type=int, default=1)
+    failing.add_argument("--rounds", type=int, default=1)
+    failing.add_argument("--database", nargs="*", choices=("sqlite", "postgresql"), default=(), help="default: both")
     chosen = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="evergold-faults-") as folder:
         summary = _run(chosen, Path(folder))
@@ -30,12 +37,12 @@ def main(arguments: list[str]) -> int:
 
 def _run(chosen: argparse.Namespace, home: Path) -> Summary:
     if chosen.campaign == "kill":
-        return kill.run(home, chosen.times, chosen.seed, chosen.db)
+        return kill.run(home, chosen.times, chosen.seed, chosen.db, chosen.only)
     if chosen.campaign == "fuzz":
         return fuzz.run(home, chosen.requests, chosen.seed, chosen.db)
     if chosen.campaign == "soak":
         return soak.run(home, chosen.minutes, chosen.load, chosen.seed, chosen.db)
-    return outage.run(home, chosen.rounds, chosen.seed)
+    return outage.run(home, chosen.rounds, chosen.seed, chosen.database)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import pytest
 
 from evergold import plugins
 from evergold.bench.retrievers import words_of
-from evergold.cli import run
+from evergold.cli import invoke as run
 from evergold.seams import Retriever
 from tests.repos import GitRepo, numbered
 

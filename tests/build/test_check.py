@@ -16,7 +16,7 @@ from evergold.build.look import sample
 from evergold.build.records import fields_of, record_type
 from evergold.build.sound import Soundness
 from evergold.build.verify import verify
-from evergold.cli import run
+from evergold.cli import invoke as run
 from evergold.errors import BadInput, NotFound
 from tests.build.rag_builders import a_spec, an_offline_record, read_jsonl
 

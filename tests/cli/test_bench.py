@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evergold.cli import run as evergold
+from evergold.cli import invoke as evergold
 
 APP = """
 def good(prompt):

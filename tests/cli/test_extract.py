@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from evergold.cli import run
+from evergold.cli import invoke as run
 from tests.repos import GitRepo, numbered
 from tests.sidekick_db import SidekickDb
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from evergold.cli import run
+from evergold.cli import invoke as run
 from evergold.model.review import CaseKey, Decision, Edit, ReviewVerdict
 from evergold.settings import load_settings
 from evergold.workspace import Workspace

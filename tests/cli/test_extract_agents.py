@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from evergold.cli import run
+from evergold.cli import invoke as run
 from tests.agent_logs import ClaudeLog
 from tests.repos import GitRepo, numbered
 

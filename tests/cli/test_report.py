@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from evergold.cli import run as evergold
+from evergold.cli import invoke as evergold
 
 TASKS = {
     "name": "QA",

@@ -150,7 +150,7 @@ def test_help_loads_nothing_heavy(tmp_path: Path) -> None:
     import sys
 
     code = (
-        "import sys, evergold.cli; evergold.cli.run(['--help']); "
+        "import sys, evergold.cli; evergold.cli.invoke(['--help']); "
         "heavy = {'pydantic', 'sqlalchemy', 'fastapi', 'numpy', 'openai', 'rich', 'orjson', 'alembic'} & set(sys.modules); "
         "sys.exit(', '.join(heavy) or 0)"
     )

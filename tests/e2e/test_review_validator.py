@@ -8,7 +8,7 @@ from threading import Event
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
-from evergold.cli import run
+from evergold.cli import invoke as run
 from tests.api.serving import served
 from tests.e2e.pictures import PICTURES
 from tests.e2e.review_data import (

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evergold.cli import run
+from evergold.cli import invoke as run
 from evergold.extract.filters import HistoryRules
 from evergold.extract.run import Extraction, HistoryQuery, check_rows, extract_history
 from tests.repos import GitRepo, numbered

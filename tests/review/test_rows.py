@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evergold.cli import run
+from evergold.cli import invoke as run
 from evergold.model.case import ReviewState
 from evergold.model.review import CaseKey, Decision, Edit, ReviewVerdict
 from evergold.settings import Settings

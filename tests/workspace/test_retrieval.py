@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from evergold.cli import run
+from evergold.cli import invoke as run
 from evergold.errors import BadInput, NotFound
 from evergold.workspace.retrieval import ScoringQuery, score_retrieval, write_per_case
 from tests.repos import GitRepo

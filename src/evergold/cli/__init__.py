@@ -96,10 +96,11 @@ def _version(ctx: click.Context, wanted: bool) -> None:
 
 def main(args: list[str] | None = None) -> None:
     """The console script: runs a verb and turns every expected error into one line and an exit code."""
-    sys.exit(run(args))
+    sys.exit(invoke(args))
 
 
-def run(args: list[str] | None = None) -> int:
+def invoke(args: list[str] | None = None) -> int:
+    """Run a verb and return its exit code. Not called `run`: loading the verb of that name would take the name over."""
     given = sys.argv[1:] if args is None else args
     try:
         result: Any = root.main(args=given, prog_name="evergold", standalone_mode=False)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import click
 
-from evergold.cli import run
+from evergold.cli import invoke
 from evergold.errors import Unavailable
 
 FOLDER = Path(".evergold") / "demo"
@@ -91,13 +91,13 @@ def command(no_serve: bool, keep: bool, port: int) -> int:
         _lay_out_samples()
         for number, step in enumerate(STEPS, 1):
             _show(number, step)
-            code = run(list(step.command))
+            code = invoke(list(step.command))
             if code not in (0, 1):
                 return code
         click.echo(
             f"\nAll of it is in {FOLDER}. Start over with your own data: evergold ingest FILE, then evergold curate."
         )
-        return 0 if no_serve else run(["serve", "--port", str(port)])
+        return 0 if no_serve else invoke(["serve", "--port", str(port)])
 
 
 def _show(number: int, step: DemoStep) -> None:

@@ -39,7 +39,8 @@ class Watch:
         self._thread: threading.Thread | None = None
         for engine in engines:
             event.listen(engine, "checkout", partial(self._check_out, engine.dialect))
-            event.listen(engine, "checkin", self._check_in)
+            for end in ("checkin", "invalidate", "close"):  # one that broke in use is never checked in
+                event.listen(engine, end, self._check_in)
 
     def close(self) -> None:
         self._closing.set()
@@ -51,7 +52,9 @@ class Watch:
         with self._lock:
             stuck = [connection for connection, since in self._in_use.values() if since <= limit]
         for connection in stuck:
-            with suppress(OSError, ValueError), socket.socket(fileno=os.dup(connection.fileno())) as end:
+            # A connection may be lost or closed by now, which each driver reports in its own way. Whatever one of them
+            # raises, the others are cut too: a watch that ended here would leave their callers waiting for ever.
+            with suppress(Exception), socket.socket(fileno=os.dup(connection.fileno())) as end:
                 end.shutdown(socket.SHUT_RDWR)
 
     def _check_out(self, dialect: Any, connection: Any, record: Any, _: Any) -> None:
@@ -68,7 +71,7 @@ class Watch:
                 self._check_in(connection, record)
                 raise DisconnectionError(str(problem)) from problem  # the pool makes a new connection
 
-    def _check_in(self, connection: Any, _: Any) -> None:
+    def _check_in(self, connection: Any, *_: Any) -> None:
         with self._lock:
             self._in_use.pop(id(connection), None)
 
