@@ -3,6 +3,7 @@
 import argparse
 import sys
 import tempfile
+from math import inf
 from pathlib import Path
 
 from perf.faults import fuzz, kill, outage, soak
@@ -20,7 +21,10 @@ def main(arguments: list[str]) -> int:
     killing.add_argument(
         "--only", nargs="*", choices=kill.SCENES, default=(), help="what is killed; default: each in turn"
     )
-    commands.add_parser("fuzz", parents=[shared]).add_argument("--requests", type=int, default=2000)
+    fuzzing = commands.add_parser("fuzz", parents=[shared])
+    fuzzing.add_argument("--requests", type=int, default=2000)
+    for bounded in (killing, fuzzing):
+        bounded.add_argument("--minutes", type=float, default=inf, help="stop after so long, whatever is left")
     soaking = commands.add_parser("soak", parents=[shared])
     soaking.add_argument("--minutes", type=float, default=1.0)
     soaking.add_argument("--load", type=float, default=0.7)
@@ -37,9 +41,9 @@ def main(arguments: list[str]) -> int:
 
 def _run(chosen: argparse.Namespace, home: Path) -> Summary:
     if chosen.campaign == "kill":
-        return kill.run(home, chosen.times, chosen.seed, chosen.db, chosen.only)
+        return kill.run(home, kill.Plan(chosen.times, chosen.seed, chosen.only, chosen.minutes), chosen.db)
     if chosen.campaign == "fuzz":
-        return fuzz.run(home, chosen.requests, chosen.seed, chosen.db)
+        return fuzz.run(home, chosen.requests, chosen.seed, chosen.db, chosen.minutes)
     if chosen.campaign == "soak":
         return soak.run(home, chosen.minutes, chosen.load, chosen.seed, chosen.db)
     return outage.run(home, chosen.rounds, chosen.seed, chosen.database)

@@ -1,64 +1,85 @@
-"""fuzz: requests that are good, cut, twisted or nonsense; no 5xx, no hang, and memory stays flat."""
+"""fuzz: requests that are good, cut, twisted or nonsense, to OTLP and to every route of REST; no 5xx, no hang, flat memory."""
 
-import gzip
+import http.client
 import json
 import random
+import time
+from math import inf
 from pathlib import Path
-from typing import Any
+from statistics import median
 
-from perf.faults.server import JSON, Server, Summary, a_request
+from perf.faults import otlp_requests
+from perf.faults.schema_requests import SchemaRequests
+from perf.faults.server import JSON, Sender, Server, Summary
 
-PATHS = ("/v1/traces", "/v1/logs", "/v1/metrics", "/api/v1/traces", "/api/v1/scores")
-PROTOBUF = {"content-type": "application/x-protobuf"}
-VALUES: tuple[Any, ...] = (
-    *(None, True, "", "\x00", "\ud800", "9" * 30, 10**30, -1, 1e308, 1e-320, [], {}, [[]], {"": ""}, "a@" * 50),
-    *({"stringValue": 5}, {"intValue": "x"}, {"doubleValue": "NaN"}, {"kvlistValue": {"values": [{}]}}, "é" * 300),
-)
 LOOKS = 500  # requests between two looks at memory
+TOKEN = "fuzz"  # some requests make tokens, and from then on every caller needs one
+OTLP_SHARE = 0.5
+SHOWN = 20
 
 
-def run(home: Path, requests: int, seed: int, database_url: str = "") -> Summary:
+def run(home: Path, requests: int, seed: int, database_url: str = "", minutes: float = inf) -> Summary:
+    """Send so many requests, or as many as these minutes allow."""
     source = random.Random(seed)
     summary = Summary()
-    server = Server(home, database_url)
+    server = Server(home, database_url, EVERGOLD_SERVER_TOKEN=TOKEN)
     server.start()
-    for number in range(requests):
-        path = source.choice(PATHS)
-        body, headers = _request(source, path)
-        if server.post(path, body, headers, summary) == "500":
-            summary.notes.append(f"500 for {path} {body[:120]!r}")
-        if number % LOOKS == 0:
-            summary.memory_mb.append(server.memory_mb())
+    drawn = SchemaRequests(_description(server), _fill(server))
+    until = time.perf_counter() + 60 * minutes
+    with server.connection() as sender:
+        for number in range(requests):
+            if time.perf_counter() > until:
+                break
+            _one(sender, drawn, source, summary)
+            if number % LOOKS == 0:
+                summary.memory_mb.append(server.memory_mb())
     summary.memory_mb.append(server.memory_mb())
-    summary.notes.append(f"{requests} requests, seed {seed}, ended in {server.end():.1f} s")
+    quarter = max(1, len(summary.memory_mb) // 4)
+    early, late = (
+        median(summary.memory_mb[quarter : 2 * quarter] or summary.memory_mb),
+        median(summary.memory_mb[-quarter:]),
+    )
+    summary.notes += [
+        f"{len(summary.seconds)} requests of {requests}, seed {seed}: half to OTLP, half to {len(drawn)} operations of REST",
+        f"memory {early:.0f} MB in the second quarter, {late:.0f} MB in the last; ended in {server.end():.1f} s",
+    ]
     return summary
 
 
-def _request(source: random.Random, path: str) -> tuple[bytes, dict[str, str]]:
-    ids = [f"{source.getrandbits(128) | 1:032x}" for _ in range(source.randint(1, 3))]
-    document: Any = json.loads(a_request(ids)) if path.startswith("/v1") else [{"id": one, "input": "x"} for one in ids]
-    for _ in range(source.randint(0, 3)):
-        document = _twisted(document, source)
-    body = json.dumps(document).encode()
-    headers = dict(JSON)
-    kind = source.random()
-    if kind < 0.1:
-        body = body[: source.randrange(len(body) + 1)]
-    elif kind < 0.2:
-        body, headers = source.randbytes(source.randint(0, 400)), dict(PROTOBUF)
-    elif kind < 0.3:
-        body, headers["content-encoding"] = gzip.compress(body) * source.randint(1, 3), "gzip"
-    return body, headers
+def _one(sender: Sender, drawn: SchemaRequests, source: random.Random, summary: Summary) -> None:
+    owner = {"authorization": f"Bearer {TOKEN}"}
+    if source.random() < OTLP_SHARE:
+        request = otlp_requests.draw(source)
+        method, path, body, headers = "POST", request.path, request.body, request.headers | owner
+    else:
+        rest = drawn.draw(source)
+        method, path, body, headers = rest.method, rest.path, rest.body or b"", JSON | owner
+    status = sender.send(method, path, body, _plain(headers), summary)
+    if ((status[0] == "5" and status != "503") or status == "none") and len(summary.problems) < SHOWN:
+        summary.problems.append(f"{status} for {method} {path[:200]} {body[:200]!r}")
 
 
-def _twisted(value: Any, source: random.Random) -> Any:
-    """A copy with one value somewhere in it replaced, dropped or renamed."""
-    if isinstance(value, dict) and value and source.random() < 0.9:
-        key = source.choice(list(value))
-        if source.random() < 0.15:
-            return {name: inner for name, inner in value.items() if name != key}
-        return {**value, key: _twisted(value[key], source)}
-    if isinstance(value, list) and value and source.random() < 0.9:
-        at = source.randrange(len(value))
-        return [*value[:at], _twisted(value[at], source), *value[at + 1 :]]
-    return source.choice(VALUES)
+def _plain(headers: dict[str, str]) -> dict[str, str]:
+    return {name: value.encode("latin-1", "replace").decode("latin-1") for name, value in headers.items()}
+
+
+def _description(server: Server) -> dict[str, object]:
+    client = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+    client.request("GET", "/openapi.json", headers={"authorization": f"Bearer {TOKEN}"})
+    document: dict[str, object] = json.loads(client.getresponse().read())
+    client.close()
+    return document
+
+
+def _fill(server: Server) -> list[str]:
+    """Put a few things in, and give their names."""
+    score = {"name": "ok", "value": 1, "source": "human"}
+    traces = [
+        {"id": f"t{at}", "input": f"What is {at}?", "output": f"{at}.", "scores": [score], "session_id": "s1"}
+        for at in range(5)
+    ]
+    headers = JSON | {"authorization": f"Bearer {TOKEN}"}
+    with server.connection() as sender:
+        sender.send("POST", "/api/v1/traces", json.dumps(traces).encode(), headers, Summary())
+        sender.send("POST", "/api/v1/curate", b"{}", headers, Summary())
+    return ["t0", "t1", "s1", "live", "live@v1", "v1", "default", "manifest.json", "all", "1", "2"]

@@ -7,6 +7,8 @@ import shutil
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 
 from perf.faults.killing import Command, Fault, Room, Scene
@@ -18,27 +20,42 @@ from perf.faults.server import Summary
 SCENES = ("intake", "ingest", "curate", "build", "extract", "import", "run", "generate", "export", "backup", "restore")
 
 
-def run(folder: Path, times: int, seed: int, database_url: str = "", only: Sequence[str] = ()) -> Summary:
+@dataclass(frozen=True)
+class Plan:
+    """How often to kill what, and for how long at most."""
+
+    times: int
+    seed: int = 1
+    only: Sequence[str] = ()
+    minutes: float = inf
+
+
+def run(folder: Path, plan: Plan, database_url: str = "") -> Summary:
     room = Room(folder, database_url)
-    source, summary = random.Random(seed), Summary()
+    source, summary = random.Random(plan.seed), Summary()
     Command(room, ("ingest", str(_no_traces(room)))).to_the_end()
-    scenes = _scenes(room, only)
-    intake = Intake(room) if "intake" in (only or SCENES) else None
+    scenes = _scenes(room, plan.only)
+    intake = Intake(room) if "intake" in (plan.only or SCENES) else None
     killed: Counter[str] = Counter()
     began = time.perf_counter()
-    for number in range(times):
+    for number in range(plan.times):
+        if time.perf_counter() - began > 60 * plan.minutes:
+            break
         turn = number % (len(scenes) + (intake is not None))
         if turn == len(scenes) and intake is not None:
             intake.kill(source, summary)
             killed["intake"] += 1
         else:
-            killed[scenes[turn].name] += _kill(room, scenes[turn], number, source, summary)
+            _kill(room, scenes[turn], number, source, summary)
+            killed[scenes[turn].name] += 1
     if intake is not None:
         intake.check(summary)
     counts = ", ".join(f"{name} {count}" for name, count in sorted(killed.items()))
-    summary.notes.append(
-        f"{times} kills, seed {seed}, {time.perf_counter() - began:.0f} s; in the midst of its work: {counts}"
-    )
+    took = time.perf_counter() - began
+    summary.notes += [
+        f"{killed.total()} of {plan.times} kills, seed {plan.seed}, {took:.0f} s",
+        f"by what was killed: {counts}",
+    ]
     return summary
 
 
@@ -55,8 +72,8 @@ def _scenes(room: Room, only: Sequence[str]) -> list[Scene]:
 _seconds: dict[str, float] = {}
 
 
-def _kill(room: Room, scene: Scene, number: int, source: random.Random, summary: Summary) -> bool:
-    """Kill the command once, look, and go on as a user would; whether the kill came before the command's own end."""
+def _kill(room: Room, scene: Scene, number: int, source: random.Random, summary: Summary) -> None:
+    """Kill the command once, look, and go on as a user would."""
     command = Command(room, scene.begin(number))
     command.start()
     done = command.end_within(source.uniform(0.0, _seconds.get(scene.name, 1.0)))
@@ -66,7 +83,7 @@ def _kill(room: Room, scene: Scene, number: int, source: random.Random, summary:
     _note(scene, scene.after(number), summary)
     summary.acknowledged_count += 1
     shutil.rmtree(room.folder / "compared" / f"{type(scene).__name__.lower()}{number}", ignore_errors=True)
-    return not done
+    summary.statuses["ended before its kill" if done else "killed in its work"] += 1
 
 
 def _note(scene: Scene, faults: Iterable[Fault], summary: Summary) -> None:

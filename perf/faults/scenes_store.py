@@ -44,7 +44,7 @@ class Ingest:
     def look(self, number: int, done: bool) -> Iterator[Fault]:
         with self._room.opened() as workspace, workspace.store.db.read() as connection:
             mine = traces.c.id.like(f"i{number}-%")
-            seqs = dict(connection.execute(select(traces.c.seq, traces.c.id).where(mine)).tuples().all())
+            seqs = dict(connection.execute(select(traces.c.seq, traces.c.id).where(mine)).all())
             steps = Counter(connection.execute(select(spans.c.trace_seq).where(spans.c.trace_seq.in_(seqs))).scalars())
             scores = Counter(
                 connection.execute(
@@ -83,7 +83,7 @@ class Curate:
         with self._room.opened() as workspace, workspace.store.db.read() as connection:
             newest = select(func.max(case_revisions.c.version)).where(case_revisions.c.entry_id == eval_dataset.c.id)
             query = select(eval_dataset.c.trace_id, eval_dataset.c.version, newest.scalar_subquery())
-            rows = connection.execute(query.where(eval_dataset.c.trace_id.like(f"c{number}-%"))).tuples().all()
+            rows = connection.execute(query.where(eval_dataset.c.trace_id.like(f"c{number}-%"))).all()
         entries = Counter(trace_id for trace_id, _, _ in rows)
         for trace_id, version, revision in rows:
             if version != revision:
@@ -120,7 +120,7 @@ class Import:
                 eval_dataset.outerjoin(case_revisions, case_revisions.c.entry_id == eval_dataset.c.id)
             )
             mine = rows.where(eval_dataset.c.dataset == f"imported{number}").group_by(eval_dataset.c.case_id)
-            counts = dict(connection.execute(mine).tuples().all())
+            counts: dict[str, int] = dict(connection.execute(mine).all())
         for case_id, revisions in counts.items():
             if revisions != 1:
                 yield Fault("half" if not revisions else "doubled", f"case {case_id} has {revisions} revisions")
@@ -175,7 +175,7 @@ class Run:
 
     def _runs(self) -> dict[str, str]:
         with self._room.opened() as workspace, workspace.store.db.read() as connection:
-            return dict(connection.execute(select(runs.c.id, runs.c.status)).tuples().all())
+            return dict(connection.execute(select(runs.c.id, runs.c.status)).all())
 
     def _complete(self, run_id: str) -> Iterator[Fault]:
         with self._room.opened() as workspace, workspace.store.db.read() as connection:

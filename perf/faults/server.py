@@ -54,9 +54,8 @@ class Summary:
         number = self.acknowledged_count or len(self.acknowledged)
         print(f"  {name}: acknowledged {number}, lost {self.lost}, doubled {self.doubled}, half-written {self.half}")
         refused = sum(number for status, number in self.statuses.items() if status[0] == "4" or status == "503")
-        print(
-            f"  answers {dict(sorted(self.statuses.items()))}: refused {refused}, 5xx but 503 {self.failed()}, hangs {self.hangs}"
-        )
+        print(f"  answers {dict(sorted(self.statuses.items()))}")
+        print(f"  refused {refused}, 5xx but 503 {self.failed()}, hangs {self.hangs}")
         p99 = took[int(len(took) * 0.99)]
         memory = self.memory_mb or [0.0]
         print(f"  p99 {p99 * 1000:.0f} ms, longest {took[-1]:.1f} s, memory {memory[0]:.0f} to {max(memory):.0f} MB")

@@ -29,7 +29,7 @@ def test_a_lost_connection_does_not_keep_the_others_from_being_cut(postgres_url:
         other.execute(text("SELECT pg_terminate_backend(:pid)"), {"pid": own})
         driver = lost.connection.driver_connection
         assert driver is not None
-        with pytest.raises(Exception, match="terminat|lost|closed"):
+        with pytest.raises(Exception, match=r"terminat|lost|closed"):
             driver.execute("SELECT 1")
         thread = threading.Thread(target=wait_for_ever)
         thread.start()
