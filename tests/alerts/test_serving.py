@@ -8,7 +8,7 @@ from fastapi.testclient import TestClient
 
 from evergold.alerts import background
 from evergold.api.app import create_app
-from evergold.cli import run
+from evergold.cli import invoke as run
 from evergold.errors import BadInput
 from evergold.settings import Settings
 from evergold.workspace import Workspace

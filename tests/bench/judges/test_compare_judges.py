@@ -7,7 +7,7 @@ import pytest
 
 from evergold.bench.calibrate import Calibration
 from evergold.bench.compare_judges import compare_judges
-from evergold.cli import run as evergold
+from evergold.cli import invoke as evergold
 from evergold.settings import Settings
 from evergold.workspace import Workspace
 
