@@ -17,7 +17,7 @@ export PIP_RETRIES ?= 10
 export npm_config_fetch_retries ?= 6
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo quick check test types docs format web-check types-check browser perf clean
+.PHONY: help setup demo quick check test types docs format web-check types-check browser perf peers clean
 
 help:  ## show the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -51,6 +51,9 @@ check: quick  ## fast subset for a commit: quick, and the fast tests
 
 test: setup browser quick web-check types-check  ## everything CI checks
 	$(BIN)/pytest -n 3 --dist worksteal --durations=10
+
+peers: setup  ## install the packages whose formats we write, and run them on our exports
+	EVERGOLD_PEERS=required $(BIN)/pytest tests/formats/test_real_packages.py tests/formats/test_peers_run.py
 
 web-check: $(MODULES)
 	cd web && npm run --silent check && npm run --silent --if-present test

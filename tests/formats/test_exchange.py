@@ -29,6 +29,7 @@ from evergold.model.case import (
 from evergold.model.reference import Answer
 from evergold.model.rejected import Rejected
 from evergold.model.tool_calls import ExpectedTool, ToolCall
+from tests.formats.openai_rules import problems_of
 
 LOSSLESS = sorted({*plugins.names("formats")} - {"dataset-a", "dataset-b", "shout"})
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30) | st.sampled_from(
@@ -501,3 +502,21 @@ def test_the_split_of_a_frozen_dataset_is_read_as_cases(tmp_path: Path) -> None:
     first, second = chosen.read(path)
     assert "changed after it was frozen" in first.reason
     assert second.id == "c2"
+
+
+@settings(max_examples=60, phases=(Phase.explicit, Phase.generate))
+@given(cases=st.lists(CASES, min_size=1, max_size=4, unique_by=lambda case: case.id))
+def test_every_line_for_fine_tuning_follows_the_published_rules(cases: list[Case]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "cases.jsonl"
+        plugins.load("formats", "openai-ft").write(iter(cases), path, rejected=[])
+        lines = path.read_bytes().decode().split("\n")[:-1]
+    assert [problem for line in lines for problem in problems_of(line)] == []
+
+
+def test_numbers_of_yaml_1_2_stay_texts(tmp_path: Path) -> None:
+    case = Case(id="1e5", input="0o7", expected="1E5", metadata={"day": "+.5e3"})
+    path = tmp_path / "x.yaml"
+    plugins.load("formats", "promptfoo").write([case], path)
+    text = path.read_text()
+    assert all(quoted in text for quoted in ("'1e5'", "'0o7'", "'1E5'", "'+.5e3'"))

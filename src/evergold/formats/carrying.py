@@ -14,6 +14,7 @@ from evergold.model.rejected import Rejected
 
 KEY = "evergold"
 NO_REFERENCE = "no reference answer: nobody has said what is right"
+ONLY_CALLS = "no reference text: the right answer is tool calls alone, which this format cannot compare"
 MOVING = {"version", "updated_at"}
 """Bookkeeping of this store: another one counts for itself."""
 
@@ -38,13 +39,18 @@ def shown_reference(case: Case) -> str | None:
     return None if reference is None else reference.text
 
 
-def with_reference(cases: Iterable[Case], rejected: list[Rejected]) -> Iterator[Case]:
-    """The cases that have a text to be measured by; the others are rejected, for formats that need one."""
+def with_reference(cases: Iterable[Case], rejected: list[Rejected], *, calls_will_do: bool = False) -> Iterator[Case]:
+    """The cases that have a text to be measured by; the others are rejected, for formats that need one.
+
+    With `calls_will_do` a reference of tool calls alone is enough.
+    """
     for case in cases:
-        if shown_reference(case) is None:
-            rejected.append(Rejected(where=f"{case.dataset}/{case.id}", reason=NO_REFERENCE))
-        else:
+        reference = case.reference()
+        if reference is not None and (reference.text is not None or (calls_will_do and reference.tool_calls)):
             yield case
+        else:
+            reason = NO_REFERENCE if reference is None else ONLY_CALLS
+            rejected.append(Rejected(where=f"{case.dataset}/{case.id}", reason=reason))
 
 
 def with_edited_reference(case: Case, given: str | None) -> Case:

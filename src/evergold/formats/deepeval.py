@@ -3,13 +3,17 @@
 `EvaluationDataset.add_goldens_from_json_file` reads `expected_output` and its kin; files that spell them `expectedOutput`, as
 DeepEval's web service does, are read here too. So are the JSON lines that DeepEval saves, where the texts of a context stand in
 one, with `|` between them.
+
+DeepEval keeps single-turn and multi-turn goldens apart and refuses a file that mixes them. So every case is a single-turn
+golden here, and those with earlier turns are written once more as conversational goldens (`deepeval_turns.py`) to a file
+beside it. Either file gives the whole cases back.
 """
 
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, BinaryIO, ClassVar
 
 import msgspec
 import orjson
@@ -24,6 +28,7 @@ from evergold.formats.carrying import (
     with_edited_reference,
     with_edits,
 )
+from evergold.formats.deepeval_turns import beside, conversational, is_conversation, read_conversation
 from evergold.formats.lines import Record, first_record, one_case, read_lines
 from evergold.model.case import Case
 from evergold.model.rejected import Rejected
@@ -39,14 +44,20 @@ _KNOWN = (
     "additional_metadata",
 )
 DELIMITER = "|"  # between the texts of a context, where DeepEval writes them as one
-_TELLING = (b'"expected_output"', b'"actual_output"', b'"expectedOutput"', b'"actualOutput"')
+_TELLING = (
+    b'"expected_output"',
+    b'"actual_output"',
+    b'"expectedOutput"',
+    b'"actualOutput"',
+    b'"scenario"',
+)
 
 _decode_array = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
 class DeepEval:
     suffix: ClassVar[str] = ".deepeval.json"
-    expresses: ClassVar[frozenset[str]] = frozenset({"tool_calls", "expected_tools", "contexts"})
+    expresses: ClassVar[frozenset[str]] = frozenset({"messages", "turn", "tool_calls", "expected_tools", "contexts"})
 
     def accepts(self, head: bytes) -> bool:
         start = head.removeprefix(BOM_UTF8).lstrip()
@@ -55,14 +66,16 @@ class DeepEval:
         return start[:1] == b"[" and any(key in start for key in _TELLING)
 
     def write(self, cases: Iterable[Case], path: Path, **options: Any) -> int:
-        count = 0
+        """Write every case as a golden; a second file appears only where cases have several turns."""
         with FileSet() as files:
-            out = files.open(path)
-            for count, case in enumerate(cases, 1):
-                out.write(b"[\n" if count == 1 else b",\n")
-                out.write(orjson.dumps(record_of(case)))
-            out.write(b"\n]\n" if count else b"[]\n")
-        return count
+            goldens, turns = _Array(files, path), _Array(files, beside(path))
+            for case in cases:
+                goldens.add(record_of(case))
+                if is_conversation(case):
+                    turns.add(conversational(case))
+            if not goldens.close(even_empty=True) or not turns.close():
+                beside(path).unlink(missing_ok=True)  # of an earlier export
+        return goldens.count
 
     def read(self, path: Path) -> Iterator[Case | Rejected]:
         """One golden after the other; an array is mapped into memory, not copied and decoded whole."""
@@ -80,6 +93,28 @@ class DeepEval:
                 raise BadInput(f"{path}: not JSON: {problem}") from problem
         for number, raw in enumerate(records, 1):
             yield one_case(bytes(raw), f"{path.name}[{number}]", case_of)
+
+
+class _Array:
+    """A JSON array in a file, written one record at a time; the file is opened with its first record."""
+
+    def __init__(self, files: FileSet, path: Path) -> None:
+        self._files, self._path = files, path
+        self._out: BinaryIO | None = None
+        self.count = 0
+
+    def add(self, record: Record) -> None:
+        self._out = self._out or self._files.open(self._path)
+        self._out.write(b",\n" if self.count else b"[\n")
+        self._out.write(orjson.dumps(record))
+        self.count += 1
+
+    def close(self, *, even_empty: bool = False) -> int:
+        if self._out is not None:
+            self._out.write(b"\n]\n")
+        elif even_empty:
+            self._files.open(self._path).write(b"[]\n")
+        return self.count
 
 
 def _in_lines(path: Path) -> bool:
@@ -110,6 +145,8 @@ def _expected(case: Case) -> Iterator[ToolCall]:
 
 
 def case_of(record: Record) -> Case:
+    if record.get("scenario"):
+        return read_conversation(record)
     held = {
         "input": record["input"],
         "expected": _either(record, "expected_output"),

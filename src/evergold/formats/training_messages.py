@@ -1,6 +1,7 @@
 """Conversations with their answer, as OpenAI's fine-tuning wants them: real calls, their results, and nothing of ours."""
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -18,6 +19,12 @@ KEYS = {
     "assistant": ("role", "content", "tool_calls", "name"),
     "tool": ("role", "content", "tool_call_id"),
 }
+
+
+NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+PERSON = re.compile(r"[^\s<|\\/>]{1,64}")
+PARTS = ("text", "image_url")
+MOST_TOOLS = 128
 
 
 class Unfit(ValueError):
@@ -51,14 +58,22 @@ def worked(case: Case) -> list[Message]:
 
 
 def offered(case: Case, messages: Iterable[Message]) -> list[dict[str, Any]]:
-    """The tools of the case; where it has none and calls are made, schemas derived from those."""
-    if case.tools:
-        return list(case.tools)
-    return list(derived_schemas(_made(messages)))
+    """The tools of the case, and schemas derived from calls of tools that it does not name.
+
+    Raises `Unfit` where there are more tools, or other names, than a trainer takes.
+    """
+    tools = [_schema(tool) for tool in case.tools]
+    known = {tool["function"].get("name") for tool in tools}
+    tools.extend(derived_schemas(call for call in _made(messages) if call.name not in known))
+    if len(tools) > MOST_TOOLS:
+        raise Unfit(f"{len(tools)} tools are offered; fine-tuning takes at most {MOST_TOOLS}")
+    for tool in tools:
+        _named(tool["function"].get("name"))
+    return tools
 
 
 def checked(messages: Sequence[Message]) -> list[Message]:
-    """The messages, if each call has its result before anything else is said and each result its call."""
+    """The messages, if each call can be read and has its result before anything else is said, and each result its call."""
     waiting: set[str] = set()
     for message in messages:
         if message["role"] == "tool":
@@ -68,7 +83,7 @@ def checked(messages: Sequence[Message]) -> list[Message]:
             continue
         if waiting:
             raise Unfit("a tool call has no result")
-        waiting = {str(call.get("id")) for call in message.get("tool_calls") or ()}
+        waiting = _readable_calls(message.get("tool_calls") or ())
     if not messages or messages[-1]["role"] != "assistant":
         raise Unfit("the conversation does not end with an answer")
     return list(messages)
@@ -79,11 +94,57 @@ def _known(message: Message) -> Message:
     if keys is None:
         raise Unfit(f"a message has the role {message.get('role')!r}, which fine-tuning does not know")
     kept = {key: message[key] for key in keys if message.get(key) is not None}
-    if kept["role"] == "tool":
+    if not PERSON.fullmatch(str(kept.get("name", "-"))):
+        del kept["name"]
+    if not kept.get("tool_calls"):
+        kept.pop("tool_calls", None)
+    if kept["role"] == "user" and isinstance(kept.get("content"), list):
+        _known_parts(kept["content"])
+    elif kept["role"] == "tool" or kept.get("content") is not None:
         kept["content"] = text_of(kept.get("content"))
-    elif "content" not in kept:
+    else:
         kept["content"] = None if kept.get("tool_calls") else ""
     return kept
+
+
+def _known_parts(parts: Iterable[Any]) -> None:
+    for part in parts:
+        kind = part.get("type") if isinstance(part, dict) else type(part).__name__
+        if kind not in PARTS:
+            raise Unfit(f"a user message has a part of type {kind!r}; fine-tuning takes {' and '.join(PARTS)}")
+
+
+def _readable_calls(calls: Iterable[Message]) -> set[str]:
+    """The ids of these calls. Raises `Unfit` where one has no id of its own, no name, or arguments that are no object."""
+    ids: set[str] = set()
+    for call in calls:
+        function = call.get("function") or {}
+        _named(function.get("name"))
+        if not isinstance(call.get("id"), str) or call["id"] in ids:
+            raise Unfit(f"a call of {function['name']} has no id of its own")
+        ids.add(call["id"])
+        try:
+            arguments = orjson.loads(function.get("arguments") or "")
+        except orjson.JSONDecodeError:
+            arguments = None
+        if not isinstance(arguments, dict):
+            raise Unfit(f"the arguments of a call of {function['name']} are no JSON object")
+    return ids
+
+
+def _named(name: Any) -> None:
+    if not isinstance(name, str) or not NAME.fullmatch(name):
+        raise Unfit(f"the tool name {name!r} has other characters than letters, digits, _ and -, or more than 64")
+
+
+def _schema(tool: Mapping[str, Any]) -> dict[str, Any]:
+    """A tool as fine-tuning spells it, also where its source left the wrapping out."""
+    if isinstance(tool.get("function"), Mapping):
+        return dict(tool)
+    function = {key: tool[key] for key in ("name", "description", "parameters") if tool.get(key) is not None}
+    if "parameters" not in function and isinstance(tool.get("input_schema"), Mapping):
+        function["parameters"] = tool["input_schema"]
+    return {"type": "function", "function": function}
 
 
 def _made(messages: Iterable[Message]) -> list[ExpectedTool]:

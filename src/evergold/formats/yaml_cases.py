@@ -11,6 +11,7 @@ import yaml
 from evergold.errors import BadInput
 from evergold.formats.atomic import FileSet
 from evergold.formats.carrying import (
+    KEY,
     metadata_of,
     rebuilt,
     shown_reference,
@@ -19,6 +20,7 @@ from evergold.formats.carrying import (
     with_reference,
 )
 from evergold.formats.lines import Record, attempted
+from evergold.formats.messages import conversation, told
 from evergold.formats.yaml_items import items
 from evergold.formats.yaml_reading import Unreadable
 from evergold.formats.yaml_tasks import block_dumper
@@ -73,6 +75,9 @@ COMPARED = frozenset(
 """Assertions of promptfoo whose value is the answer itself."""
 
 
+CALLED = "tool-call-f1"
+"""The assertion on the names of tools that were called."""
+
 TEMPLATE = ("{{", "{%", "{#", "file://")
 RAW = ("{% raw %}", "{% endraw %}")
 
@@ -96,10 +101,14 @@ def _meant(value: str | None) -> str | None:
 
 
 class Promptfoo(_ListInYaml):
-    """`tests: [{vars, assert, metadata}]`; the expected answer is asserted as contained, whatever its case."""
+    """`tests: [{vars, assert, options, metadata}]`; the reference is asserted as contained, whatever its case.
+
+    A conversation is the variable `messages`, as the JSON text that promptfoo takes for a chat prompt; tools stand in
+    `options`, which promptfoo adds to the provider's config. A reference of calls alone asserts their names.
+    """
 
     suffix: ClassVar[str] = ".promptfoo.yaml"
-    expresses: ClassVar[frozenset[str]] = frozenset({"contexts"})
+    expresses: ClassVar[frozenset[str]] = frozenset({"contexts", "messages", "tools"})
     key: ClassVar[str] = "tests"
 
     def accepts(self, head: bytes) -> bool:
@@ -107,22 +116,26 @@ class Promptfoo(_ListInYaml):
 
     def fit(self, cases: Iterable[Case], rejected: list[Rejected]) -> Iterable[Case]:
         """A test without an assertion passes whatever is answered, so it is left out."""
-        return with_reference(cases, rejected)
+        return with_reference(cases, rejected, calls_will_do=True)
 
     def record(self, case: Case) -> Record:
-        texts = [context.text for context in case.contexts if context.text]
-        record: Record = {"vars": {"input": case.input, **({"context": "\n\n".join(texts)} if texts else {})}}
+        record: Record = {"vars": _variables(case)}
         if case.name:
             record["description"] = case.name
+        if case.tools:
+            record["options"] = {"tools": list(case.tools)}
         if reference := shown_reference(case):
             record["assert"] = [{"type": "icontains", "value": _literal(reference)}]
+        elif calls := case.expected_calls():
+            record["assert"] = [{"type": CALLED, "value": sorted({call.name for call in calls})}]
         return record | {"metadata": metadata_of(case, {"input", "expected", "name"})}
 
     def case(self, record: Record) -> Case:
         """Of a foreign test the first answer that is compared as text is the expected one; a rubric or a script is none."""
         variables = record.get("vars") or {}
-        texts = [value for name, value in variables.items() if isinstance(value, str) and name != "context"]
+        texts = [value for name, value in variables.items() if isinstance(value, str) and name not in ASIDE]
         checks = record.get("assert") or []
+        ours = KEY in (record.get("metadata") or {})
         compared: Record = next(
             (check for check in checks if check.get("type") in COMPARED and isinstance(check.get("value"), str)), {}
         )
@@ -131,16 +144,36 @@ class Promptfoo(_ListInYaml):
             "expected": _meant(compared.get("value")),
             "name": record.get("description"),
         }
-        context = variables.get("context")
-        guessed = {"contexts": [{"text": context}] if isinstance(context, str) else None}
-        unread = unread_of(record, "vars", "assert", "description", "metadata")
+        context, tools = variables.get("context"), (record.get("options") or {}).get("tools")
+        guessed = {
+            "contexts": [{"text": context}] if isinstance(context, str) else None,
+            "tools": tools if isinstance(tools, list) else None,
+        }
+        unread = unread_of(record, "vars", "assert", "description", "metadata", *(("options",) if ours else ()))
         more = {
-            "vars": unread_of(variables, "input", "context"),
-            "assert": [check for check in checks if check is not compared],
+            "vars": unread_of(variables, "input", "context", *(("messages",) if ours else ())),
+            "assert": [
+                check for check in checks if check is not compared and not (ours and check.get("type") == CALLED)
+            ],
         }
         unread |= {name: value for name, value in more.items() if value}
         case = rebuilt(held, record.get("metadata"), guessed=guessed, unread=unread)
         return with_edited_reference(case, held["expected"])
+
+
+ASIDE = ("context", "messages")
+"""Variables that are not the question."""
+
+
+def _variables(case: Case) -> Record:
+    """The question, what was retrieved for it, and the conversation where there is more of it than the question."""
+    texts = [context.text for context in case.contexts if context.text]
+    told_before = told(conversation(case))
+    return {
+        "input": case.input,
+        **({"context": "\n\n".join(texts)} if texts else {}),
+        **({"messages": orjson.dumps(told_before).decode()} if told_before else {}),
+    }
 
 
 SPELLED = ((b"cases:", b"inputs:"), (b'"cases":', b'"inputs":'))  # its package writes YAML or JSON, which is YAML too

@@ -6,6 +6,7 @@ refused with the advice to quote it instead of turning into "1".
 """
 
 import difflib
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -135,6 +136,10 @@ def json_schema() -> dict[str, Any]:
     return {**head, **schema, "title": "Evergold benchmark dataset"}
 
 
+NUMBER_ELSEWHERE = re.compile(r"[-+]?(\.\d+|\d+(\.\d*)?)([eE][-+]?\d+)?|0o[0-7]+|0x[0-9a-fA-F]+")
+"""Texts that a reader of YAML 1.2 takes for numbers (`1e5`), though YAML 1.1 and so PyYAML does not: they are quoted."""
+
+
 def block_dumper() -> Any:
     import yaml
 
@@ -145,6 +150,8 @@ def block_dumper() -> Any:
         lines = value.split("\n")
         if not all(line.isprintable() for line in lines):
             style: str | None = '"'
+        elif NUMBER_ELSEWHERE.fullmatch(value):
+            style = "'"
         else:
             style = "|" if len(lines) > 1 and all(line.rstrip() == line for line in lines) else None
         return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
