@@ -16,7 +16,7 @@ from evergold.settings import Settings
 from evergold.store.case_writes import Author
 from evergold.store.cases import CaseFilter
 from evergold.store.schema import metadata
-from evergold.store.trace_pages import TraceFilter
+from evergold.store.trace_filter import TraceFilter
 from evergold.workspace import Workspace
 from tests.builders import a_score, a_trace
 

@@ -26,7 +26,7 @@ from evergold.ingest.reading_process.process import packed, unpacked
 from evergold.ingest.write_spans import SpansWritten
 from evergold.settings import Settings
 from evergold.sources.otlp import Wire
-from evergold.store.trace_pages import TraceFilter
+from evergold.store.trace_filter import TraceFilter
 from evergold.workspace import Workspace
 from tests.otlp import a_span, an_llm_span, json_body, protobuf_body
 from tests.patience import PATIENCE

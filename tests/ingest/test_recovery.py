@@ -20,7 +20,7 @@ from evergold.settings import Settings
 from evergold.sources.otlp import Wire
 from evergold.store import db as store_db
 from evergold.store import watch
-from evergold.store.trace_pages import TraceFilter
+from evergold.store.trace_filter import TraceFilter
 from evergold.workspace import Workspace
 from tests.otlp import a_span, protobuf_body
 from tests.patience import PATIENCE

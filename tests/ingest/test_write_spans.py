@@ -17,7 +17,7 @@ from evergold.sources.otlp import Wire
 from evergold.store import Store
 from evergold.store.schema import curation_queue
 from evergold.store.schema import spans as spans_table
-from evergold.store.trace_pages import TraceFilter
+from evergold.store.trace_filter import TraceFilter
 from evergold.workspace import Workspace
 from tests.otlp import TRACE, a_span, an_llm_span, json_body, protobuf_body, span_id
 
@@ -343,7 +343,7 @@ def test_words_and_filters_find_traces_page_by_page(workspace: Workspace) -> Non
 
     assert all_pages() == [f"Where is parcel {n}?" if n % 2 else f"Refund of órder {n}" for n in range(29, -1, -1)]
     assert sorted(all_pages(search="parcel")) == sorted(f"Where is parcel {n}?" for n in range(1, 30, 2))
-    assert all_pages(search="where parc") == [f"Where is parcel {n}?" for n in order if n % 2][::-1]
+    assert all_pages(search="where parc") == [f"Where is parcel {n}?" for n in range(29, 0, -2)]
     assert all_pages(search="parcel 17") == ["Where is parcel 17?"]
     assert all_pages(search='"parcel* OR" AND (') == []
     assert all_pages(search=f"{8:032x}") == ["Where is parcel 7?"]

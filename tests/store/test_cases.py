@@ -77,7 +77,7 @@ def test_filters_pages_and_counts_agree(store: Store) -> None:
     wanted = CaseFilter(dataset="live", tag="even")
     seen: list[str] = []
     with store.db.read() as connection:
-        cursor: int | None = None
+        cursor: str | None = None
         while True:
             page, cursor = page_of_cases(connection, wanted, limit=4, before=cursor)
             seen.extend(case.id for case in page)

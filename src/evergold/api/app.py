@@ -29,7 +29,9 @@ ROUTERS = (
     "otlp",
     "langfuse",
     "curation",  # before traces, whose ids may hold slashes
+    "trace_notes",
     "traces",
+    "views",
     "review",
     "overview",
     "runs",

@@ -12,7 +12,8 @@ from evergold.api.who import Who
 from evergold.model.conversation import Conversation
 from evergold.model.picking import Picked, Picking
 from evergold.model.trace import ScoreLine, Trace
-from evergold.store.trace_pages import TraceFilter
+from evergold.store.trace_facets import TraceFacets
+from evergold.store.trace_filter import TraceFilter, TraceOrder
 
 router = Router(prefix="/api/v1", tags=["traces"])
 
@@ -25,10 +26,12 @@ class TracePage(BaseModel):
 
 
 class TraceQuery(TraceFilter):
-    """The filters, and which page."""
+    """The filters, the order, whether scores come along, and which page."""
 
     limit: Annotated[int, Query(ge=1, le=500)] = 50
     before: str | None = None
+    order: TraceOrder = TraceOrder.NEWEST
+    scores: bool = False
 
 
 class Accepted(BaseModel):
@@ -48,9 +51,17 @@ class Accepted(BaseModel):
 @router.get("/traces")
 def list_traces(workspace: Opened, query: Annotated[TraceQuery, Query()]) -> TracePage:
     """Traces that pass every filter given."""
-    wanted = TraceFilter(**query.model_dump(exclude={"limit", "before"}))
-    result, cursor = workspace.intake.page(wanted, limit=query.limit, before=query.before or None)
+    wanted = TraceFilter(**query.model_dump(include=set(TraceFilter.model_fields)))
+    result, cursor = workspace.intake.page(
+        wanted, limit=query.limit, before=query.before or None, order=query.order, scores=query.scores
+    )
     return TracePage(traces=result, next=cursor)
+
+
+@router.get("/traces/facets")
+def facets(workspace: Opened, wanted: Annotated[TraceFilter, Query()]) -> TraceFacets:
+    """What the list can be narrowed by, with counts; exact for lists of up to 10,000 traces."""
+    return workspace.intake.facets(wanted)
 
 
 @router.get("/traces/{trace_id:path}/conversation")

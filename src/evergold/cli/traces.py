@@ -6,7 +6,7 @@ from evergold.cli.forgetting import erase_command, prune_command
 from evergold.cli.opening import opened
 from evergold.cli.output import emit_json, json_flag, one_line, table
 from evergold.model.trace import Span, Trace, TraceStatus
-from evergold.store.trace_pages import TraceFilter
+from evergold.store.trace_filter import TraceFilter
 
 WIDTH = 100
 

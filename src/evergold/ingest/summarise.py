@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from evergold.sources.trace_summary import SpanFacts, TraceSummary, summarise, summarise_one
+from evergold.store.figures import figures_of
 from evergold.store.rows import SpanRow, TraceRow, shares
 from evergold.store.values import dumps, now, storable, text_or_none
 
@@ -87,4 +88,5 @@ def trace_row(trace_id: str, summary: TraceSummary, texts: tuple[str | None, str
         dumps(summary.tags) if summary.tags else "[]",
         dumps(summary.metadata),
         moment,
+        *figures_of(summary.started, summary.ended, summary.metadata),
     )

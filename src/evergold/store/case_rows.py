@@ -73,3 +73,8 @@ def case_of(row: Mapping[str, Any] | RowMapping, tags: Sequence[str]) -> Case:
             "updated_at": row["updated_at"],
         }
     )
+
+
+def tier_of(entry_type: str, confirmed: int) -> str:
+    """The tier of a case: `confirmed`, `candidate`, `failure` or `correction`."""
+    return entry_type if entry_type != "golden" else "confirmed" if confirmed else "candidate"

@@ -1,16 +1,18 @@
 """Cases out of the store: one, a page, a stream, and the history of each."""
 
 from collections.abc import Iterator, Sequence
+from enum import StrEnum
 from typing import Any
 
 from pydantic import BaseModel
-from sqlalchemy import ColumnElement, Connection, Select, and_, exists, false, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Select, and_, exists, false, func, or_, select, tuple_
 from sqlalchemy.engine import RowMapping
 
-from evergold.errors import NotFound
+from evergold.errors import BadInput, NotFound
 from evergold.model.case import Case, CaseKind, CaseStatus, EntryType, ReviewState
 from evergold.store.case_content import completed
 from evergold.store.case_rows import case_of
+from evergold.store.conditions import Many, Pairs, json_text
 from evergold.store.cutoffs import Cutoff
 from evergold.store.schema import case_reviews, case_revisions, eval_dataset, eval_dataset_tags
 from evergold.store.values import batches, loads
@@ -25,12 +27,23 @@ class CaseFilter(BaseModel, frozen=True, extra="forbid"):
     confirmed: bool | None = None
     review: ReviewState | None = None
     status: CaseStatus | None = CaseStatus.ACTIVE
-    tag: str | None = None
+    tag: Many = ()
+    source: str | None = None
+    metadata: Pairs = ()
     trace_id: str | None = None
     session_id: str | None = None
     policy: str | None = None
     since: Cutoff | None = None
+    until: Cutoff | None = None
     search: str | None = None
+
+
+class CaseOrder(StrEnum):
+    """How a list of cases is sorted: by when they came, or by when they last changed."""
+
+    NEWEST = "newest"
+    OLDEST = "oldest"
+    CHANGED = "changed"
 
 
 class Revision(BaseModel, frozen=True):
@@ -76,15 +89,38 @@ def entry_ids(connection: Connection, keys: Sequence[tuple[str, str]]) -> dict[t
 
 
 def page_of_cases(
-    connection: Connection, wanted: CaseFilter, *, limit: int, before: int | None
-) -> tuple[list[Case], int | None]:
+    connection: Connection,
+    wanted: CaseFilter,
+    *,
+    limit: int,
+    before: str | None = None,
+    order: CaseOrder = CaseOrder.NEWEST,
+) -> tuple[list[Case], str | None]:
     """A page and the cursor of the next one, None at the end."""
-    query = filtered(select(eval_dataset), wanted).order_by(eval_dataset.c.id.desc()).limit(limit + 1)
-    if before is not None:
-        query = query.where(eval_dataset.c.id < before)
+    table = eval_dataset.c
+    query = filtered(select(eval_dataset), wanted, connection.dialect.name).limit(limit + 1)
+    moment, last = _cursor(before) if before else ("", None)
+    if order is CaseOrder.CHANGED:
+        query = query.order_by(table.updated_at.desc(), table.id.desc())
+        here, there = tuple_(table.updated_at, table.id), tuple_(moment, last)
+        query = query if last is None else query.where(here < there)
+    elif order is CaseOrder.OLDEST:
+        query = query.order_by(table.id.asc())
+        query = query if last is None else query.where(table.id > last)
+    else:
+        query = query.order_by(table.id.desc())
+        query = query if last is None else query.where(table.id < last)
     rows = connection.execute(query).mappings().all()
-    cursor = int(rows[limit - 1]["id"]) if len(rows) > limit else None
-    return _as_cases(connection, rows[:limit]), cursor
+    end = rows[limit - 1] if len(rows) > limit else None
+    return _as_cases(connection, rows[:limit]), f"{end['updated_at']}|{end['id']}" if end else None
+
+
+def _cursor(text: str) -> tuple[str, int]:
+    """A cursor: the time of the last change and the number of a case; of older clients the number alone."""
+    moment, _, number = text.rpartition("|")
+    if not number.isascii() or not number.isdecimal() or len(number) > 18:
+        raise BadInput(f"cursor {text!r} is not one of ours; send the `next` of the page before, or none")
+    return moment, int(number)
 
 
 def iterate_cases(connection: Connection, wanted: CaseFilter, *, oldest_first: bool = True) -> Iterator[Case]:
@@ -92,7 +128,7 @@ def iterate_cases(connection: Connection, wanted: CaseFilter, *, oldest_first: b
     last: int | None = None
     order = eval_dataset.c.id.asc() if oldest_first else eval_dataset.c.id.desc()
     while True:
-        query = filtered(select(eval_dataset), wanted).order_by(order).limit(1000)
+        query = filtered(select(eval_dataset), wanted, connection.dialect.name).order_by(order).limit(1000)
         if last is not None:
             query = query.where(eval_dataset.c.id > last if oldest_first else eval_dataset.c.id < last)
         rows = connection.execute(query).mappings().all()
@@ -103,7 +139,7 @@ def iterate_cases(connection: Connection, wanted: CaseFilter, *, oldest_first: b
 
 
 def count_cases(connection: Connection, wanted: CaseFilter) -> int:
-    query = filtered(select(func.count()).select_from(eval_dataset), wanted)
+    query = filtered(select(func.count()).select_from(eval_dataset), wanted, connection.dialect.name)
     return int(connection.execute(query).scalar_one())
 
 
@@ -127,7 +163,8 @@ def revisions_of(connection: Connection, dataset: str, case_id: str) -> list[Rev
     ]
 
 
-def filtered(query: Select[Any], wanted: CaseFilter) -> Select[Any]:
+def filtered(query: Select[Any], wanted: CaseFilter, dialect: str) -> Select[Any]:
+    """Narrow a query of cases to those that pass the filter."""
     table = eval_dataset.c
     plain = {
         table.dataset: wanted.dataset,
@@ -145,9 +182,16 @@ def filtered(query: Select[Any], wanted: CaseFilter) -> Select[Any]:
             query = query.where(column == value)
     if wanted.since is not None:
         query = query.where(table.created_at >= wanted.since)
-    if wanted.tag is not None:
-        tagged = select(eval_dataset_tags.c.dataset_id).where(eval_dataset_tags.c.tag == wanted.tag)
+    if wanted.until is not None:
+        query = query.where(table.created_at < wanted.until)
+    for tag in wanted.tag:
+        tagged = select(eval_dataset_tags.c.dataset_id).where(eval_dataset_tags.c.tag == tag)
         query = query.where(table.id.in_(tagged))
+    if wanted.source is not None:
+        query = query.where(json_text(table.body, ("provenance", "source"), dialect) == wanted.source)
+    for pair in wanted.metadata:
+        key, _, value = pair.partition("=")
+        query = query.where(json_text(table.metadata, (key,), dialect) == value)
     if wanted.search:
         texts = (table.input_text, table.output_text, table.expected_output, table.case_id)
         query = query.where(or_(*(text.icontains(wanted.search, autoescape=True) for text in texts)))

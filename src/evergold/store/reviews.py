@@ -60,7 +60,7 @@ def queue_page(
     """A page of the queue and the counts of everything the query matches."""
     counts = queue_counts(connection, query)
     rows = connection.execute(
-        _matching(_item_query(), query).order_by(_entry.id).limit(limit).offset(offset)
+        _matching(_item_query(), query, connection.dialect.name).order_by(_entry.id).limit(limit).offset(offset)
     ).mappings()
     results = list(rows)
     holders = _holders(connection, [row["id"] for row in results])
@@ -79,7 +79,7 @@ def queue_counts(connection: Connection, query: QueueQuery) -> dict[str, int]:
         func.count(case((_entry.question != "", 1))).label("needs_look"),
     ]
     counted = select(*parts).select_from(_joined())
-    row = connection.execute(_matching(counted, query)).one()
+    row = connection.execute(_matching(counted, query, connection.dialect.name)).one()
     counts = {name: int(value) for name, value in row._mapping.items()}
     return counts | {"waiting": counts["total"] - counts["validated"] - counts["dismissed"]}
 
@@ -102,7 +102,7 @@ def next_for(connection: Connection, query: QueueQuery, reviewer: str, needed: i
         (_standing.in_((Standing.DISPUTED.value, Standing.SECOND_OPINION.value)), max(needed, 2)), else_=needed
     )
     result = connection.execute(
-        _matching(select(_entry.dataset, _entry.case_id).select_from(_joined()), query)
+        _matching(select(_entry.dataset, _entry.case_id).select_from(_joined()), query, connection.dialect.name)
         .where(_entry.review == ReviewState.UNVALIDATED.value, _entry.status == CaseStatus.ACTIVE.value)
         .where(not_(mine), or_(assigned_to_me, others < hands))
         .order_by(assigned_to_me.desc(), _entry.id)
@@ -170,9 +170,9 @@ def _item_query() -> Select[Any]:
     ).select_from(_joined())
 
 
-def _matching(selected: Any, query: QueueQuery) -> Any:
+def _matching(selected: Any, query: QueueQuery, dialect: str) -> Any:
     plain = query.model_dump(exclude={"standing", "reviewer", "text", "needs_look"})
-    selected = filtered(selected, CaseFilter(**plain, search=query.text or None))
+    selected = filtered(selected, CaseFilter(**plain, search=query.text or None), dialect)
     if query.needs_look is not None:
         selected = selected.where(_entry.question != "" if query.needs_look else _entry.question == "")
     if query.standing is not None:

@@ -45,6 +45,9 @@ class TraceRow(NamedTuple):
     tags: str
     metadata: str
     received_at: str
+    duration_ms: int | None = None
+    tokens: int | None = None
+    cost: float | None = None
 
 
 def shares(row: SpanRow, trace: TraceRow, *, input: bool, output: bool) -> SpanRow:

@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, delete, select
+from sqlalchemy.engine import RowMapping
 
 from evergold.model.ident import content_hash
 from evergold.model.trace import Score, ScoreSource
 from evergold.store.bulk import insert_rows, rows_among
 from evergold.store.curation_queue import enqueue
 from evergold.store.schema import trace_scores
-from evergold.store.values import now, stamp, storable
+from evergold.store.values import batches, now, stamp, storable
 
 SAID = ("name", "source", "value", "comment", "span_id")  # a score under a known key that says all the same is no news
 COLUMNS = ("trace_id", "key", *SAID, "created_at")
@@ -81,18 +82,28 @@ def drop_score(connection: Connection, trace_id: str, key: str) -> bool:
 
 
 def scores_of(connection: Connection, trace_id: str) -> tuple[Score, ...]:
-    query = select(trace_scores).where(trace_scores.c.trace_id == trace_id).order_by(trace_scores.c.id)
-    return tuple(
-        Score(
-            name=row["name"],
-            value=row["value"],
-            source=ScoreSource(row["source"]),
-            comment=row["comment"],
-            span_id=row["span_id"],
-            created_at=row["created_at"],
-            key=None if row["key"].startswith("sha256:") else row["key"],
-            id=row["id"],
-            version=row["version"],
-        )
-        for row in connection.execute(query).mappings()
+    return scores_of_many(connection, [trace_id]).get(trace_id, ())
+
+
+def scores_of_many(connection: Connection, trace_ids: Sequence[str]) -> dict[str, tuple[Score, ...]]:
+    """The scores of each of these traces, in the order in which they came."""
+    results: dict[str, list[Score]] = {}
+    for batch in batches(trace_ids):
+        query = select(trace_scores).where(trace_scores.c.trace_id.in_(batch)).order_by(trace_scores.c.id)
+        for row in connection.execute(query).mappings():
+            results.setdefault(row["trace_id"], []).append(_score(row))
+    return {trace_id: tuple(scores) for trace_id, scores in results.items()}
+
+
+def _score(row: RowMapping) -> Score:
+    return Score(
+        name=row["name"],
+        value=row["value"],
+        source=ScoreSource(row["source"]),
+        comment=row["comment"],
+        span_id=row["span_id"],
+        created_at=row["created_at"],
+        key=None if row["key"].startswith("sha256:") else row["key"],
+        id=row["id"],
+        version=row["version"],
     )

@@ -1,31 +1,96 @@
-"""Asking the word index, in the language of either database."""
+"""Asking the indexes of words and of character pairs, in the language of either database."""
 
 import re
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Integer, Select, Text, column, func, literal_column, select, table
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Integer,
+    Select,
+    Text,
+    column,
+    exists,
+    func,
+    literal_column,
+    or_,
+    select,
+)
+from sqlalchemy import table as sql_table
+from sqlalchemy.dialects.postgresql import ARRAY
 
+from evergold.store.gram_index import POSTGRES_GRAMS, POSTGRES_HOLDS, RUN, pairs_of
 from evergold.store.schema import traces
 from evergold.store.word_index import POSTGRES_WORDS
 
 WORD = re.compile(r"[^\W_]+")
-_index = table("trace_words", column("rowid", Integer))
+
+
+class SearchTerms(NamedTuple):
+    """What a search asks for: words, and pieces of text in scripts that put no space between words."""
+
+    words: tuple[str, ...]
+    pieces: tuple[str, ...]
+
+    @classmethod
+    def of(cls, search: str) -> "SearchTerms":
+        """Read a search, without what the two databases would take for operators."""
+        parts = search.split()
+        pieces = tuple(part for part in parts if RUN.search(part))
+        words = tuple(word for part in parts if not RUN.search(part) for word in WORD.findall(part))
+        return cls(words, pieces)
 
 
 def words_of(search: str) -> list[str]:
-    """The words asked for, without what the two databases would read as operators."""
-    return WORD.findall(search)
+    """The words and pieces that a search asks for."""
+    return [part for asked in SearchTerms.of(search) for part in asked]
 
 
-def with_words(query: Select[Any], asked: str, dialect: str) -> Select[Any]:
-    """Only traces that hold what was asked (as `asked_for` writes it); the newest arrival first."""
+class IndexMatch(NamedTuple):
+    """One question to an index: the traces it gives by themselves, and the same as a condition on a trace."""
+
+    hits: Select[Any]
+    holds: ColumnElement[bool]
+
+
+def matches(connection: Connection, asked: SearchTerms) -> Iterator[IndexMatch]:
+    """The questions to the indexes that together answer a search; the newest arrival first."""
+    dialect = connection.dialect.name
+    if asked.words:
+        yield _match("trace_words", asked_for(connection, asked.words), dialect)
+    runs = [run for piece in asked.pieces for run in RUN.findall(piece)]
+    if not runs:
+        return
     if dialect == "sqlite":
-        matching = literal_column("trace_words.trace_words", Text).op("MATCH")(asked)
-        query = query.join(_index, _index.c.rowid == traces.c.seq).where(matching)
-        return query.order_by(_index.c.rowid.desc())
-    matching = literal_column(POSTGRES_WORDS).op("@@")(func.to_tsquery("simple", asked))
-    return query.where(matching).order_by(traces.c.seq.desc())
+        pairs = " ".join(f'"{pair}"' + ("*" if len(pair) == 1 else "") for run in runs for pair in pairs_of(run))
+        yield _match("trace_grams", pairs, dialect)
+    else:
+        pairs_held = literal_column(POSTGRES_GRAMS, ARRAY(Text)).contains(
+            [pair for run in runs for pair in pairs_of(run)]
+        )
+        holds = pairs_held & literal_column(POSTGRES_HOLDS)
+        yield IndexMatch(select(traces.c.seq).where(holds).order_by(traces.c.seq.desc()), holds)
+
+
+def verified(asked: SearchTerms) -> list[ColumnElement[bool]]:
+    """Conditions on the texts themselves, for pieces of which pairs of characters say too little."""
+    texts = (traces.c.input_text, traces.c.output_text, traces.c.name)
+    return [
+        or_(*(one.icontains(piece, autoescape=True) for one in texts))
+        for piece in asked.pieces
+        if len(piece) > 2 or RUN.fullmatch(piece) is None
+    ]
+
+
+def _match(index: str, written: str, dialect: str) -> IndexMatch:
+    if dialect == "sqlite":
+        held = sql_table(index, column("rowid", Integer))
+        matching = literal_column(f"{index}.{index}", Text).op("MATCH")(written)
+        hits = select(held.c.rowid).where(matching).order_by(held.c.rowid.desc())
+        return IndexMatch(hits, exists(select(held.c.rowid).where(matching, held.c.rowid == traces.c.seq)))
+    holds = literal_column(POSTGRES_WORDS).op("@@")(func.to_tsquery("simple", written))
+    return IndexMatch(select(traces.c.seq).where(holds).order_by(traces.c.seq.desc()), holds)
 
 
 def asked_for(connection: Connection, words: Sequence[str]) -> str:
@@ -36,5 +101,5 @@ def asked_for(connection: Connection, words: Sequence[str]) -> str:
     """
     dialect = connection.dialect.name
     whole = " ".join(f'"{word}"' for word in words) if dialect == "sqlite" else " & ".join(words)
-    held = connection.execute(with_words(select(traces.c.seq), whole, dialect).order_by(None).limit(1)).first()
+    held = connection.execute(_match("trace_words", whole, dialect).hits.order_by(None).limit(1)).first()
     return whole if held is not None else whole + ("*" if dialect == "sqlite" else ":*")

@@ -13,6 +13,7 @@ from evergold.model.ident import content_hash
 from evergold.model.trace import Correction, Score, Span, Trace, TraceStatus
 from evergold.store.bulk import rows_among
 from evergold.store.curation_queue import enqueue, enqueue_new
+from evergold.store.figures import figures_of, summed
 from evergold.store.folding import unfolded
 from evergold.store.rows import RAW, SpanRow, TraceRow, whole
 from evergold.store.schema import pending_records, spans, trace_corrections, traces
@@ -124,6 +125,8 @@ def _insert_traces(connection: Connection, batch: Sequence[Trace], hashes: dict[
 
 
 def _trace_row(trace: Trace, moment: str) -> TraceRow:
+    started, ended = stamp(trace.started_at), stamp(trace.ended_at)
+    counted = summed(trace.metadata, (span.metadata for span in trace.spans))
     return TraceRow(
         trace.id,
         storable(trace.session_id),
@@ -134,11 +137,12 @@ def _trace_row(trace: Trace, moment: str) -> TraceRow:
         trace.status.value,
         text_or_none(trace.metadata.get("message_type")),
         text_or_none(trace.metadata.get("model")),
-        stamp(trace.started_at) or moment,
-        stamp(trace.ended_at),
+        started or moment,
+        ended,
         dumps(trace.tags),
         dumps(trace.metadata),
         moment,
+        *figures_of(started, ended, counted),
     )
 
 

@@ -14,6 +14,8 @@ from typing import Any
 
 from sqlalchemy import Connection, Table, event
 
+from evergold.store.gram_index import LEARN_MANY as LEARN_PAIRS
+
 INDEXED = 300  # characters of question and of answer
 ENOUGH = 20_000  # traces that wait before intake takes the time to learn the words of some
 AT_ONCE = 2_000  # the most that are learnt in one transaction: whoever writes meanwhile waits for it
@@ -66,6 +68,7 @@ def forget_words(connection: Connection) -> None:
     """Write the index anew without the words of traces that are gone: deleting alone only marks them."""
     if connection.dialect.name == "sqlite":
         connection.exec_driver_sql("INSERT INTO trace_words (trace_words) VALUES ('optimize')")
+        connection.exec_driver_sql("INSERT INTO trace_grams (trace_grams) VALUES ('optimize')")
 
 
 def words_waiting(connection: Connection) -> tuple[int, int]:
@@ -83,5 +86,6 @@ def learn_words(connection: Connection, enough: int = 1) -> bool:
         return False
     upto = min(last, known + AT_ONCE)
     connection.exec_driver_sql(_LEARN_MANY, (known, upto))
+    connection.exec_driver_sql(LEARN_PAIRS, (known, upto))
     connection.exec_driver_sql("UPDATE trace_words_upto SET seq = ?", (upto,))
     return True

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from evergold.workspace.retrieval import Retrieval
     from evergold.workspace.review import Review
     from evergold.workspace.task_files import TaskFileChecks
+    from evergold.workspace.trace_notes import TraceNotes
+    from evergold.workspace.views import ListViews
 
 
 CLOSING_SECONDS = 3.0  # a server ends within five seconds of its last answer
@@ -169,6 +171,20 @@ class Workspace:
         from evergold.workspace.picking import Picker
 
         return Picker(self.store)
+
+    @cached_property
+    def trace_notes(self) -> "TraceNotes":
+        """Tags and comments of people on traces."""
+        from evergold.workspace.trace_notes import TraceNotes
+
+        return TraceNotes(self.store)
+
+    @cached_property
+    def views(self) -> "ListViews":
+        """Filters, columns and orders of lists, kept under names."""
+        from evergold.workspace.views import ListViews
+
+        return ListViews(self.store)
 
     @cached_property
     def overviews(self) -> "Overviews":

@@ -14,9 +14,11 @@ from evergold.model.rejected import Rejected
 from evergold.seams import Format
 from evergold.store import Store
 from evergold.store.builds import dataset_counts
+from evergold.store.case_facets import CaseFacets, case_facets
 from evergold.store.case_writes import Author, PutResult, put_cases, revise_case
 from evergold.store.cases import (
     CaseFilter,
+    CaseOrder,
     Revision,
     case_ids,
     count_cases,
@@ -40,10 +42,22 @@ class Cases:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def page(self, wanted: CaseFilter, *, limit: int = 50, before: int | None = None) -> tuple[list[Case], int | None]:
-        """Newest first, and the cursor of the next page."""
+    def page(
+        self,
+        wanted: CaseFilter,
+        *,
+        limit: int = 50,
+        before: str | None = None,
+        order: CaseOrder = CaseOrder.NEWEST,
+    ) -> tuple[list[Case], str | None]:
+        """A page, newest first unless another order is asked for, and the cursor of the next page."""
         with self._store.db.read() as connection:
-            return page_of_cases(connection, wanted, limit=limit, before=before)
+            return page_of_cases(connection, wanted, limit=limit, before=before, order=order)
+
+    def facets(self, wanted: CaseFilter) -> CaseFacets:
+        """Count the values by which a list of cases can be narrowed."""
+        with self._store.db.read() as connection:
+            return case_facets(connection, wanted)
 
     def count(self, wanted: CaseFilter) -> int:
         with self._store.db.read() as connection:

@@ -16,7 +16,8 @@ from evergold.settings import Settings
 from evergold.sources.sidekick import SidekickSource
 from evergold.store import Store
 from evergold.store.cases import get_case
-from evergold.store.trace_pages import TraceFilter, page_of_traces
+from evergold.store.trace_filter import TraceFilter
+from evergold.store.trace_pages import page_of_traces
 from evergold.store.traces import get_trace, known_traces
 from evergold.workspace.base_commits import NO_REPO
 

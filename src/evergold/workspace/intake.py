@@ -17,7 +17,10 @@ from evergold.sources.langfuse_batch import records_of_batch, reply_to
 from evergold.sources.otlp import Wire
 from evergold.store import Store
 from evergold.store.counters import counted
-from evergold.store.trace_pages import TraceFilter, count_traces, page_of_traces
+from evergold.store.trace_facets import TraceFacets, trace_facets
+from evergold.store.trace_filter import TraceFilter, TraceOrder
+from evergold.store.trace_notes import with_tags
+from evergold.store.trace_pages import count_traces, page_of_traces
 from evergold.store.traces import get_trace
 from evergold.store.word_index import AT_ONCE, learn_words, words_waiting
 
@@ -79,20 +82,34 @@ class Intake:
         """End the reading process, if there is one; the requests it was reading are stored."""
         self._stage.close()
 
-    def page(self, wanted: TraceFilter, *, limit: int, before: str | None = None) -> tuple[list[Trace], str | None]:
-        """Newest first, and the cursor of the next page."""
+    def page(
+        self,
+        wanted: TraceFilter,
+        *,
+        limit: int,
+        before: str | None = None,
+        order: TraceOrder = TraceOrder.NEWEST,
+        scores: bool = False,
+    ) -> tuple[list[Trace], str | None]:
+        """A page, newest first unless another order is asked for, and the cursor of the next page."""
         self._learn_words_for(wanted)
         with self._store.db.read() as connection:
-            return page_of_traces(connection, wanted, limit=limit, before=before)
+            return page_of_traces(connection, wanted, limit=limit, before=before, order=order, scores=scores)
 
     def count(self, wanted: TraceFilter) -> int:
         self._learn_words_for(wanted)
         with self._store.db.read() as connection:
             return count_traces(connection, wanted)
 
+    def facets(self, wanted: TraceFilter) -> TraceFacets:
+        """Count the values by which a list of traces can be narrowed."""
+        self._learn_words_for(wanted)
+        with self._store.db.read() as connection:
+            return trace_facets(connection, wanted)
+
     def get(self, trace_id: str) -> Trace:
         with self._store.db.read() as connection:
-            return get_trace(connection, trace_id)
+            return with_tags(connection, [get_trace(connection, trace_id)])[0]
 
     def counts(self) -> dict[str, int]:
         """What was redacted, refused, cut or left out since the workspace began."""

@@ -11,6 +11,7 @@ from evergold.store import Store
 from evergold.store.case_writes import Author, put_cases
 from evergold.store.cases import get_case
 from evergold.store.sessions import Sessions, traces_with_spans
+from evergold.store.trace_notes import with_tags
 
 ACTION = "picked"
 
@@ -32,7 +33,8 @@ class Picker:
     def make(self, picking: Picking, who: str) -> list[Picked]:
         """Make a case of each trace; a trace that is not here, or already in the dataset, is named with the reason."""
         with self._store.db.read() as connection:
-            known = traces_with_spans(connection, picking.trace_ids)
+            found = traces_with_spans(connection, picking.trace_ids)
+            known = {trace.id: trace for trace in with_tags(connection, list(found.values()))}
             sessions = Sessions(connection)
             drafts = {
                 trace_id: _case(trace, conversation_of(trace, sessions.before), picking)

@@ -148,6 +148,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/cases/facets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Facets
+         * @description What the list can be narrowed by, with counts; exact for lists of up to 10,000 cases.
+         */
+        get: operations["facets_api_v1_cases_facets_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/cases/{dataset}/{case_id}/history": {
         parameters: {
             query?: never;
@@ -332,6 +352,70 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/traces/tags": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Retag Traces
+         * @description Tag many traces, or take people's tags off; the answer says what changed on each.
+         */
+        post: operations["retag_traces_api_v1_traces_tags_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/traces/{trace_id}/comments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Comments
+         * @description The comments on a trace, the oldest first.
+         */
+        get: operations["list_comments_api_v1_traces__trace_id__comments_get"];
+        put?: never;
+        /**
+         * Write Comment
+         * @description Write a comment on a trace.
+         */
+        post: operations["write_comment_api_v1_traces__trace_id__comments_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/comments/{comment_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete Comment
+         * @description Delete a comment.
+         */
+        delete: operations["delete_comment_api_v1_comments__comment_id__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/traces": {
         parameters: {
             query?: never;
@@ -350,6 +434,26 @@ export interface paths {
          * @description Store a trace, or several. The same trace again changes nothing.
          */
         post: operations["post_traces_api_v1_traces_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/traces/facets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Facets
+         * @description What the list can be narrowed by, with counts; exact for lists of up to 10,000 traces.
+         */
+        get: operations["facets_api_v1_traces_facets_get"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -451,6 +555,34 @@ export interface paths {
          * @description Take a score back; the entry of its trace follows.
          */
         delete: operations["delete_score_api_v1_scores__score_id__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/views": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Views
+         * @description The kept views of a list.
+         */
+        get: operations["list_views_api_v1_views_get"];
+        /**
+         * Keep View
+         * @description Keep a view under its name; one of the same name is replaced.
+         */
+        put: operations["keep_view_api_v1_views_put"];
+        post?: never;
+        /**
+         * Delete View
+         * @description Delete a kept view.
+         */
+        delete: operations["delete_view_api_v1_views_delete"];
         options?: never;
         head?: never;
         patch?: never;
@@ -2082,6 +2214,28 @@ export interface components {
             updated_at?: string | null;
         };
         /**
+         * CaseFacets
+         * @description The values of a list of cases. Without `exact` there are more than `total`, and counts are of the newest of them.
+         */
+        CaseFacets: {
+            /** Total */
+            total: number;
+            /** Exact */
+            exact: boolean;
+            /** Datasets */
+            datasets: components["schemas"]["FacetValue"][];
+            /** Kinds */
+            kinds: components["schemas"]["FacetValue"][];
+            /** Tiers */
+            tiers: components["schemas"]["FacetValue"][];
+            /** Reviews */
+            reviews: components["schemas"]["FacetValue"][];
+            /** Sources */
+            sources: components["schemas"]["FacetValue"][];
+            /** Tags */
+            tags: components["schemas"]["FacetValue"][];
+        };
+        /**
          * CaseFile
          * @description Everything a reviewer needs of one case in one answer.
          */
@@ -2117,6 +2271,12 @@ export interface components {
          */
         CaseKind: "chat" | "context" | "qa" | "summary" | "task";
         /**
+         * CaseOrder
+         * @description How a list of cases is sorted: by when they came, or by when they last changed.
+         * @enum {string}
+         */
+        CaseOrder: "newest" | "oldest" | "changed";
+        /**
          * CasePage
          * @description A page of cases, newest first; `next` asks for the one after it.
          */
@@ -2124,7 +2284,7 @@ export interface components {
             /** Total */
             total: number;
             /** Next */
-            next: number | null;
+            next: string | null;
             /** Cases */
             cases: components["schemas"]["Case"][];
         };
@@ -2602,6 +2762,16 @@ export interface components {
             cases: number;
         };
         /**
+         * FacetValue
+         * @description A value, and how many traces or cases of the list have it.
+         */
+        FacetValue: {
+            /** Value */
+            value: string;
+            /** Count */
+            count: number;
+        };
+        /**
          * Facets
          * @description What cases can be filtered by: every dataset, and the tags used most.
          */
@@ -2759,6 +2929,30 @@ export interface components {
             builds: components["schemas"]["BuildStep"][];
             /** Runs */
             runs: components["schemas"]["RunStep"][];
+        };
+        /**
+         * ListPage
+         * @description The lists that views are kept of.
+         * @enum {string}
+         */
+        ListPage: "traces" | "cases" | "review";
+        /**
+         * ListView
+         * @description A view of a list. `address` is what stands after the question mark in the page's address.
+         */
+        ListView: {
+            page: components["schemas"]["ListPage"];
+            /** Name */
+            name: string;
+            /** Address */
+            address: string;
+            /**
+             * Owner
+             * @default
+             */
+            owner: string;
+            /** Created At */
+            created_at?: string | null;
         };
         /**
          * Me
@@ -2931,6 +3125,14 @@ export interface components {
             repeats?: string | null;
             /** Canary */
             canary?: boolean | null;
+        };
+        /**
+         * NewComment
+         * @description A comment to write.
+         */
+        NewComment: {
+            /** Text */
+            text: string;
         };
         /**
          * NewToken
@@ -3411,6 +3613,44 @@ export interface components {
             budget_money?: number | null;
         };
         /**
+         * Retagged
+         * @description What changed on one trace, or why nothing did. The reverse undoes it.
+         */
+        Retagged: {
+            /** Trace Id */
+            trace_id: string;
+            /**
+             * Added
+             * @default []
+             */
+            added: string[];
+            /**
+             * Removed
+             * @default []
+             */
+            removed: string[];
+            /** Problem */
+            problem?: string | null;
+        };
+        /**
+         * Retagging
+         * @description Tags to put on traces, and tags of people to take off.
+         */
+        Retagging: {
+            /** Trace Ids */
+            trace_ids: string[];
+            /**
+             * Add
+             * @default []
+             */
+            add: string[];
+            /**
+             * Remove
+             * @default []
+             */
+            remove: string[];
+        };
+        /**
          * ReviewProgress
          * @description Progress per dataset and per reviewer.
          */
@@ -3771,6 +4011,20 @@ export interface components {
             version?: string | null;
         };
         /**
+         * ScoreFacet
+         * @description A score: how many traces of the list have it, and of how many it is below the failure threshold.
+         */
+        ScoreFacet: {
+            /** Name */
+            name: string;
+            /** Source */
+            source: string;
+            /** Count */
+            count: number;
+            /** Failing */
+            failing: number;
+        };
+        /**
          * ScoreLine
          * @description A score that arrives on its own and names its trace.
          */
@@ -4006,6 +4260,51 @@ export interface components {
              */
             scores: components["schemas"]["Score"][];
         };
+        /**
+         * TraceComment
+         * @description What somebody wrote on a trace.
+         */
+        TraceComment: {
+            /** Id */
+            id: number;
+            /** Trace Id */
+            trace_id: string;
+            /** Text */
+            text: string;
+            /** Who */
+            who: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+        };
+        /**
+         * TraceFacets
+         * @description The values of a list of traces. Without `exact` there are more than `total`, and counts are of the newest of them.
+         */
+        TraceFacets: {
+            /** Total */
+            total: number;
+            /** Exact */
+            exact: boolean;
+            /** Statuses */
+            statuses: components["schemas"]["FacetValue"][];
+            /** Names */
+            names: components["schemas"]["FacetValue"][];
+            /** Models */
+            models: components["schemas"]["FacetValue"][];
+            /** Tags */
+            tags: components["schemas"]["FacetValue"][];
+            /** Scores */
+            scores: components["schemas"]["ScoreFacet"][];
+        };
+        /**
+         * TraceOrder
+         * @description How a list of traces is sorted; `match`: the hits of a search, the best first.
+         * @enum {string}
+         */
+        TraceOrder: "newest" | "oldest" | "slowest" | "quickest" | "most_tokens" | "fewest_tokens" | "dearest" | "cheapest" | "match";
         /**
          * TracePage
          * @description A page of traces without their spans, newest first; `next` asks for the one after it.
@@ -4287,14 +4586,18 @@ export interface operations {
                 confirmed?: boolean | null;
                 review?: components["schemas"]["ReviewState"] | null;
                 status?: components["schemas"]["CaseStatus"] | null;
-                tag?: string | null;
+                tag?: string[];
+                source?: string | null;
+                metadata?: string[];
                 trace_id?: string | null;
                 session_id?: string | null;
                 policy?: string | null;
                 since?: string | null;
+                until?: string | null;
                 search?: string | null;
                 limit?: number;
-                before?: number | null;
+                before?: string | null;
+                order?: components["schemas"]["CaseOrder"];
             };
             header?: never;
             path?: never;
@@ -4309,6 +4612,51 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["CasePage"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    facets_api_v1_cases_facets_get: {
+        parameters: {
+            query?: {
+                dataset?: string | null;
+                kind?: components["schemas"]["CaseKind"] | null;
+                entry_type?: components["schemas"]["EntryType"] | null;
+                confirmed?: boolean | null;
+                review?: components["schemas"]["ReviewState"] | null;
+                status?: components["schemas"]["CaseStatus"] | null;
+                tag?: string[];
+                source?: string | null;
+                metadata?: string[];
+                trace_id?: string | null;
+                session_id?: string | null;
+                policy?: string | null;
+                since?: string | null;
+                until?: string | null;
+                search?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CaseFacets"];
                 };
             };
             /** @description Validation Error */
@@ -4606,19 +4954,159 @@ export interface operations {
             };
         };
     };
+    retag_traces_api_v1_traces_tags_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Retagging"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Retagged"][];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    list_comments_api_v1_traces__trace_id__comments_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                trace_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TraceComment"][];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    write_comment_api_v1_traces__trace_id__comments_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                trace_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewComment"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TraceComment"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    delete_comment_api_v1_comments__comment_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                comment_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
     list_traces_api_v1_traces_get: {
         parameters: {
             query?: {
                 session_id?: string | null;
                 user_id?: string | null;
                 status?: components["schemas"]["TraceStatus"] | null;
-                name?: string | null;
-                model?: string | null;
+                name?: string[];
+                model?: string[];
+                tag?: string[];
+                score?: string[];
+                metadata?: string[];
+                error?: string | null;
                 since?: string | null;
                 until?: string | null;
+                took_min?: number | null;
+                took_max?: number | null;
+                tokens_min?: number | null;
+                tokens_max?: number | null;
+                cost_min?: number | null;
+                cost_max?: number | null;
                 search?: string | null;
                 limit?: number;
                 before?: string | null;
+                order?: components["schemas"]["TraceOrder"];
+                scores?: boolean;
             };
             header?: never;
             path?: never;
@@ -4666,6 +5154,54 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Accepted"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    facets_api_v1_traces_facets_get: {
+        parameters: {
+            query?: {
+                session_id?: string | null;
+                user_id?: string | null;
+                status?: components["schemas"]["TraceStatus"] | null;
+                name?: string[];
+                model?: string[];
+                tag?: string[];
+                score?: string[];
+                metadata?: string[];
+                error?: string | null;
+                since?: string | null;
+                until?: string | null;
+                took_min?: number | null;
+                took_max?: number | null;
+                tokens_min?: number | null;
+                tokens_max?: number | null;
+                cost_min?: number | null;
+                cost_max?: number | null;
+                search?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TraceFacets"];
                 };
             };
             /** @description Validation Error */
@@ -4826,6 +5362,100 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Unscored"];
                 };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    list_views_api_v1_views_get: {
+        parameters: {
+            query: {
+                page: components["schemas"]["ListPage"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListView"][];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    keep_view_api_v1_views_put: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ListView"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListView"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    delete_view_api_v1_views_delete: {
+        parameters: {
+            query: {
+                page: components["schemas"]["ListPage"];
+                name: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description Validation Error */
             422: {

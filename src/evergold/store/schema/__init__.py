@@ -11,9 +11,17 @@ from evergold.store.schema.builds import build_cases, builds
 from evergold.store.schema.cases import case_revisions, datasets, eval_dataset, eval_dataset_tags
 from evergold.store.schema.columns import metadata, random_ident, utc_now
 from evergold.store.schema.curation import curation_queue, policies
-from evergold.store.schema.reviews import case_reviews, review_assignments, review_standings, saved_views
+from evergold.store.schema.reviews import case_reviews, list_views, review_assignments, review_standings, saved_views
 from evergold.store.schema.runs import attempts, calibrations, measurements, response_cache, run_cases, runs
-from evergold.store.schema.traces import pending_records, spans, trace_corrections, trace_scores, traces
+from evergold.store.schema.traces import (
+    pending_records,
+    spans,
+    trace_comments,
+    trace_corrections,
+    trace_scores,
+    trace_tags,
+    traces,
+)
 from evergold.store.schema.trust import candidate_pool, remarks, trace_checks, workspace_facts
 from evergold.store.schema.upkeep import counters, tombstones
 
@@ -34,6 +42,7 @@ __all__ = [
     "datasets",
     "eval_dataset",
     "eval_dataset_tags",
+    "list_views",
     "measurements",
     "metadata",
     "pending_records",
@@ -49,8 +58,10 @@ __all__ = [
     "spans",
     "tombstones",
     "trace_checks",
+    "trace_comments",
     "trace_corrections",
     "trace_scores",
+    "trace_tags",
     "traces",
     "utc_now",
     "workspace_facts",

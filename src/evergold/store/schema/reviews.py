@@ -45,3 +45,14 @@ saved_views = Table(
     Column("body", Text, nullable=False),
     time_of("created_at"),
 )
+
+list_views = Table(
+    "list_views",
+    metadata,
+    Column("page", Text, primary_key=True),
+    Column("name", Text, primary_key=True),
+    word("owner"),
+    Column("body", Text, nullable=False),
+    time_of("created_at"),
+    comment="Filters, columns and order of a list, kept under a name.",
+)

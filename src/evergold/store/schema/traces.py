@@ -1,9 +1,27 @@
 """Tables of traces: spans, scores, corrections, and records that came before their trace."""
 
-from sqlalchemy import CheckConstraint, Column, Float, ForeignKey, Index, Integer, Table, Text, UniqueConstraint
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    Table,
+    Text,
+    UniqueConstraint,
+    text,
+)
 
+from evergold.store.gram_index import keep_gram_index
+from evergold.store.list_index import keep_list_index
 from evergold.store.schema.columns import auto_id, count_of, metadata, one_of, random_ident, time_of, where_known, word
 from evergold.store.word_index import keep_word_index
+
+FAILING_BELOW = 0.3
+FAILING = f"value < {FAILING_BELOW}"  # a check that failed; lists of traces are asked for such scores most
+GIVEN = "source <> 'system'"  # scores that people and judges gave
 
 traces = Table(
     "traces",
@@ -26,6 +44,9 @@ traces = Table(
     word("metadata", "{}"),
     Column("content_hash", Text),
     time_of("received_at"),
+    Column("duration_ms", BigInteger),
+    Column("tokens", BigInteger),
+    Column("cost", Float),
     Index("traces_by_time", "started_at", "seq"),
     where_known("traces_by_session", "session_id"),
     where_known("traces_by_user", "user_id"),
@@ -35,6 +56,8 @@ traces = Table(
     sqlite_autoincrement=True,
 )
 keep_word_index(traces)
+keep_gram_index(traces)
+keep_list_index(traces)
 
 spans = Table(
     "spans",
@@ -76,6 +99,31 @@ trace_scores = Table(
     one_of("source", "system", "user", "human", "llm_judge"),
     UniqueConstraint("trace_id", "key", name="one_score_per_key"),
     Index("scores_covering", "trace_id", "source", "name", "value", "key"),
+    Index("scores_failing", "name", "value", "trace_id", sqlite_where=text(FAILING), postgresql_where=text(FAILING)),
+    Index("scores_given", "name", "value", "trace_id", sqlite_where=text(GIVEN), postgresql_where=text(GIVEN)),
+)
+
+trace_tags = Table(
+    "trace_tags",
+    metadata,
+    Column("trace_id", Text, ForeignKey("traces.id", ondelete="CASCADE"), primary_key=True),
+    Column("tag", Text, primary_key=True),
+    word("who"),
+    time_of("created_at"),
+    Index("trace_tags_by_tag", "tag", "trace_id"),
+    comment="Tags that people put on traces; those the app sent are in `traces.tags`.",
+)
+
+trace_comments = Table(
+    "trace_comments",
+    metadata,
+    auto_id(),
+    Column("trace_id", Text, ForeignKey("traces.id", ondelete="CASCADE"), nullable=False),
+    Column("text", Text, nullable=False),
+    word("who"),
+    time_of("created_at"),
+    Index("trace_comments_by_trace", "trace_id", "id"),
+    sqlite_autoincrement=True,
 )
 
 trace_corrections = Table(

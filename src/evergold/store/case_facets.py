@@ -1,0 +1,46 @@
+"""What a list of cases can be narrowed by: the values its cases have, each with how many have it."""
+
+from collections import Counter
+
+from pydantic import BaseModel
+from sqlalchemy import Connection, func, select
+
+from evergold.store.case_rows import tier_of
+from evergold.store.cases import CaseFilter, filtered
+from evergold.store.conditions import json_text
+from evergold.store.schema import eval_dataset, eval_dataset_tags
+from evergold.store.trace_facets import EXACT_TO, FacetValue, values_of
+
+
+class CaseFacets(BaseModel):
+    """The values of a list of cases. Without `exact` there are more than `total`, and counts are of the newest of them."""
+
+    total: int
+    exact: bool
+    datasets: list[FacetValue]
+    kinds: list[FacetValue]
+    tiers: list[FacetValue]
+    reviews: list[FacetValue]
+    sources: list[FacetValue]
+    tags: list[FacetValue]
+
+
+def case_facets(connection: Connection, wanted: CaseFilter) -> CaseFacets:
+    table, dialect = eval_dataset.c, connection.dialect.name
+    source = json_text(table.body, ("provenance", "source"), dialect)
+    columns = (table.dataset, table.kind, table.entry_type, table.confirmed, table.review, source)
+    newest = filtered(select(*columns), wanted, dialect).order_by(table.id.desc())
+    rows = connection.execute(newest.limit(EXACT_TO + 1)).all()
+    exact, rows = len(rows) <= EXACT_TO, rows[:EXACT_TO]
+    listed = filtered(select(table.id), wanted, dialect).order_by(table.id.desc()).limit(EXACT_TO)
+    tags = select(eval_dataset_tags.c.tag, func.count()).where(eval_dataset_tags.c.dataset_id.in_(listed))
+    return CaseFacets(
+        total=len(rows),
+        exact=exact,
+        datasets=values_of(Counter(row[0] for row in rows)),
+        kinds=values_of(Counter(row[1] for row in rows)),
+        tiers=values_of(Counter(tier_of(row[2], row[3]) for row in rows)),
+        reviews=values_of(Counter(row[4] for row in rows)),
+        sources=values_of(Counter(row[5] for row in rows)),
+        tags=values_of(Counter({row[0]: row[1] for row in connection.execute(tags.group_by(eval_dataset_tags.c.tag))})),
+    )

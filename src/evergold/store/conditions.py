@@ -1,0 +1,40 @@
+"""Conditions that filters of traces and of cases share: lists of values, and values inside JSON columns."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, Field
+from sqlalchemy import Column, ColumnElement, Text, case, cast, func
+from sqlalchemy.dialects.postgresql import JSONB
+
+from evergold.errors import BadInput
+
+MANY = 50
+
+
+def _listed(given: Any) -> Any:
+    """One value stands for a list of it, and none for an empty one."""
+    return () if given is None else (given,) if isinstance(given, str) else given
+
+
+def _pairs(written: tuple[str, ...]) -> tuple[str, ...]:
+    for one in written:
+        key, sign, _ = one.partition("=")
+        if not sign or not key.strip() or '"' in key:
+            raise BadInput(
+                f"metadata condition {one!r} cannot be read; write a key and a value, as in `release=2026.1`"
+            )
+    return written
+
+
+Many = Annotated[tuple[str, ...], BeforeValidator(_listed), Field(max_length=MANY)]
+Pairs = Annotated[Many, AfterValidator(_pairs)]
+
+
+def json_text(column: Column[Any], path: Sequence[str], dialect: str) -> ColumnElement[str]:
+    """A value inside a JSON column as the text it is written with: `true`, `3`, `word`."""
+    if dialect != "sqlite":
+        return func.jsonb_extract_path_text(cast(column, JSONB), *path)
+    at = "$" + "".join(f'."{part}"' for part in path)
+    kind = func.json_type(column, at)
+    return case((kind.in_(("true", "false")), kind), else_=cast(func.json_extract(column, at), Text))

@@ -1,0 +1,249 @@
+"""Finding traces: every filter, order and count, and words inside scripts that put no space between them."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy import text
+
+from evergold.errors import BadInput, NotFound
+from evergold.model.case import Provenance
+from evergold.model.trace import Score, Trace
+from evergold.model.trace_notes import Retagging
+from evergold.model.views import ListPage, ListView
+from evergold.settings import Settings
+from evergold.store.cases import CaseFilter, CaseOrder
+from evergold.store.gram_index import RUN, pairs_of
+from evergold.store.search import SearchTerms
+from evergold.store.trace_filter import TraceFilter, TraceOrder, score_condition
+from evergold.workspace import Workspace
+from tests.builders import a_case
+
+BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@pytest.fixture
+def workspace(settings: Settings) -> Iterator[Workspace]:
+    with Workspace.open(settings) as opened:
+        yield opened
+
+
+def traces(count: int) -> list[Trace]:
+    return [
+        Trace(
+            id=f"t{number}",
+            name=("chat", "search", "plan")[number % 3],
+            input=f"question {number}",
+            status="failed" if number % 4 == 0 else "completed",
+            started_at=BEGAN + timedelta(minutes=number),
+            ended_at=BEGAN + timedelta(minutes=number, milliseconds=100 * (number + 1)),
+            tags=("even",) if number % 2 == 0 else (),
+            metadata={"model": f"m{number % 2}", "total_tokens": 10 * number, "cost": number / 100, "release": "2.1"}
+            | ({"error": "Rate limit reached"} if number % 4 == 0 else {})
+            | ({"beta": True} if number == 3 else {}),
+            scores=(Score(name="grounded", value=number / 10), Score(name="opinion", value=number % 2, source="human")),
+        )
+        for number in range(count)
+    ]
+
+
+def found(workspace: Workspace, order: TraceOrder = TraceOrder.NEWEST, **wanted: Any) -> list[str]:
+    ids: list[str] = []
+    before = None
+    while True:
+        page, before = workspace.intake.page(TraceFilter(**wanted), limit=3, before=before, order=order)
+        ids += [trace.id for trace in page]
+        if before is None:
+            return ids
+
+
+def test_each_filter_narrows_the_list(workspace: Workspace) -> None:
+    workspace.intake.accept(traces(10))
+    assert found(workspace, name=("chat", "plan")) == ["t9", "t8", "t6", "t5", "t3", "t2", "t0"]
+    assert found(workspace, model="m1") == ["t9", "t7", "t5", "t3", "t1"]
+    assert found(workspace, tag="even", status="failed") == ["t8", "t4", "t0"]
+    assert found(workspace, tag="eve") == []
+    assert found(workspace, score="grounded<0.3") == ["t2", "t1", "t0"]
+    assert found(workspace, score=("grounded>=0.5", "human:opinion=1")) == ["t9", "t7", "t5"]
+    assert found(workspace, score="user:opinion") == []
+    assert found(workspace, took_min=800, took_max=900) == ["t8", "t7"]
+    assert found(workspace, tokens_min=70, cost_max=0.08) == ["t8", "t7"]
+    assert found(workspace, error="rate LIMIT") == ["t8", "t4", "t0"]
+    assert found(workspace, metadata="beta=true") == ["t3"]
+    assert len(found(workspace, metadata=("release=2.1", "model=m0"))) == 5
+    assert found(workspace, since="2026-01-01T00:07", until="2026-01-01T00:09") == ["t8", "t7"]
+
+
+def test_each_order_goes_from_page_to_page(workspace: Workspace) -> None:
+    workspace.intake.accept([*traces(7), Trace(id="bare", input="no figures", started_at=BEGAN + timedelta(days=1))])
+    rising = [f"t{number}" for number in range(7)]
+    assert found(workspace, TraceOrder.OLDEST) == [*rising, "bare"]
+    for falling, growing in (
+        (TraceOrder.SLOWEST, TraceOrder.QUICKEST),
+        (TraceOrder.MOST_TOKENS, TraceOrder.FEWEST_TOKENS),
+        (TraceOrder.DEAREST, TraceOrder.CHEAPEST),
+    ):
+        assert found(workspace, falling) == [*rising[::-1], "bare"]
+        assert found(workspace, growing) == [*rising, "bare"]
+    with pytest.raises(BadInput, match="cursor"):
+        workspace.intake.page(TraceFilter(), limit=3, before="soon|3", order=TraceOrder.SLOWEST)
+
+
+SENTENCES = {
+    "zh": "我怎样取消订阅服务？",
+    "ja": "注文したランプはいつ届きますか。",
+    "th": "ฉันจะยกเลิกการสมัครสมาชิกได้อย่างไร",
+    "ko": "구독을 해지하고 싶어요",
+    "mixed": "我的iPhone手机坏了 order 118",
+    "en": "How do I cancel my subscription?",
+}
+
+
+HITS = {
+    "订阅": ["zh"],
+    "消订": ["zh"],
+    "我": ["mixed", "zh"],
+    "取消订阅": ["zh"],
+    "订取": [],
+    "服务订阅": [],
+    "ランプ": ["ja"],
+    "届きます": ["ja"],
+    "ยกเลิก": ["th"],
+    "สมาชิก": ["th"],
+    "해지": ["ko"],
+    "手机 order": ["mixed"],
+    "iPhone手机": ["mixed"],
+    "cancel": ["en"],
+}
+
+
+def test_words_are_found_inside_scripts_without_spaces(workspace: Workspace) -> None:
+    workspace.intake.accept([Trace(id=f"{name}-1", input=text) for name, text in SENTENCES.items()])
+    hits = {asked: sorted(trace_id.removesuffix("-1") for trace_id in found(workspace, search=asked)) for asked in HITS}
+    assert hits == HITS
+
+
+def test_pairs_of_characters_are_forgotten_and_learnt_with_the_text(workspace: Workspace) -> None:
+    workspace.intake.accept([Trace(id="t1", input="取消订阅"), Trace(id="t2", output="订阅")])
+    assert found(workspace, search="订阅") == ["t2", "t1"]
+    workspace.store.db.write(lambda c: c.execute(text("UPDATE traces SET input_text = '退款' WHERE id = 't1'")))
+    workspace.store.db.write(lambda c: c.execute(text("DELETE FROM traces WHERE id = 't2'")))
+    assert (found(workspace, search="订阅"), found(workspace, search="退款")) == ([], ["t1"])
+
+
+def test_the_best_match_comes_first_when_asked_for(workspace: Workspace) -> None:
+    long = "parcel " + "and much else " * 30
+    workspace.intake.accept(
+        [
+            Trace(id="weak", input=long, started_at=BEGAN + timedelta(hours=2)),
+            Trace(id="strong", input="parcel, parcel, parcel", started_at=BEGAN),
+            Trace(id="other", input="nothing of it", started_at=BEGAN),
+        ]
+    )
+    assert found(workspace, search="parcel") == ["weak", "strong"]
+    assert found(workspace, TraceOrder.MATCH, search="parcel") == ["strong", "weak"]
+
+
+def test_facets_count_what_the_list_holds(workspace: Workspace) -> None:
+    workspace.intake.accept(traces(10))
+    facets = workspace.intake.facets(TraceFilter(status="failed"))
+    assert (facets.total, facets.exact) == (3, True)
+    assert [(one.value, one.count) for one in facets.names] == [("chat", 1), ("plan", 1), ("search", 1)]
+    assert [(one.value, one.count) for one in facets.models] == [("m0", 3)]
+    assert [(one.value, one.count) for one in facets.tags] == [("even", 3)]
+    assert [(one.name, one.count, one.failing) for one in facets.scores] == [("opinion", 3, 3), ("grounded", 3, 1)]
+
+
+@pytest.mark.parametrize("written", ["", "grounded<.", "grounded<1.2.3"])
+def test_a_condition_that_cannot_be_read_is_refused(written: str) -> None:
+    with pytest.raises(BadInput, match="score condition"):
+        TraceFilter(score=written)
+    with pytest.raises(BadInput, match="metadata condition"):
+        TraceFilter(metadata='a"b=1')
+
+
+@given(st.text(alphabet="abc_ .:-", min_size=1), st.sampled_from(["<", "<=", ">", ">=", "="]), st.integers(0, 100))
+def test_a_score_condition_is_read_as_it_is_written(name: str, sign: str, hundredths: int) -> None:
+    read = score_condition(f"human:{name}{sign}{hundredths / 100}")
+    assert (read.source, read.name, read.sign, read.value) == ("human", name, sign, hundredths / 100)
+
+
+@given(st.text(max_size=40))
+def test_a_search_asks_only_for_what_was_typed(typed: str) -> None:
+    asked = SearchTerms.of(typed)
+    assert all(part in typed for part in (*asked.words, *asked.pieces))
+    assert all(
+        "".join(pair[0] for pair in pairs_of(run)) in run for piece in asked.pieces for run in RUN.findall(piece)
+    )
+
+
+def test_tags_of_people_are_found_beside_those_of_the_app(workspace: Workspace) -> None:
+    workspace.intake.accept(traces(4))
+    changed = workspace.trace_notes.retag(Retagging(trace_ids=("t1", "t2", "gone"), add=("look", "even")), "mira")
+    assert [(one.trace_id, one.added, one.problem is None) for one in changed] == [
+        ("t1", ("even", "look"), True),
+        ("t2", ("even", "look"), True),
+        ("gone", (), False),
+    ]
+    assert (found(workspace, tag="look"), found(workspace, tag="even")) == (["t2", "t1"], ["t2", "t1", "t0"])
+    assert workspace.intake.get("t2").tags == ("even", "look")
+    workspace.trace_notes.retag(Retagging(trace_ids=("t1",), remove=("look", "never")), "mira")
+    assert found(workspace, tag="look") == ["t2"]
+
+
+def test_comments_are_kept_in_order_and_go_with_their_trace(workspace: Workspace) -> None:
+    workspace.intake.accept(traces(1))
+    first = workspace.trace_notes.comment("t0", "Look at this.", "mira")
+    workspace.trace_notes.comment("t0", "I did.", "jan")
+    assert [one.text for one in workspace.trace_notes.comments("t0")] == ["Look at this.", "I did."]
+    workspace.trace_notes.uncomment(first.id)
+    with pytest.raises(NotFound, match="no comment"):
+        workspace.trace_notes.uncomment(first.id)
+    with pytest.raises(NotFound, match="no trace"):
+        workspace.trace_notes.comment("t9", "?", "jan")
+    workspace.store.db.write(lambda c: c.execute(text("DELETE FROM traces")))
+    assert workspace.trace_notes.comments("t0") == []
+
+
+def test_views_of_lists_are_kept_by_name(workspace: Workspace) -> None:
+    workspace.views.keep(ListView(page=ListPage.TRACES, name="mine", address="status=failed"))
+    workspace.views.keep(ListView(page=ListPage.TRACES, name="mine", address="status=completed"))
+    workspace.views.keep(ListView(page=ListPage.CASES, name="mine", address="kind=qa"))
+    assert [view.address for view in workspace.views.of(ListPage.TRACES)] == ["status=completed"]
+    workspace.views.delete(ListPage.TRACES, "mine")
+    with pytest.raises(NotFound, match="no view"):
+        workspace.views.delete(ListPage.TRACES, "mine")
+
+
+def test_cases_are_narrowed_ordered_and_counted(workspace: Workspace) -> None:
+    cases = [
+        a_case(
+            f"c{number}",
+            tags=("a", "b") if number % 2 else ("a",),
+            metadata={"release": f"1.{number}"},
+            provenance=Provenance(source="yaml" if number < 3 else "picked"),
+        )
+        for number in range(5)
+    ]
+    workspace.cases.put(cases)
+    workspace.cases.tag("live", "c1", add=("late",), who="mira")
+
+    def ids(order: CaseOrder = CaseOrder.NEWEST, **wanted: Any) -> list[str]:
+        first, cursor = workspace.cases.page(CaseFilter(**wanted), limit=2, order=order)
+        rest, _ = (
+            workspace.cases.page(CaseFilter(**wanted), limit=9, before=cursor, order=order) if cursor else ([], "")
+        )
+        return [case.id for case in (*first, *rest)]
+
+    assert ids(tag=("a", "b")) == ["c3", "c1"]
+    assert ids(source="yaml") == ["c2", "c1", "c0"]
+    assert ids(metadata="release=1.4") == ["c4"]
+    assert ids(CaseOrder.OLDEST) == ["c0", "c1", "c2", "c3", "c4"]
+    assert ids(CaseOrder.CHANGED)[0] == "c1"
+    facets = workspace.cases.facets(CaseFilter(tag="b"))
+    assert (facets.total, facets.exact) == (2, True)
+    assert [(one.value, one.count) for one in facets.tags] == [("a", 2), ("b", 2), ("late", 1)]
+    assert [(one.value, one.count) for one in facets.sources] == [("picked", 1), ("yaml", 1)]
