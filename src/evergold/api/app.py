@@ -13,6 +13,7 @@ from evergold.api.access import configured_tokens
 from evergold.api.errors import install_errors
 from evergold.api.guard import Guard
 from evergold.api.inflight import InFlight
+from evergold.api.meter import Instruments, Meter
 from evergold.api.pages import install_pages
 from evergold.api.reference import install_reference
 from evergold.api.routing import SlashesInNames
@@ -66,6 +67,8 @@ def create_app(settings: Settings | None = None, opened: Workspace | None = None
     app.add_middleware(Guard, settings=chosen, tokens=configured_tokens(chosen))
     app.add_middleware(WellFormed)
     app.add_middleware(Strangers, known=known_host(chosen))
+    app.state.instruments = Instruments()
+    app.add_middleware(Meter, instruments=app.state.instruments)
     install_errors(app)
     for name in ROUTERS:
         app.include_router(import_module(f"evergold.api.{name}").router)

@@ -16,8 +16,8 @@ from evergold.model.access import Holder
 from evergold.settings import Settings
 from evergold.workspace.access import Access
 
-GUARDED = ("/api/", "/v1/")
-PUBLIC = frozenset({"/api/v1/health", "/api/docs"})
+GUARDED = ("/api/", "/v1/", "/metrics")
+PUBLIC = frozenset({"/api/v1/health", "/api/v1/ready", "/api/docs"})
 """Open to everybody: they say nothing of the data."""
 
 

@@ -37,6 +37,7 @@ async def traces(request: Request) -> Response:
     """Spans, from any instrumented app."""
     wire, body = await _body(request)
     written = await _received(_workspace(request).intake.receive_traces, body, wire)
+    _count(request, written)
     return _reply(wire, written, "rejectedSpans")
 
 
@@ -44,6 +45,7 @@ async def logs(request: Request) -> Response:
     """Evaluation results and the events of models and agents; other log records are counted and left out."""
     wire, body = await _body(request)
     written = await _received(_workspace(request).intake.receive_logs, body, wire)
+    _count(request, written)
     return _reply(wire, written, "rejectedLogRecords")
 
 
@@ -83,6 +85,12 @@ async def _received(receive: Receive, body: bytes, wire: Wire) -> SpansWritten:
 def _workspace(request: Request) -> Workspace:
     workspace: Workspace = request.app.state.workspace
     return workspace
+
+
+def _count(request: Request, written: SpansWritten) -> None:
+    request.app.state.instruments.count_records(
+        stored=written.spans, scores=written.scores, duplicates=written.duplicates, refused=len(written.refused)
+    )
 
 
 def _reply(wire: Wire, written: SpansWritten, field: str) -> Response:

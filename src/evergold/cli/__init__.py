@@ -13,6 +13,7 @@ import click
 
 VERBS = {
     "backup": "The whole workspace into one file, while it is in use.",
+    "db": "Size and growth of the database.",
     "restore": "A workspace from the file of a backup.",
     "alerts": "List alerts and test where they go.",
     "demo": "The whole loop on sample data, then the dashboard.",

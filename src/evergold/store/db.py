@@ -62,6 +62,11 @@ class Database:
     def dialect(self) -> str:
         return self._writer_engine.dialect.name
 
+    @property
+    def waiting(self) -> int:
+        """Jobs that wait for the writer."""
+        return self._writer.waiting
+
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """A connection that sees one consistent state."""

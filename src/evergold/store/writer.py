@@ -57,6 +57,11 @@ class Writer:
         self._ended = threading.Event()  # every job is settled and none can come
         self.abandoned = False
 
+    @property
+    def waiting(self) -> int:
+        """How many jobs have not been begun."""
+        return self._jobs.qsize()
+
     def put(self, job: Job) -> None:
         """Queue a job; its future is settled whatever happens."""
         job.done.set_running_or_notify_cancel()  # a caller that goes away must not stop the writer

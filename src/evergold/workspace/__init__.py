@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from evergold.workspace.intake import Intake
     from evergold.workspace.judging import Judging
     from evergold.workspace.live import Live
+    from evergold.workspace.operations import Operations
     from evergold.workspace.overview import Overviews
     from evergold.workspace.picking import Picker
     from evergold.workspace.rag import RagBuilds
@@ -191,6 +192,13 @@ class Workspace:
         from evergold.workspace.overview import Overviews
 
         return Overviews(self.store)
+
+    @cached_property
+    def operations(self) -> "Operations":
+        """Readiness, backlog and size of the database."""
+        from evergold.workspace.operations import Operations
+
+        return Operations(self.store)
 
     @cached_property
     def bench(self) -> "Bench":

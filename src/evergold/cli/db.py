@@ -1,0 +1,49 @@
+"""`evergold db`: size and growth of the database."""
+
+import click
+
+from evergold.cli.opening import opened
+from evergold.cli.output import emit_json, json_flag, table
+from evergold.model.operations import DatabaseStatus
+
+
+@click.group()
+def command() -> None:
+    """Look at the database: sizes, growth, age."""
+
+
+@command.command("status")
+@json_flag
+@click.pass_context
+def status_command(ctx: click.Context, as_json: bool) -> None:
+    """Show sizes, growth, the oldest trace and, on PostgreSQL with pg_stat_statements, the slowest queries."""
+    with opened(ctx) as workspace:
+        status = workspace.operations.status()
+    if as_json:
+        emit_json(status)
+        return
+    rows = [
+        (one.name, _megabytes(one.bytes) if one.bytes else "", f"{one.rows:,}") for one in status.tables if one.rows
+    ]
+    table(f"{status.engine}, {_megabytes(status.bytes)}", ("table", "size", "rows"), rows)
+    for line in _lines(status):
+        click.echo(line)
+
+
+def _lines(status: DatabaseStatus) -> list[str]:
+    if not status.traces:
+        return ["no traces yet"]
+    lines = [
+        f"{status.traces:,} traces from {(status.oldest or '')[:10]} to {(status.newest or '')[:10]}; "
+        f"{status.traces_last_day:,} in the last day, {status.traces_last_week:,} in the last week",
+        f"{status.bytes_per_trace:,.0f} bytes a trace with everything about it; "
+        f"grows by {_megabytes(status.bytes_per_day or 0)} a day at last week's rate",
+    ]
+    lines += [f"{query.mean_ms:.1f} ms × {query.calls:,}: {query.query}" for query in status.slow_queries or ()]
+    if status.engine == "postgresql" and status.slow_queries is None:
+        lines.append("slow queries are not recorded: CREATE EXTENSION pg_stat_statements records them")
+    return lines
+
+
+def _megabytes(size: float) -> str:
+    return f"{size / 1e6:,.1f} MB"

@@ -1,0 +1,49 @@
+"""What an operator asks of a workspace: what waits in it, how large its database is."""
+
+from pydantic import BaseModel
+
+
+class Backlog(BaseModel):
+    """Work that waits: traces for curation, jobs for the writer, runs by status."""
+
+    traces: int = 0
+    lag_seconds: float = 0.0
+    writes: int = 0
+    runs: dict[str, int] = {}
+
+
+class TableSize(BaseModel):
+    """A table with its indexes; PostgreSQL only estimates the rows of a large one."""
+
+    name: str
+    bytes: int
+    rows: int
+
+
+class SlowQuery(BaseModel):
+    """A statement that took long on the whole, as the database counts it."""
+
+    calls: int
+    mean_ms: float
+    query: str
+
+
+class DatabaseStatus(BaseModel):
+    """Size, growth and age of a database."""
+
+    engine: str
+    bytes: int
+    log_bytes: int | None = None
+    tables: list[TableSize] = []
+    traces: int = 0
+    oldest: str | None = None
+    newest: str | None = None
+    traces_last_day: int = 0
+    traces_last_week: int = 0
+    bytes_per_trace: float | None = None
+    slow_queries: list[SlowQuery] | None = None
+
+    @property
+    def bytes_per_day(self) -> float | None:
+        """Growth by what came in the last week."""
+        return None if self.bytes_per_trace is None else self.traces_last_week / 7 * self.bytes_per_trace

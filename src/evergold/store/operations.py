@@ -1,0 +1,107 @@
+"""What an operator asks of a database: what waits, how large each table is, how fast it grows, which queries are slow."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from sqlalchemy import Connection, func, select, text
+
+from evergold.model.operations import Backlog, DatabaseStatus, SlowQuery, TableSize
+from evergold.store.schema import curation_queue, metadata, runs, traces
+from evergold.store.values import stamp
+
+SLOWEST = 5
+DAY = timedelta(days=1)
+WEEK = timedelta(days=7)
+
+
+def require_answer(connection: Connection) -> None:
+    """Read one row from a table; the database raises where it cannot."""
+    connection.execute(select(runs.c.id).limit(1)).all()
+
+
+def backlog_of(connection: Connection) -> Backlog:
+    waiting, oldest = connection.execute(select(func.count(), func.min(curation_queue.c.queued_at))).one()
+    by_status = connection.execute(select(runs.c.status, func.count()).group_by(runs.c.status)).all()
+    lag = 0.0
+    if oldest is not None:
+        lag = max(0.0, (datetime.now(UTC) - datetime.fromisoformat(oldest)).total_seconds())
+    return Backlog(traces=waiting, lag_seconds=lag, runs={str(status): int(count) for status, count in by_status})
+
+
+def status_of(connection: Connection, file: Path | None) -> DatabaseStatus:
+    """Look at every table once. `file` is the database file of SQLite."""
+    now = datetime.now(UTC)
+    sizes = _sqlite_sizes(connection) if file is not None else _postgres_sizes(connection)
+    counted, oldest, newest = connection.execute(
+        select(func.count(), func.min(traces.c.started_at), func.max(traces.c.started_at))
+    ).one()
+    total = _sqlite_bytes(connection) if file is not None else sum(table.bytes for table in sizes)
+    log = file.with_name(f"{file.name}-wal") if file is not None else None
+    return DatabaseStatus(
+        engine=connection.dialect.name,
+        bytes=total,
+        log_bytes=log.stat().st_size if log is not None and log.exists() else None,
+        tables=sorted(sizes, key=lambda table: -table.bytes),
+        traces=counted,
+        oldest=oldest,
+        newest=newest,
+        traces_last_day=_since(connection, now - DAY),
+        traces_last_week=_since(connection, now - WEEK),
+        bytes_per_trace=round(total / counted, 1) if counted else None,
+        slow_queries=None if file is not None else _slow_queries(connection),
+    )
+
+
+def _since(connection: Connection, moment: datetime) -> int:
+    return connection.scalar(select(func.count()).where(traces.c.started_at >= stamp(moment))) or 0
+
+
+def _sqlite_bytes(connection: Connection) -> int:
+    """The size of the database, with what is still in its write-ahead log."""
+    pages = connection.scalar(text("PRAGMA page_count")) or 0
+    return int(pages * (connection.scalar(text("PRAGMA page_size")) or 0))
+
+
+def _sqlite_sizes(connection: Connection) -> list[TableSize]:
+    """Bytes of each table with its indexes, where this SQLite can tell (`dbstat`); rows in any case."""
+    compiled = connection.scalar(
+        text("SELECT count(*) FROM pragma_compile_options WHERE compile_options = 'ENABLE_DBSTAT_VTAB'")
+    )
+    pages: dict[str, int] = {}
+    if compiled:
+        query = (
+            "SELECT m.tbl_name, sum(s.pgsize) FROM dbstat s JOIN sqlite_master m ON m.name = s.name GROUP BY m.tbl_name"
+        )
+        pages = {str(name): int(size) for name, size in connection.execute(text(query))}
+    return [
+        TableSize(
+            name=table.name,
+            bytes=pages.get(table.name, 0),
+            rows=connection.scalar(select(func.count()).select_from(table)) or 0,
+        )
+        for table in metadata.sorted_tables
+    ]
+
+
+def _postgres_sizes(connection: Connection) -> list[TableSize]:
+    query = text(
+        "SELECT relname, pg_total_relation_size(oid), greatest(reltuples, 0)::bigint FROM pg_class "
+        "WHERE relkind IN ('r', 'p') AND relname = ANY(:names) AND relnamespace = current_schema()::regnamespace"
+    )
+    names = [table.name for table in metadata.sorted_tables]
+    return [
+        TableSize(name=name, bytes=size, rows=rows) for name, size, rows in connection.execute(query, {"names": names})
+    ]
+
+
+def _slow_queries(connection: Connection) -> list[SlowQuery] | None:
+    """The statements that cost most in all; None where the extension `pg_stat_statements` is not there."""
+    if not connection.scalar(text("SELECT to_regclass('pg_stat_statements') IS NOT NULL")):
+        return None
+    query = text(
+        "SELECT calls, mean_exec_time, left(query, 200) FROM pg_stat_statements "
+        "WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database()) "
+        "ORDER BY total_exec_time DESC LIMIT :most"
+    )
+    rows = connection.execute(query, {"most": SLOWEST})
+    return [SlowQuery(calls=calls, mean_ms=round(mean, 3), query=" ".join(line.split())) for calls, mean, line in rows]
