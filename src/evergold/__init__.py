@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from evergold import replay
     from evergold.extract.extract import extract_cases
     from evergold.formats.dataset_ab import read_dataset_a, read_dataset_b, write_dataset_a, write_dataset_b
     from evergold.model.case import Case
@@ -43,12 +44,15 @@ __all__ = [
     "extract_cases",
     "read_dataset_a",
     "read_dataset_b",
+    "replay",
     "write_dataset_a",
     "write_dataset_b",
 ]
 
 
 def __getattr__(name: str) -> Any:
+    if name == "replay":
+        return import_module("evergold.replay")
     if name not in _HOMES:
         raise AttributeError(f"module 'evergold' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)

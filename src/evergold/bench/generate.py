@@ -6,12 +6,15 @@ here: scoring reads the stored answers, so that it can be done again without a s
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
+from evergold.bench.replay.turns import conversation_id
 from evergold.calls.caller import Caller
 from evergold.calls.journal import Journal
 from evergold.calls.workers import together
 from evergold.model.case import Case
 from evergold.model.ident import content_hash
+from evergold.model.replay import Turns
 from evergold.model.run import Attempt, Run
 from evergold.seams import Target
 from evergold.store.attempts import AttemptStore
@@ -34,8 +37,9 @@ async def generate(run: Run, target: Target, store: AttemptStore, caller: Caller
     journal: Journal[_Done] = Journal(write)
 
     async def work() -> None:
-        for case, trial in missing:
-            await journal.add(await _attempt(run, case, trial, target, store, caller))
+        for one_by_one in missing:
+            for case, trial in one_by_one:
+                await journal.add(await _attempt(run, case, trial, target, store, caller))
 
     try:
         await together(work() for _ in range(run.spec.concurrency))
@@ -43,12 +47,20 @@ async def generate(run: Run, target: Target, store: AttemptStore, caller: Caller
         await journal.close()
 
 
-def _missing(run: Run, store: AttemptStore) -> Iterator[tuple[Case, int]]:
+def _missing(run: Run, store: AttemptStore) -> Iterator[list[tuple[Case, int]]]:
+    """What is to be asked, in lists that are asked one after the other: the turns of one conversation, else one attempt.
+
+    Each turn of a conversation is sent after the one before it was answered, so that a provider that caches prefixes has
+    that one in its cache.
+    """
     finished = store.finished(run.id)
-    for case in store.cases(run.id):
-        for trial in range(run.spec.trials):
-            if (case.id, trial) not in finished:
-                yield case, trial
+    for _, cases in groupby(store.cases(run.id), lambda case: conversation_id(case.id)):
+        wanted = [(case, trial) for case in cases for trial in range(run.spec.trials)]
+        missing = [(case, trial) for case, trial in wanted if (case.id, trial) not in finished]
+        if run.spec.replay is not None and run.spec.replay.turns is Turns.EACH:
+            yield missing
+        else:
+            yield from ([one] for one in missing)
 
 
 async def _attempt(run: Run, case: Case, trial: int, target: Target, store: AttemptStore, caller: Caller) -> _Done:
@@ -59,7 +71,8 @@ async def _attempt(run: Run, case: Case, trial: int, target: Target, store: Atte
         if known is not None:
             hit = {"case_id": case.id, "trial": trial, "cached": True, "sends": 0, "latency_ms": None}
             return _Done(known.model_copy(update=hit), None)
-    attempt = await caller.call(target, case, trial, seed)
+    by_steps = getattr(target, "attempt_by_steps", None)
+    attempt = await (by_steps(caller, case, trial, seed) if by_steps else caller.call(target, case, trial, seed))
     return _Done(attempt, key if attempt.error is None else None)
 
 

@@ -6,7 +6,7 @@ that the lease was lost, in which case this process lets go at once and writes n
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from evergold.bench.generate import generate
 from evergold.bench.lease import BEAT_SECONDS, LEASE_SECONDS
@@ -18,7 +18,7 @@ from evergold.calls.caller import Caller
 from evergold.calls.gate import Gate
 from evergold.calls.retry import RetryPolicy
 from evergold.errors import EvergoldError
-from evergold.model.run import Run, RunStatus
+from evergold.model.run import Run, RunStatus, Usage
 from evergold.seams import Judge, Target
 from evergold.store.attempts import AttemptStore
 from evergold.store.runs import RunStore
@@ -34,6 +34,7 @@ class Parts:
     retry: RetryPolicy
     deadline: float
     limit: Limit
+    spent: Usage = field(default_factory=Usage)  # by trajectories that an earlier process began and did not finish
 
 
 class Stop(EvergoldError):
@@ -73,6 +74,7 @@ class Runner:
         budget = Budget(run.spec.budget_tokens, run.spec.budget_money)
         budget.charge(run.usage)
         budget.charge(run.judge_usage)
+        budget.charge(parts.spent)
         caller = Caller(Gate(run.spec.concurrency), budget, parts.retry, parts.deadline)
         await generate(run, parts.target, self.attempts, caller)
         await score(run, self.attempts, Scoring(parts.metrics, parts.judge, budget, parts.deadline, parts.limit))

@@ -11,8 +11,8 @@ import orjson
 
 from evergold.cli.opening import opened
 from evergold.cli.output import emit_json, json_flag, progress, table
+from evergold.cli.replay_options import replay_of, replay_options
 from evergold.errors import BadInput
-from evergold.model.replay import OnUnrecorded, Replay, Turns
 from evergold.model.run import Run, RunSpec, RunStatus
 from evergold.workspace import Workspace
 
@@ -52,22 +52,7 @@ NOTHING_MEASURED = 3
 @click.option("--no-cache", is_flag=True, help="Ask again also what was asked before.")
 @click.option("--dataset-type", type=click.Choice(["qa", "summaries"]), help="DATASET is a split file or a manifest.")
 @click.option("--log", type=click.Path(dir_okay=False, path_type=Path), help="Append every attempt to this JSONL file.")
-@click.option("--replay", is_flag=True, help="Play the recorded conversation again; its tools answer from the record.")
-@click.option(
-    "--turns",
-    type=click.Choice([turns.value for turns in Turns]),
-    default=Turns.LAST.value,
-    show_default=True,
-    help="With --replay: the last turn, each turn with the true history, or all user turns in order.",
-)
-@click.option(
-    "--on-unrecorded",
-    type=click.Choice([way.value for way in OnUnrecorded]),
-    default=OnUnrecorded.STOP.value,
-    show_default=True,
-    help="With --replay: what a call that was never recorded gets.",
-)
-@click.option("--max-steps", type=click.IntRange(1, 1000), default=50, show_default=True, help="With --replay.")
+@replay_options
 @click.option("--resume", metavar="RUN", help="Go on with a run that ended early, or with one whose process died.")
 @click.option("--retry-errors", is_flag=True, help="With --resume: send failed calls again.")
 @click.option("--plan", is_flag=True, help="Only say what it would take and what it could show.")
@@ -125,17 +110,10 @@ def _spec(options: dict[str, Any]) -> RunSpec:
     return RunSpec(
         **{name: options[name] for name in kept} | {"metrics": names},
         cache=not options["no_cache"],
-        replay=_replay(options),
+        replay=replay_of(options),
         params=dict(_pair(text) for text in options["params"]) | ({"repo": options["repo"]} if options["repo"] else {}),
         **_budget(options["budget"]),
     )
-
-
-def _replay(options: dict[str, Any]) -> Replay | None:
-    if not options["replay"]:
-        return None
-    fields = {name: options[name] for name in ("turns", "on_unrecorded", "max_steps")}
-    return Replay.model_validate(fields)
 
 
 def _split(given: str) -> list[str]:

@@ -17,6 +17,7 @@ from evergold.model.run import Attempt, Measurement, MeasurementState, Usage
 from evergold.store.attempt_pages import AttemptOrder, Key, all_attempts, attempt_page
 from evergold.store.db import Database
 from evergold.store.schema import attempts, measurements, response_cache, run_cases, runs
+from evergold.store.steps import drop_steps
 from evergold.store.values import dumps, loads
 
 PAGE = 500
@@ -93,6 +94,7 @@ class AttemptStore:
         ]
         failed = sum(attempt.error is not None for attempt in batch)
         spent = total_usage(attempt.usage for attempt in batch if not attempt.cached)
+        replayed = [(attempt.case_id, attempt.trial) for attempt in batch if "replay" in attempt.metadata]
         remembered = [
             {"key": cache[key], "body": row["body"]}
             for row in rows
@@ -101,6 +103,7 @@ class AttemptStore:
 
         def work(connection: Connection) -> None:
             connection.execute(_insert_new(self._db, attempts), rows)
+            drop_steps(connection, run_id, replayed)
             if remembered:
                 connection.execute(_insert_new(self._db, response_cache), remembered)
             _add_totals(connection, run_id, {"done": len(rows), "failed": failed}, "usage", spent)

@@ -20,7 +20,6 @@ from evergold.bench.judge_names import check_judge, judge_named, make_judge
 from evergold.bench.lease import LEASE_SECONDS, is_dead, new_owner
 from evergold.bench.metric_names import NamedMetric, make_metrics
 from evergold.bench.overrun import Limit, Slot
-from evergold.bench.replay import ReplayTarget, replayable_cases
 from evergold.bench.runner import Parts, Runner
 from evergold.bench.supervise import Limits, Supervisor
 from evergold.bench.targets import make_target, parse_name, refuse_remote
@@ -29,15 +28,17 @@ from evergold.calls.endpoints import openai_identity, openai_provider
 from evergold.calls.retry import RetryPolicy
 from evergold.errors import BadInput, Conflict, EvergoldError, NotFound
 from evergold.model.case import Case
-from evergold.model.run import Attempt, Run, RunSpec, RunStatus
+from evergold.model.run import Attempt, Run, RunSpec, RunStatus, Usage
 from evergold.model.tool_schemas import with_derived_tools
 from evergold.seams import Judge
 from evergold.settings import Settings
 from evergold.store import Store
 from evergold.store.attempts import AttemptStore
 from evergold.store.runs import RunStore
+from evergold.store.steps import StepStore
 from evergold.workspace.bench_datasets import BenchDatasets
 from evergold.workspace.bench_provenance import judged_by, provenance_of
+from evergold.workspace.bench_replay import check_replay, played, replaying
 from evergold.workspace.bench_splits import Frozen
 
 if TYPE_CHECKING:
@@ -218,7 +219,7 @@ class Bench:
         frozen, metrics = self._checked(spec, local=local, dataset_type=dataset_type)
         judge = self._judge(spec, metrics)
         listed = tuple(metric.spec(judge) for metric in metrics)
-        cases, derived = with_derived_tools(_played(frozen.cases, spec))
+        cases, derived = with_derived_tools(list(played(frozen.cases, spec)))
         run = Run(
             id=f"run_{datetime.now(UTC):%Y%m%d%H%M%S}_{uuid4().hex[:6]}",
             spec=spec.model_copy(update={"dataset": frozen.name, "metrics": tuple(metric.name for metric in listed)}),
@@ -238,6 +239,7 @@ class Bench:
     ) -> tuple[Frozen, list[NamedMetric]]:
         metrics = make_metrics(spec.metrics)
         parse_name(spec.model)
+        check_replay(spec, local=local)
         self._deadline(spec)
         if spec.judge or any(metric.judged for metric in metrics):
             check_judge(judge_named(spec.judge, self._settings))
@@ -271,8 +273,7 @@ class Bench:
     def _parts(self, run: Run, slot: Slot | None = None) -> Parts:
         metrics = make_metrics(run.spec.metrics)
         target = make_target(run.spec.model, run.spec.params, self._settings)
-        if run.spec.replay is not None:
-            target = ReplayTarget(target, run.spec.replay)
+        target = replaying(target, run, self._store, self._settings)
         if run.spec.budget_money is not None and not getattr(target, "priced", True):
             raise BadInput(f"no price is known for {target.identity}; give the budget in tokens")
         return Parts(
@@ -280,8 +281,9 @@ class Bench:
             metrics=metrics,
             judge=self._judge(run.spec, metrics),
             retry=RetryPolicy(tries=self._settings.benchmark_tries),
-            deadline=self._deadline(run.spec) * (run.spec.replay.max_steps if run.spec.replay else 1),
+            deadline=self._deadline(run.spec),
             limit=Limit(self._settings.benchmark_metric_timeout, slot),
+            spent=StepStore(self._store.db).spent(run.id) if run.spec.replay else Usage(),
         )
 
     def _deadline(self, spec: RunSpec) -> float:
@@ -304,8 +306,3 @@ class Bench:
                 self._runs.abandon(run.id, holder, RunStatus.FAILED, ABANDONED.format(id=run.id))
             else:
                 self._runs.abandon(run.id, holder, RunStatus.QUEUED)
-
-
-def _played(cases: Sequence[Case], spec: RunSpec) -> Sequence[Case]:
-    """The cases of a run; a replay of each turn makes one case per turn."""
-    return cases if spec.replay is None else replayable_cases(cases, spec.replay)

@@ -1,65 +1,110 @@
 """The recorded tools of a case: a call that was recorded gets the recorded result.
 
-A call made twice with different results gives them in the order of the record, and the last one from then on. Where no
-recorded call matches exactly, one that differs only in spaces, letter case, the writing of a number or the order of keys
-does, and is marked `near`.
+Each recorded call answers once, in the order of the record, so that a call made twice with different results gives both;
+after the last one its result stays. Calls of the history that stands before the first step have been answered already.
+Where no recorded call matches exactly, one that differs only in spaces, letter case, the writing of a number or the
+order of keys does, and is marked `near`.
 """
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+import json
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
 from typing import Any, NamedTuple
 
-from evergold.model.ident import canonical_json
 from evergold.model.tool_calls import ExpectedTool, ToolCall, calls_in
 from evergold.model.tool_match import matches
 
+NOT_RECORDED = "this call is not in the record"
+NO_RESULT = "the record has this call without its result"
+_NUMBER = re.compile(r"(?P<sign>[+-]?)(?P<whole>0|[1-9]\d*|[1-9]\d{0,2}(?:,\d{3})+)(?:\.(?P<rest>\d+))?\Z", re.ASCII)
+
 
 class RecordedReply(NamedTuple):
-    """The recorded answer to a call. `near`: the arguments were alike, not equal."""
+    """The recorded answer to a call. `near`: the arguments were alike, not equal. `number`: which recorded call it is."""
 
     result: Any
     failed: bool
     near: bool
+    number: int = 0
+
+
+class _Known(NamedTuple):
+    number: int
+    call: ToolCall
+    expected: ExpectedTool
+    key: str
 
 
 class Record:
-    """Every call of a conversation with its result, and how often each was answered in this replay."""
+    """Every call of a conversation with its result, and which of them were given out in this replay."""
 
-    def __init__(self, messages: Sequence[Mapping[str, Any]]) -> None:
-        self._calls = [call for call in calls_in(messages) if call.result is not None]
-        self._given: dict[str, int] = defaultdict(int)
+    def __init__(self, messages: Sequence[Mapping[str, Any]], history: int = 0) -> None:
+        """Read the record; the first `history` messages were said before the replay begins."""
+        self.calls = calls_in(messages)
+        self._by_name: dict[str, list[_Known]] = {}
+        for number, call in enumerate(self.calls):
+            if call.name:
+                expected = ExpectedTool(name=call.name, args=call.args)
+                known = _Known(number, call, expected, loose_key(call.args))
+                self._by_name.setdefault(call.name, []).append(known)
+        self._used = set(range(len(calls_in(messages[:history]))))
 
     def answer(self, call: ToolCall) -> RecordedReply | None:
-        """Answer a call from the record; None where the record does not know it."""
-        same = [known for known in self._calls if matches(ExpectedTool(name=known.name, args=known.args), call)]
-        near = not same
-        if near:
-            key = _loose(call.name, call.args)
-            same = [known for known in self._calls if _loose(known.name, known.args) == key]
+        """Answer a call from the record; None where the record does not know it or holds no result of it."""
+        named = self._by_name.get(call.name, ())
+        near = False
+        same = [known for known in named if matches(known.expected, call)]
+        if not same:
+            near, key = True, loose_key(call.args)
+            same = [known for known in named if known.key == key]
+        same = [known for known in same if known.call.result is not None]
         if not same:
             return None
-        used = _loose(call.name, call.args)
-        known = same[min(self._given[used], len(same) - 1)]
-        self._given[used] += 1
-        return RecordedReply(known.result, known.failed, near)
+        chosen = next((known for known in same if known.number not in self._used), same[-1])
+        self._used.add(chosen.number)
+        return RecordedReply(chosen.call.result, chosen.call.failed, near, chosen.number)
+
+    def reason(self, call: ToolCall) -> str:
+        """Say why a call has no recorded answer."""
+        key = loose_key(call.args)
+        return NO_RESULT if any(known.key == key for known in self._by_name.get(call.name, ())) else NOT_RECORDED
+
+    def take(self, numbers: Iterable[int]) -> None:
+        """Mark recorded calls as given out, where a trajectory goes on after an interruption."""
+        self._used.update(numbers)
+
+    def copy(self) -> "Record":
+        """A record in the same state, for a try that may be given up."""
+        other = object.__new__(Record)
+        other.calls, other._by_name, other._used = self.calls, self._by_name, set(self._used)
+        return other
 
 
-def _loose(name: str, args: Mapping[str, Any]) -> str:
-    return f"{name}\n{canonical_json(_folded(dict(args))).decode()}"
+def loose_key(args: Mapping[str, Any]) -> str:
+    """Arguments without what does not change their meaning: two calls with one key are near."""
+    return json.dumps(_folded(dict(args)), sort_keys=True)
 
 
 def _folded(value: Any) -> Any:
-    """A value without what does not change its meaning: spaces around it, letter case, how a number is written."""
     if isinstance(value, bool) or value is None:
         return value
     if isinstance(value, int | float):
-        return float(value)
+        return _number(format(Decimal(repr(value)), "f"))
     if isinstance(value, str):
-        text = " ".join(value.split()).casefold()
-        try:
-            return float(text.replace(",", ""))
-        except ValueError:
-            return text
+        text = " ".join(unicodedata.normalize("NFC", value).split()).casefold()
+        return _number(text)
     if isinstance(value, Mapping):
         return {str(key): _folded(item) for key, item in value.items()}
     return [_folded(item) for item in value] if isinstance(value, list | tuple) else str(value)
+
+
+def _number(text: str) -> str:
+    """One writing for a number: `1,200.50` is `1200.5`. Digits with a leading zero are a code and stay as they are."""
+    match = _NUMBER.match(text)
+    if match is None:
+        return text
+    rest = (match["rest"] or "").rstrip("0")
+    whole = match["whole"].replace(",", "") + (f".{rest}" if rest else "")
+    return f"-{whole}" if match["sign"] == "-" and whole != "0" else whole

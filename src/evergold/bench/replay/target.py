@@ -1,35 +1,53 @@
-"""A target under replay: the model acts step by step, its tool calls are answered from the record of the case."""
+"""A target under replay: the model acts step by step, its tool calls are answered from the record of the case.
 
-from collections.abc import Mapping
+Each request to the model is a call of its own under the limits of the run (gate, budget, deadline, retries), and what it
+added is on disk before the next request.
+"""
+
+from dataclasses import dataclass
 from typing import Any
-from uuid import uuid4
 
-import orjson
-
-from evergold.bench.replay.record import Record, RecordedReply
-from evergold.bench.replay.turns import next_user_message, opening
+from evergold.bench.replay.apps import AppTools, ToolServer
+from evergold.bench.replay.helpers import invent, next_turn
+from evergold.bench.replay.keeping import NoLog, StepLog
+from evergold.bench.replay.play import Play, StepDraft
+from evergold.calls.budget import Budget
+from evergold.calls.caller import Caller
 from evergold.calls.failures import failed
-from evergold.conversation import text_of
+from evergold.calls.gate import Gate
+from evergold.calls.retry import RetryPolicy
+from evergold.errors import BadInput
 from evergold.model.case import Case
-from evergold.model.replay import OnUnrecorded, Replay
-from evergold.model.run import Attempt, Usage
-from evergold.model.tool_calls import ToolCall, calls_in
+from evergold.model.replay import OnUnrecorded, Replay, SimulatedUser, Turns
+from evergold.model.run import Attempt
+from evergold.model.tool_calls import ToolCall
+from evergold.model.trajectory import ReplayEnd, ReplayStep, ResultOrigin
 from evergold.seams import Target
 
-Message = dict[str, Any]
-UNKNOWN_CALL = "this call is not in the record"
-INVENT = (
-    "You stand in for a tool. Answer with the result it would plausibly give, as JSON and nothing else.\n"
-    "Tool: {name}\nArguments: {args}\nEarlier results:\n{earlier}"
-)
+NO_GOAL = "the case states no goal of its user; write metadata.goal and metadata.persona, or draft them from the trace"
+TOOL_ERROR = "error: {reason}; try another way"
+_ALONE = 3600.0
+
+
+@dataclass(frozen=True)
+class Helpers:
+    """Models beside the one under test: who plays the user, and who invents results. None: the model under test."""
+
+    user: Target | None = None
+    tools: Target | None = None
 
 
 class ReplayTarget:
     """Wraps a target. One attempt is one whole trajectory."""
 
-    def __init__(self, inner: Target, replay: Replay) -> None:
+    def __init__(
+        self, inner: Target, replay: Replay, log: StepLog | None = None, helpers: Helpers | None = None
+    ) -> None:
         self._inner = inner
         self._replay = replay
+        self._log: StepLog = log or NoLog()
+        self._helpers = helpers or Helpers()
+        self._server = ToolServer()
 
     @property
     def identity(self) -> str:
@@ -37,143 +55,132 @@ class ReplayTarget:
 
     @property
     def priced(self) -> bool:
-        return bool(getattr(self._inner, "priced", True))
+        used = [target for target in (self._inner, self._helpers.user, self._helpers.tools) if target is not None]
+        return all(bool(getattr(target, "priced", True)) for target in used)
 
     async def close(self) -> None:
-        close = getattr(self._inner, "close", None)
-        if close is not None:
-            await close()
+        self._server.close()
+        for part in (self._log, self._inner, self._helpers.user, self._helpers.tools):
+            close = getattr(part, "close", None)
+            if close is not None:
+                await close()
 
     async def attempt(self, case: Case, trial: int, seed: int | None) -> Attempt:
-        """Play a case: answer calls from its record until the model answers in words, a limit, or an unknown call."""
-        if not case.messages:
+        """Play a case outside of a run: no budget, no retries."""
+        alone = Caller(Gate(1), Budget(), RetryPolicy(tries=1), _ALONE)
+        return await self.attempt_by_steps(alone, case, trial, seed)
+
+    async def attempt_by_steps(self, caller: Caller, case: Case, trial: int, seed: int | None) -> Attempt:
+        """Play a case from where it was interrupted: until an answer, a limit, or a call that nobody can answer."""
+        if not case.messages and self._replay.turns is not Turns.SIMULATED:
             return failed(case, trial, "not_replayable", "the case holds no conversation to replay")
-        play = _Play(case, self._replay)
-        while play.stopped is None and not play.finished:
-            if play.steps >= self._replay.max_steps:
-                play.stopped = f"the limit of {self._replay.max_steps} steps was reached"
+        try:
+            user = SimulatedUser.of(case.metadata)
+        except BadInput as problem:
+            return failed(case, trial, "not_replayable", problem.message)
+        if user is None and self._replay.turns is Turns.SIMULATED:
+            return failed(case, trial, "not_replayable", NO_GOAL)
+        play = Play(case, self._replay)
+        for step in self._log.kept(case.id, trial):
+            play.add(step)
+        while play.end is None:
+            if (limit := play.over_limit()) is not None:
+                play.end, play.reason = limit
                 break
-            step = await self._step(play, case, trial, seed)
-            if step.error is not None:
-                return step.model_copy(update={"metadata": play.metadata(), "usage": play.usage.plus(step.usage)})
-            await self._take(play, step, trial, seed)
-        return Attempt(
-            case_id=case.id,
-            trial=trial,
-            output=play.output,
-            tool_calls=tuple(play.calls),
-            usage=play.usage,
-            metadata=play.metadata(),
-            finish_reason="stopped" if play.stopped else None,
+            turn = _Turn(self, play, caller)
+            made = await caller.call(turn, case, trial, seed)
+            if made.error is not None:
+                return made.model_copy(update={"metadata": play.metadata(), "usage": play.total.plus(made.usage)})
+            step = await self._step(turn, made, user)
+            await self._log.keep(case.id, trial, play.requests, step)
+            play.add(step)
+        return play.attempt(trial)
+
+    async def _step(self, turn: "_Turn", made: Attempt, user: SimulatedUser | None) -> ReplayStep:
+        """Make a step of what the model answered: put results behind its calls, and the user's message behind an answer."""
+        draft, play = turn.draft, turn.play
+        calls = draft.say(made.output, made.tool_calls) if draft.stopped is None else []
+        end: ReplayEnd | None = None
+        reason: str | None = None
+        for call in calls:
+            await self.settle(turn, call)
+        if draft.stopped is not None:
+            end, reason = draft.end or ReplayEnd.UNRECORDED, draft.stopped
+        elif made.metadata["next"] != "assistant" if "next" in made.metadata else not calls:
+            end, reason = await self._hand_over(turn, user)
+        return ReplayStep(
+            messages=tuple(draft.messages),
+            calls=tuple(draft.calls),
+            output=made.output if end is not None or not calls else "",
+            usage=made.usage,
+            helper_usage=draft.helper_usage,
+            latency_ms=made.latency_ms,
+            end=end,
+            reason=reason,
+            metadata={name: value for name, value in made.metadata.items() if name in ("state", "recorded")}
+            | ({"user_drafted": True} if user is not None and user.drafted and play.requests == 0 else {}),
         )
 
-    async def _step(self, play: "_Play", case: Case, trial: int, seed: int | None) -> Attempt:
-        if self._inner.identity == "recorded":
-            return play.recorded_step(trial)
-        now = case.model_copy(update={"messages": tuple(play.messages), "prompt": None})
-        return await self._inner.attempt(now, trial, seed)
+    async def _hand_over(self, turn: "_Turn", user: SimulatedUser | None) -> tuple[ReplayEnd | None, str | None]:
+        """After an answer: the user's next message, or the end of the conversation."""
+        play, draft = turn.play, turn.draft
+        if play.replay.turns is not Turns.SIMULATED or user is None:
+            following = play.next_recorded_user_message(draft.messages)
+            if following is None:
+                return ReplayEnd.ANSWERED, None
+            draft.messages.append(following)
+            return None, None
+        said = [*play.messages, *draft.messages]
+        if sum(message.get("role") == "user" for message in said) >= play.replay.max_turns:
+            return ReplayEnd.TURN_LIMIT, f"the limit of {play.replay.max_turns} messages of the user was reached"
+        spoken = await next_turn(turn.caller, self._helpers.user or self._inner, user, play.case, said)
+        draft.helper_usage = draft.helper_usage.plus(spoken.usage)
+        if spoken.text is not None:
+            draft.messages.append({"role": "user", "content": spoken.text, "extra": {"replay": "simulated"}})
+        return spoken.end, spoken.reason
 
-    async def _take(self, play: "_Play", step: Attempt, trial: int, seed: int | None) -> None:
-        """Put the model's message into the conversation, and the results of its calls behind it."""
-        made = play.say(step)
-        if not made:
-            play.answered(step.output)
-            return
-        for call in made:
-            reply = play.record.answer(call)
-            if reply is None:
-                reply = await self._unrecorded(play, call, trial, seed)
-            if reply is None:
-                play.stopped = f"{call.name}: {UNKNOWN_CALL}"
-                play.calls.append(call)
-                continue
-            play.result(call, reply)
-
-    async def _unrecorded(self, play: "_Play", call: ToolCall, trial: int, seed: int | None) -> RecordedReply | None:
-        play.unrecorded += 1
+    async def settle(self, turn: "_Turn", call: ToolCall) -> ToolCall | None:
+        """Put the result of a call into the draft of a step; None where the trajectory ends at it."""
+        draft, play = turn.draft, turn.play
+        reply = draft.record.answer(call)
+        if reply is not None:
+            return draft.answer(call, reply)
+        reason = draft.record.reason(call)
         if self._replay.on_unrecorded is OnUnrecorded.STOP:
+            draft.stop(call, reason)
             return None
         if self._replay.on_unrecorded is OnUnrecorded.ERROR:
-            return RecordedReply(f"error: {UNKNOWN_CALL}; try another way", True, False)
-        earlier = "\n".join(str(one.result)[:2000] for one in play.calls[-5:])
-        text = INVENT.format(name=call.name, args=orjson.dumps(call.args).decode(), earlier=earlier)
-        asked = Case(id=play.case.id, input=text, messages=({"role": "user", "content": text},))
-        made = await self._inner.attempt(asked, trial, seed)
-        play.usage = play.usage.plus(made.usage)
-        play.invented += 1
-        return (
-            RecordedReply(made.output, False, False)
-            if made.error is None
-            else RecordedReply(f"error: {made.error}", True, False)
-        )
+            return draft.make_up(call, TOOL_ERROR.format(reason=reason), True, ResultOrigin.ERROR)
+        earlier = [one.call for one in (*play.calls, *draft.calls)]
+        made = await invent(turn.caller, self._helpers.tools or self._inner, play.case, call, earlier)
+        draft.helper_usage = draft.helper_usage.plus(made.usage)
+        return draft.make_up(call, made.text, made.failed, ResultOrigin.INVENTED)
 
 
-class _Play:
-    """One trajectory as it grows."""
+class _Turn:
+    """One request to the model, as a target: a try that fails leaves the trajectory as it was."""
 
-    def __init__(self, case: Case, replay: Replay) -> None:
-        self.case = case
+    def __init__(self, replay: ReplayTarget, play: Play, caller: Caller) -> None:
         self._replay = replay
-        self.messages: list[Message] = opening(case, replay.turns)
-        self._begun = len(self.messages)
-        self._script = [*case.messages[self._begun :], *case.turn]
-        self.record = Record([*case.messages, *case.turn])
-        self.calls: list[ToolCall] = []
-        self.usage = Usage()
-        self.steps = self.unrecorded = self.near = self.invented = 0
-        self.output = ""
-        self.stopped: str | None = None
-        self.finished = False
+        self.play = play
+        self.caller = caller
+        self.draft = StepDraft(play.record.copy())
 
-    def say(self, step: Attempt) -> list[ToolCall]:
-        """Append the assistant's message; give its calls with ids of their own."""
-        self.steps += 1
-        self.usage = self.usage.plus(step.usage)
-        made = [call.model_copy(update={"id": f"call_{uuid4().hex[:12]}"}) for call in step.tool_calls]
-        message: Message = {"role": "assistant", "content": step.output or None}
-        if made:
-            message["tool_calls"] = [_as_message(call) for call in made]
-        self.messages.append(message)
+    @property
+    def identity(self) -> str:
+        return self._replay.identity
+
+    async def attempt(self, case: Case, trial: int, seed: int | None) -> Attempt:
+        inner: Any = self._replay._inner
+        if inner.identity == "recorded":
+            return self.play.recorded_step(trial)
+        self.draft = StepDraft(self.play.record.copy())
+        now = case.model_copy(update={"messages": tuple(self.play.messages), "prompt": None})
+        with AppTools(self._replay._server, self).open():
+            made: Attempt = await inner.attempt(now, trial, seed)
+        if self.draft.stopped is not None:  # whatever the app made of it, the trajectory ended at that call
+            return Attempt(case_id=case.id, trial=trial, usage=made.usage)
         return made
 
-    def result(self, call: ToolCall, reply: RecordedReply) -> None:
-        self.near += reply.near
-        self.calls.append(call.model_copy(update={"result": reply.result, "failed": reply.failed}))
-        content = reply.result if isinstance(reply.result, str | list) else orjson.dumps(reply.result).decode()
-        self.messages.append({"role": "tool", "tool_call_id": call.id, "name": call.name, "content": content})
-
-    def answered(self, output: str) -> None:
-        """End with this answer, unless the recorded user goes on."""
-        self.output = output
-        following = next_user_message(self._script, self.messages[self._begun :], self._replay.turns)
-        if following is None:
-            self.finished = True
-        else:
-            self.messages.append(following)
-
-    def recorded_step(self, trial: int) -> Attempt:
-        """The next message of the recorded assistant."""
-        said = [message for message in self._script if message.get("role") == "assistant"]
-        if self.steps >= len(said):
-            text = self.case.output or ""
-            return Attempt(case_id=self.case.id, trial=trial, output=text, sends=0)
-        message = said[self.steps]
-        calls = tuple(call.model_copy(update={"id": None, "result": None}) for call in calls_in([message]))
-        return Attempt(case_id=self.case.id, trial=trial, output=text_of(message), tool_calls=calls, sends=0)
-
-    def metadata(self) -> dict[str, Any]:
-        replay = {
-            "turns": self._replay.turns.value,
-            "steps": self.steps,
-            "unrecorded": self.unrecorded,
-            "near": self.near,
-            "invented": self.invented,
-        }
-        if self.stopped is not None:
-            replay["stopped"] = self.stopped
-        return {"trajectory": self.messages[self._begun :], "replay": replay}
-
-
-def _as_message(call: ToolCall) -> Mapping[str, Any]:
-    arguments = orjson.dumps(call.args).decode()
-    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}}
+    async def settle(self, call: ToolCall) -> ToolCall | None:
+        return await self._replay.settle(self, call)

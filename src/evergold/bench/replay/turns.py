@@ -1,20 +1,24 @@
-"""Which part of a conversation is played: its last turn, each turn with the true history, or all turns one after another."""
+"""Which part of a conversation is played: its last turn, each turn with the true history, or all turns in order."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from evergold.conversation import text_of
 from evergold.model.case import Case
 from evergold.model.replay import Replay, Turns
+from evergold.model.tool_calls import calls_in
 
 Message = dict[str, Any]
+TURN = "#turn-"
 
 
 def opening(case: Case, turns: Turns) -> list[Message]:
     """The messages that stand before the first step."""
-    if turns is not Turns.ALL:
+    if turns in (Turns.LAST, Turns.EACH):
         return [dict(message) for message in case.messages]
-    first = next((n for n, message in enumerate(case.messages) if message.get("role") == "user"), 0)
+    first = next((n for n, message in enumerate(case.messages) if message.get("role") == "user"), None)
+    if first is None:
+        return [*(dict(message) for message in case.messages), {"role": "user", "content": case.input}]
     return [dict(message) for message in case.messages[: first + 1]]
 
 
@@ -27,17 +31,23 @@ def next_user_message(script: Sequence[Mapping[str, Any]], played: Sequence[Mess
     return spoken[sent] if sent < len(spoken) else None
 
 
-def replayable_cases(cases: Iterable[Case], replay: Replay) -> list[Case]:
+def replayable_cases(cases: Iterable[Case], replay: Replay) -> Iterator[Case]:
     """The cases of a replay: as they are, or with `each` one per assistant turn, in the order of the conversation.
 
     Turns of one conversation stand together, so that a provider that caches prefixes meets each of them warm.
     """
-    if replay.turns is not Turns.EACH:
-        return list(cases)
-    return [turn for case in cases for turn in _each_turn(case)]
+    for case in cases:
+        yield from each_turn(case) if replay.turns is Turns.EACH else (case,)
 
 
-def _each_turn(case: Case) -> list[Case]:
+def conversation_id(case_id: str) -> str:
+    """The case that a turn belongs to; any other case belongs to itself."""
+    head, mark, _ = case_id.rpartition(TURN)
+    return head if mark else case_id
+
+
+def each_turn(case: Case) -> list[Case]:
+    """One case per assistant turn, each with the true history before it."""
     whole = [*case.messages, *case.turn]
     asked = [n for n, message in enumerate(whole) if message.get("role") == "user"]
     parts: list[Case] = []
@@ -51,12 +61,14 @@ def _each_turn(case: Case) -> list[Case]:
         parts.append(
             case.model_copy(
                 update={
-                    "id": f"{case.id}#turn-{position + 1}",
+                    "id": f"{case.id}{TURN}{position + 1}",
                     "messages": tuple(whole[: at + 1]),
                     "turn": turn,
+                    "tool_calls": calls_in(turn),
                     "input": text_of(whole[at]),
                     "output": case.output if last else (text_of(said[-1]) if said else None),
                     "approved": case.approved if last else None,
+                    "revised": case.revised if last else None,
                     "expected": case.expected if last else None,
                     "expected_tools": case.expected_tools if last else None,
                     "provenance": case.provenance.model_copy(

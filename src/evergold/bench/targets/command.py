@@ -10,6 +10,7 @@ from typing import Any
 
 import orjson
 
+from evergold import replay
 from evergold.bench.targets.prompts import payload
 from evergold.bench.targets.replies import answered_text
 from evergold.calls.failures import failed
@@ -32,9 +33,11 @@ class CommandTarget:
 
     async def attempt(self, case: Case, trial: int, seed: int | None) -> Attempt:
         pipe = asyncio.subprocess.PIPE
+        session = replay.current.get()
+        environment = None if session is None else {**os.environ, replay.URL_VARIABLE: session.url()}
         try:
             process = await asyncio.create_subprocess_exec(
-                *self._words, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True
+                *self._words, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True, env=environment
             )
         except OSError as problem:
             return failed(case, trial, "unknown_model", f"{self._words[0]} cannot be started: {problem.strerror}")

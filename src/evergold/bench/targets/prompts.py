@@ -8,6 +8,7 @@ task they are material for the judge, unless the run's parameter `send_context` 
 from collections.abc import Mapping
 from typing import Any
 
+from evergold import replay
 from evergold.model.case import Case, CaseKind
 from evergold.model.conversation import plain_messages
 
@@ -33,7 +34,8 @@ def prompt(case: Case, params: Mapping[str, Any]) -> str:
 
 
 def payload(case: Case, params: Mapping[str, Any], trial: int, seed: int | None) -> dict[str, Any]:
-    """What a program or an HTTP endpoint of the user's is sent."""
+    """What a program or an HTTP endpoint of the user's is sent; under replay with the address that answers tool calls."""
+    session = replay.current.get()
     return {
         "id": case.id,
         "input": case.input,
@@ -44,4 +46,5 @@ def payload(case: Case, params: Mapping[str, Any], trial: int, seed: int | None)
         "params": {name: value for name, value in params.items() if name not in OWN_PARAMS},
         "trial": trial,
         "seed": seed,
+        **({} if session is None else {"tools_url": session.url()}),
     }

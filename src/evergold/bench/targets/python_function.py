@@ -1,8 +1,9 @@
 """`python:MODULE:FUNCTION`: a function of the user's, plain or async.
 
-It gets what its parameters are called: `prompt`, `case`, `messages`, `tools`, `trial`, `seed`; one that names none of them
-gets the prompt as text. It returns text or a mapping (see `replies`). What it raises becomes the attempt's error. A plain
-function runs in a thread, so that one that waits does not hold up the others.
+It gets what its parameters are called: `prompt`, `case`, `messages`, `tools`, `trial`, `seed`, and `call_tool`, which answers a
+tool call under replay (async for an async function); one that names none of them gets the prompt as text. It returns text or a
+mapping (see `replies`). What it raises becomes the attempt's error. A plain function runs in a thread, so that one that waits
+does not hold up the others.
 """
 
 import asyncio
@@ -11,9 +12,11 @@ import inspect
 import sys
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from functools import partial
 from typing import Any
 
+from evergold import replay
 from evergold.bench.targets.prompts import messages, prompt
 from evergold.bench.targets.replies import answered
 from evergold.calls.failures import failed
@@ -23,7 +26,7 @@ from evergold.model.run import Attempt
 from evergold.settings import Settings
 
 _THREADS = 64
-GIVEN = ("prompt", "case", "messages", "tools", "trial", "seed")
+GIVEN = ("prompt", "case", "messages", "tools", "trial", "seed", "call_tool")
 
 
 class PythonTarget:
@@ -47,7 +50,7 @@ class PythonTarget:
             else:
                 loop = asyncio.get_running_loop()
                 self._threads = self._threads or ThreadPoolExecutor(_THREADS, "evergold-target")
-                reply = await loop.run_in_executor(self._threads, call)
+                reply = await loop.run_in_executor(self._threads, copy_context().run, call)
         except Exception as problem:  # whatever a user's function raises is that attempt's error
             return failed(case, trial, "target", f"{type(problem).__name__}: {problem}")
         return answered(case, trial, reply)
@@ -63,6 +66,7 @@ class PythonTarget:
             "tools": lambda: list(case.tools),
             "trial": lambda: trial,
             "seed": lambda: seed,
+            "call_tool": lambda: replay.call_async if self._is_async else replay.call,
         }
         return partial(self._function, **{name: makers[name]() for name in self._wanted})
 

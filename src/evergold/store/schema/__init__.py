@@ -12,7 +12,15 @@ from evergold.store.schema.cases import case_revisions, datasets, eval_dataset, 
 from evergold.store.schema.columns import metadata, random_ident, utc_now
 from evergold.store.schema.curation import curation_queue, policies
 from evergold.store.schema.reviews import case_reviews, list_views, review_assignments, review_standings, saved_views
-from evergold.store.schema.runs import attempts, calibrations, measurements, response_cache, run_cases, runs
+from evergold.store.schema.runs import (
+    attempt_steps,
+    attempts,
+    calibrations,
+    measurements,
+    response_cache,
+    run_cases,
+    runs,
+)
 from evergold.store.schema.traces import (
     pending_records,
     spans,
@@ -29,6 +37,7 @@ __all__ = [
     "access_tokens",
     "alert_deliveries",
     "alerts",
+    "attempt_steps",
     "attempts",
     "build_cases",
     "builds",

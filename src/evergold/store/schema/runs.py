@@ -1,4 +1,4 @@
-"""Tables of benchmark runs: cases, attempts, measurements, cached replies, calibrations."""
+"""Tables of benchmark runs: cases, attempts and their steps, measurements, cached replies, calibrations."""
 
 from sqlalchemy import Column, Float, ForeignKey, ForeignKeyConstraint, Index, Integer, Table, Text
 
@@ -53,6 +53,17 @@ attempts = Table(
     Column("error", Text),
     Column("body", Text, nullable=False),
     time_of("created_at"),
+)
+
+attempt_steps = Table(
+    "attempt_steps",
+    metadata,
+    Column("run_id", Text, ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
+    Column("case_id", Text, primary_key=True),
+    Column("trial", Integer, primary_key=True),
+    Column("number", Integer, primary_key=True),
+    Column("body", Text, nullable=False),
+    comment="Steps of replayed trajectories that are under way; the attempt takes their place when it is stored.",
 )
 
 measurements = Table(

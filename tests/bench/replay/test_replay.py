@@ -6,73 +6,14 @@ from typing import Any
 import pytest
 
 from evergold.bench.metrics import make_metric, measure
-from evergold.bench.replay import ReplayTarget, replayable_cases
-from evergold.bench.replay.record import Record
+from evergold.bench.replay import replayable_cases
 from evergold.bench.targets.python_function import PythonTarget
 from evergold.bench.targets.recorded import RecordedTarget
 from evergold.model.case import Case
 from evergold.model.replay import OnUnrecorded, Replay, Turns
 from evergold.model.run import Attempt, Measurement
-from evergold.model.tool_calls import ToolCall
-from evergold.seams import Target
 from tests.builders import a_case
-
-
-def call(id: str, name: str, args: str) -> dict[str, Any]:
-    return {"id": id, "type": "function", "function": {"name": name, "arguments": args}}
-
-
-def said(text: str | None, *calls: dict[str, Any]) -> dict[str, Any]:
-    return {"role": "assistant", "content": text} | ({"tool_calls": list(calls)} if calls else {})
-
-
-def result(id: str, content: str) -> dict[str, Any]:
-    return {"role": "tool", "tool_call_id": id, "content": content}
-
-
-def flight_case() -> Case:
-    """A second user turn answered with a look-up, two parallel calls and words."""
-    return a_case(
-        "c1",
-        messages=(
-            {"role": "system", "content": "You are an agent."},
-            {"role": "user", "content": "Hello"},
-            said("What do you need?"),
-            {"role": "user", "content": "Cancel AB12 and refund it"},
-        ),
-        turn=(
-            said(None, call("1", "find", '{"id": "AB12"}')),
-            result("1", "open"),
-            said(None, call("2", "cancel", '{"id": "AB12"}'), call("3", "refund", '{"id": "AB12", "amount": 120}')),
-            result("2", "cancelled"),
-            result("3", "refunded"),
-            said("Done."),
-        ),
-        output="Done.",
-    )
-
-
-STEPS: list[list[tuple[str, dict[str, Any]]]] = [
-    [("find", {"id": "AB12"})],
-    [("cancel", {"id": "AB12"}), ("refund", {"id": "AB12", "amount": 120})],
-]
-
-
-def scripted(steps: list[list[tuple[str, dict[str, Any]]]], answer: str = "Done.") -> Target:
-    """A model that makes these calls, one list a step, then answers."""
-
-    def act(messages: list[dict[str, Any]]) -> Any:
-        last_user = max(n for n, message in enumerate(messages) if message["role"] == "user")
-        done = sum(message["role"] == "assistant" for message in messages[last_user:])
-        if done >= len(steps):
-            return answer
-        return {"output": "", "tool_calls": [{"name": name, "args": args} for name, args in steps[done]]}
-
-    return PythonTarget("scripted", act, {})
-
-
-def played(target: Target, case: Case | None = None, **options: Any) -> Attempt:
-    return asyncio.run(ReplayTarget(target, Replay(**options)).attempt(case or flight_case(), 0, None))
+from tests.replays import STEPS, flight_case, played, scripted
 
 
 def measured(name: str, attempt: Attempt, case: Case | None = None) -> Measurement:
@@ -130,23 +71,6 @@ def test_an_unknown_call_can_get_an_error_or_an_invented_result() -> None:
 def test_a_model_that_calls_for_ever_is_ended_by_the_limit() -> None:
     attempt = played(scripted([STEPS[0]] * 500), max_steps=7)
     assert attempt.metadata["replay"]["steps"] == 7 and "limit of 7" in attempt.metadata["replay"]["stopped"]
-
-
-def test_results_of_repeated_calls_come_in_order_and_near_arguments_are_marked() -> None:
-    record = Record(
-        [
-            said(None, call("1", "poll", '{"id": "A b", "n": 2}')),
-            result("1", "waiting"),
-            said(None, call("2", "poll", '{"id": "A b", "n": 2}')),
-            result("2", "ready"),
-        ]
-    )
-    same = ToolCall(name="poll", args={"n": 2, "id": "A b"})
-    replies = [record.answer(same) for _ in range(3)]
-    assert [reply.result for reply in replies if reply] == ["waiting", "ready", "ready"]
-    near = record.answer(ToolCall(name="poll", args={"id": " a B ", "n": "2.0"}))
-    assert near is not None and near.near
-    assert record.answer(ToolCall(name="poll", args={"id": "other", "n": 2})) is None
 
 
 def test_all_turns_send_the_recorded_users_messages_one_after_another() -> None:

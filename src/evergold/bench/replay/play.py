@@ -1,0 +1,203 @@
+"""One trajectory as it grows: the conversation so far, the state of the record, and what was spent."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+from uuid import uuid4
+
+import orjson
+
+from evergold.bench.replay.record import Record, RecordedReply
+from evergold.bench.replay.turns import next_user_message, opening
+from evergold.conversation import text_of
+from evergold.model.case import Case
+from evergold.model.replay import Replay, Turns
+from evergold.model.run import Attempt, Usage
+from evergold.model.tool_calls import ToolCall, calls_in
+from evergold.model.trajectory import ReplayedCall, ReplayEnd, ReplayStep, ResultOrigin
+
+Message = dict[str, Any]
+
+
+class StepDraft:
+    """The messages and calls that a step adds, before it is kept."""
+
+    def __init__(self, record: Record) -> None:
+        self.record = record
+        self.messages: list[Message] = []
+        self.calls: list[ReplayedCall] = []
+        self.stopped: str | None = None
+        self.end: ReplayEnd | None = None
+        self.helper_usage = Usage()
+
+    def say(self, text: str | None, calls: Sequence[ToolCall] = ()) -> list[ToolCall]:
+        """Append the assistant's message; give its calls with ids of their own."""
+        arguments = [json_text(call.args) for call in calls]
+        made = [
+            ToolCall.model_construct(name=call.name, args=orjson.loads(args), id=f"call_{uuid4().hex[:12]}")
+            for call, args in zip(calls, arguments, strict=True)
+        ]
+        message: Message = {"role": "assistant", "content": text or None}
+        if made:
+            message["tool_calls"] = [
+                {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": args}}
+                for call, args in zip(made, arguments, strict=True)
+            ]
+        self.messages.append(message)
+        return made
+
+    def answer(self, call: ToolCall, reply: RecordedReply) -> ToolCall:
+        """Append a recorded result."""
+        origin = ResultOrigin.NEAR if reply.near else ResultOrigin.RECORDED
+        extra: dict[str, Any] = {"replay": origin.value} if reply.near else {}
+        if reply.near:
+            extra["recorded_args"] = self.record.calls[reply.number].args
+        return self._put(call, reply.result, reply.failed, origin, extra, reply.number)
+
+    def make_up(self, call: ToolCall, result: Any, failed: bool, origin: ResultOrigin) -> ToolCall:
+        """Append a result that the record does not have, marked in the message."""
+        return self._put(call, result, failed, origin, {"replay": origin.value}, None)
+
+    def stop(self, call: ToolCall, reason: str) -> None:
+        """End the trajectory at a call that has no result."""
+        self.stopped = self.stopped or f"{call.name}: {reason}"
+        self.calls.append(ReplayedCall(call=call, origin=ResultOrigin.NONE))
+
+    def _put(
+        self, call: ToolCall, result: Any, failed: bool, origin: ResultOrigin, extra: Message, number: int | None
+    ) -> ToolCall:
+        done = call.model_copy(update={"result": result, "failed": failed})
+        self.calls.append(ReplayedCall(call=done, origin=origin, recorded=number))
+        content = result if isinstance(result, str | list) else json_text(result)
+        message: Message = {"role": "tool", "tool_call_id": call.id, "name": call.name, "content": content}
+        if failed:
+            extra = {**extra, "failed": True}
+        self.messages.append(message | ({"extra": extra} if extra else {}))
+        return done
+
+
+class Play:
+    """The state of a trajectory; `add` is the only way it changes, also when kept steps are read back."""
+
+    def __init__(self, case: Case, replay: Replay) -> None:
+        self.case = case
+        self.replay = replay
+        self.messages: list[Message] = opening(case, replay.turns)
+        self.begun = len(self.messages)
+        whole = [*case.messages, *case.turn]
+        self._script = whole[self.begun :]
+        self.record = Record(whole, self.begun)
+        self.calls: list[ReplayedCall] = []
+        self.usage = self.helper_usage = Usage()
+        self.spent: list[dict[str, Any]] = []
+        self.requests = self.steps = 0
+        self.seconds = 0.0
+        self.output = ""
+        self.end: ReplayEnd | None = None
+        self.reason: str | None = None
+        self.metadata_of_app: dict[str, Any] = {}
+
+    def add(self, step: ReplayStep) -> None:
+        """Take a step into the trajectory."""
+        self.requests += 1
+        self.messages += step.messages
+        self.steps += sum(message["role"] == "assistant" for message in step.messages)
+        self.calls += step.calls
+        self.record.take(call.recorded for call in step.calls if call.recorded is not None)
+        self.usage = self.usage.plus(step.usage)
+        self.helper_usage = self.helper_usage.plus(step.helper_usage)
+        self.seconds += (step.latency_ms or 0.0) / 1000
+        self.spent.append(_spent(step, len(self.messages) - len(step.messages) - self.begun))
+        self.output = step.output or self.output
+        self.end, self.reason = step.end, step.reason
+        self.metadata_of_app |= step.metadata
+
+    def over_limit(self) -> tuple[ReplayEnd, str] | None:
+        """The limit that this trajectory has reached, in words; None while it may go on."""
+        limits, total = self.replay, self.total
+        tokens = total.input_tokens + total.output_tokens
+        if self.steps >= limits.max_steps:
+            return ReplayEnd.STEP_LIMIT, f"the limit of {limits.max_steps} steps was reached"
+        if limits.max_tokens is not None and tokens >= limits.max_tokens:
+            return ReplayEnd.TOKEN_LIMIT, f"the limit of {limits.max_tokens:,} tokens was reached"
+        if limits.max_cost is not None and (total.cost or 0.0) >= limits.max_cost:
+            return ReplayEnd.COST_LIMIT, f"the limit of ${limits.max_cost:g} was reached"
+        if limits.max_seconds is not None and self.seconds >= limits.max_seconds:
+            return ReplayEnd.TIME_LIMIT, f"the limit of {limits.max_seconds:g} s was reached"
+        return None
+
+    @property
+    def total(self) -> Usage:
+        """What the model and its helpers took together."""
+        return self.usage.plus(self.helper_usage)
+
+    def next_recorded_user_message(self, added: Sequence[Message]) -> Message | None:
+        return next_user_message(self._script, [*self.messages[self.begun :], *added], self.replay.turns)
+
+    def recorded_step(self, trial: int) -> Attempt:
+        """The next message of the recorded assistant; `next` says whose message follows it and the results of its calls."""
+        spoken = [n for n, message in enumerate(self._script) if message.get("role") == "assistant"]
+        if self.steps >= len(spoken):
+            marks = {"recorded": True, "next": None}
+            return Attempt(case_id=self.case.id, trial=trial, output=self.case.output or "", sends=0, metadata=marks)
+        at = spoken[self.steps]
+        text, calls = text_of(self._script[at]), calls_in([self._script[at]])
+        roles = (message.get("role") for message in self._script[at + 1 :])
+        marks = {"recorded": True, "next": next((role for role in roles if role != "tool"), None)}
+        made = tuple(call.model_copy(update={"id": None}) for call in calls)
+        return Attempt(case_id=self.case.id, trial=trial, output=text, tool_calls=made, sends=0, metadata=marks)
+
+    def attempt(self, trial: int) -> Attempt:
+        """The trajectory as an attempt."""
+        stopped = self.end is not None and not self.end.has_answer
+        return Attempt(
+            case_id=self.case.id,
+            trial=trial,
+            output="" if stopped else self.output,
+            tool_calls=tuple(one.call for one in self.calls),
+            usage=self.total,
+            latency_ms=round(self.seconds * 1000, 3),
+            metadata={**self.metadata_of_app, **self.metadata()},
+            finish_reason="stopped" if stopped else None,
+        )
+
+    def metadata(self) -> dict[str, Any]:
+        """What a replay says of itself in its attempt: the messages, and how it went."""
+        origins = [one.origin for one in self.calls]
+        known = (ResultOrigin.RECORDED, ResultOrigin.NEAR)
+        replay: dict[str, Any] = {
+            "turns": self.replay.turns.value,
+            "steps": self.steps,
+            "unrecorded": sum(origin not in known for origin in origins),
+            "near": origins.count(ResultOrigin.NEAR),
+            "invented": origins.count(ResultOrigin.INVENTED),
+            "calls": [origin.value for origin in origins],
+            "spent": self.spent,
+        }
+        if self.replay.turns is Turns.SIMULATED:
+            replay["helper_usage"] = self.helper_usage.model_dump(mode="json")
+        if self.end is not None:
+            replay["ended"] = self.end.value
+            if not self.end.has_answer:
+                replay["stopped"] = self.reason
+        return {"trajectory": self.messages[self.begun :], "replay": replay}
+
+
+def _spent(step: ReplayStep, at: int) -> dict[str, Any]:
+    """Tokens, money and time of a step; `message` is where its first message stands in the trajectory."""
+    spent: dict[str, Any] = {
+        "message": at,
+        "input_tokens": step.usage.input_tokens,
+        "output_tokens": step.usage.output_tokens,
+        "cost": step.usage.cost,
+        "latency_ms": step.latency_ms,
+    }
+    return spent
+
+
+def json_text(value: Any) -> str:
+    """A value as JSON that can be stored: half a surrogate pair becomes a question mark."""
+    try:
+        return orjson.dumps(value).decode()
+    except TypeError:
+        return json.dumps(value, default=str, ensure_ascii=False).encode("utf-8", "replace").decode()
