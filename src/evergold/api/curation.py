@@ -11,6 +11,7 @@ from evergold.api.routing import Router
 from evergold.api.traces import Accepted
 from evergold.curate.background import CuratorState
 from evergold.curate.explain import Explanation
+from evergold.model.policy_trial import ReviewAgreement
 from evergold.model.trace import Correction, Reaction
 from evergold.store.live_stats import DatasetStats
 
@@ -85,6 +86,12 @@ def curation_state(workspace: Opened) -> BackgroundState:
 def list_policies(workspace: Opened) -> list[PolicyView]:
     """Every policy revision that ever changed an entry, and those in force."""
     return [PolicyView(**vars(revision)) for revision in workspace.live.policies()]
+
+
+@router.get("/policies/agreement")
+def policy_agreement(workspace: Opened) -> ReviewAgreement:
+    """How often reviewers left what policies decided as it was, by rule and by check."""
+    return workspace.trials.from_reviews()
 
 
 @router.get("/stats")

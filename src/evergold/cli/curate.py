@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from evergold.cli.curate_trial import print_trials
 from evergold.cli.opening import opened
 from evergold.cli.output import emit_json, json_flag, progress, table
 from evergold.curate.explain import Explanation
@@ -26,6 +27,12 @@ STAYS_BACK = (
 @click.option("--dry-run", is_flag=True, help="Show what would change over all of history; change nothing.")
 @click.option("--explain", "trace_id", metavar="TRACE", help="Why a trace has its verdict, and what would change it.")
 @click.option("--undo", "label", metavar="POLICY@REV", help="Take back what a policy revision did.")
+@click.option(
+    "--against",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Measure the policies on people's labels (JSONL: trace_id, label); change nothing.",
+)
 @click.option("--policies", "list_policies", is_flag=True, help="List policy revisions.")
 @json_flag
 @click.pass_context
@@ -43,16 +50,18 @@ def command(
     The policies in force are the built-in `default` and those of the setting `curation.policies`; --policy names others
     for this call, and what waits goes on waiting for those in force. Curating twice changes nothing.
     """
-    trace_id, label, listed = asked["trace_id"], asked["label"], asked["list_policies"]
-    if sum(map(bool, (backfill, dry_run, trace_id, label, listed, asked["refresh"]))) > 1:
+    trace_id, label, listed, against = (asked[name] for name in ("trace_id", "label", "list_policies", "against"))
+    if sum(map(bool, (backfill, dry_run, trace_id, label, listed, against, asked["refresh"]))) > 1:
         raise BadInput(
-            "--backfill, --refresh, --dry-run, --explain, --undo and --policies exclude each other; give one"
+            "--against, --backfill, --refresh, --dry-run, --explain, --undo and --policies exclude each other; give one"
         )
     with opened(ctx) as workspace:
         if trace_id:
             _explain(workspace.live.with_policy_files(policy_files).explain(str(trace_id)), as_json)
         elif label:
             _undo(workspace, str(label), as_json)
+        elif isinstance(against, Path):
+            print_trials(workspace.trials.against(against, policy_files), as_json)
         elif listed:
             _policies(workspace, as_json)
         elif asked["refresh"]:

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from evergold.workspace.review import Review
     from evergold.workspace.task_files import TaskFileChecks
     from evergold.workspace.trace_notes import TraceNotes
+    from evergold.workspace.trials import Trials
     from evergold.workspace.views import ListViews
 
 
@@ -146,6 +147,13 @@ class Workspace:
         from evergold.workspace.live import Live
 
         return Live(self.store, self.settings)
+
+    @cached_property
+    def trials(self) -> "Trials":
+        """Policies against what people say."""
+        from evergold.workspace.trials import Trials
+
+        return Trials(self.store, self.settings, self.live)
 
     @cached_property
     def dataset(self) -> "DatasetCalls":

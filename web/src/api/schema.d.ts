@@ -352,6 +352,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/policies/agreement": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Policy Agreement
+         * @description How often reviewers left what policies decided as it was, by rule and by check.
+         */
+        get: operations["policy_agreement_api_v1_policies_agreement_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/stats": {
         parameters: {
             query?: never;
@@ -3379,6 +3399,22 @@ export interface components {
             repeated: number;
         };
         /**
+         * Proportion
+         * @description `hits` of `of`, as a share with its Wilson interval (95 %); null where there is nothing to divide by.
+         */
+        Proportion: {
+            /** Hits */
+            hits: number;
+            /** Of */
+            of: number;
+            /** Value */
+            value?: number | null;
+            /** Low */
+            low?: number | null;
+            /** High */
+            high?: number | null;
+        };
+        /**
          * ProveQuestion
          * @description The rows of one case, and the approved diff where it is known.
          */
@@ -3671,6 +3707,22 @@ export interface components {
             remove: string[];
         };
         /**
+         * ReviewAgreement
+         * @description What reviewers made of what policies decided. Only cases are reviewed, so this says nothing of traces kept out.
+         */
+        ReviewAgreement: {
+            /** Reviewed */
+            reviewed: number;
+            /** Disagreed */
+            disagreed: number;
+            golden: components["schemas"]["Proportion"];
+            failure: components["schemas"]["Proportion"];
+            /** Rules */
+            rules: components["schemas"]["RuleAgreement"][];
+            /** Checks */
+            checks: components["schemas"]["RuleAgreement"][];
+        };
+        /**
          * ReviewProgress
          * @description Progress per dataset and per reviewer.
          */
@@ -3809,6 +3861,17 @@ export interface components {
             versions: {
                 [key: string]: number;
             };
+        };
+        /**
+         * RuleAgreement
+         * @description How often people left what one rule, or one check, decided as it was.
+         */
+        RuleAgreement: {
+            /** Name */
+            name: string;
+            /** Verdict */
+            verdict: string;
+            agreed: components["schemas"]["Proportion"];
         };
         /**
          * Run
@@ -4958,6 +5021,26 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PolicyView"][];
+                };
+            };
+        };
+    };
+    policy_agreement_api_v1_policies_agreement_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReviewAgreement"];
                 };
             };
         };
