@@ -11,6 +11,7 @@ from evergold.model.code_tests import CodeTests
 from evergold.model.ident import content_hash
 from evergold.model.moment import UtcTime
 from evergold.model.nesting import Values
+from evergold.model.notebook import html_of_pairs
 from evergold.model.reference import Answer, Origin, Reference
 from evergold.model.tool_calls import ExpectedTool, ToolCall, expected_of
 
@@ -207,6 +208,22 @@ class Case(BaseModel, frozen=True, extra="forbid"):
         """The calls of a golden turn; a turn that made none was right to make none only where tools were offered."""
         known = self.tool_calls or (self.turn and self.tools)
         return self.tool_calls if known and self.entry_type is EntryType.GOLDEN else None
+
+    def _repr_html_(self) -> str:
+        reference = self.reference()
+        return html_of_pairs(
+            f"{self.dataset}/{self.id}: {self.entry_type.value} {self.kind.value}, {self.review.value}",
+            [
+                ("question", self.input),
+                ("recorded answer", self.output),
+                ("reference", reference and reference.text),
+                ("reference from", reference and reference.origin.value),
+                ("contexts", [context.text for context in self.contexts if context.text]),
+                ("tools called", [call.name for call in self.tool_calls]),
+                ("tags", self.tags),
+                ("trace", self.provenance.trace_id),
+            ],
+        )
 
     def content(self) -> dict[str, Any]:
         """What the case says, without who reviewed it and when it changed."""

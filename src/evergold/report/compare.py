@@ -6,11 +6,13 @@ judge or metric version are compared with a warning, because then the numbers ma
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from statistics import fmean
 
 from pydantic import BaseModel
 
 from evergold.errors import BadInput
+from evergold.model.notebook import html_of_rows
 from evergold.model.run import Run
 from evergold.report.scores import Outside, ValueRow, by_case, outside
 from evergold.stats.paired import Effect, PairedVerdict, holm, judge, mcnemar_exact, paired_effect
@@ -44,6 +46,16 @@ class Comparison(BaseModel, frozen=True):
     margin: float
     metrics: tuple[MetricComparison, ...]
     warnings: tuple[str, ...]
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (one.metric, one.n, f"{one.first:.3f}", f"{one.second:.3f}", f"{one.difference:+.3f}", one.verdict.value)
+            for one in self.metrics
+        ]
+        columns = ("metric", "cases", self.first, self.second, "difference", "verdict")
+        return html_of_rows(f"{self.second} against {self.first}", columns, rows) + "".join(
+            f"<p>{escape(warning)}</p>" for warning in self.warnings
+        )
 
     @property
     def exit_code(self) -> int:

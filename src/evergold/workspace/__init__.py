@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Self
 from evergold.settings import Settings, load_settings
 
 if TYPE_CHECKING:
+    from evergold.formats.frames import Frame
     from evergold.store import Store
     from evergold.workspace.access import Access
     from evergold.workspace.alerts import Alerts
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from evergold.workspace.cases import Cases
     from evergold.workspace.dataset_calls import AsyncDatasetCalls, DatasetCalls
     from evergold.workspace.flows import Flows
+    from evergold.workspace.frames import Frames
     from evergold.workspace.generation import Generation
     from evergold.workspace.intake import Intake
     from evergold.workspace.judging import Judging
@@ -200,6 +202,18 @@ class Workspace:
         from evergold.workspace.overview import Overviews
 
         return Overviews(self.store)
+
+    @cached_property
+    def frames(self) -> "Frames":
+        """Traces, datasets and runs as tables of Arrow, pandas and Polars."""
+        from evergold.workspace.frames import Frames
+
+        return Frames(self.intake, self.cases, self.bench)
+
+    @property
+    def traces(self) -> "Frame":
+        """All traces as a table: `ws.traces.to_pandas()`."""
+        return self.frames.traces()
 
     @cached_property
     def operations(self) -> "Operations":

@@ -1,0 +1,25 @@
+"""HTML of single things for notebooks: every text is escaped, long ones are cut."""
+
+from collections.abc import Iterable
+from html import escape
+
+SHOWN_LETTERS = 2000
+
+
+def html_of_pairs(title: str, pairs: Iterable[tuple[str, object]]) -> str:
+    """A table of two columns; pairs without a value are left out."""
+    rows = "".join(f"<tr><th>{escape(name)}</th><td>{_cell(value)}</td></tr>" for name, value in pairs if value)
+    return f"<p><b>{escape(title)}</b></p><table>{rows}</table>"
+
+
+def html_of_rows(title: str, columns: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    """A table with a head."""
+    head = "".join(f"<th>{escape(name)}</th>" for name in columns)
+    body = "".join(f"<tr>{''.join(f'<td>{_cell(value)}</td>' for value in row)}</tr>" for row in rows)
+    return f"<p><b>{escape(title)}</b></p><table><tr>{head}</tr>{body}</table>"
+
+
+def _cell(value: object) -> str:
+    text = "" if value is None else ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    shown = text if len(text) <= SHOWN_LETTERS else f"{text[:SHOWN_LETTERS]}… ({len(text)} characters)"
+    return f'<span dir="auto" style="white-space: pre-wrap">{escape(shown)}</span>'
