@@ -15,8 +15,10 @@ Open = Callable[..., Page]
 
 
 def choose(page: Page, filter_name: str, option: str) -> None:
-    page.get_by_role("combobox", name=filter_name).or_(page.get_by_label(filter_name)).first.click()
+    page.get_by_role("button", name="Filters").click()
+    page.get_by_role("combobox", name=filter_name).click()
     page.get_by_role("option", name=option).click()
+    page.keyboard.press("Escape")
 
 
 def rows(page: Page) -> Locator:
@@ -34,7 +36,7 @@ def test_filters_narrow_the_list_and_live_in_the_address(opened: Open, address: 
     expect(page.get_by_text("1 case", exact=True)).to_be_visible()
     page.reload()
     expect(page.get_by_text("1 case", exact=True)).to_be_visible()
-    page.get_by_role("button", name="Clear").click()
+    page.get_by_role("button", name="Clear", exact=True).click()
     expect(page).to_have_url(f"{address}/cases")
 
 

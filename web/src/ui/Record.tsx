@@ -1,6 +1,6 @@
 /** The frame of one record beside its list: a way back, a title, small facts, then sections. */
 import { Title } from "@mantine/core";
-import type { ReactNode } from "react";
+import { type ReactNode, useEffect, useRef } from "react";
 import { CrossIcon } from "./icons";
 import classes from "./Record.module.css";
 import { useShortcuts } from "./shortcuts";
@@ -9,6 +9,14 @@ type RecordProps = { title: ReactNode; badge?: ReactNode; meta?: ReactNode; clos
 
 export function RecordFrame({ title, badge, meta, close, children }: RecordProps) {
   useShortcuts("Open record", [{ keys: "Escape", does: "Back to the list", run: close }]);
+  const heading = useRef<HTMLHeadingElement>(null);
+  const named = typeof title === "string" ? title : "";
+  // A reader of the page by ear or key begins where the record begins; typing goes on where it was.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another title is another record
+  useEffect(() => {
+    if (!/^(INPUT|TEXTAREA)$/.test(document.activeElement?.tagName ?? ""))
+      heading.current?.focus({ preventScroll: true });
+  }, [named]);
   return (
     <article className={classes.record}>
       <header className={classes.head}>
@@ -18,7 +26,7 @@ export function RecordFrame({ title, badge, meta, close, children }: RecordProps
             <CrossIcon />
           </button>
         </div>
-        <Title order={2} className={classes.title}>
+        <Title order={2} className={classes.title} ref={heading} tabIndex={-1} dir="auto">
           {title}
         </Title>
         {meta && <div className={classes.meta}>{meta}</div>}

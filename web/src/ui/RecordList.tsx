@@ -26,6 +26,9 @@ type RecordListProps<Row extends RowData> = {
   loadMore: () => void;
   loadingMore: boolean;
   end?: ReactNode;
+  /** The rows chosen for an action on many; without it rows cannot be chosen. */
+  marked?: ReadonlySet<string>;
+  onMark?: (next: ReadonlySet<string>) => void;
 };
 
 const ROW_HEIGHT = 45;
@@ -65,7 +68,27 @@ export function RecordList<Row extends RowData>(props: RecordListProps<Row>) {
     virtual.scrollToIndex(next);
     if (selected) open(row);
   }
+  const { marked, onMark } = props;
+  function mark(key: string) {
+    const next = new Set(marked);
+    if (!next.delete(key)) next.add(key);
+    onMark?.(next);
+  }
+  const marking = onMark
+    ? [
+        {
+          keys: "x",
+          does: "Choose, or choose no more",
+          run: () => {
+            const row = rows[cursor];
+            if (row) mark(rowKey(row));
+          },
+        },
+        { keys: "a", does: "Choose all that are loaded", run: () => onMark(new Set(rows.map(rowKey))) },
+      ]
+    : [];
   useShortcuts(props.label, [
+    ...marking,
     { keys: "j", does: "Next", run: () => move(1) },
     { keys: "k", does: "Previous", run: () => move(-1) },
     {
@@ -81,7 +104,7 @@ export function RecordList<Row extends RowData>(props: RecordListProps<Row>) {
   const template = { "--template": props.template } as CSSProperties;
   const tableRows = table.getRowModel().rows;
   return (
-    <div className={classes.frame}>
+    <div className={classes.frame} data-choosing={onMark ? true : undefined}>
       <div className={classes.header} style={template} aria-hidden="true">
         {table.getHeaderGroups()[0]?.headers.map((header) => (
           <span key={header.id} data-column={header.column.id}>
@@ -102,6 +125,16 @@ export function RecordList<Row extends RowData>(props: RecordListProps<Row>) {
                 className={classes.item}
                 style={{ transform: `translateY(${item.start}px)` }}
               >
+                {onMark && (
+                  <label className={classes.choose}>
+                    <input
+                      type="checkbox"
+                      aria-label={`Choose row ${item.index + 1}`}
+                      checked={marked?.has(row.id) ?? false}
+                      onChange={() => mark(row.id)}
+                    />
+                  </label>
+                )}
                 <a
                   className={classes.row}
                   style={template}

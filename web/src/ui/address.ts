@@ -21,3 +21,14 @@ export function changed<View extends object, Key extends keyof View>(
   const { [key]: _, ...rest } = view;
   return (value ? { ...rest, [key]: value } : rest) as View;
 }
+
+/** Several values of one name, or one that stands for a list of it. */
+export function texts(value: unknown): string[] | undefined {
+  const values = (Array.isArray(value) ? value : [value]).flatMap((each) => text(each) ?? []);
+  return values.length > 0 ? values : undefined;
+}
+
+export function figure(value: unknown): number | undefined {
+  const number = typeof value === "string" && value !== "" ? Number(value) : value;
+  return typeof number === "number" && Number.isFinite(number) && number >= 0 ? number : undefined;
+}

@@ -6,9 +6,9 @@ import { RecordList } from "@/ui/RecordList";
 import { Split } from "@/ui/Split";
 import { Command, Empty, ListState } from "@/ui/states";
 import { CaseFilters } from "./CaseFilters";
-import { CASE_COLUMNS, CASE_TEMPLATE } from "./columns";
+import { columnsOf } from "./columns";
 import { type Case, useCases } from "./data";
-import type { CaseView } from "./view";
+import { type CaseView, isNarrowed } from "./view";
 
 const route = getRouteApi("/cases");
 const keyOf = (entry: Case) => `${entry.dataset}/${entry.id}`;
@@ -20,6 +20,7 @@ export function CasesPage() {
   const cases = useCases(view);
   const rows = useMemo(() => cases.data?.pages.flatMap((page) => page.cases) ?? [], [cases.data]);
   const total = cases.data?.pages[0]?.total;
+  const shown = useMemo(() => columnsOf(view), [view]);
   const show = (next: CaseView) => void navigate({ to: ".", search: next, replace: true });
 
   return (
@@ -32,13 +33,13 @@ export function CasesPage() {
           what="cases"
           query={cases}
           rows={rows}
-          empty={<NoCases filtered={Object.keys(view).length > 0} reset={() => show({})} />}
+          empty={<NoCases filtered={isNarrowed(view)} reset={() => show({})} />}
         >
           <RecordList
             label="Cases"
             rows={rows}
-            columns={CASE_COLUMNS}
-            template={CASE_TEMPLATE}
+            columns={shown.columns}
+            template={shown.template}
             rowKey={keyOf}
             selected={dataset && caseId ? `${dataset}/${caseId}` : null}
             href={(row) => `/cases/${encodeURIComponent(row.dataset)}/${encodeURIComponent(row.id)}`}

@@ -6,6 +6,7 @@ import { asQuery, type CaseView } from "./view";
 
 export type Case = Schemas["Case"];
 export type Revision = Schemas["Revision"];
+export type CaseFacets = Schemas["CaseFacets"];
 
 const PAGE = 100;
 
@@ -13,8 +14,12 @@ export function useCases(view: CaseView) {
   return useInfiniteQuery({
     queryKey: ["cases", view],
     queryFn: ({ pageParam }) =>
-      unwrap(api.GET("/api/v1/cases", { params: { query: { ...asQuery(view), limit: PAGE, before: pageParam } } })),
-    initialPageParam: null as number | null,
+      unwrap(
+        api.GET("/api/v1/cases", {
+          params: { query: { ...asQuery(view), order: view.order, limit: PAGE, before: pageParam } },
+        }),
+      ),
+    initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next,
     placeholderData: keepPreviousData,
     ...keepUp,
@@ -37,10 +42,12 @@ export function useHistory(dataset: string, caseId: string) {
   });
 }
 
-export function useFacets() {
+/** What the list can be narrowed by, with counts. */
+export function useFacets({ order: _, columns: __, ...view }: CaseView) {
   return useQuery({
-    queryKey: ["facets"],
-    queryFn: () => unwrap(api.GET("/api/v1/stats/facets")),
-    staleTime: 60_000,
+    queryKey: ["case-facets", view],
+    queryFn: () => unwrap(api.GET("/api/v1/cases/facets", { params: { query: asQuery(view) } })),
+    placeholderData: keepPreviousData,
+    staleTime: 30_000,
   });
 }

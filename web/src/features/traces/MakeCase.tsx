@@ -3,10 +3,10 @@ import { Button, Group, Modal, TagsInput, Text, Textarea, TextInput } from "@man
 import { useState } from "react";
 import type { NewCase } from "./useTraceActions";
 
-type MakeCaseProps = { output: string; onCancel: () => void; onMake: (made: NewCase) => void };
+type MakeCaseProps = { output: string | null; onCancel: () => void; onMake: (made: NewCase) => void };
 
 export function MakeCase({ output, onCancel, onMake }: MakeCaseProps) {
-  const [answer, setAnswer] = useState(output);
+  const [answer, setAnswer] = useState(output ?? "");
   const [dataset, setDataset] = useState("picked");
   const [tags, setTags] = useState<string[]>([]);
   const named = dataset.trim() !== "";
@@ -14,22 +14,24 @@ export function MakeCase({ output, onCancel, onMake }: MakeCaseProps) {
     <Modal
       opened
       onClose={onCancel}
-      title="Make a case of this trace"
+      title={output === null ? "Make cases of these traces" : "Make a case of this trace"}
       size="lg"
       centered
       closeButtonProps={{ "aria-label": "Close" }}
     >
-      <Textarea
-        data-autofocus
-        label="The right answer"
-        description="Correct it where it is wrong. It becomes the reference that models are measured by."
-        autosize
-        minRows={4}
-        maxRows={14}
-        dir="auto"
-        value={answer}
-        onChange={(event) => setAnswer(event.currentTarget.value)}
-      />
+      {output !== null && (
+        <Textarea
+          data-autofocus
+          label="The right answer"
+          description="Correct it where it is wrong. It becomes the reference that models are measured by."
+          autosize
+          minRows={4}
+          maxRows={14}
+          dir="auto"
+          value={answer}
+          onChange={(event) => setAnswer(event.currentTarget.value)}
+        />
+      )}
       <TextInput
         mt="sm"
         label="Dataset"

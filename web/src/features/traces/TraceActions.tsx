@@ -1,43 +1,63 @@
 /** What one can do with a trace: say whether it is good, correct it, make a case of it, send it to review, copy it. */
 import { Button, Menu } from "@mantine/core";
 import { useState } from "react";
+import { useMay } from "@/api/access";
 import { useShortcuts } from "@/ui/shortcuts";
 import { copies } from "./copies";
 import type { Trace } from "./data";
 import { MakeCase } from "./MakeCase";
+import { TagButton } from "./TagButton";
 import classes from "./traces.module.css";
 import { useTraceActions } from "./useTraceActions";
 
 export function TraceActions({ trace }: { trace: Trace }) {
   const actions = useTraceActions([trace.id]);
-  const [dialog, setDialog] = useState<"correct" | "case" | null>(null);
+  const [making, setMaking] = useState(false);
+  const mayScore = useMay("ingest");
+  const mayTag = useMay("reviewer");
+  const mayEdit = useMay("editor");
   useShortcuts("This trace", [
-    { keys: "g", does: "Score as good", run: () => actions.score(1) },
-    { keys: "b", does: "Score as bad", run: () => actions.score(0) },
-    { keys: "c", does: "Write the right answer", run: () => setDialog("case") },
-    { keys: "v", does: "Send to review", run: () => actions.makeCases({ dataset: "picked" }) },
+    ...(mayScore
+      ? [
+          { keys: "g", does: "Score as good", run: () => actions.score(1) },
+          { keys: "b", does: "Score as bad", run: () => actions.score(0) },
+        ]
+      : []),
+    ...(mayEdit
+      ? [
+          { keys: "c", does: "Write the right answer", run: () => setMaking(true) },
+          { keys: "v", does: "Send to review", run: () => actions.makeCases({ dataset: "picked" }) },
+        ]
+      : []),
   ]);
   return (
     <div className={classes.actions}>
-      <Button.Group>
-        <Button size="compact-sm" variant="default" onClick={() => actions.score(1)} disabled={actions.busy}>
-          Good
-        </Button>
-        <Button size="compact-sm" variant="default" onClick={() => actions.score(0)} disabled={actions.busy}>
-          Bad
-        </Button>
-      </Button.Group>
-      <Button size="compact-sm" variant="default" onClick={() => setDialog("case")}>
-        Make a case…
-      </Button>
-      <Button
-        size="compact-sm"
-        variant="default"
-        disabled={actions.busy}
-        onClick={() => actions.makeCases({ dataset: "picked" })}
-      >
-        Send to review
-      </Button>
+      {mayScore && (
+        <Button.Group>
+          <Button size="compact-sm" variant="default" onClick={() => actions.score(1)} disabled={actions.busy}>
+            Good
+          </Button>
+          <Button size="compact-sm" variant="default" onClick={() => actions.score(0)} disabled={actions.busy}>
+            Bad
+          </Button>
+        </Button.Group>
+      )}
+      {mayEdit && (
+        <>
+          <Button size="compact-sm" variant="default" onClick={() => setMaking(true)}>
+            Make a case…
+          </Button>
+          <Button
+            size="compact-sm"
+            variant="default"
+            disabled={actions.busy}
+            onClick={() => actions.makeCases({ dataset: "picked" })}
+          >
+            Send to review
+          </Button>
+        </>
+      )}
+      {mayTag && <TagButton busy={actions.busy} onTag={(tag) => actions.retag([tag], [])} />}
       <Menu position="bottom-start">
         <Menu.Target>
           <Button size="compact-sm" variant="default">
@@ -52,24 +72,31 @@ export function TraceActions({ trace }: { trace: Trace }) {
           ))}
         </Menu.Dropdown>
       </Menu>
-      <output className={classes.outcome} data-bad={actions.failed || undefined}>
-        {actions.message}
-        {actions.undo && (
-          <button type="button" className={classes.undo} onClick={actions.undo}>
-            Undo
-          </button>
-        )}
-      </output>
-      {dialog !== null && (
+      <Outcome {...actions} />
+      {making && (
         <MakeCase
           output={trace.output ?? ""}
-          onCancel={() => setDialog(null)}
+          onCancel={() => setMaking(false)}
           onMake={(made) => {
-            setDialog(null);
+            setMaking(false);
             actions.makeCases(made);
           }}
         />
       )}
     </div>
+  );
+}
+
+/** What an action did, and the way to take it back. */
+export function Outcome({ message, failed, undo }: { message: string; failed: boolean; undo: (() => void) | null }) {
+  return (
+    <output className={classes.outcome} data-bad={failed || undefined}>
+      {message}
+      {undo && (
+        <button type="button" className={classes.undo} onClick={undo}>
+          Undo
+        </button>
+      )}
+    </output>
   );
 }

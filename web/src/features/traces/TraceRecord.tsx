@@ -7,6 +7,7 @@ import { Facts, factsOf } from "@/ui/Facts";
 import { duration, milliseconds, moment } from "@/ui/format";
 import { RecordFrame } from "@/ui/Record";
 import { Failed, Loading } from "@/ui/states";
+import { Comments } from "./Comments";
 import { Conversation } from "./Conversation";
 import { modelOf } from "./columns";
 import { useTrace } from "./data";
@@ -17,7 +18,7 @@ import { Waterfall } from "./Waterfall";
 import { Why } from "./Why";
 
 const route = getRouteApi("/traces/$traceId");
-const TABS = ["conversation", "spans", "scores", "details"] as const;
+const TABS = ["conversation", "spans", "scores", "comments", "details"] as const;
 
 export function TraceRecord() {
   const { traceId } = route.useParams();
@@ -62,6 +63,7 @@ export function TraceRecord() {
           <Tabs.Tab value="conversation">Conversation</Tabs.Tab>
           <Tabs.Tab value="spans">Spans ({trace.spans.length})</Tabs.Tab>
           <Tabs.Tab value="scores">Scores ({trace.scores.length})</Tabs.Tab>
+          <Tabs.Tab value="comments">Comments</Tabs.Tab>
           <Tabs.Tab value="details">Details</Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value="conversation">
@@ -72,6 +74,9 @@ export function TraceRecord() {
         </Tabs.Panel>
         <Tabs.Panel value="scores">
           <Scores scores={trace.scores} />
+        </Tabs.Panel>
+        <Tabs.Panel value="comments">
+          <Comments traceId={trace.id} />
         </Tabs.Panel>
         <Tabs.Panel value="details">
           <Facts

@@ -1,14 +1,15 @@
 /** Every trace, newest first. Pages are asked for as they are scrolled to, so a million traces cost what one page costs. */
 import { getRouteApi, Outlet, useNavigate, useParams } from "@tanstack/react-router";
-import { useMemo } from "react";
+import { useMemo, useState } from "react";
 import { count } from "@/ui/format";
 import { RecordList } from "@/ui/RecordList";
 import { Split } from "@/ui/Split";
 import { Command, Empty, ListState } from "@/ui/states";
-import { TRACE_COLUMNS, TRACE_TEMPLATE } from "./columns";
+import { BulkActions } from "./BulkActions";
+import { columnsOf } from "./columns";
 import { type Trace, useTraces } from "./data";
 import { TraceFilters } from "./TraceFilters";
-import type { TraceView } from "./view";
+import { isNarrowed, type TraceView } from "./view";
 
 const route = getRouteApi("/traces");
 const keyOf = (trace: Trace) => trace.id;
@@ -19,25 +20,25 @@ export function TracesPage() {
   const { traceId } = useParams({ strict: false });
   const traces = useTraces(view);
   const rows = useMemo(() => traces.data?.pages.flatMap((page) => page.traces) ?? [], [traces.data]);
+  const [marked, setMarked] = useState<ReadonlySet<string>>(new Set());
+  const shown = useMemo(() => columnsOf(view), [view]);
   const show = (next: TraceView) => void navigate({ to: ".", search: next, replace: true });
 
   return (
     <Split
       title="Traces"
-      lead={view.q ? "What matches, the latest to arrive first" : "What the app really did, newest first"}
+      lead="What the app really did"
       filters={<TraceFilters view={view} onChange={show} />}
       list={
-        <ListState
-          what="traces"
-          query={traces}
-          rows={rows}
-          empty={<NoTraces filtered={Object.keys(view).length > 0} />}
-        >
+        <ListState what="traces" query={traces} rows={rows} empty={<NoTraces filtered={isNarrowed(view)} />}>
+          {marked.size > 0 && <BulkActions traceIds={[...marked]} onClear={() => setMarked(new Set())} />}
           <RecordList
             label="Traces"
             rows={rows}
-            columns={TRACE_COLUMNS}
-            template={TRACE_TEMPLATE}
+            columns={shown.columns}
+            template={shown.template}
+            marked={marked}
+            onMark={setMarked}
             rowKey={keyOf}
             selected={traceId ?? null}
             href={(row) => `/traces/${encodeURIComponent(row.id)}`}

@@ -8,6 +8,7 @@ export type Trace = Schemas["Trace"];
 export type Span = Schemas["Span"];
 export type Score = Schemas["Score"];
 export type Explanation = Schemas["Explanation"];
+export type TraceFacets = Schemas["TraceFacets"];
 
 const PAGE = 100;
 const SESSION_TURNS = 200;
@@ -16,11 +17,40 @@ export function useTraces(view: TraceView) {
   return useInfiniteQuery({
     queryKey: ["traces", view],
     queryFn: ({ pageParam }) =>
-      unwrap(api.GET("/api/v1/traces", { params: { query: { ...asQuery(view), limit: PAGE, before: pageParam } } })),
+      unwrap(
+        api.GET("/api/v1/traces", {
+          params: {
+            query: {
+              ...asQuery(view),
+              order: view.order,
+              scores: view.columns?.includes("scores") || undefined,
+              limit: PAGE,
+              before: pageParam,
+            },
+          },
+        }),
+      ),
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next,
     placeholderData: keepPreviousData,
     ...keepUp,
+  });
+}
+
+/** What the list can be narrowed by, with counts. */
+export function useTraceFacets({ order: _, columns: __, ...view }: TraceView) {
+  return useQuery({
+    queryKey: ["trace-facets", view],
+    queryFn: () => unwrap(api.GET("/api/v1/traces/facets", { params: { query: asQuery(view) } })),
+    placeholderData: keepPreviousData,
+    staleTime: 30_000,
+  });
+}
+
+export function useComments(traceId: string) {
+  return useQuery({
+    queryKey: ["comments", traceId],
+    queryFn: () => unwrap(api.GET("/api/v1/traces/{trace_id}/comments", { params: { path: { trace_id: traceId } } })),
   });
 }
 

@@ -1,6 +1,7 @@
 /** The actions on traces: each answers with what happened, and where it can be taken back, with how. */
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
+import { useMay } from "@/api/access";
 import { api, unwrap } from "@/api/client";
 import { reviewerName } from "@/api/reviewer";
 
@@ -23,6 +24,7 @@ export function useTraceActions(traceIds: readonly string[]) {
   const client = useQueryClient();
   const [outcome, setOutcome] = useState<Outcome>(NOTHING);
   const [busy, setBusy] = useState(false);
+  const mayEdit = useMay("editor");
   const headers = () => ({ "x-evergold-reviewer": reviewerName() });
 
   async function act(work: () => Promise<Outcome>) {
@@ -50,7 +52,40 @@ export function useTraceActions(traceIds: readonly string[]) {
       }));
       await unwrap(api.POST("/api/v1/scores", { body }));
       const word = value === 1 ? "good" : "bad";
-      return { message: `Scored ${count(traceIds.length, "trace")} as ${word}.`, failed: false, undo: null };
+      const undo = mayEdit ? () => unscore(key) : null;
+      return { message: `Scored ${count(traceIds.length, "trace")} as ${word}.`, failed: false, undo };
+    });
+
+  /** Takes back what was scored here under this key. */
+  const unscore = (key: string) =>
+    void act(async () => {
+      for (const trace_id of traceIds) {
+        const trace = await unwrap(api.GET("/api/v1/traces/{trace_id}", { params: { path: { trace_id } } }));
+        const mine = trace.scores.find((score) => score.key === key && score.source === "human");
+        if (mine?.id != null)
+          await unwrap(api.DELETE("/api/v1/scores/{score_id}", { params: { path: { score_id: mine.id } } }));
+      }
+      return { message: `Took the score of ${count(traceIds.length, "trace")} back.`, failed: false, undo: null };
+    });
+
+  const retag = (add: string[], remove: string[]) =>
+    void act(async () => {
+      const body = { trace_ids: [...traceIds], add, remove };
+      const changes = await unwrap(api.POST("/api/v1/traces/tags", { headers: headers(), body }));
+      const changed = changes.filter((one) => one.added.length + one.removed.length > 0);
+      const undo = () =>
+        void act(async () => {
+          for (const { trace_id, added, removed } of changed)
+            await unwrap(
+              api.POST("/api/v1/traces/tags", {
+                headers: headers(),
+                body: { trace_ids: [trace_id], add: removed, remove: added },
+              }),
+            );
+          return { message: `Took the tags of ${count(changed.length, "trace")} back.`, failed: false, undo: null };
+        });
+      const message = `Tagged ${count(changed.length, "trace")}.`;
+      return { message, failed: false, undo: changed.length > 0 ? undo : null };
     });
 
   const makeCases = ({ answer, dataset, tags = [] }: NewCase) =>
@@ -82,5 +117,5 @@ export function useTraceActions(traceIds: readonly string[]) {
       return { message: `Took ${count(ids.length, "case")} back.`, failed: false, undo: null };
     });
 
-  return { score, makeCases, busy, ...outcome };
+  return { score, makeCases, retag, busy, ...outcome };
 }

@@ -1,0 +1,37 @@
+/** A button that asks for a tag, and puts it on with Enter. */
+import { Button, Popover, TextInput } from "@mantine/core";
+import { useState } from "react";
+
+export function TagButton({ busy, onTag }: { busy: boolean; onTag: (tag: string) => void }) {
+  const [opened, setOpened] = useState(false);
+  const [tag, setTag] = useState("");
+  return (
+    <Popover opened={opened} onChange={setOpened} trapFocus returnFocus shadow="md">
+      <Popover.Target>
+        <Button size="compact-sm" variant="default" disabled={busy} onClick={() => setOpened(!opened)}>
+          Tag…
+        </Button>
+      </Popover.Target>
+      <Popover.Dropdown aria-label="Tag">
+        <form
+          onSubmit={(event) => {
+            event.preventDefault();
+            if (!tag.trim()) return;
+            onTag(tag.trim());
+            setTag("");
+            setOpened(false);
+          }}
+        >
+          <TextInput
+            data-autofocus
+            label="Tag"
+            description="Enter puts it on."
+            value={tag}
+            maxLength={200}
+            onChange={(event) => setTag(event.currentTarget.value)}
+          />
+        </form>
+      </Popover.Dropdown>
+    </Popover>
+  );
+}

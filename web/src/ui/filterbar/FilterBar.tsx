@@ -1,0 +1,94 @@
+/** The filters above a list: a search, a panel with everything the list can be narrowed by, and a chip for each that is set. */
+import { Button, Popover } from "@mantine/core";
+import type { ReactNode } from "react";
+import { useState } from "react";
+import { changed } from "../address";
+import { CrossIcon } from "../icons";
+import { SearchBox } from "../SearchBox";
+import { useShortcuts } from "../shortcuts";
+import { FieldControl } from "./FieldControl";
+import classes from "./FilterBar.module.css";
+import { chipsOf, type Field } from "./fields";
+
+type FilterBarProps<View> = {
+  what: string;
+  hint?: string;
+  view: View;
+  fields: readonly Field<View>[];
+  onChange: (next: View) => void;
+  note?: ReactNode;
+  children?: ReactNode;
+};
+
+export function FilterBar<View extends { q?: string }>(props: FilterBarProps<View>) {
+  const { what, hint, view, fields, onChange, note, children } = props;
+  const [opened, setOpened] = useState(false);
+  const chips = chipsOf(view, fields);
+  useShortcuts("Filters", [{ keys: "f", does: "Open the filters", run: () => setOpened(true) }]);
+  return (
+    <div className={classes.bar}>
+      <div className={classes.row}>
+        <SearchBox
+          label={`Search ${what}`}
+          hint={hint}
+          value={view.q ?? ""}
+          onChange={(value) => onChange(changed(view, "q", (value || null) as View["q"] | null))}
+        />
+        <Popover
+          opened={opened}
+          onChange={setOpened}
+          position="bottom-start"
+          trapFocus
+          returnFocus
+          shadow="md"
+          withinPortal
+        >
+          <Popover.Target>
+            <Button variant="default" onClick={() => setOpened(!opened)} aria-expanded={opened}>
+              Filters{chips.length > 0 ? ` (${chips.length})` : ""}
+            </Button>
+          </Popover.Target>
+          <Popover.Dropdown className={classes.panel} aria-label="Filters">
+            <div className={classes.fields}>
+              {fields.map((field) => (
+                <FieldControl key={field.key} field={field} view={view} onChange={onChange} />
+              ))}
+            </div>
+            {note && <p className={classes.note}>{note}</p>}
+          </Popover.Dropdown>
+        </Popover>
+        {children}
+      </div>
+      {chips.length > 0 && (
+        <ul className={classes.chips} aria-label="Filters that are set">
+          {chips.map((chip) => (
+            <li key={chip.text}>
+              <button
+                type="button"
+                className={classes.chip}
+                aria-label={`Remove the filter ${chip.text}`}
+                onClick={() => onChange(chip.without)}
+              >
+                <span dir="auto">{chip.text}</span>
+                <CrossIcon size={12} />
+              </button>
+            </li>
+          ))}
+          <li>
+            <button type="button" className={classes.clear} onClick={() => onChange(cleared(view, fields))}>
+              Clear
+            </button>
+          </li>
+        </ul>
+      )}
+    </div>
+  );
+}
+
+/** The view without its filters; columns and order stay. */
+function cleared<View extends object>(view: View, fields: readonly Field<View>[]): View {
+  const keys = fields.flatMap((field) => ("upTo" in field ? [field.key, field.upTo] : [field.key]));
+  return Object.fromEntries(
+    Object.entries(view).filter(([key]) => key !== "q" && !keys.includes(key as never)),
+  ) as View;
+}
