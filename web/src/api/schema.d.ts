@@ -3196,7 +3196,7 @@ export interface components {
         };
         /**
          * OnUnrecorded
-         * @description What a call that the record does not know gets: the end, a tool error, or a result that the model invents.
+         * @description What a call that the record does not know gets: the end, a tool error, or a result that a model invents.
          * @enum {string}
          */
         OnUnrecorded: "stop" | "error" | "model";
@@ -3615,7 +3615,11 @@ export interface components {
                 [key: string]: unknown;
             };
         };
-        /** Replay */
+        /**
+         * Replay
+         * @description The rules of a replay. `user_model` plays the simulated user and `tool_model` invents results of unrecorded calls;
+         *     both default to the model under test. The limits hold for one trajectory; `max_turns` counts messages of the user.
+         */
         Replay: {
             /** @default last */
             turns: components["schemas"]["Turns"];
@@ -3626,6 +3630,21 @@ export interface components {
              * @default 50
              */
             max_steps: number;
+            /**
+             * Max Turns
+             * @default 20
+             */
+            max_turns: number;
+            /** Max Tokens */
+            max_tokens?: number | null;
+            /** Max Cost */
+            max_cost?: number | null;
+            /** Max Seconds */
+            max_seconds?: number | null;
+            /** User Model */
+            user_model?: string | null;
+            /** Tool Model */
+            tool_model?: string | null;
         };
         /** Rescore */
         Rescore: {
@@ -4405,10 +4424,11 @@ export interface components {
         TraceStatus: "started" | "completed" | "failed";
         /**
          * Turns
-         * @description Which part is played: the last turn, each assistant turn with the true history, or all user turns in order.
+         * @description Which part is played: the last turn, each assistant turn with the true history, all user turns in order, or a
+         *     conversation with a user that a model plays.
          * @enum {string}
          */
-        Turns: "last" | "each" | "all";
+        Turns: "last" | "each" | "all" | "simulated";
         /**
          * Unscored
          * @description The score that was taken back, and the trace it was on.

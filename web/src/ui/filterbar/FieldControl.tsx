@@ -28,7 +28,15 @@ function Choice<View extends object>({ field, view, onChange }: ControlProps<Vie
   );
   const set = (next: string[] | string | null) =>
     onChange(changed(view, field.key, next as View[typeof field.key] | null));
-  const shared = { label: field.label, data, searchable: true, clearable: true, limit: 100, comboboxProps: within };
+  const shared = {
+    label: field.label,
+    data,
+    searchable: true,
+    clearable: true,
+    openOnFocus: false,
+    limit: 100,
+    comboboxProps: within,
+  };
   const clear = {
     clearButtonProps: { "aria-label": `Clear ${field.label}` },
     nothingFoundMessage: "none in this list",

@@ -38,6 +38,7 @@ export function FilterBar<View extends { q?: string }>(props: FilterBarProps<Vie
           opened={opened}
           onChange={setOpened}
           position="bottom-start"
+          width="min(680px, calc(100vw - 24px))"
           trapFocus
           returnFocus
           shadow="md"
