@@ -8,6 +8,7 @@ from pydantic import BaseModel
 from evergold.bench.judge_names import DEFAULT_JUDGE
 from evergold.bench.metric_names import NamedMetric
 from evergold.bench.metrics import parse_metric
+from evergold.bench.replay.readiness import requests_of
 from evergold.bench.targets import parse_name
 from evergold.bench.targets.prompts import messages
 from evergold.calls.prices import cost
@@ -60,18 +61,24 @@ def plan_run(spec: RunSpec, asked: Questions, metrics: Sequence[NamedMetric], pr
     calls = len(cases) * spec.trials
     sent = characters * spec.trials // _CHARACTERS_PER_TOKEN
     name = parse_name(spec.model)
+    requests, made = calls, answer * calls
+    if spec.replay is not None:
+        played = [requests_of(case, spec.replay) for case in cases]
+        requests = sum(one.calls for one in played) * spec.trials
+        sent = sum(one.sent for one in played) * spec.trials // _CHARACTERS_PER_TOKEN
+        made = max(1, sum(one.answered for one in played) * spec.trials // _CHARACTERS_PER_TOKEN)
     return Plan(
         dataset=spec.dataset,
         version=asked.version,
         content_hash=asked.content_hash,
         model=spec.model,
         cases=len(cases),
-        calls=0 if name.plugin == "recorded" else calls,
+        calls=0 if name.plugin == "recorded" else requests,
         judge=(spec.judge or DEFAULT_JUDGE) if judged else None,
         judge_calls=calls * sum(_JUDGE_CALLS.get(parse_metric(metric.name)[0], 1) for metric in judged),
         input_tokens=sent,
-        output_tokens=answer * calls,
-        cost=0.0 if name.plugin == "recorded" else cost(provider, name.address, sent, answer * calls),
+        output_tokens=made,
+        cost=0.0 if name.plugin == "recorded" else cost(provider, name.address, sent, made),
         smallest_visible_effect=planned_effect(len(cases), spec.trials),
         derived_tools=asked.derived_tools,
         assumes="four characters per token, answers as long as the expected ones, two runs that differ on a quarter "

@@ -92,13 +92,13 @@ def _build_file(ctx: click.Context, flags: dict[str, Any]) -> tuple[Manifest, Pa
 
 def _freeze(ctx: click.Context, dataset: str, flags: dict[str, Any]) -> tuple[Manifest, Path]:
     options = {name: flags[name] for name in ("shares", "group_by", "seed", "on_leak", "canary", "repeats", "force")}
-    options |= {"filters": _filters(flags["filters"]), "avoid": tuple(flags["avoid"])}
+    options |= {"filters": filters_of(flags["filters"]), "avoid": tuple(flags["avoid"])}
     with opened(ctx) as workspace:
         build, path = workspace.builds.freeze_as(dataset, flags["version"], flags["out"], **options)
     return Manifest.model_validate(build.manifest), path
 
 
-def _filters(texts: Sequence[str]) -> dict[str, str]:
+def filters_of(texts: Sequence[str]) -> dict[str, str]:
     """Each field once: of two values for the same one, either would be ignored."""
     filters: dict[str, str] = {}
     for name, value in map(_pair, texts):

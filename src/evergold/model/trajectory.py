@@ -65,3 +65,52 @@ class ReplayStep(BaseModel, frozen=True):
     end: ReplayEnd | None = None
     reason: str | None = None
     metadata: dict[str, Any] = Field(default_factory=dict)
+
+
+class CallState(StrEnum):
+    """How a call of a replay stands to the record."""
+
+    SAME = "same"
+    CHANGED = "changed"
+    MISSING = "missing"
+    EXTRA = "extra"
+
+
+class StepSpent(BaseModel, frozen=True):
+    """What one request to the model took; `message` is where its first message stands in the trajectory."""
+
+    message: int
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float | None = None
+    latency_ms: float | None = None
+
+
+class AlignedCall(BaseModel, frozen=True):
+    """A recorded call beside the one that was made; one side is missing where nothing stands opposite.
+
+    `step` is the index of the recorded call; `origin` says where the result of the made call comes from. `spent` is what the
+    request took that made the call; of parallel calls the first one has it.
+    """
+
+    state: CallState
+    step: int | None = None
+    recorded: ToolCall | None = None
+    made: ToolCall | None = None
+    origin: ResultOrigin | None = None
+    spent: StepSpent | None = None
+
+
+class AlignedTrajectory(BaseModel, frozen=True):
+    """A replayed trajectory beside the recorded one. `spent` has tokens, cost and time of each request to the model."""
+
+    case_id: str
+    trial: int
+    rows: list[AlignedCall]
+    first_divergence: int | None
+    why: str | None
+    recorded_answer: str | None
+    answer: str
+    ended: str | None
+    stopped: str | None
+    spent: list[StepSpent]

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from evergold.workspace.overview import Overviews
     from evergold.workspace.picking import Picker
     from evergold.workspace.rag import RagBuilds
+    from evergold.workspace.replays import Replays
     from evergold.workspace.retrieval import Retrieval
     from evergold.workspace.review import Review
     from evergold.workspace.task_files import TaskFileChecks
@@ -227,6 +228,13 @@ class Workspace:
         from evergold.workspace.bench import Bench
 
         return Bench(self.settings, self.store)
+
+    @cached_property
+    def replays(self) -> "Replays":
+        """Agent benchmarks from cases that can be replayed, and trajectories beside the record."""
+        from evergold.workspace.replays import Replays
+
+        return Replays(self.store, self.builds, self.bench)
 
     @cached_property
     def builds(self) -> "Builds":

@@ -1304,6 +1304,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/benchmarks/runs/{run_id}/trajectories/{case_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Run Trajectory
+         * @description A replayed trajectory beside the recorded one, call by call, with the first divergence.
+         */
+        get: operations["run_trajectory_api_v1_benchmarks_runs__run_id__trajectories__case_id__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/benchmarks/runs/{run_id}/cancel": {
         parameters: {
             query?: never;
@@ -1772,6 +1792,48 @@ export interface components {
             alerts: components["schemas"]["Alert"][];
         };
         /**
+         * AlignedCall
+         * @description A recorded call beside the one that was made; one side is missing where nothing stands opposite.
+         *
+         *     `step` is the index of the recorded call; `origin` says where the result of the made call comes from. `spent` is what the
+         *     request took that made the call; of parallel calls the first one has it.
+         */
+        AlignedCall: {
+            state: components["schemas"]["CallState"];
+            /** Step */
+            step?: number | null;
+            recorded?: components["schemas"]["ToolCall"] | null;
+            made?: components["schemas"]["ToolCall"] | null;
+            origin?: components["schemas"]["ResultOrigin"] | null;
+            spent?: components["schemas"]["StepSpent"] | null;
+        };
+        /**
+         * AlignedTrajectory
+         * @description A replayed trajectory beside the recorded one. `spent` has tokens, cost and time of each request to the model.
+         */
+        AlignedTrajectory: {
+            /** Case Id */
+            case_id: string;
+            /** Trial */
+            trial: number;
+            /** Rows */
+            rows: components["schemas"]["AlignedCall"][];
+            /** First Divergence */
+            first_divergence: number | null;
+            /** Why */
+            why: string | null;
+            /** Recorded Answer */
+            recorded_answer: string | null;
+            /** Answer */
+            answer: string;
+            /** Ended */
+            ended: string | null;
+            /** Stopped */
+            stopped: string | null;
+            /** Spent */
+            spent: components["schemas"]["StepSpent"][];
+        };
+        /**
          * Answer
          * @description An answer that a person wrote or approved, or that corrected another one.
          *
@@ -2110,6 +2172,12 @@ export interface components {
             /** Made At */
             made_at: string;
         };
+        /**
+         * CallState
+         * @description How a call of a replay stands to the record.
+         * @enum {string}
+         */
+        CallState: "same" | "changed" | "missing" | "extra";
         /**
          * CandidatesQuestion
          * @description A change whose base commit is not known, and the branch it was merged into.
@@ -3657,6 +3725,12 @@ export interface components {
             judge?: string | null;
         };
         /**
+         * ResultOrigin
+         * @description Where the result of a replayed call comes from.
+         * @enum {string}
+         */
+        ResultOrigin: "recorded" | "near" | "error" | "invented" | "none";
+        /**
          * Results
          * @description A run with the mean of every metric and a page of its attempts, and what their cases asked.
          */
@@ -4205,6 +4279,28 @@ export interface components {
          * @enum {string}
          */
         Standing: "open" | "agreed" | "disputed" | "second_opinion";
+        /**
+         * StepSpent
+         * @description What one request to the model took; `message` is where its first message stands in the trajectory.
+         */
+        StepSpent: {
+            /** Message */
+            message: number;
+            /**
+             * Input Tokens
+             * @default 0
+             */
+            input_tokens: number;
+            /**
+             * Output Tokens
+             * @default 0
+             */
+            output_tokens: number;
+            /** Cost */
+            cost?: number | null;
+            /** Latency Ms */
+            latency_ms?: number | null;
+        };
         /**
          * Tier
          * @description What a policy makes of a trace. `NONE` means the trace has no place in the dataset.
@@ -6859,6 +6955,40 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AttemptDetail"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    run_trajectory_api_v1_benchmarks_runs__run_id__trajectories__case_id__get: {
+        parameters: {
+            query?: {
+                trial?: number;
+            };
+            header?: never;
+            path: {
+                run_id: string;
+                case_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlignedTrajectory"];
                 };
             };
             /** @description Validation Error */

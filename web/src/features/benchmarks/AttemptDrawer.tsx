@@ -3,6 +3,7 @@ import { Button, Drawer } from "@mantine/core";
 import { useHotkeys } from "@mantine/hooks";
 import { Link } from "@tanstack/react-router";
 import type { Schemas } from "@/api/client";
+import { TrajectoryBesideRecord } from "@/features/replay/TrajectoryBesideRecord";
 import { Failed, Loading } from "@/ui/states";
 import { TextBlock } from "@/ui/TextBlock";
 import classes from "./benchmarks.module.css";
@@ -107,6 +108,9 @@ function OneAttempt({ runId, asked, attempt }: { runId: string; asked: Schemas["
         </div>
       </div>
       <Reasons attempt={attempt} />
+      {attempt.metadata?.replay !== undefined && (
+        <TrajectoryBesideRecord runId={runId} caseId={attempt.case_id} trial={trial} />
+      )}
       {!attempt.error && <ToReview runId={runId} attempt={attempt} />}
     </section>
   );

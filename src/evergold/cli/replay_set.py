@@ -1,0 +1,46 @@
+"""`evergold replay-set`: cases that can be replayed, frozen as an agent benchmark."""
+
+from typing import Any
+
+import click
+
+from evergold.cli.build import filters_of
+from evergold.cli.opening import opened
+from evergold.cli.output import emit_json, json_flag
+from evergold.workspace.replays import ReplaySet
+
+
+@click.command()
+@click.argument("dataset")
+@click.option("--out", required=True, metavar="NAME[@VERSION]", help="The dataset to freeze, as in agents@v1.")
+@click.option(
+    "--filter", "filters", metavar="FIELD=VALUE", multiple=True, help="Only cases with this; tag=tool:* is a pattern."
+)
+@click.option(
+    "--model", default="recorded", show_default=True, metavar="NAME", help="Estimate the cost for this model."
+)
+@json_flag
+@click.pass_context
+def command(ctx: click.Context, /, dataset: str, out: str, as_json: bool, **flags: Any) -> None:
+    """Freeze the cases of DATASET that can be replayed, say which cannot and why, and estimate power and cost."""
+    with opened(ctx) as workspace:
+        result = workspace.replays.freeze_set(dataset, out, filters_of(flags["filters"]), model=flags["model"])
+    if as_json:
+        emit_json(result)
+    else:
+        _show(result)
+
+
+def _show(result: ReplaySet) -> None:
+    plan = result.plan
+    click.echo(f"{result.dataset}@{result.version}: {result.cases} cases can be replayed")
+    for reason, count in result.left_out.items():
+        click.echo(f"  left out {count}: {reason}")
+    for case_id, reasons in list(result.cases_left_out.items())[:5]:
+        click.echo(f"    {case_id}: {'; '.join(reasons)}", err=True)
+    money = "unknown price" if plan.cost is None else f"about ${plan.cost:.4f}"
+    effect = plan.smallest_visible_effect
+    click.echo(
+        f"  a run    {plan.calls} requests, about {plan.input_tokens:,} tokens in, {plan.output_tokens:,} out ({money})"
+    )
+    click.echo(f"  visible  {'no difference (too few cases)' if effect is None else f'differences of {effect:.3f} up'}")

@@ -1,0 +1,149 @@
+"""Agent benchmarks from stored cases: freeze those that can be replayed, and say which cannot and why."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel
+
+from evergold.bench.metrics.alignment import align
+from evergold.bench.metrics.trajectory import sides
+from evergold.bench.plan import Plan
+from evergold.bench.replay.readiness import obstacles
+from evergold.errors import BadInput, NotFound
+from evergold.model.case import Case, CaseStatus
+from evergold.model.replay import Replay
+from evergold.model.run import RunSpec
+from evergold.model.trajectory import AlignedCall, AlignedTrajectory, ResultOrigin, StepSpent
+from evergold.store.case_writes import Author, put_cases
+from evergold.store.cases import iterate_cases
+from evergold.workspace.builds import case_filter
+from evergold.workspace.cases import require_dataset
+
+if TYPE_CHECKING:
+    from evergold.store import Store
+    from evergold.workspace.bench import Bench
+    from evergold.workspace.builds import Builds
+
+MOST_NAMED = 100
+
+
+class ReplaySet(BaseModel, frozen=True):
+    """A frozen set of cases that can be replayed. `left_out` counts reasons, `cases_left_out` names the first cases."""
+
+    dataset: str
+    version: str
+    cases: int
+    left_out: dict[str, int]
+    cases_left_out: dict[str, list[str]]
+    plan: Plan
+
+
+class Replays:
+    def __init__(self, store: "Store", builds: "Builds", bench: "Bench") -> None:
+        self._store = store
+        self._builds = builds
+        self._bench = bench
+
+    def freeze_set(
+        self,
+        source: str,
+        out: str,
+        filters: Mapping[str, Any],
+        *,
+        model: str = "recorded",
+        replay: Replay | None = None,
+    ) -> ReplaySet:
+        """Copy the cases of a dataset that can be replayed into another and freeze it; estimate a run of it.
+
+        `out` is DATASET or DATASET@VERSION; a tag in `filters` may be a pattern (`tool:*`).
+        """
+        name, _, version = out.partition("@")
+        if not name or name == source:
+            raise BadInput(f"--out {out!r} must name another dataset than {source!r}, for example agents@v1")
+        reasons: Counter[str] = Counter()
+        named: dict[str, list[str]] = {}
+        ready: list[Case] = []
+        for case in self._chosen(source, filters):
+            problems = list(obstacles(case))
+            if not problems:
+                ready.append(case.model_copy(update={"dataset": name}))
+                continue
+            reasons.update(problems)
+            if len(named) < MOST_NAMED:
+                named[case.id] = problems
+        if not ready:
+            why = (
+                "; ".join(f"{count}: {reason}" for reason, count in reasons.most_common(5))
+                or "no case passes the filter"
+            )
+            raise BadInput(f"no case of {source!r} can be replayed ({why})")
+        author = Author(action="copied", why=f"replay set of {source}")
+        self._store.db.write(lambda connection: put_cases(connection, ready, author))
+        build, _ = self._builds.freeze_as(name, version or None)
+        frozen = f"{name}@{build.version}"
+        spec = RunSpec(dataset=frozen, model=model, metrics=("trajectory",), replay=replay or Replay())
+        counts = sum(split["count"] for split in build.manifest.get("splits", {}).values())
+        return ReplaySet(
+            dataset=name,
+            version=build.version,
+            cases=counts,
+            left_out=dict(reasons.most_common()),
+            cases_left_out=named,
+            plan=self._bench.plan(spec, local=True),
+        )
+
+    def aligned(self, run_id: str, case_id: str, trial: int = 0) -> AlignedTrajectory:
+        """A trajectory of a run beside the recorded one, call by call."""
+        case = self._bench.case(run_id, case_id)
+        attempt = next((one for one in self._bench.attempts(run_id, case_id) if one.trial == trial), None)
+        if attempt is None or "replay" not in attempt.metadata:
+            raise NotFound(f"run {run_id!r} has no replayed attempt {trial} at case {case_id!r}")
+        result, replay = align(*sides(case, attempt)), attempt.metadata["replay"]
+        origins = dict(zip((call.id for call in attempt.tool_calls), replay.get("calls", ()), strict=False))
+        spent = [StepSpent.model_validate(one) for one in replay.get("spent", ())]
+        paid = _spent_by_call(attempt.metadata["trajectory"], spent)
+        rows = [_with_origin(row, origins, paid) for row in result.rows()]
+        return AlignedTrajectory(
+            case_id=case_id,
+            trial=trial,
+            rows=rows,
+            first_divergence=result.first_divergence(),
+            why=result.why(),
+            recorded_answer=case.output,
+            answer=attempt.output,
+            ended=replay.get("ended"),
+            stopped=replay.get("stopped"),
+            spent=spent,
+        )
+
+    def _chosen(self, source: str, filters: Mapping[str, Any]) -> Iterator[Case]:
+        given = filters.get("tag") or ()
+        tags = [given] if isinstance(given, str) else list(given)
+        patterns = [tag for tag in tags if "*" in tag]
+        exact = {**filters, "tag": [tag for tag in tags if "*" not in tag]}
+        wanted = case_filter(source, exact).model_copy(update={"status": CaseStatus.ACTIVE})
+        with self._store.db.read() as connection:
+            require_dataset(connection, source)
+            for case in iterate_cases(connection, wanted):
+                if all(any(fnmatchcase(tag, pattern) for tag in case.tags) for pattern in patterns):
+                    yield case
+
+
+def _with_origin(row: AlignedCall, origins: Mapping[Any, str], paid: Mapping[str, StepSpent]) -> AlignedCall:
+    if row.made is None or row.made.id is None or row.made.id not in origins:
+        return row
+    known = {"origin": ResultOrigin(origins[row.made.id]), "spent": paid.get(row.made.id)}
+    return row.model_copy(update=known)
+
+
+def _spent_by_call(trajectory: Sequence[Mapping[str, Any]], spent: Sequence[StepSpent]) -> dict[str, StepSpent]:
+    """What the request of a call took, by the id of the first call that it made."""
+    paid: dict[str, StepSpent] = {}
+    for number, one in enumerate(spent):
+        end = spent[number + 1].message if number + 1 < len(spent) else len(trajectory)
+        calls = [call for message in trajectory[one.message : end] for call in message.get("tool_calls") or ()]
+        if calls:
+            paid[str(calls[0]["id"])] = one
+    return paid
