@@ -78,7 +78,11 @@ def _kill(room: Room, scene: Scene, number: int, source: random.Random, summary:
     command.start()
     done = command.end_within(source.uniform(0.0, _seconds.get(scene.name, 1.0)))
     _note(scene, scene.look(number, done), summary)
-    took = Command(room, scene.again(number)).to_the_end()
+    try:
+        took = Command(room, scene.again(number)).to_the_end()
+    except RuntimeError as problem:
+        summary.problems.append(f"{scene.name}: does not work after a kill: {problem}")
+        return
     _seconds[scene.name] = 0.7 * _seconds.get(scene.name, took) + 0.3 * took
     _note(scene, scene.after(number), summary)
     summary.acknowledged_count += 1

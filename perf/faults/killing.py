@@ -16,7 +16,6 @@ from typing import Protocol
 
 from evergold.settings import Settings
 from evergold.workspace import Workspace
-from perf.faults.server import PATIENCE
 
 LOADED = [
     *("perf.faults.killing", "evergold.api.app", "evergold.store.migrate", "alembic.command", "evergold.pytest_plugin"),
@@ -31,6 +30,7 @@ LOADED = [
     ),
     *("evergold.workspace.generation", "evergold.workspace.generation_calls", "evergold.workspace.base_commits"),
 ]
+END_SECONDS = 600.0  # for a command that nobody kills, on a machine that is busy with other work
 _processes = multiprocessing.get_context("forkserver")
 _processes.set_forkserver_preload(LOADED)
 
@@ -108,9 +108,10 @@ class Command:
         """Run it and return the seconds it took; an exit code other than 0 is an error of the campaign."""
         began = time.perf_counter()
         self.start()
-        self._process.join(PATIENCE)
+        self._process.join(END_SECONDS)
         if self._process.exitcode != 0:
             self._process.kill()
+            self._process.join()
             said = self._log.read_text(encoding="utf-8", errors="replace")[-2000:]
             raise RuntimeError(f"evergold {self.arguments}: exit code {self._process.exitcode}\n{said}")
         return time.perf_counter() - began

@@ -51,7 +51,7 @@ class Summary:
 
     def show(self, name: str) -> None:
         took = sorted(self.seconds) or [0.0]
-        number = self.acknowledged_count or len(self.acknowledged)
+        number = self.acknowledged_count + len(self.acknowledged)
         print(f"  {name}: acknowledged {number}, lost {self.lost}, doubled {self.doubled}, half-written {self.half}")
         refused = sum(number for status, number in self.statuses.items() if status[0] == "4" or status == "503")
         print(f"  answers {dict(sorted(self.statuses.items()))}")

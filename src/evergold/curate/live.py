@@ -12,6 +12,7 @@ from typing import Protocol
 from sqlalchemy import Connection
 
 from evergold import plugins
+from evergold.curate.choosing import DayChoices
 from evergold.curate.classify import Facts
 from evergold.curate.explain import Explanation, explain
 from evergold.curate.findings import Finding, findings_in, forget_findings, put_finding
@@ -20,7 +21,16 @@ from evergold.errors import BadInput, unknown
 from evergold.model.policy import Policy
 from evergold.seams import Detector, Tagger
 from evergold.store import Store
-from evergold.store.candidates import choose_day, gather_range, gather_traces, is_chosen, pool_days, weigh_day
+from evergold.store.candidates import (
+    choose_day,
+    due_days,
+    gather_range,
+    gather_traces,
+    is_chosen,
+    pool_days,
+    put_due_days,
+    weigh_day,
+)
 from evergold.store.checks import has_spoken
 from evergold.store.corrections import count_unpaired, is_corrected, put_correction_cases
 from evergold.store.curation import BATCH, Changes, curate_range, curate_traces, preview, queued, ranges, take_queued
@@ -57,6 +67,7 @@ class Curation:
         self._detector = detector
         self._in_force = in_force
         self._checks = checks
+        self._choices = DayChoices()
 
     def step(self, limit: int = BATCH) -> tuple[int, Changes]:
         """Curate up to `limit` waiting traces; how many were taken, and what changed."""
@@ -72,6 +83,8 @@ class Curation:
         while waiting:
             waiting, changes = self._store.db.write(partial(self._next, after=waiting[-1]))
             total.add(changes)
+        if self._in_force:
+            total.add(self._store.db.write(partial(self._put_off, now=True)))
         return total
 
     def trace(self, trace_id: str) -> Changes:
@@ -80,7 +93,9 @@ class Curation:
         def work(connection: Connection) -> Changes:
             get_trace(connection, trace_id)
             earlier = self._checks.look_at(connection, [trace_id]) if self._checks is not None else ()
-            return self._curate(connection, [trace_id, *earlier], 1)
+            changes = self._curate(connection, [trace_id, *earlier], 1)
+            changes.add(self._put_off(connection, now=True))
+            return changes
 
         return self._store.db.write(work)
 
@@ -117,6 +132,7 @@ class Curation:
             days = pool_days(connection, policy)
         for day in days:
             self._store.db.write(partial(choose_day, policy=policy, day=day))
+        self._store.db.write(partial(put_due_days, policy=policy, days=()))
 
     def dry_run(self, progress: Callable[[int], None] = lambda _: None) -> dict[str, Changes]:
         """What a backfill would change, by policy, without changing anything.
@@ -186,7 +202,7 @@ class Curation:
             for finding in findings_in(connection, waiting, self._detector):
                 put_finding(connection, finding)
         if not waiting:
-            return waiting, Changes()
+            return waiting, self._put_off(connection) if self._in_force else Changes()
         earlier = self._checks.look_at(connection, waiting) if self._checks is not None else ()
         return waiting, self._curate(connection, [*waiting, *earlier], len(waiting))
 
@@ -203,16 +219,32 @@ class Curation:
             total.by_kind["corrected"] = corrections
         for policy in self.policies:
             scope = self._scope(policy)
-            days: set[str] = set()
+            days: list[str] = []
             exchanged: list[str] = []
             if scope.limited:
-                days = gather_traces(connection, policy, trace_ids, scope.required)
-                exchanged = [one for day in sorted(days) for one in choose_day(connection, policy, day)]
-            total.add(curate_traces(connection, policy, [*trace_ids, *exchanged], scope))
-            for day in days:
-                weigh_day(connection, policy, day)
-            self._plug_in_tags(connection, policy)
+                gathered = gather_traces(connection, policy, trace_ids, scope.required)
+                exchanged, days = self._choices.choose(connection, policy, gathered)
+            self._follow(connection, policy, [*trace_ids, *exchanged], days, total)
         return total
+
+    def _put_off(self, connection: Connection, now: bool = False) -> Changes:
+        """Choose the candidates of days whose choice was put off, if it is time, or `now`."""
+        total = Changes()
+        for policy in self.policies:
+            if self._scope(policy).limited and due_days(connection, policy):
+                exchanged, days = self._choices.choose(connection, policy, (), now=now)
+                if days:
+                    self._follow(connection, policy, exchanged, days, total)
+        return total
+
+    def _follow(
+        self, connection: Connection, policy: Policy, trace_ids: Sequence[str], days: Sequence[str], total: Changes
+    ) -> None:
+        """Bring the entries of traces up to date after the choice of some days."""
+        total.add(curate_traces(connection, policy, trace_ids, self._scope(policy)))
+        for day in days:
+            weigh_day(connection, policy, day)
+        self._plug_in_tags(connection, policy)
 
     def _range(self, connection: Connection, policy: Policy, after: str, upto: str) -> Changes:
         scope = self._scope(policy)

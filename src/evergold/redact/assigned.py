@@ -8,11 +8,10 @@ signs among them, or quotes around it.
 from collections import Counter
 from collections.abc import Iterator
 from math import log2
-from typing import Any
 
-from evergold.redact.folding import Folded, byte_pattern
+from evergold.redact.folding import Folded, Spans, byte_pattern, matches
 from evergold.redact.placeholders import is_code, is_placeholder
-from evergold.redact.secrets import BASIC, BEARER
+from evergold.redact.secrets import BASIC, BEARER, DIGITS
 from evergold.redact.spans import PrivateSpan
 
 SECRET = "SECRET"
@@ -92,54 +91,55 @@ NAMES_AND_SIGNS = (BEARER, BASIC, PASSWORD, FLAG, ELEMENT, PIN, NON_LATIN_HINT, 
 def assigned_in(folded: Folded) -> Iterator[PrivateSpan]:
     """Find values that a name before them makes secret."""
     data = folded.data
-    for match in PASSWORD.finditer(data):
-        if _is_password(data, match):
-            yield PrivateSpan(SECRET, *_value(match, 4))
-    for match in NAMED.finditer(data):
-        start, end = _value(match, 3)
+    for spans in matches(PASSWORD, data):
+        start, end = _value(spans, 4)
+        if _is_password(data, spans, start, end):
+            yield PrivateSpan(SECRET, start, end)
+    for spans in matches(NAMED, data):
+        start, end = _value(spans, 3)
         if not _is_about(data, start, end) and b" " not in data[start:end]:
             yield PrivateSpan(SECRET, start, end)
-    for match in ANY_KEY.finditer(data):
-        if _is_random(match[1]) and not NO_KEYS.search(data[max(0, match.start() - BEFORE) : match.start()]):
-            yield PrivateSpan(SECRET, *match.span(1))
-    for match in FLAG.finditer(data):
-        start, end = _value(match, 1)
+    for (first, _), (start, end) in matches(ANY_KEY, data):
+        if _is_random(data[start:end]) and not NO_KEYS.search(data[max(0, first - BEFORE) : first]):
+            yield PrivateSpan(SECRET, start, end)
+    for spans in matches(FLAG, data):
+        start, end = _value(spans, 1)
         if not _is_about(data, start, end) and data[start : start + 1] not in (b"-", b"/"):
             yield PrivateSpan(SECRET, start, end)
-    for match in ELEMENT.finditer(data):
-        if not is_placeholder(match[1]):
-            yield PrivateSpan(SECRET, *match.span(1))
-    for match in PIN.finditer(data):
-        yield PrivateSpan(SECRET, *match.span(1))
+    for _, (start, end) in matches(ELEMENT, data):
+        if not is_placeholder(data[start:end]):
+            yield PrivateSpan(SECRET, start, end)
+    for _, (start, end) in matches(PIN, data):
+        yield PrivateSpan(SECRET, start, end)
     if not folded.text.isascii():
         yield from _non_latin(folded)
 
 
 def cookies_in(folded: Folded) -> Iterator[PrivateSpan]:
     """Find the values of `Cookie` and `Set-Cookie` headers; attributes such as `Path` are kept."""
-    for header in COOKIE.finditer(folded.data):
-        start = header.start(2)
-        for pair in PAIR.finditer(header[2]):
-            if pair[1].lower() not in ATTRIBUTES and pair[2].strip():
-                yield PrivateSpan(SECRET, start + pair.start(2), start + pair.end(2))
-            if header[1]:
+    for _, is_set, (start, end) in matches(COOKIE, folded.data):
+        header = folded.data[start:end]
+        for _, name, value in matches(PAIR, header):
+            if header[slice(*name)].lower() not in ATTRIBUTES and header[slice(*value)].strip():
+                yield PrivateSpan(SECRET, start + value[0], start + value[1])
+            if is_set[0] >= 0:
                 break
 
 
-def _value(match: Any, first: int) -> tuple[int, int]:
-    """Where the value stands: in one of the groups from `first` on."""
-    groups: list[tuple[int, int]] = [match.span(group) for group in range(first, first + 4)]
-    return next(span for span in groups if span[0] >= 0)
+def _value(spans: Spans, first: int) -> tuple[int, int]:
+    """Where the value stands: in one of the groups from `first` on, most often the last."""
+    last = first + 3
+    return spans[last] if spans[last][0] >= 0 else next(span for span in spans[first:last] if span[0] >= 0)
 
 
-def _is_password(data: bytes, match: Any) -> bool:
-    start, end = _value(match, 4)
-    value, quoted = data[start:end], match.start(7) < 0
+def _is_password(data: bytes, spans: Spans, start: int, end: int) -> bool:
+    (english, _), (sign, _), (bare, _) = spans[1], spans[3], spans[7]
+    value, quoted = data[start:end], bare < 0
     if is_placeholder(value):
         return False
     if quoted:
-        return match.start(3) >= 0 or b" " not in value or match.start(1) >= 0
-    if match.start(3) >= 0 and match.start(1) >= 0:
+        return sign >= 0 or b" " not in value or english >= 0
+    if sign >= 0 and english >= 0:
         return len(value) >= 6 - any(48 <= byte < 58 for byte in value) * 2 and not _is_about(data, start, end)
     return _is_mixed(value)
 
@@ -158,14 +158,14 @@ def _is_about(data: bytes, start: int, end: int) -> bool:
 
 def _is_mixed(value: bytes) -> bool:
     """Letters and digits together, or digits and signs: no word of a language, no plain number."""
-    digit = any(48 <= byte < 58 for byte in value)
+    digit = len(value.translate(None, DIGITS)) < len(value)
     letter = any(65 <= byte < 91 or 97 <= byte < 123 or byte >= 0xC0 for byte in value)
     return digit and letter and len(value.rstrip(b".!?")) >= 5
 
 
 def _is_random(value: bytes) -> bool:
     """Whether characters are as mixed as in a generated key."""
-    if sum(48 <= byte < 58 for byte in value) < 3 or is_code(value):
+    if len(value) - len(value.translate(None, DIGITS)) < 3 or is_code(value):
         return False
     counts = Counter(value[:128])
     size = min(len(value), 128)
@@ -175,8 +175,7 @@ def _is_random(value: bytes) -> bool:
 def _non_latin(folded: Folded) -> Iterator[PrivateSpan]:
     if not any(map(folded.text.__contains__, NON_LATIN_NAMES)):
         return
-    for match in NON_LATIN.finditer(folded.data):
-        words = folded.text[match.start() : match.start(2)].rstrip(" :：=\"'")
-        if words.endswith(NON_LATIN_ENDS) and any(48 <= byte < 58 for byte in match[2]):
-            end = match.start(2) + len(match[2].rstrip(b"\"',.;)"))
-            yield PrivateSpan(SECRET, match.start(2), end)
+    for (first, _), _, (start, end) in matches(NON_LATIN, folded.data):
+        words, value = folded.text[first:start].rstrip(" :：=\"'"), folded.data[start:end]
+        if words.endswith(NON_LATIN_ENDS) and any(48 <= byte < 58 for byte in value):
+            yield PrivateSpan(SECRET, start, start + len(value.rstrip(b"\"',.;)")))

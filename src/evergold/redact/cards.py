@@ -3,6 +3,7 @@
 import re
 
 from evergold.redact.check_digits import luhn
+from evergold.redact.folding import byte_pattern, holds
 
 ISSUERS = re.compile(
     r"4(?:[0-9]{12}|[0-9]{15}|[0-9]{18})"  # Visa
@@ -29,8 +30,8 @@ WRITINGS = tuple(
 BEGINNING = re.compile(r"(?<![0-9])(?=[2-6]|81|82)")
 FEWEST = 13
 GROUP = re.compile(r"[0-9]+")
-LABELLED_ID = re.compile(
-    r"(?i)(?:\b(?:ean|gtin|upc|isbn|imei|iccid|barcode|snowflake)|(?:[a-z]_|[a-z][ -]|\b)id)[\"']?\s*[:=#]?\s*[\"']?$"
+LABELLED_ID = byte_pattern(
+    rb"(?i)(?:\b(?:ean|gtin|upc|isbn|imei|iccid|barcode|snowflake)|(?:[a-z]_|[a-z][ -]|\b)id)[\"']?\s*[:=#]?\s*[\"']?\n?\z"
 )
 CALLED_CARD = re.compile(
     r"(?i)(?:card|visa|tarjeta|karte|carte|carta|cart\xe3o|kaart|pan|cc|credit)[a-z_ .#:=\"']{0,12}$"
@@ -62,7 +63,7 @@ def _is_labelled(text: str, written: re.Match[str]) -> bool:
         return False
     if len(written[0]) == FEWEST and not CALLED_CARD.search(text, max(0, start - NEAR), start):
         return True  # cards of 13 digits are hardly in use; order and article numbers of 13 digits are everywhere
-    return LABELLED_ID.search(text, max(0, start - NEAR), start) is not None
+    return holds(LABELLED_ID, text[max(0, start - NEAR) : start].encode("latin-1"))
 
 
 def is_card(written: str) -> bool:

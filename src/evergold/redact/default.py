@@ -59,4 +59,5 @@ class DefaultRedactor:
         if self._ip_addresses and IP_ADDRESSES.hint.search(one.data):
             groups.append(IP_ADDRESSES)
         kinds = [find for group in groups for find in group.kinds]
-        return without_overlaps(find(one) for find in (*kinds, numbers.numbers_in))
+        known = without_overlaps(find(one) for find in kinds)
+        return without_overlaps((known, numbers.numbers_in(one, known)))

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from html import unescape
 
 from evergold.redact.emails import local_start
-from evergold.redact.folding import Folded, byte_pattern
+from evergold.redact.folding import Folded, byte_pattern, matches
 from evergold.redact.spans import PrivateSpan
 
 EMAIL = "EMAIL"
@@ -55,27 +55,24 @@ NO_NAMES = frozenset(
 def disguised_in(folded: Folded) -> Iterator[PrivateSpan]:
     """Find addresses that are written so that programs do not see them."""
     data = folded.data
-    for match in BRACKETED.finditer(data):
-        sign = _behind_blanks(data, match.start())
-        start = _spelled_start(data, sign) if data[sign - 1 : sign].isalnum() else None
-        end = _domain_end(data, match.start(), match.end(), TOPS)
-        if start is not None and end:
-            yield PrivateSpan(EMAIL, start, end)
-    for match in SPELLED.finditer(data):
-        start = _spelled_start(data, match.start())
-        end = _domain_end(data, match.start(), match.end(), TOPS)
-        if start is not None and end and data[start : match.start()].lower() not in NO_NAMES:
-            yield PrivateSpan(EMAIL, start, end)
+    for ((at, last),) in matches(BRACKETED, data):
+        sign = _behind_blanks(data, at)
+        named = _is_domain(data, at, last, TOPS) and data[sign - 1 : sign].isalnum()
+        if named and (start := _spelled_start(data, sign)) is not None:
+            yield PrivateSpan(EMAIL, start, last)
+    for ((at, last),) in matches(SPELLED, data):
+        start = _spelled_start(data, at) if _is_domain(data, at, last, TOPS) else None
+        if start is not None and data[start:at].lower() not in NO_NAMES:
+            yield PrivateSpan(EMAIL, start, last)
     if b"@" in data:
-        for match in LOOSE.finditer(data):
-            start = local_start(data, _behind_blanks(data, match.start()), 0)
-            end = _domain_end(data, match.start(), match.end(), LOOSE_TOPS)
-            if start is not None and end:
-                yield PrivateSpan(EMAIL, start, end)
+        for ((at, last),) in matches(LOOSE, data):
+            start = local_start(data, _behind_blanks(data, at), 0) if _is_domain(data, at, last, LOOSE_TOPS) else None
+            if start is not None:
+                yield PrivateSpan(EMAIL, start, last)
     if b"&#" in data:
-        for match in ENTITIES.finditer(data):
-            if len(match[0]) <= LONGEST and PLAIN.fullmatch(unescape(match[0].decode("ascii")).encode()):
-                yield PrivateSpan(EMAIL, *match.span())
+        for ((at, last),) in matches(ENTITIES, data):
+            if last - at <= LONGEST and PLAIN.fullmatch(unescape(data[at:last].decode("ascii")).encode()):
+                yield PrivateSpan(EMAIL, at, last)
 
 
 def _behind_blanks(data: bytes, start: int) -> int:
@@ -97,11 +94,11 @@ def _spelled_start(data: bytes, end: int) -> int | None:
     return None if glued or data[start - 1 : start] == b"\\" else start
 
 
-def _domain_end(data: bytes, start: int, end: int, tops: frozenset[bytes]) -> int | None:
-    """Where the domain ends, which must be with a known top domain; words behind it may have been taken for labels."""
+def _is_domain(data: bytes, start: int, end: int, tops: frozenset[bytes]) -> bool:
+    """Whether the domain ends there, which must be with a known top domain."""
     if data[end : end + 1].isalnum():
-        return None
+        return False
     top = end
     while top > start and data[top - 1 : top].isalnum():
         top -= 1
-    return end if data[top:end].lower() in tops else None
+    return data[top:end].lower() in tops

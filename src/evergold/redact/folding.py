@@ -46,18 +46,23 @@ def byte_pattern(pattern: bytes) -> Any:
     return re2.compile(pattern, options)
 
 
-def matches(pattern: Any, data: bytes) -> Iterator[Spans]:
+def matches(pattern: Any, data: bytes, position: int = 0) -> Iterator[Spans]:
     """Go through the matches of a pattern: where each stands, then where its groups do (-1 for one that took no part).
 
     The match objects of the `re2` package cost several times what the matching does; its bound method gives bare spans.
     """
-    match, position, end = pattern._regexp.Match, 0, len(data)
+    match, end = pattern._regexp.Match, len(data)
     while position <= end:
         spans = match(UNANCHORED, data, position, end)
         if spans[0][0] < 0:
             return
         yield spans
         position = max(spans[0][1], position + 1)
+
+
+def holds(pattern: Any, data: bytes) -> bool:
+    """Say whether a pattern matches somewhere, without the cost of a match object."""
+    return bool(pattern._regexp.Match(UNANCHORED, data, 0, len(data))[0][0] >= 0)
 
 
 class Folded(NamedTuple):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from evergold.redact import check_digits as check
-from evergold.redact.folding import Folded, byte_pattern
+from evergold.redact.folding import Folded, byte_pattern, matches
 from evergold.redact.spans import PrivateSpan
 
 COUNTRIES = (  # with the number of characters of their account numbers
@@ -17,6 +17,7 @@ COUNTRIES = (  # with the number of characters of their account numbers
     "LV21 MC27 MD24 ME22 MK19 MR27 MT31 MU30 NL18 NO15 PK24 PL28 PS29 PT25 QA29 RO24 RS22 SA24 SC31 SE24 SI19 SK24 "
     "SM27 TN24 TR26 UA29 VA22 VG24 XK20"
 )
+GAPS = b" \xa0-"
 LENGTHS = {word[:2]: int(word[2:]) for word in COUNTRIES.split()}
 IBAN = byte_pattern(
     rb"(?i)(?:\b|\\[nrt])((?:"
@@ -81,37 +82,37 @@ PATTERNS = (IBAN, ANY_SHAPE, IN_DEVANAGARI)
 
 def ibans_in(folded: Folded) -> Iterator[PrivateSpan]:
     """Find international bank account numbers by the length of their country and their check digits."""
-    data, flat, position = folded.data, folded.flat, 0
-    while match := IBAN.search(data, position):
-        start, last = match.span(1)
-        end = _iban_end(flat, start, last)
+    data, position = folded.data, 0
+    while spans := next(matches(IBAN, data, position), None):
+        start, last = spans[1]
+        end = _iban_end(data, start, last)
         if end is not None:
             yield PrivateSpan("IBAN", start, end)
         position = end or start + 4
 
 
-def _iban_end(flat: str, start: int, last: int) -> int | None:
-    length = LENGTHS.get(flat[start : start + 2].upper())
+def _iban_end(data: bytes, start: int, last: int) -> int | None:
+    written = data[start:last].upper()
+    length = LENGTHS.get(written[:2].decode("latin-1"))
     if length is None:
         return None
-    letters: list[str] = []
-    for index in range(start, last):
-        if flat[index].isalnum():
-            letters.append(flat[index])
-            if len(letters) == length:
-                whole = not flat[index + 1 : index + 2].isalnum()
-                return index + 1 if whole and check.iban("".join(letters).upper()) else None
-    return None
+    letters = written.translate(None, GAPS)[:length]
+    if len(letters) < length or not check.iban(letters.decode("latin-1")):
+        return None
+    end = start + length
+    while len(data[start:end].translate(None, GAPS)) < length:
+        end += 1
+    return None if data[end : end + 1].isalnum() else end
 
 
 def identities_in(folded: Folded) -> Iterator[PrivateSpan]:
     """Find national identity numbers."""
-    for match in ANY_SHAPE.finditer(folded.data):
-        shape = match.lastindex
-        start, end = match.span(shape)
+    for spans in matches(ANY_SHAPE, folded.data):
+        shape = next(number for number, (start, _) in enumerate(spans) if number and start >= 0)
+        start, end = spans[shape]
         if SHAPES[shape - 1].holds(folded.flat[start:end]):
             yield PrivateSpan("ID", start, end)
     if "आधार" in folded.text:
-        for match in IN_DEVANAGARI.finditer(folded.data):
-            if check.indian(folded.flat[slice(*match.span(1))]):
-                yield PrivateSpan("ID", *match.span(1))
+        for _, (start, end) in matches(IN_DEVANAGARI, folded.data):
+            if check.indian(folded.flat[start:end]):
+                yield PrivateSpan("ID", start, end)

@@ -1,17 +1,20 @@
 """Numbers that belong to a person: runs of digits are found here, `cards` and `phones` decide what they are."""
 
 import re
-from collections.abc import Iterable, Iterator
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from evergold.redact.cards import FEWEST as CARD_DIGITS
 from evergold.redact.cards import card_in
 from evergold.redact.folding import Folded
 from evergold.redact.phones import phone_in
 from evergold.redact.spans import PrivateSpan
 
 SEPARATORS = " ()./_\u00a0\u00ad-"
+SEPARATOR_BYTES = SEPARATORS.encode("latin-1")
 MOST_SEPARATORS = 3
 DIGITS = 8  # the fewest of a number that is private
 DAY_LENGTH = len("2026-01-02")
@@ -25,14 +28,18 @@ SEPARATOR = np.zeros(256, np.bool_)
 SEPARATOR[[ord(character) for character in SEPARATORS]] = True
 
 
-def numbers_in(folded: Folded) -> Iterator[PrivateSpan]:
-    """Find card and telephone numbers."""
+def numbers_in(folded: Folded, known: Sequence[PrivateSpan] = ()) -> Iterator[PrivateSpan]:
+    """Find card and telephone numbers; digits that lie in a span that is `known` already are left to it."""
     flat = folded.flat
+    starts = [span.start for span in known]
     for start, end in digit_runs(folded.data):
+        if known and (before := bisect_right(starts, start)) and known[before - 1].end >= end:
+            continue
         begin, last = _whole_groups(flat, start, end)
         if DECIMAL.fullmatch(flat, begin, last):
             continue
-        while card := card_in(flat, begin, last):
+        many = len(folded.data[begin:last].translate(None, SEPARATOR_BYTES)) >= CARD_DIGITS
+        while many and (card := card_in(flat, begin, last)):
             yield from _phone(folded, begin, card[0])
             yield PrivateSpan("CARD", *card)
             begin = card[1]

@@ -1,8 +1,9 @@
 """The words before a number that say whether it is a telephone number, in the languages people write most."""
 
 import re
+from typing import Any
 
-from evergold.redact.folding import Folded, byte_pattern
+from evergold.redact.folding import Folded, byte_pattern, holds
 
 NEAR, GAP = 40, 8
 NUMBER = r"(?:[ _-]?(?:numbers?|no|nr|num|n[ºo°]|número|numéro|numero|nummer))?"
@@ -27,9 +28,8 @@ BETWEEN = (
 )
 
 
-def _words(pattern: str) -> "re.Pattern[bytes]":
-    compiled: re.Pattern[bytes] = byte_pattern(pattern.encode("latin-1"))
-    return compiled
+def _words(pattern: str) -> Any:
+    return byte_pattern(pattern.encode("latin-1"))
 
 
 NAMED = _words(rf"(?i)(?:^|[^{LETTER}])(?:{NAMES}){NUMBER}{BETWEEN}")
@@ -46,7 +46,7 @@ def is_called_phone(folded: Folded, start: int, *, grouped: bool) -> bool:
     before = words_before(folded, start)
     if not before:
         return False
-    if NAMED.search(before) is not None or (grouped and CALLED.search(before) is not None):
+    if holds(NAMED, before) or (grouped and holds(CALLED, before)):
         return True
     return max(before) >= 0x80 and OTHER_SCRIPTS.search(folded.text[max(0, start - NEAR) : start]) is not None
 
@@ -54,7 +54,7 @@ def is_called_phone(folded: Folded, start: int, *, grouped: bool) -> bool:
 def is_called_something_else(folded: Folded, start: int) -> bool:
     """Say whether the word right before `start` names another kind of number."""
     before = words_before(folded, start)
-    return bool(before) and NO_PHONE.search(before) is not None
+    return bool(before) and holds(NO_PHONE, before)
 
 
 def words_before(folded: Folded, start: int) -> bytes:

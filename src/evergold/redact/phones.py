@@ -129,7 +129,7 @@ def _whole(folded: Folded, start: int, end: int) -> Place | None:
 
 
 def _count(run: str) -> int:
-    return sum(character.isdecimal() for character in run)
+    return sum(map(str.isdecimal, run))
 
 
 def _is_list(groups: list[str]) -> bool:

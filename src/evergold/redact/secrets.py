@@ -32,6 +32,7 @@ KEY_END = byte_pattern(rb"-----END (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?----
 KEY_BODY = byte_pattern(rb"(?:[A-Za-z0-9+/=\s\\:,.]|-)*")
 CUT_OFF_KEY = byte_pattern(rb"(?:(?:\\{1,4}[nr]|\s)*[A-Za-z0-9+/=]{24,})+(?:(?:\\{1,4}n|\n)[A-Za-z0-9+/=]+)?")
 DASHES = b"-----"
+DIGITS = b"0123456789"
 
 
 @cache
@@ -56,25 +57,22 @@ SHAPES = (TOKENS, JSON_WEB_TOKEN, KEY_BEGIN)
 def tokens_in(folded: Folded) -> Iterator[PrivateSpan]:
     """Find tokens that a prefix gives away, and JSON web tokens."""
     data = folded.data
-    for match in TOKENS.finditer(data):
-        start, end = match.span(1)
-        enough = all(
-            match.start(2 + rule) < 0 or _digits(match[1]) >= digits for rule, digits in enumerate(FEWEST_DIGITS)
-        )
-        if enough and not is_in_escape(data, start):
+    for _, (start, end), *asking in matches(TOKENS, data):
+        asked = [digits for (at, _), digits in zip(asking, FEWEST_DIGITS, strict=True) if at >= 0]
+        if (not asked or _digits(data[start:end]) >= max(asked)) and not is_in_escape(data, start):
             yield PrivateSpan(SECRET, start, end)
     if b"eyJ" in data:
-        for match in JSON_WEB_TOKEN.finditer(data):
-            yield PrivateSpan(SECRET, *match.span(1))
+        for _, (start, end) in matches(JSON_WEB_TOKEN, data):
+            yield PrivateSpan(SECRET, start, end)
 
 
 def headers_in(folded: Folded) -> Iterator[PrivateSpan]:
     """Find what stands behind `Bearer` and `Authorization: Basic`."""
-    for match in BEARER.finditer(folded.data):
-        if _digits(match[1]):
-            yield PrivateSpan(SECRET, *match.span(1))
-    for match in BASIC.finditer(folded.data):
-        yield PrivateSpan(SECRET, *match.span(1))
+    for _, (start, end) in matches(BEARER, folded.data):
+        if _digits(folded.data[start:end]):
+            yield PrivateSpan(SECRET, start, end)
+    for _, (start, end) in matches(BASIC, folded.data):
+        yield PrivateSpan(SECRET, start, end)
 
 
 def logins_in(folded: Folded) -> Iterator[PrivateSpan]:
@@ -90,18 +88,18 @@ def private_keys_in(folded: Folded) -> Iterator[PrivateSpan]:
     data, done = folded.data, 0
     if b"PRIVATE KEY" not in data:
         return
-    for begin in KEY_BEGIN.finditer(data):
-        if begin.start() < done:
+    for ((start, body),) in matches(KEY_BEGIN, data):
+        if start < done:
             continue
-        dashes = data.find(DASHES, begin.end())
+        dashes = data.find(DASHES, body)
         end = KEY_END.match(data, dashes) if dashes >= 0 else None
-        if end and KEY_BODY.fullmatch(data, begin.end(), dashes):
+        if end and KEY_BODY.fullmatch(data, body, dashes):
             done = end.end()
-        elif cut := CUT_OFF_KEY.match(data, begin.end(), dashes if dashes >= 0 else len(data)):
+        elif cut := CUT_OFF_KEY.match(data, body, dashes if dashes >= 0 else len(data)):
             done = cut.end()
         else:
             continue
-        yield PrivateSpan(SECRET, begin.start(), done)
+        yield PrivateSpan(SECRET, start, done)
 
 
 def is_in_escape(data: bytes, start: int) -> bool:
@@ -110,4 +108,4 @@ def is_in_escape(data: bytes, start: int) -> bool:
 
 
 def _digits(data: bytes) -> int:
-    return sum(48 <= byte < 58 for byte in data)
+    return len(data) - len(data.translate(None, DIGITS))

@@ -11,6 +11,7 @@ from sqlalchemy import Connection, text
 
 from evergold.model.policy import Policy, Reason
 from evergold.store.curation import IN_CHOSEN, IN_RANGE, choose
+from evergold.store.facts import fact, put_fact
 from evergold.store.verdict_sql import CODE, Scope, VerdictQuery, dialect_of
 
 CHOICE = """
@@ -31,7 +32,11 @@ EXCHANGED = """SELECT p.trace_id FROM candidate_pool p LEFT JOIN pool_choice c O
 KEEP_CHOICE = """UPDATE candidate_pool SET chosen = CASE WHEN c.trace_id IS NULL THEN 0 ELSE 1 END, included = c.included,
     repeats = coalesce(c.repeats, 1) FROM (SELECT q.trace_id AS of_trace, x.* FROM candidate_pool q
       LEFT JOIN pool_choice x ON x.trace_id = q.trace_id WHERE q.policy = :policy AND q.day = :day) AS c
-    WHERE candidate_pool.policy = :policy AND candidate_pool.day = :day AND candidate_pool.trace_id = c.of_trace"""
+    WHERE candidate_pool.policy = :policy AND candidate_pool.day = :day AND candidate_pool.trace_id = c.of_trace
+      AND (candidate_pool.chosen <> CASE WHEN c.trace_id IS NULL THEN 0 ELSE 1 END
+        OR coalesce(candidate_pool.included, -1) <> coalesce(c.included, -1)
+        OR candidate_pool.repeats <> coalesce(c.repeats, 1))"""
+DUE = "candidates.due:"
 
 
 def gather_traces(
@@ -80,6 +85,21 @@ def choose_day(connection: Connection, policy: Policy, day: str) -> list[str]:
     exchanged = list(connection.execute(text(EXCHANGED), params).scalars())
     connection.execute(text(KEEP_CHOICE), params)
     return exchanged
+
+
+def pool_size(connection: Connection, policy: Policy, day: str) -> int:
+    """Count the candidates of a day."""
+    query = text("SELECT count(*) FROM candidate_pool WHERE policy = :policy AND day = :day")
+    return int(connection.execute(query, {"policy": policy.name, "day": day}).scalar_one())
+
+
+def due_days(connection: Connection, policy: Policy) -> set[str]:
+    """The days whose choice was put off."""
+    return set((fact(connection, DUE + policy.name) or "").split())
+
+
+def put_due_days(connection: Connection, policy: Policy, days: Iterable[str]) -> None:
+    put_fact(connection, DUE + policy.name, " ".join(sorted(days)))
 
 
 def weigh_day(connection: Connection, policy: Policy, day: str) -> None:

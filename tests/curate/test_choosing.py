@@ -1,0 +1,68 @@
+"""The choice of a large day is put off, noted, and exact in the end."""
+
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+
+from evergold.curate import choosing
+from evergold.settings import Settings
+from evergold.store.candidates import due_days
+from evergold.workspace import Workspace
+from tests.builders import a_trace
+
+POLICY = 'name = "default"\n[limit]\ncandidates_per_day = 3\n'
+TRACES = [
+    a_trace(f"t{n}", input=f"Where is the {'parcel' if n % 2 else 'invoice'} with number {n}?") for n in range(12)
+]
+
+
+def opened(settings: Settings, tmp_path: Path) -> Workspace:
+    (tmp_path / "policy.toml").write_text(POLICY)
+    own = {"checks_builtin": "true", "curation_policies": (str(tmp_path / "policy.toml"),)}
+    return Workspace.open(Settings(home=settings.home, database_url=settings.database_url, **own))
+
+
+def chosen(workspace: Workspace) -> set[str]:
+    with workspace.store.db.read() as connection:
+        return set(connection.execute(text("SELECT trace_id FROM candidate_pool WHERE chosen = 1")).scalars())
+
+
+@pytest.fixture
+def slow_to_choose(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every day is large, and once chosen not chosen again."""
+    monkeypatch.setattr(choosing, "SMALL", -1)
+    monkeypatch.setattr(choosing, "REST", 1e12)
+
+
+@pytest.mark.usefixtures("slow_to_choose")
+def test_a_choice_that_was_put_off_is_made_by_hand_and_by_another_process(settings: Settings, tmp_path: Path) -> None:
+    with opened(settings, tmp_path) as workspace:
+        curation, policy = workspace.live.curation, workspace.live.curation.policies[0]
+        workspace.intake.accept(TRACES[:6])
+        curation.step()
+        first = chosen(workspace)
+        workspace.intake.accept(TRACES[6:])
+        curation.step()
+        assert len(first) == 3 and chosen(workspace) == first, "not chosen again yet"
+        with workspace.store.db.read() as connection:
+            assert len(due_days(connection, policy)) == 1
+    with opened(settings, tmp_path) as workspace:
+        curation = workspace.live.curation
+        curation.step()
+        with workspace.store.db.read() as connection:
+            assert due_days(connection, policy) == set()
+        made = chosen(workspace)
+        assert workspace.live.curate().by_kind == {}
+        assert curation.backfill().by_kind == {} and chosen(workspace) == made
+        assert workspace.live.stats().candidate == 3
+
+
+@pytest.mark.usefixtures("slow_to_choose")
+def test_curating_by_hand_leaves_nothing_put_off(settings: Settings, tmp_path: Path) -> None:
+    with opened(settings, tmp_path) as workspace:
+        for begin in (0, 6):
+            workspace.intake.accept(TRACES[begin : begin + 6])
+            workspace.live.curate()
+        by_steps = chosen(workspace)
+        assert workspace.live.curation.backfill().by_kind == {} and chosen(workspace) == by_steps
