@@ -1,5 +1,6 @@
 """The choice of a large day is put off, noted, and exact in the end."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,8 +20,8 @@ TRACES = [
 
 def opened(settings: Settings, tmp_path: Path) -> Workspace:
     (tmp_path / "policy.toml").write_text(POLICY)
-    own = {"checks_builtin": "true", "curation_policies": (str(tmp_path / "policy.toml"),)}
-    return Workspace.open(Settings(home=settings.home, database_url=settings.database_url, **own))
+    policies = (str(tmp_path / "policy.toml"),)
+    return Workspace.open(replace(settings, checks_builtin="true", curation_policies=policies))
 
 
 def chosen(workspace: Workspace) -> set[str]:
