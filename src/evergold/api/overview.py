@@ -1,8 +1,9 @@
-"""/stats/overview and /stats/facets: what the first page and the filters of the browser app show."""
+"""/stats/overview, /stats/kept-out and /stats/facets: what the first page and the filters of the browser app show."""
 
 from evergold.api.opened import Opened
 from evergold.api.routing import Router
 from evergold.store.overview import Facets, Overview
+from evergold.workspace.kept_out import KeptOut
 from evergold.workspace.overview import Period
 
 router = Router(prefix="/api/v1/stats", tags=["stats"])
@@ -12,6 +13,12 @@ router = Router(prefix="/api/v1/stats", tags=["stats"])
 def overview(workspace: Opened, period: Period = Period.MONTH) -> Overview:
     """Intake over time, tier mix, failing checks and coverage of what began within the period."""
     return workspace.overviews.over(period)
+
+
+@router.get("/kept-out")
+def kept_out(workspace: Opened, period: Period = Period.MONTH) -> KeptOut:
+    """What keeps the newest traces of the period out of the golden set, by reason, and what to change."""
+    return workspace.overviews.kept_out(period)
 
 
 @router.get("/facets")

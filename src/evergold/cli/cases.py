@@ -4,7 +4,7 @@ import click
 
 from evergold.cli.opening import opened
 from evergold.cli.output import emit_json, json_flag, table
-from evergold.model.case import CaseKind, CaseStatus, EntryType, ReviewState
+from evergold.model.case import Case, CaseKind, CaseStatus, EntryType, ReviewState
 from evergold.store.cases import CaseFilter
 
 
@@ -38,10 +38,7 @@ def list_command(ctx: click.Context, /, limit: int, as_json: bool, **filters: ob
     if as_json:
         emit_json({"total": total, "cases": [case.model_dump(mode="json") for case in result]})
         return
-    rows = [
-        (case.dataset, case.id, case.kind, case.entry_type, _mark(case.confirmed, case.review), case.input)
-        for case in result
-    ]
+    rows = [(case.dataset, case.id, case.kind, case.entry_type, _mark(case), case.input) for case in result]
     table(f"{total} cases", ("dataset", "id", "kind", "type", "state", "input"), rows)
 
 
@@ -83,5 +80,10 @@ def tag_command(
     click.echo(f"{case.dataset}/{case.id}: {', '.join(case.tags) or 'no tags'}")
 
 
-def _mark(confirmed: bool, review: ReviewState) -> str:
-    return "validated" if review is ReviewState.VALIDATED else "confirmed" if confirmed else "candidate"
+def _mark(case: Case) -> str:
+    """How far a case can be trusted; only golden cases are candidates."""
+    if case.review is ReviewState.VALIDATED:
+        return "validated"
+    if case.entry_type is not EntryType.GOLDEN:
+        return "unvalidated"
+    return "confirmed" if case.confirmed else "candidate"

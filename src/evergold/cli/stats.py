@@ -25,7 +25,8 @@ def command(ctx: click.Context, dataset: str, days: int, as_json: bool) -> None:
         ("failure", stats.failure),
         ("correction", stats.correction),
         ("withdrawn", stats.withdrawn),
-        ("waiting to be curated", stats.waiting),
+        ("traces curated", stats.curated_traces),
+        ("traces that wait for curation", stats.waiting),
     ]
     table(f"{dataset}: {stats.total} entries, from {covered}", ("entries", "count"), totals, numbers=("count",))
     if stats.tags:

@@ -104,18 +104,20 @@ class Curation:
         if self._detector is None and self._in_force:
             self._store.db.write(forget_findings)
         total = self.drain()
+        seen = 0
         for policy in self.policies:
             self._choose_all(policy)
+            seen = 0
             for after, upto, count in self._ranges():
-                changes = self._store.db.write(partial(self._range, policy=policy, after=after, upto=upto))
-                changes.traces = count
-                total.add(changes)
+                total.add(self._store.db.write(partial(self._range, policy=policy, after=after, upto=upto)))
+                seen += count
                 progress(count)
             self._weigh_all(policy)
+        total.traces = seen  # each trace once, however many policies looked at it and whether or not it waited
         return total
 
     def _weigh_all(self, policy: Policy) -> None:
-        if self._scope(policy).limited:
+        if self.scope_of(policy).limited:
             with self._store.db.read() as connection:
                 days = pool_days(connection, policy)
             for day in days:
@@ -123,7 +125,7 @@ class Curation:
 
     def _choose_all(self, policy: Policy) -> None:
         """Gather and choose the candidates of every day before the entries follow."""
-        scope = self._scope(policy)
+        scope = self.scope_of(policy)
         if not scope.limited:
             return
         for after, upto, _ in self._ranges():
@@ -165,7 +167,7 @@ class Curation:
         return [explain(trace, trace.scores, policy, known) for policy, known in zip(self.policies, facts, strict=True)]
 
     def _facts(self, connection: Connection, policy: Policy, trace_id: str) -> Facts:
-        scope = self._scope(policy)
+        scope = self.scope_of(policy)
         return Facts(
             corrected=is_corrected(connection, trace_id),
             checked=has_spoken(connection, trace_id, scope.required),
@@ -210,7 +212,8 @@ class Curation:
         """The checks that the policy asks for and that are on."""
         return tuple(name for name in policy.checks if self._checks is not None and name in self._checks.names)
 
-    def _scope(self, policy: Policy) -> Scope:
+    def scope_of(self, policy: Policy) -> Scope:
+        """What a verdict of the policy takes into account beside scores."""
         return Scope(self._required(policy), limited=bool(self._checks is not None and self._checks.names))
 
     def _curate(self, connection: Connection, trace_ids: Sequence[str], count: int) -> Changes:
@@ -218,7 +221,7 @@ class Curation:
         if corrections := put_correction_cases(connection, trace_ids, self.policies[0].dataset):
             total.by_kind["corrected"] = corrections
         for policy in self.policies:
-            scope = self._scope(policy)
+            scope = self.scope_of(policy)
             days: list[str] = []
             exchanged: list[str] = []
             if scope.limited:
@@ -231,7 +234,7 @@ class Curation:
         """Choose the candidates of days whose choice was put off, if it is time, or `now`."""
         total = Changes()
         for policy in self.policies:
-            if self._scope(policy).limited and due_days(connection, policy):
+            if self.scope_of(policy).limited and due_days(connection, policy):
                 exchanged, days = self._choices.choose(connection, policy, (), now=now)
                 if days:
                     self._follow(connection, policy, exchanged, days, total)
@@ -241,13 +244,13 @@ class Curation:
         self, connection: Connection, policy: Policy, trace_ids: Sequence[str], days: Sequence[str], total: Changes
     ) -> None:
         """Bring the entries of traces up to date after the choice of some days."""
-        total.add(curate_traces(connection, policy, trace_ids, self._scope(policy)))
+        total.add(curate_traces(connection, policy, trace_ids, self.scope_of(policy)))
         for day in days:
             weigh_day(connection, policy, day)
         self._plug_in_tags(connection, policy)
 
     def _range(self, connection: Connection, policy: Policy, after: str, upto: str) -> Changes:
-        scope = self._scope(policy)
+        scope = self.scope_of(policy)
         changes = curate_range(connection, policy, after, upto, scope)
         self._plug_in_tags(connection, policy)
         return changes

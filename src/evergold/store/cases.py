@@ -180,6 +180,10 @@ def filtered(query: Select[Any], wanted: CaseFilter, dialect: str) -> Select[Any
     for column, value in plain.items():
         if value is not None:
             query = query.where(column == value)
+    if wanted.confirmed is not None:
+        query = query.where(
+            table.entry_type == "golden"
+        )  # failures and corrections are neither confirmed nor candidates
     if wanted.since is not None:
         query = query.where(table.created_at >= wanted.since)
     if wanted.until is not None:

@@ -19,7 +19,8 @@ class Day(BaseModel, frozen=True):
 
 
 class DatasetStats(BaseModel, frozen=True):
-    """Counts of active entries. `coverage` is the share of all traces that an entry cites, null when there are none."""
+    """Counts of active entries. `curated_traces` are those that do not wait, each counted once; `coverage` is the share of all
+    traces that an entry cites, null when there are none."""
 
     dataset: str | None
     total: int
@@ -33,6 +34,7 @@ class DatasetStats(BaseModel, frozen=True):
     failing_checks: dict[str, int]
     days: list[Day]
     traces: int
+    curated_traces: int
     cited_traces: int
     coverage: float | None
     waiting: int
@@ -63,6 +65,7 @@ def dataset_stats(connection: Connection, dataset: str | None, *, days: int = 30
             text(f"SELECT count(DISTINCT trace_id) FROM eval_dataset WHERE {scope} AND status = 'active'"), params
         ).scalar_one()
     )
+    waiting = int(connection.execute(text("SELECT count(*) FROM curation_queue")).scalar_one())
     return DatasetStats(
         dataset=dataset,
         total=sum(count for (status, _, _), count in kinds.items() if status == "active"),
@@ -79,9 +82,10 @@ def dataset_stats(connection: Connection, dataset: str | None, *, days: int = 30
         },
         days=_days(connection, scope, params),
         traces=traces,
+        curated_traces=traces - waiting,
         cited_traces=cited,
         coverage=cited / traces if traces else None,
-        waiting=int(connection.execute(text("SELECT count(*) FROM curation_queue")).scalar_one()),
+        waiting=waiting,
     )
 
 

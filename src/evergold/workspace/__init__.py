@@ -202,7 +202,7 @@ class Workspace:
     def overviews(self) -> "Overviews":
         from evergold.workspace.overview import Overviews
 
-        return Overviews(self.store)
+        return Overviews(self.store, self.live)
 
     @cached_property
     def frames(self) -> "Frames":

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evergold import plugins
 from evergold.curate.background import Curator, CuratorState
@@ -37,6 +37,9 @@ from evergold.store.undo import Undone, policy_revisions
 from evergold.store.values import loads, stamp
 from evergold.store.word_index import forget_words, learn_words, words_waiting
 from evergold.workspace.checks import Checks
+
+if TYPE_CHECKING:
+    from evergold.workspace.kept_out import KeptOut
 
 AGE = re.compile(r"^(\d+)\s*([smhdw])$")
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -108,6 +111,14 @@ class Live:
     def stats(self, dataset: str | None = DEFAULT.dataset, *, days: int = 30) -> DatasetStats:
         with self._store.db.read() as connection:
             return dataset_stats(connection, dataset, days=days)
+
+    def kept_out(self, since: str) -> "KeptOut":
+        """Say what keeps the newest traces since then out of the golden set, by the first policy in force."""
+        from evergold.workspace.kept_out import kept_out_of
+
+        policy = self.curation.policies[0]
+        with self._store.db.read() as connection:
+            return kept_out_of(connection, policy, self.curation.scope_of(policy), since)
 
     def policies(self) -> list[PolicyRevision]:
         """Every policy revision that ever changed an entry, and those in force now."""

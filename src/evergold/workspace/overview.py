@@ -5,12 +5,18 @@ How long depends on what the look cost, so that over a huge store the page grows
 
 import threading
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from typing import Generic, TypeVar
 
 from evergold.store import Store
 from evergold.store.overview import Bucket, Facets, Overview, facets_of, overview_of
 from evergold.store.values import stamp
+from evergold.workspace.kept_out import KeptOut
+from evergold.workspace.live import Live
+
+T = TypeVar("T")
 
 FRESH_SECONDS = 4.0
 REST_FOR_WORK = 20
@@ -34,29 +40,49 @@ LENGTH = {
 }
 
 
-class Overviews:
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._lock = threading.Lock()
-        self._held: dict[Period, tuple[float, Overview]] = {}
+class _Remembered(Generic[T]):
+    """Looks, by period, each good for a while."""
 
-    def over(self, period: Period) -> Overview:
-        """What began within the period that ends now."""
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._held: dict[Period, tuple[float, T]] = {}
+
+    def get(self, period: Period, look: Callable[[Period], T]) -> T:
         with self._lock:
             good_until, held = self._held.get(period, (0.0, None))
             began = time.monotonic()
             if held is None or began >= good_until:
-                held = self._look(period)
+                held = look(period)
                 done = time.monotonic()
                 self._held[period] = (done + max(FRESH_SECONDS, REST_FOR_WORK * (done - began)), held)
             return held
+
+
+def _since(period: Period) -> str:
+    return str(stamp(datetime.now(UTC) - LENGTH[period]))
+
+
+class Overviews:
+    def __init__(self, store: Store, live: Live) -> None:
+        self._store = store
+        self._live = live
+        self._overviews = _Remembered[Overview]()
+        self._kept_out = _Remembered[KeptOut]()
+
+    def over(self, period: Period) -> Overview:
+        """What began within the period that ends now."""
+        return self._overviews.get(period, self._look)
+
+    def kept_out(self, period: Period) -> KeptOut:
+        """What keeps the traces of the period out of the golden set."""
+        return self._kept_out.get(period, lambda chosen: self._live.kept_out(_since(chosen)))
 
     def facets(self) -> Facets:
         with self._store.db.read() as connection:
             return facets_of(connection)
 
     def _look(self, period: Period) -> Overview:
-        since = str(stamp(datetime.now(UTC) - LENGTH[period]))
+        since = _since(period)
         bucket = Bucket.HOUR if period is Period.DAY else Bucket.DAY
         with self._store.db.read() as connection:
             return overview_of(connection, since=since, bucket=bucket, failing_below=FAILING_BELOW)

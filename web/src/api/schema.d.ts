@@ -1036,6 +1036,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/stats/kept-out": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Kept Out
+         * @description What keeps the newest traces of the period out of the golden set, by reason, and what to change.
+         */
+        get: operations["kept_out_api_v1_stats_kept_out_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/stats/facets": {
         parameters: {
             query?: never;
@@ -2638,7 +2658,8 @@ export interface components {
         };
         /**
          * DatasetStats
-         * @description Counts of active entries. `coverage` is the share of all traces that an entry cites, null when there are none.
+         * @description Counts of active entries. `curated_traces` are those that do not wait, each counted once; `coverage` is the share of all
+         *     traces that an entry cites, null when there are none.
          */
         DatasetStats: {
             /** Dataset */
@@ -2669,6 +2690,8 @@ export interface components {
             days: components["schemas"]["Day"][];
             /** Traces */
             traces: number;
+            /** Curated Traces */
+            curated_traces: number;
             /** Cited Traces */
             cited_traces: number;
             /** Coverage */
@@ -2991,6 +3014,43 @@ export interface components {
              * @default []
              */
             calibrations: components["schemas"]["CalibrationInfo"][];
+        };
+        /**
+         * KeptOut
+         * @description The newest traces of a period (`most` at most): golden, failures, waiting, and the rest by reason.
+         */
+        KeptOut: {
+            /** Policy */
+            policy: string;
+            /** Traces */
+            traces: number;
+            /** Most */
+            most: number;
+            /** Golden */
+            golden: number;
+            /** Failure */
+            failure: number;
+            /** Reasons */
+            reasons: components["schemas"]["KeptOutReason"][];
+        };
+        /**
+         * KeptOutReason
+         * @description One reason: how many traces it keeps out, by which scores where that is known, and what to change.
+         */
+        KeptOutReason: {
+            /** Reason */
+            reason: string;
+            /** Traces */
+            traces: number;
+            /**
+             * Scores
+             * @default {}
+             */
+            scores: {
+                [key: string]: number;
+            };
+            /** Change */
+            change: string;
         };
         /**
          * LineRange
@@ -6515,6 +6575,37 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Overview"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    kept_out_api_v1_stats_kept_out_get: {
+        parameters: {
+            query?: {
+                period?: components["schemas"]["Period"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KeptOut"];
                 };
             };
             /** @description Validation Error */

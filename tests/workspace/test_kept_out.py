@@ -1,0 +1,63 @@
+"""What the overview says of traces that are not golden, and that numbers count what is."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+from evergold.model.policy import Policy
+from evergold.settings import Settings
+from evergold.store.cases import CaseFilter, iterate_cases
+from evergold.workspace import Workspace
+from evergold.workspace.overview import Period
+from tests.builders import a_score, a_trace
+
+
+def test_plain_traces_without_checks_say_what_to_turn_on(settings: Settings) -> None:
+    with Workspace.open(settings) as ws:
+        ws.intake.accept([a_trace("a"), a_trace("b")])
+        ws.live.curate()
+        found = ws.overviews.kept_out(Period.YEAR)
+    assert (found.traces, found.golden, found.failure) == (2, 0, 0)
+    (reason,) = found.reasons
+    assert reason.traces == 2 and reason.reason == "no score that takes part" and "checks.builtin" in reason.change
+
+
+def test_every_trace_is_counted_once_by_what_keeps_it_out(settings: Settings, tmp_path: Path) -> None:
+    policy = tmp_path / "small.toml"
+    policy.write_text('name = "default"\n[limit]\ncandidates_per_day = 1\n')
+    on = replace(settings, checks_builtin="true", curation_policies=(str(policy),))
+    with Workspace.open(on) as ws:
+        ws.intake.accept(
+            [a_trace("a"), a_trace("b", input="How tall is K2?"), a_trace("r", output="I can't help with that.")]
+        )
+        ws.intake.accept([a_trace("e", output="Error: 500")])
+        ws.live.curate()
+        found = ws.overviews.kept_out(Period.YEAR)
+    assert (found.traces, found.golden, found.failure) == (4, 1, 1)
+    reasons = {each.reason: each for each in found.reasons}
+    assert sum(each.traces for each in found.reasons) == 2
+    assert reasons["a system score lies between 0.3 and 0.8"].scores == {"answered": 1}
+    limited = next(each for name, each in reasons.items() if "chosen for its day" in name)
+    assert limited.change == "limit.candidates_per_day of the policy"
+
+
+def test_a_trace_is_curated_once_however_many_policies_and_visits(settings: Settings) -> None:
+    with Workspace.open(settings) as ws:
+        ws.intake.accept([a_trace("g", scores=(a_score(),)), a_trace("f", scores=(a_score(value=0.0),))])
+        both = ws.live.under([Policy(), Policy(name="other", dataset="other")])
+        assert both.backfill().traces == 2
+        assert both.backfill().traces == 2
+        ws.live.curate()
+        stats = ws.live.stats()
+    assert (stats.traces, stats.curated_traces, stats.waiting) == (2, 2, 0)
+    assert (stats.candidate, stats.failure) == (1, 1)
+
+
+def test_failures_and_corrections_are_no_candidates(settings: Settings) -> None:
+    with Workspace.open(settings) as ws:
+        ws.intake.accept([a_trace("g", scores=(a_score(),)), a_trace("f", scores=(a_score(value=0.0),))])
+        ws.live.curate()
+        with ws.store.db.read() as connection:
+            found = list(iterate_cases(connection, CaseFilter(confirmed=False)))
+    assert [case.provenance.trace_id for case in found] == ["g"]
+    assert json.loads(found[0].model_dump_json())["entry_type"] == "golden"
