@@ -113,19 +113,19 @@ def _wrapped(function: Callable[..., Any], name: str | None = None) -> Callable[
 
         @functools.wraps(function)
         async def ask_async(*given: Any, **named: Any) -> Any:
-            found = _session()
-            if found is None:
+            session = _session()
+            if session is None:
                 return await function(*given, **named)
-            return _read(called, await found.ask_async(called, _arguments(signature, given, named)), as_text)
+            return _read(called, await session.ask_async(called, _arguments(signature, given, named)), as_text)
 
         return ask_async
 
     @functools.wraps(function)
     def ask(*given: Any, **named: Any) -> Any:
-        found = _session()
-        if found is None:
+        session = _session()
+        if session is None:
             return function(*given, **named)
-        return _read(called, found.ask(called, _arguments(signature, given, named)), as_text)
+        return _read(called, session.ask(called, _arguments(signature, given, named)), as_text)
 
     return ask
 
@@ -152,17 +152,17 @@ def _read(name: str, reply: ToolReply, as_text: bool) -> Any:
 
 
 def _session() -> ToolSession | None:
-    found = current.get()
-    if found is None and (url := os.environ.get(URL_VARIABLE)):
+    session = current.get()
+    if session is None and (url := os.environ.get(URL_VARIABLE)):
         return _Remote(url)
-    return found
+    return session
 
 
 def _required() -> ToolSession:
-    found = _session()
-    if found is None:
+    session = _session()
+    if session is None:
         raise RuntimeError("no replay is under way; run with --replay, or open one with evergold.replay.session(url)")
-    return found
+    return session
 
 
 class _Remote:

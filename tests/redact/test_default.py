@@ -144,8 +144,8 @@ def test_records_with_a_private_key_are_suspected_each() -> None:
 def test_what_is_known_of_keys_does_not_grow_without_end() -> None:
     keys = Keys(DefaultRedactor())
     for start in range(0, 3 * MOST_REMEMBERED, 1000):
-        assert not keys.tell({f"key-{number:x}-of" for number in range(start, start + 1000)})
-        assert keys.tell({"plain", "jo@example.com"})
+        assert not keys.any_private({f"key-{number:x}-of" for number in range(start, start + 1000)})
+        assert keys.any_private({"plain", "jo@example.com"})
 
 
 def test_luhn() -> None:

@@ -82,8 +82,8 @@ def known_host(settings: Settings) -> Callable[[bytes], bool]:
 
     @lru_cache(maxsize=256)
     def known(header: bytes) -> bool:
-        found = _HOST.match(header.decode("latin-1").strip())
-        name = _plain(found["name"]) if found else ""
+        match = _HOST.match(header.decode("latin-1").strip())
+        name = _plain(match["name"]) if match else ""
         return bool(name) and (name == "localhost" or name in names or _is_loopback(name))
 
     return known
@@ -92,12 +92,12 @@ def known_host(settings: Settings) -> Callable[[bytes], bool]:
 def _name(entry: str, setting: str) -> str:
     """Read an entry of the setting, which may carry a port; the port is not compared."""
     bare = f"[{entry}]" if entry.count(":") > 1 and not entry.startswith("[") else entry
-    found = _HOST.match(bare)
-    if found is None or "*" in entry:
+    match = _HOST.match(bare)
+    if match is None or "*" in entry:
         raise BadInput(
             f"{setting}: {entry!r} is not a host name; write it as in an address, for example eval.example.org"
         )
-    return _plain(found["name"])
+    return _plain(match["name"])
 
 
 def _plain(name: str) -> str:

@@ -138,8 +138,8 @@ def decode_case(line: bytes) -> CaseRecord | None:
         return None
     row.pop("rev", None)
     case = written_case(row)
-    found = case.reference()
-    reference = (found and found.text) or case.output or ("paths" if case.paths else "")
+    own_reference = case.reference()
+    reference = (own_reference and own_reference.text) or case.output or ("paths" if case.paths else "")
     return CaseRecord(case.id, f"{case.kind}/{case.entry_type}", case.input, reference, list(case.tags))
 
 

@@ -19,12 +19,12 @@ def imported(name: str) -> Callable[[Turn], Any]:
     """Import `module:function`."""
     module, _, function = name.partition(":")
     try:
-        found = getattr(importlib.import_module(module), function)
+        called = getattr(importlib.import_module(module), function)
     except (ImportError, AttributeError) as problem:
         raise BadInput(f"python check {name!r} cannot be imported: {problem}; write module:function") from problem
-    if not callable(found):
+    if not callable(called):
         raise BadInput(f"python check {name!r} is not a function")
-    return found  # type: ignore[no-any-return]
+    return called  # type: ignore[no-any-return]
 
 
 _stuck: set[str] = set()  # functions that hung once; each would cost a thread again

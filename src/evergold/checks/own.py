@@ -92,9 +92,9 @@ class RegexCheck(OwnCheck, frozen=True):
         if text is None:
             return None
         match = re2.search(self.pattern, text)
-        found = match is not None
-        reason = "the pattern matches" if found else "the pattern does not match"
-        return self.result(found is (self.expect == "match"), reason, match[0] if match else "")
+        matched = match is not None
+        reason = "the pattern matches" if matched else "the pattern does not match"
+        return self.result(matched is (self.expect == "match"), reason, match[0] if match else "")
 
 
 class SchemaCheck(OwnCheck, frozen=True):
@@ -185,19 +185,19 @@ def read_checks(
     paths: Iterable[str | Path], *, known_judge: Callable[[str], None] = lambda _: None
 ) -> tuple[OwnCheck, ...]:
     """Read every check of some files; two of one name are an error that names both files."""
-    found: dict[str, OwnCheck] = {}
+    checks: dict[str, OwnCheck] = {}
     for path in map(Path, paths):
         for number, table in enumerate(_tables(path), 1):
             where = f"{path}, check {number}"
             check = _parsed(table, where)
-            if check.name in found:
+            if check.name in checks:
                 raise BadInput(f"{where}: there is another check called {check.name!r}; rename one")
             if isinstance(check, JudgeCheck):
                 known_judge(check.judge)
             if isinstance(check, PythonCheck):
                 imported(check.function)
-            found[check.name] = check
-    return tuple(found.values())
+            checks[check.name] = check
+    return tuple(checks.values())
 
 
 def _tables(path: Path) -> list[Any]:

@@ -40,8 +40,8 @@ class Suite:
         except CheckFailed as problem:
             return Checked(turn.id, check.name, check.version, error=str(problem), source=source)
         except Exception as problem:  # a plug-in may raise anything
-            said = f"{check.name} raised {type(problem).__name__}: {problem}".splitlines()[0]
-            return Checked(turn.id, check.name, check.version, error=said, source=source)
+            reason = f"{check.name} raised {type(problem).__name__}: {problem}".splitlines()[0]
+            return Checked(turn.id, check.name, check.version, error=reason, source=source)
         return Checked(turn.id, check.name, check.version, result, source=source)
 
 

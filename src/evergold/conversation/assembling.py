@@ -33,7 +33,7 @@ def conversation_of(trace: Trace, earlier: Callable[[Trace], Sequence[Trace]] = 
     """
     spans = sorted(trace.spans, key=_when)
     runs = tool_runs(spans)
-    exchange, source = _said(trace, spans)
+    exchange, source = _main_exchange(trace, spans)
     if exchange is not None and trace.metadata.get("continues") is True:
         before = [message for one in earlier(trace) for message in _turn_of(one)]
         exchange.input = before + exchange.input
@@ -85,7 +85,7 @@ def _when(span: Span) -> tuple[str, str]:
     return (span.started_at.isoformat() if span.started_at else "", span.id)
 
 
-def _said(trace: Trace, spans: Sequence[Span]) -> tuple[Exchange | None, Span | None]:
+def _main_exchange(trace: Trace, spans: Sequence[Span]) -> tuple[Exchange | None, Span | None]:
     """The exchange that holds the trace's conversation, and the span that says it."""
     if given := messages_in(trace.metadata.get("messages"), "input"):
         return Exchange(given, tools=tools_in(trace.metadata.get("tools"))), None
@@ -107,22 +107,22 @@ def _said(trace: Trace, spans: Sequence[Span]) -> tuple[Exchange | None, Span | 
         chosen = _answering(others, answer, exchange) if answer else calls[0] if calls and exchange(calls[0]) else None
     if chosen is None:
         return _own_text(trace), None
-    found = _continued(exchange(chosen), chosen, calls, exchange)
-    if root is not None and root is not chosen and (longer := _longer(exchange(root), found)):
-        longer.tools, longer.parameters = found.tools, found.parameters
+    continued = _continued(exchange(chosen), chosen, calls, exchange)
+    if root is not None and root is not chosen and (longer := _longer(exchange(root), continued)):
+        longer.tools, longer.parameters = continued.tools, continued.parameters
         return longer, chosen
-    return found, chosen
+    return continued, chosen
 
 
 def _own_text(trace: Trace) -> Exchange | None:
     """The messages that a trace without spans wrote as its input."""
     if trace.input.lstrip()[:1] not in ("{", "["):
         return None
-    found = Exchange(messages_in(trace.input, "input"))
+    own_exchange = Exchange(messages_in(trace.input, "input"))
     if trace.output and trace.output.lstrip()[:1] in ("{", "["):
-        found.output = messages_in(trace.output, "output")
-    found.tools = tools_in(trace.input)
-    return found if found.input else None
+        own_exchange.output = messages_in(trace.output, "output")
+    own_exchange.tools = tools_in(trace.input)
+    return own_exchange if own_exchange.input else None
 
 
 def _ended(span: Span) -> tuple[str, str]:
@@ -173,23 +173,23 @@ def _holds(arguments: Any, given: Any) -> bool:
     return isinstance(arguments, dict) and len(arguments) == 1 and next(iter(arguments.values())) == given
 
 
-def _continued(found: Exchange, span: Span, calls: Sequence[Span], exchange: Any) -> Exchange:
+def _continued(known: Exchange, span: Span, calls: Sequence[Span], exchange: Any) -> Exchange:
     """The exchange with what came before it, where a call sends only what is new: results of calls made earlier."""
     before = [call for call in calls if call is not span and _ended(call) <= _ended(span)]
     for call in before:  # latest first
-        lacking = _answered_elsewhere(found.input)
+        lacking = _answered_elsewhere(known.input)
         if not lacking:
-            return found
+            return known
         earlier = exchange(call)
         made = {one["id"] for message in earlier.output for one in message.get("tool_calls", ())}
         if lacking & made:
-            found = Exchange(
-                _joined(earlier) + _without_instructions(found.input, earlier.input),
-                found.output,
-                found.tools or earlier.tools,
-                earlier.parameters | found.parameters,
+            known = Exchange(
+                _joined(earlier) + _without_instructions(known.input, earlier.input),
+                known.output,
+                known.tools or earlier.tools,
+                earlier.parameters | known.parameters,
             )
-    return found
+    return known
 
 
 def _answered_elsewhere(messages: Sequence[Message]) -> set[str]:
@@ -210,10 +210,10 @@ def _longer(root: Exchange, call: Exchange) -> Exchange | None:
     if turns[0] <= turns[1]:
         return None
     texts = iter([text_of(message).strip() for message in whole if text_of(message)])
-    said = [
+    answers = [
         text_of(message).strip() for message in part if message["role"] in ("user", "assistant") and text_of(message)
     ]
-    if not all(text in texts for text in said):
+    if not all(text in texts for text in answers):
         return None
     if whole[0]["role"] in INSTRUCTING:
         return Exchange(whole)
@@ -274,8 +274,8 @@ def _tools_anywhere(spans: Sequence[Span], source: Span | None) -> list[dict[str
         above.append(parent)
         parent = by_id.get(parent.parent_id or "")
     for span in above:
-        if found := exchange_of(span).tools:
-            return found
+        if offered := exchange_of(span).tools:
+            return offered
     return []
 
 

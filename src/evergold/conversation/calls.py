@@ -43,7 +43,7 @@ def call_of(call: Any) -> dict[str, Any] | None:
 
 def calls_in(calls: Any) -> list[dict[str, Any]]:
     """The calls of a list (or its JSON, or an object of one); what is none is left out."""
-    found = decoded(calls)
-    if isinstance(found, dict):
-        found = [found]
-    return [call for item in found if (call := call_of(item)) is not None] if isinstance(found, list) else []
+    listed = decoded(calls)
+    if isinstance(listed, dict):
+        listed = [listed]
+    return [call for item in listed if (call := call_of(item)) is not None] if isinstance(listed, list) else []

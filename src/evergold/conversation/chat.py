@@ -33,9 +33,9 @@ def messages_of(item: Any, depth: int = 0) -> list[Message] | None:
     if not isinstance(item, dict) or depth > DEEPEST:
         return None
     for as_chat in CHATS:
-        said = as_chat(item)
-        if said is not None:
-            return [message for one in said for message in _plain(one, depth + 1)]
+        parsed = as_chat(item)
+        if parsed is not None:
+            return [message for one in parsed for message in _plain(one, depth + 1)]
     inner = _inner(item)
     if inner is not item:
         return messages_of(inner, depth + 1)
@@ -98,7 +98,7 @@ def _with_calls(pieces: list[Piece], item: dict[str, Any]) -> list[Piece]:
     fresh = [call for call in listed if not (call["id"] in known if call["id"] else call in made)]
     if made and not known:
         fresh = []  # without ids the content's own calls are the same ones
-    first_result = next((place for place, piece in enumerate(pieces) if piece.kind == "result"), len(pieces))
+    first_result = next((number for number, piece in enumerate(pieces) if piece.kind == "result"), len(pieces))
     return pieces[:first_result] + [Piece("call", call) for call in fresh] + pieces[first_result:]
 
 

@@ -29,8 +29,8 @@ def contexts_of(spans: Iterable[Span], metadata: dict[str, Any]) -> list[Context
     retrieved: list[Any] = []
     reranked: list[Any] = []
     for span in spans:
-        found = _documents_of(span)
-        (reranked if span.kind == "reranker" else retrieved).extend(found)
+        documents = _documents_of(span)
+        (reranked if span.kind == "reranker" else retrieved).extend(documents)
     seen: dict[str, Context] = {}
     for document in given or reranked or retrieved:
         context = _context(document)
@@ -47,16 +47,16 @@ def _documents_of(span: Span) -> list[Any]:
         if listed := unflattened(attributes, prefix):
             return [item.get("document", item) if isinstance(item, dict) else item for item in listed]
     for key in RETRIEVED:
-        if found := documents_in(attributes.get(key)):
-            return found
+        if documents := documents_in(attributes.get(key)):
+            return documents
     if listed := span.metadata.get("documents"):
         return documents_in(listed)
     if span.kind not in ("retriever", "reranker"):
         return []
     outputs = ("output.value", "traceloop.entity.output", "mlflow.spanOutputs", "langfuse.observation.output")
     for value in (*(attributes.get(key) for key in outputs), span.output):
-        if found := documents_in(value):
-            return found
+        if documents := documents_in(value):
+            return documents
     return [span.output] if span.output else []
 
 
@@ -72,9 +72,9 @@ def documents_in(value: Any, depth: int = 0) -> list[Any]:
     if isinstance(document, dict):
         for key in LISTS:
             if isinstance(inner := decoded(document.get(key)), list | dict) and (
-                found := documents_in(inner, depth + 1)
+                documents := documents_in(inner, depth + 1)
             ):
-                return found
+                return documents
         if any(isinstance(document.get(key), str) for key in TEXTS):
             return [document]
     return []

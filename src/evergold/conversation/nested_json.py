@@ -26,14 +26,14 @@ def decoded(value: Any) -> Any:
 
 def decoded_object(value: Any) -> dict[str, Any]:
     """Decode an object; anything that is none is an empty one."""
-    found = decoded(value)
-    return found if isinstance(found, dict) else {}
+    parsed = decoded(value)
+    return parsed if isinstance(parsed, dict) else {}
 
 
 def decoded_list(value: Any) -> list[Any]:
     """Decode a list; a single object is a list of one, anything else an empty one."""
-    found = decoded(value)
-    return found if isinstance(found, list) else [found] if isinstance(found, dict) else []
+    parsed = decoded(value)
+    return parsed if isinstance(parsed, list) else [parsed] if isinstance(parsed, dict) else []
 
 
 def as_json(value: Any) -> str:

@@ -128,14 +128,14 @@ def _run_of(
 def _unanswered(messages: Sequence[Message]) -> dict[int, list[dict[str, Any]]]:
     """The calls that no result follows before the next message of the assistant or the user, by place."""
     lacking: dict[int, list[dict[str, Any]]] = {}
-    place, calls, answered = 0, list[dict[str, Any]](), Counter[Any]()
+    position, calls, answered = 0, list[dict[str, Any]](), Counter[Any]()
     for number, message in enumerate([*messages, {"role": "end"}]):
         if message["role"] == "tool":
             answered[message.get("tool_call_id")] += 1
             continue
         if calls and (left := _left(calls, answered)):
-            lacking[place] = left
-        place, calls, answered = number, list(message.get("tool_calls", ())), Counter()
+            lacking[position] = left
+        position, calls, answered = number, list(message.get("tool_calls", ())), Counter()
     return lacking
 
 
@@ -152,8 +152,8 @@ def _left(calls: list[dict[str, Any]], answered: Counter[Any]) -> list[dict[str,
 
 def _problems(messages: Sequence[Message]) -> list[str]:
     problems: dict[str, None] = {}
-    for place, calls in _unanswered(messages).items():
-        if place < len(messages) - 1:  # calls at the very end wait for their results
+    for position, calls in _unanswered(messages).items():
+        if position < len(messages) - 1:  # calls at the very end wait for their results
             for call in calls:
                 problems[f"call {call['id']!r} of {call['function']['name']!r} has no result"] = None
     open_calls: set[str] = set()

@@ -76,13 +76,13 @@ def _from_list(items: list[Any], side: Side, depth: int) -> list[Message]:
         return _from_list(items[0], side, depth + 1)  # a batch: the first is the one that was asked
     if openai_responses.is_item_list(items):
         return _from_items(items)
-    found: list[Message] = []
+    messages: list[Message] = []
     for item in items:
-        said = messages_of(item)
-        if said is None and isinstance(item, dict) and len(items) == 1:
-            said = _from_document(item, side, depth + 1)
-        found += said or []
-    return found
+        parsed = messages_of(item)
+        if parsed is None and isinstance(item, dict) and len(items) == 1:
+            parsed = _from_document(item, side, depth + 1)
+        messages += parsed or []
+    return messages
 
 
 def _is_pair(item: Any) -> bool:
@@ -98,11 +98,11 @@ def _is_pair(item: Any) -> bool:
 
 def _from_items(items: Iterable[Any]) -> list[Message]:
     """Items of the Responses API: what the assistant says and calls until a result comes is one message."""
-    found: list[Message] = []
+    messages: list[Message] = []
     pieces: list[Piece] = []
 
     def flush() -> None:
-        found.extend(messages_of_pieces("assistant", pieces))
+        messages.extend(messages_of_pieces("assistant", pieces))
         pieces.clear()
 
     for item in items:
@@ -113,24 +113,24 @@ def _from_items(items: Iterable[Any]) -> list[Message]:
                 flush()
             pieces += made
             continue
-        said = messages_of(item) or []
-        if len(said) == 1 and said[0]["role"] == "assistant" and "tool_calls" not in said[0]:
+        parsed = messages_of(item) or []
+        if len(parsed) == 1 and parsed[0]["role"] == "assistant" and "tool_calls" not in parsed[0]:
             if any(piece.kind in ("call", "result", "content") for piece in pieces):
                 flush()
-            pieces += pieces_of(said[0]["content"])
+            pieces += pieces_of(parsed[0]["content"])
             continue
         flush()
-        found += said
+        messages += parsed
     flush()
-    return found
+    return messages
 
 
 def _from_document(document: dict[str, Any], side: Side, depth: int) -> list[Message]:
     wrapped = any(key in document for key in (*LISTS, *FINAL))
-    if not wrapped and (said := messages_of(document)) is not None:
-        return said
-    if side == "output" and (said := _answered(document, depth)):
-        return said
+    if not wrapped and (parsed := messages_of(document)) is not None:
+        return parsed
+    if side == "output" and (parsed := _answered(document, depth)):
+        return parsed
     system = next((instructions_in(document[key]) for key in SYSTEM if document.get(key)), [])
     listed: list[Message] = []
     for key in LISTS:
@@ -138,14 +138,14 @@ def _from_document(document: dict[str, Any], side: Side, depth: int) -> list[Mes
         if listed and key not in ("chat_history", "history"):
             break
     asked = _asked(document, listed, side, depth)
-    found = listed + asked
-    if not found:
-        found = _inside(document, side, depth)
+    messages = listed + asked
+    if not messages:
+        messages = _inside(document, side, depth)
     elif not system:
         system = _configured(document)
-    if system and found and found[0]["role"] in INSTRUCTING:
-        system = [message for message in system if message.get("content") != found[0].get("content")]
-    return system + found if found or side == "input" else []
+    if system and messages and messages[0]["role"] in INSTRUCTING:
+        system = [message for message in system if message.get("content") != messages[0].get("content")]
+    return system + messages if messages or side == "input" else []
 
 
 def _asked(document: dict[str, Any], listed: list[Message], side: Side, depth: int) -> list[Message]:
@@ -154,8 +154,8 @@ def _asked(document: dict[str, Any], listed: list[Message], side: Side, depth: i
         return []
     for key in ASKED:
         value = decoded(document.get(key))
-        if isinstance(value, dict | list) and not listed and (found := _messages(value, side, depth + 1)):
-            return found
+        if isinstance(value, dict | list) and not listed and (messages := _messages(value, side, depth + 1)):
+            return messages
         history = any(document.get(name) for name in ("chat_history", "history", *SYSTEM))
         if (
             isinstance(value, str)
@@ -175,8 +175,8 @@ def _answered(document: dict[str, Any], depth: int) -> list[Message]:
         if key in FINAL and isinstance(value, list) and value:
             first = value[0]
             return _messages(first if isinstance(first, list) else [first], "output", depth + 1) or _texts(value)
-        if isinstance(value, dict | list) and value and (found := _messages(value, "output", depth + 1)):
-            return found
+        if isinstance(value, dict | list) and value and (messages := _messages(value, "output", depth + 1)):
+            return messages
     return []
 
 
@@ -201,6 +201,6 @@ def _inside(document: dict[str, Any], side: Side, depth: int) -> list[Message]:
     keys = [*given] if len(given) == 1 else [key for key in (*NESTED, *ASKED, *ANSWERED) if key in given]
     for key in keys:
         value = decoded(given[key])
-        if isinstance(value, dict | list) and (found := _messages(value, side, depth + 1)):
-            return found
+        if isinstance(value, dict | list) and (messages := _messages(value, side, depth + 1)):
+            return messages
     return []

@@ -41,8 +41,8 @@ def _run(span: Span) -> ToolRun:
     failed = span.status is TraceStatus.FAILED
     result = _result(gave) if gave is not None else str(error) if failed and error else None
     name = str(span.metadata.get("tool") or attributes.get("gen_ai.tool.name") or span.name)
-    found, ident = _unwrapped(given, ident)
-    return ToolRun(name, arguments_text(found), None if ident is None else str(ident), result, failed, span)
+    arguments, ident = _unwrapped(given, ident)
+    return ToolRun(name, arguments_text(arguments), None if ident is None else str(ident), result, failed, span)
 
 
 def _unwrapped(given: Any, ident: Any) -> tuple[Any, Any]:

@@ -28,11 +28,11 @@ def tools_in(value: Any, depth: int = 0) -> list[dict[str, Any]]:
         inner = decoded(document.get(key))
         if not inner:
             continue
-        found = _named(inner) if key == "tools" and isinstance(inner, dict) else tools_in(inner, depth + 1)
+        tools = _named(inner) if key == "tools" and isinstance(inner, dict) else tools_in(inner, depth + 1)
         if key == "function_tools":
-            found += tools_in(document.get("output_tools") or [], depth + 1)
-        if found:
-            return found
+            tools += tools_in(document.get("output_tools") or [], depth + 1)
+        if tools:
+            return tools
     return []
 
 

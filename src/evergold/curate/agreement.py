@@ -38,8 +38,8 @@ def _share(classes: Mapping[str, Count], name: str) -> Proportion:
 
 
 def _listed(counts: Mapping[tuple[str, str], Count]) -> list[RuleAgreement]:
-    found = [
+    rows = [
         RuleAgreement(name=name, verdict=verdict, agreed=proportion(agreed, of))
         for (name, verdict), (agreed, of) in counts.items()
     ]
-    return sorted(found, key=lambda each: (each.agreed.hits - each.agreed.of, -each.agreed.of, each.name, each.verdict))
+    return sorted(rows, key=lambda each: (each.agreed.hits - each.agreed.of, -each.agreed.of, each.name, each.verdict))

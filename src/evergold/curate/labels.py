@@ -36,20 +36,20 @@ class Labelled:
 
 def read_labels(path: Path) -> Labelled:
     """Read a file of labels; every mistake names its line."""
-    found = Labelled()
+    labelled = Labelled()
     try:
         for number, line in numbered_lines(path):
-            _take(found, line, f"{path}:{number}")
+            _take(labelled, line, f"{path}:{number}")
     except FileNotFoundError as problem:
         raise NotFound(f"file of labels {str(path)!r} does not exist") from problem
     except OSError as problem:
         raise BadInput(f"file of labels {str(path)!r} cannot be read: {problem.strerror}") from problem
-    if not found.labels:
+    if not labelled.labels:
         raise BadInput(f'{path} holds no labels; write lines like {{"trace_id": "t1", "label": "golden"}}')
-    return found
+    return labelled
 
 
-def _take(found: Labelled, line: bytes, where: str) -> None:
+def _take(labelled: Labelled, line: bytes, where: str) -> None:
     try:
         record = orjson.loads(line)
     except orjson.JSONDecodeError as problem:
@@ -63,11 +63,11 @@ def _take(found: Labelled, line: bytes, where: str) -> None:
     trace_id = record.get("trace_id", record.get("id"))
     if not isinstance(trace_id, str) or not trace_id:
         raise BadInput(f"{where}: trace_id = {trace_id!r}; it is the id of a trace")
-    if found.labels.get(trace_id, CLASSES[label]) != CLASSES[label]:
+    if labelled.labels.get(trace_id, CLASSES[label]) != CLASSES[label]:
         raise BadInput(f"{where}: trace {trace_id!r} has two different labels; keep one")
-    if "input" in record and "trace_id" not in record and trace_id not in found.labels:
-        found.traces.append(_trace({name: value for name, value in record.items() if name != key}, where))
-    found.labels[trace_id] = CLASSES[label]
+    if "input" in record and "trace_id" not in record and trace_id not in labelled.labels:
+        labelled.traces.append(_trace({name: value for name, value in record.items() if name != key}, where))
+    labelled.labels[trace_id] = CLASSES[label]
 
 
 def _trace(record: dict[str, Any], where: str) -> Trace:

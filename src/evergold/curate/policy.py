@@ -56,29 +56,29 @@ def parse_policy(table: dict[str, Any], origin: str) -> Policy:
     return policy
 
 
-def _sentence(place: tuple[int | str, ...], kind: str, message: str, value: object) -> str:
-    key = ".".join(str(part) for part in place) or "policy"
+def _sentence(path: tuple[int | str, ...], kind: str, message: str, value: object) -> str:
+    key = ".".join(str(part) for part in path) or "policy"
     if kind == "extra_forbidden":
-        owner = _fields_at(place[:-1])
-        return unknown("key", str(place[-1]), owner)
+        owner = _fields_at(path[:-1])
+        return unknown("key", str(path[-1]), owner)
     return f"{key} = {value!r}: {message.removeprefix('Value error, ').replace('valid tuple', 'list')}"
 
 
-def _fields_at(place: tuple[int | str, ...]) -> tuple[str, ...]:
+def _fields_at(path: tuple[int | str, ...]) -> tuple[str, ...]:
     model: Any = Policy
-    for part in place:
+    for part in path:
         model = model.model_fields[str(part)].annotation
     return tuple(model.model_fields)
 
 
 def policies(paths: Iterable[str | Path]) -> tuple[Policy, ...]:
     """The policies in force: the built-in one unless a file replaces it, then each file's; two of one name are an error."""
-    found: dict[str, Policy] = {DEFAULT.name: DEFAULT}
+    policies: dict[str, Policy] = {DEFAULT.name: DEFAULT}
     origin: dict[str, str] = {}
     for path in paths:
         policy = read_policy(Path(path))
         if policy.name in origin:
             raise BadInput(f"{path} and {origin[policy.name]} both describe policy {policy.name!r}; rename one")
         origin[policy.name] = str(path)
-        found[policy.name] = policy
-    return tuple(found.values())
+        policies[policy.name] = policy
+    return tuple(policies.values())

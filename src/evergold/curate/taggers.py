@@ -17,10 +17,10 @@ TOOL_KIND = "tool"
 
 def automatic_tags(trace: Trace, scores: Sequence[Score], policy: Policy) -> tuple[str, ...]:
     """The tags the policy asks for, sorted, without repetition."""
-    found: set[str] = set(trace.tags)
+    tags: set[str] = set(trace.tags)
     for kind in policy.tags:
-        found.update(_tags(kind, trace, scores, policy))
-    return tuple(sorted(tag for tag in found if tag))
+        tags.update(_tags(kind, trace, scores, policy))
+    return tuple(sorted(tag for tag in tags if tag))
 
 
 def _tags(kind: str, trace: Trace, scores: Sequence[Score], policy: Policy) -> Iterable[str]:

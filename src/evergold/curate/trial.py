@@ -13,10 +13,10 @@ EXAMPLES = 5
 
 def proportion(hits: int, of: int) -> Proportion:
     """A share with its interval."""
-    found = proportion_interval(hits, of)
-    if found is None:
+    interval = proportion_interval(hits, of)
+    if interval is None:
         return Proportion(hits=hits, of=of)
-    return Proportion(hits=hits, of=of, value=found.value, low=found.low, high=found.high)
+    return Proportion(hits=hits, of=of, value=interval.value, low=interval.low, high=interval.high)
 
 
 def trial_of(policy: Policy, labels: Mapping[str, str], verdicts: Mapping[str, Verdict]) -> PolicyTrial:

@@ -104,9 +104,9 @@ class FileSet:
         finally:
             self.discard()
         if isinstance(error, OSError):
-            place = f" ({error.filename})" if error.filename else ""
+            where = f" ({error.filename})" if error.filename else ""
             state = "the next run here will finish it" if self._begun else "no file was changed"
-            raise Unavailable(f"{error.strerror or error}{place}; {state}") from error
+            raise Unavailable(f"{error.strerror or error}{where}; {state}") from error
 
 
 def write_bytes(target: Path | str, data: bytes) -> None:

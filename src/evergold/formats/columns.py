@@ -132,8 +132,8 @@ class HuggingFace:
     def read(self, path: Path) -> Iterator[Case | Rejected]:
         """The files that the card names, split by split; of a folder without such a card, those under `data`."""
         folder = path if path.is_dir() else path.parent
-        found = _listed(folder) or [(None, file) for file in sorted((folder / "data").glob("*"))]
-        readable = [(split, file) for split, file in found if file.suffix in READABLE]
+        files = _listed(folder) or [(None, file) for file in sorted((folder / "data").glob("*"))]
+        readable = [(split, file) for split, file in files if file.suffix in READABLE]
         if not readable:
             raise BadInput(
                 f"{folder}: nothing to read; expected Parquet files or JSON lines, in data/ or named by the card"

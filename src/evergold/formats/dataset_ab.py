@@ -26,10 +26,10 @@ Row = dict[str, Any]
 
 _NEEDS = ("needsQuery", "needsBaseCommit")
 _SHARED = ("workspaceId", "taskId", "flowId", "caseId", "caseIndex", "query", "baseCommit", *_NEEDS)
-_TOLD = ("source", "repository", "tags", "metadata")
+_DESCRIBING = ("source", "repository", "tags", "metadata")
 _METADATA = ("suggestedQuery", "baseVerified", "baseOverride")
 _LISTS = ("filePaths", "lineRanges")
-_KNOWN = frozenset((*_SHARED, *_TOLD, *_METADATA, *_LISTS, "case"))
+_KNOWN = frozenset((*_SHARED, *_DESCRIBING, *_METADATA, *_LISTS, "case"))
 _OF_B_ONLY = "lineRangesRow"
 _ORIGIN = ("source", "repository", "workspace_id", "task_id", "flow_id", "case_index")
 _HELD = BOOKKEEPING | {
@@ -204,9 +204,9 @@ class _Dataset:
         origin = case.provenance.model_dump(mode="json", exclude=set(_ORIGIN), exclude_defaults=True)
         if case.provenance.case_index is None:
             origin["case_index"] = None
-        told = {"dataset": case.dataset, "kind": case.kind, "provenance": origin}
+        fields = {"dataset": case.dataset, "kind": case.kind, "provenance": origin}
         usual = {"dataset": "context", "kind": CaseKind.CONTEXT, "provenance": {}}
-        return rest | {name: value for name, value in told.items() if value != usual[name]}
+        return rest | {name: value for name, value in fields.items() if value != usual[name]}
 
     def read(self, path: Path) -> Iterator[Case | Rejected]:
         return cases_or_reasons(path)
@@ -248,14 +248,14 @@ def _more(case: Case, of_b: bool) -> Row:
     if of_b:
         extra |= case.extra.get(_OF_B_ONLY, {})
     metadata = {name: value for name, value in case.metadata.items() if name not in _METADATA}
-    told = {
+    fields = {
         "source": case.provenance.source if case.provenance.source != "manual" else None,
         "repository": case.provenance.repository,
         "tags": list(case.tags) or None,
         "metadata": metadata or None,
     }
     named = {name: case.metadata[name] for name in _METADATA if name in case.metadata}
-    return named | {name: value for name, value in told.items() if value is not None} | extra
+    return named | {name: value for name, value in fields.items() if value is not None} | extra
 
 
 def _unknown(a: Row | None, b: Row | None) -> Row:

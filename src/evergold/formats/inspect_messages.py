@@ -29,12 +29,12 @@ def spelled(messages: Sequence[Message]) -> list[Message] | None:
 def _spelled(message: Message) -> Message:
     if not message.keys() <= KEYS[message["role"]]:
         raise ValueError("a key that Inspect does not know")
-    said: Message = {"role": message["role"], "content": _content(message.get("content"))}
+    converted: Message = {"role": message["role"], "content": _content(message.get("content"))}
     if message.get("tool_calls"):
-        said["tool_calls"] = [_call(call) for call in message["tool_calls"]]
+        converted["tool_calls"] = [_call(call) for call in message["tool_calls"]]
     if message["role"] == "tool":
-        said |= {"tool_call_id": message["tool_call_id"], "function": message.get("name")}
-    return {key: value for key, value in said.items() if value is not None}
+        converted |= {"tool_call_id": message["tool_call_id"], "function": message.get("name")}
+    return {key: value for key, value in converted.items() if value is not None}
 
 
 def _content(content: Any) -> Any:
@@ -64,14 +64,14 @@ def unspelled(messages: Sequence[Message]) -> list[Message]:
 
 
 def _unspelled(message: Message) -> Message:
-    said = dict(message)
-    if isinstance(said.get("content"), list):
-        said["content"] = [_ours(part) for part in said["content"]]
-    if isinstance(said.get("tool_calls"), list):
-        said["tool_calls"] = [_called(call) for call in said["tool_calls"]]
-    if said.get("role") == "tool" and "function" in said:
-        said["name"] = said.pop("function")
-    return said
+    converted = dict(message)
+    if isinstance(converted.get("content"), list):
+        converted["content"] = [_ours(part) for part in converted["content"]]
+    if isinstance(converted.get("tool_calls"), list):
+        converted["tool_calls"] = [_called(call) for call in converted["tool_calls"]]
+    if converted.get("role") == "tool" and "function" in converted:
+        converted["name"] = converted.pop("function")
+    return converted
 
 
 def _ours(part: Any) -> Any:

@@ -30,7 +30,7 @@ def last_user_text(messages: Sequence[Message]) -> str:
     return text_of(messages[-1].get("content")) if messages else ""
 
 
-def told(messages: Sequence[Message]) -> list[Message] | None:
+def conversation_or_none(messages: Sequence[Message]) -> list[Message] | None:
     """The messages, where they say more than one plain text of the user does."""
     if len(messages) == 1 and messages[0].keys() == {"role", "content"} and isinstance(messages[0]["content"], str):
         return None

@@ -23,7 +23,14 @@ from evergold.formats.carrying import (
     with_reference,
 )
 from evergold.formats.lines import Record, first_record, numbered_lines, one_case, read_lines, write_lines
-from evergold.formats.messages import assistant, conversation, last_user_text, text_of, told, tool_call_of
+from evergold.formats.messages import (
+    assistant,
+    conversation,
+    conversation_or_none,
+    last_user_text,
+    text_of,
+    tool_call_of,
+)
 from evergold.formats.training_messages import Unfit, answered, asked, checked, offered, worked
 from evergold.model.case import Case, EntryType, written_case
 from evergold.model.ident import hash_bytes
@@ -134,7 +141,7 @@ class FineTune(_Training):
         answer = messages[-1] if closed else {}
         held = {
             "input": last_user_text(before),
-            "messages": told(before),
+            "messages": conversation_or_none(before),
             "expected": text_of(answer.get("content")),
             "expected_tools": [tool_call_of(call) for call in answer.get("tool_calls") or []] or None,
             "tools": record.get("tools"),
@@ -182,7 +189,7 @@ class Preference(_Training):
         held = {
             "entry_type": EntryType.CORRECTION,
             "input": last_user_text(messages),
-            "messages": told(messages),
+            "messages": conversation_or_none(messages),
             "expected": text_of(record["preferred_output"][-1].get("content")),
             "revised": {"text": text_of(record["preferred_output"][-1].get("content"))},
             "output": text_of(record["non_preferred_output"][-1].get("content")),
@@ -235,4 +242,7 @@ class Evals:
     def _asked(record: Record) -> Record:
         given = record["input"]
         messages = given if isinstance(given, list) else []
-        return {"input": last_user_text(messages) if messages else given, "messages": told(messages) or []}
+        return {
+            "input": last_user_text(messages) if messages else given,
+            "messages": conversation_or_none(messages) or [],
+        }

@@ -52,7 +52,7 @@ def _wrong_with(row: Row) -> str | None:
     if not isinstance(entries, list):
         return "neither filePaths (dataset A) nor lineRanges (dataset B) is a list"
     if "lineRanges" in row:
-        return next((found for found in map(range_of, entries) if isinstance(found, str)), None)
+        return next((problem for problem in map(range_of, entries) if isinstance(problem, str)), None)
     for entry in entries:
         if not isinstance(entry, dict) or not isinstance(entry.get("path"), str):
             return f"{entry!r} has no path"
@@ -62,25 +62,25 @@ def _wrong_with(row: Row) -> str | None:
 def read_predictions(path: Path) -> Predictions:
     """`{"caseId", "ranges": [{"path","startLine","endLine"}]}` or `{"caseId", "paths": […]}`, best first."""
     _require(path)
-    found = Predictions()
+    predictions = Predictions()
     unreadable: list[tuple[int, str]] = []
     for number, row in read_rows(path, unreadable):
         case_id = row["caseId"]
-        if case_id in found.rows:
-            found.duplicates.append(case_id)
-            found.problems.append(
+        if case_id in predictions.rows:
+            predictions.duplicates.append(case_id)
+            predictions.problems.append(
                 f"{path.name}:{number}: case {case_id!r} is predicted twice; the first prediction counts"
             )
             continue
-        found.rows[case_id] = _predicted(row, f"{path.name}:{number}", found.problems)
-    found.problems += [f"{path.name}:{number}: {reason}" for number, reason in unreadable]
-    usable = any(row.ranges or row.paths or row.abstained for row in found.rows.values())
-    if found.problems and not usable:
+        predictions.rows[case_id] = _predicted(row, f"{path.name}:{number}", predictions.problems)
+    predictions.problems += [f"{path.name}:{number}: {reason}" for number, reason in unreadable]
+    usable = any(row.ranges or row.paths or row.abstained for row in predictions.rows.values())
+    if predictions.problems and not usable:
         raise BadInput(
-            f"{path}: no prediction can be read; {found.problems[0]}; a line is "
+            f"{path}: no prediction can be read; {predictions.problems[0]}; a line is "
             '{"caseId", "ranges": [{"path", "startLine", "endLine"}]} or {"caseId", "paths": […]}'
         )
-    return found
+    return predictions
 
 
 def range_of(entry: Any) -> Range | str:
@@ -106,11 +106,11 @@ def _predicted(row: Row, where: str, problems: list[str]) -> PredictedRow:
     if not isinstance(entries if entries is not None else paths, list):
         problems.append(f"{where}: neither ranges nor paths is a list; nothing is predicted")
     for entry in entries if isinstance(entries, list) else ():
-        found = range_of(entry)
-        if isinstance(found, str):
-            problems.append(f"{where}: range left out: {found}")
+        parsed = range_of(entry)
+        if isinstance(parsed, str):
+            problems.append(f"{where}: range left out: {parsed}")
         else:
-            ranges.append(found)
+            ranges.append(parsed)
     named = [path for path in paths if isinstance(path, str)] if isinstance(paths, list) else []
     abstained = (entries == [] or paths == []) and not (ranges or named)
     return PredictedRow(row["caseId"], ranges, named, entries is not None, abstained)

@@ -20,7 +20,7 @@ from evergold.formats.carrying import (
     with_reference,
 )
 from evergold.formats.lines import Record, attempted
-from evergold.formats.messages import conversation, told
+from evergold.formats.messages import conversation, conversation_or_none
 from evergold.formats.yaml_items import items
 from evergold.formats.yaml_reading import Unreadable
 from evergold.formats.yaml_tasks import block_dumper
@@ -168,11 +168,11 @@ ASIDE = ("context", "messages")
 def _variables(case: Case) -> Record:
     """The question, what was retrieved for it, and the conversation where there is more of it than the question."""
     texts = [context.text for context in case.contexts if context.text]
-    told_before = told(conversation(case))
+    history = conversation_or_none(conversation(case))
     return {
         "input": case.input,
         **({"context": "\n\n".join(texts)} if texts else {}),
-        **({"messages": orjson.dumps(told_before).decode()} if told_before else {}),
+        **({"messages": orjson.dumps(history).decode()} if history else {}),
     }
 
 

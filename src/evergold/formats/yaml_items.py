@@ -30,7 +30,7 @@ def items(stream: BinaryIO, key: str) -> Iterator[Any]:
 
 def _listed(composer: "_Composer", key: str) -> Iterator[Any]:
     composer.next()  # the stream begins
-    found = False
+    any_item = False
     event = composer.next()
     if isinstance(event, yaml.DocumentStartEvent) and isinstance(composer.next(), yaml.MappingStartEvent):
         while not isinstance(event := composer.next(), yaml.MappingEndEvent):
@@ -38,18 +38,18 @@ def _listed(composer: "_Composer", key: str) -> Iterator[Any]:
             begin = composer.next()
             if not isinstance(name, yaml.ScalarNode) or name.value != key:
                 composer.node(begin)
-            elif found:
+            elif any_item:
                 raise Unreadable(name.start_mark.line + 1, f"the key {key!r} is there twice")
             elif isinstance(begin, yaml.SequenceStartEvent):
-                found = True
+                any_item = True
                 while not isinstance(event := composer.next(), yaml.SequenceEndEvent):
                     yield composer.value(event)
             else:
                 break
         composer.next()  # the document ends
-        if found and not isinstance(event := composer.next(), yaml.StreamEndEvent):
+        if any_item and not isinstance(event := composer.next(), yaml.StreamEndEvent):
             raise Unreadable(_line(event), "more than one document; only one is read")
-    if not found:
+    if not any_item:
         raise Unreadable(0, f"expected a list under {key!r}")
 
 

@@ -62,10 +62,10 @@ class YamlDocument:
             return 0
         line = node.start_mark.line
         for step in path:
-            found = _step(node, step)
-            if found is None:
+            child = _step(node, step)
+            if child is None:
                 break
-            line, node = found
+            line, node = child
         return int(line) + 1
 
 

@@ -42,13 +42,13 @@ class _Tool:
         return {"type": "function", "function": {"name": name, "parameters": parameters}}
 
     def _property(self, argument: str) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        properties: dict[str, Any] = {}
         if (kind := _only(self.types[argument])) is not None:
-            found["type"] = kind
+            properties["type"] = kind
         if kind == "array":
             item = _only(self.items.get(argument, set()))
-            found["items"] = {"type": item} if item is not None else {}
-        return found
+            properties["items"] = {"type": item} if item is not None else {}
+        return properties
 
 
 def with_derived_tools(cases: Sequence[Case]) -> tuple[list[Case], int]:

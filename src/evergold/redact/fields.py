@@ -47,7 +47,7 @@ class FieldRedactor:
         texts, keys = _gathered(values)
         together = BETWEEN.join(texts)
         private = len(together) >= SHORTEST and bool(self._redactor.redact(together)[1])
-        return private or self._keys.tell(keys)
+        return private or self._keys.any_private(keys)
 
     def suspected(self, records: Sequence[Any]) -> set[int]:
         """The numbers of the records in which there is anything to redact."""
@@ -60,19 +60,19 @@ class FieldRedactor:
         for record in records:
             _gather(record, texts, keys)
             ends.append(len(texts))
-        found: set[int] = set()
+        numbers: set[int] = set()
         if places := list(look(BETWEEN.join(texts))):
             starts = [0, *accumulate(len(text) + len(BETWEEN) for text in texts)]
-            found = {bisect(ends, bisect(starts, place) - 1) for place in places}
-        if self._keys.tell(keys):
-            found |= {number for number, record in enumerate(records) if self._keys.tell(_gathered(record)[1])}
-        return found
+            numbers = {bisect(ends, bisect(starts, offset) - 1) for offset in places}
+        if self._keys.any_private(keys):
+            numbers |= {number for number, record in enumerate(records) if self._keys.any_private(_gathered(record)[1])}
+        return numbers
 
     def _redacted(self, value: Any) -> Any:
         if isinstance(value, str):
             assert self._redactor is not None
-            clean, found = self._redactor.redact(value)
-            self.found.update(found)
+            clean, counts = self._redactor.redact(value)
+            self.found.update(counts)
             return clean
         if isinstance(value, dict):
             return self._redacted_items(value)
@@ -87,12 +87,12 @@ class FieldRedactor:
             name = self._redacted(key)
             if name != key:
                 name = kept_apart(name, clean.keys() | items.keys())
-            told = self._keys.told(key, item)
-            if told is None:
+            by_key = self._keys.redacted_value(key, item)
+            if by_key is None:
                 clean[name] = self._redacted(item)
             else:
-                clean[name], found = told
-                self.found.update(found)
+                clean[name], counts = by_key
+                self.found.update(counts)
         return clean
 
 

@@ -31,28 +31,28 @@ class Keys:
     def __init__(self, redactor: "Redactor | None") -> None:
         self._redactor = redactor
         self._plain: set[Any] = set()
-        self._telling: dict[Any, _Key] = {}
+        self._private: dict[Any, _Key] = {}
 
-    def tell(self, keys: set[Any]) -> bool:
+    def any_private(self, keys: set[Any]) -> bool:
         """Whether any of these is private, or its value may be by what it says."""
         if keys <= self._plain:
             return False
-        if len(self._plain) + len(self._telling) + len(keys) > MOST_REMEMBERED:
-            self._plain, self._telling = set(), {}
-        new = keys - self._plain - self._telling.keys()
+        if len(self._plain) + len(self._private) + len(keys) > MOST_REMEMBERED:
+            self._plain, self._private = set(), {}
+        new = keys - self._plain - self._private.keys()
         self._learn([key for key in new if isinstance(key, str)])
-        return not keys.isdisjoint(self._telling)
+        return not keys.isdisjoint(self._private)
 
-    def told(self, key: Any, value: Any) -> tuple[str, Counter[str]] | None:
+    def redacted_value(self, key: Any, value: Any) -> tuple[str, Counter[str]] | None:
         """The value as it is kept because of what its key says, and what was found; None when that says nothing."""
-        self.tell({key})
-        known = self._telling.get(key)
+        self.any_private({key})
+        known = self._private.get(key)
         if known is None or not isinstance(value, str) or len(value) < SHORTEST:
             return None
         if known.secret:
             return self._behind(key, SECRET_VALUE)
-        clean, found = self._behind(key, value)
-        return (clean, found) if known.number and found else None
+        clean, counts = self._behind(key, value)
+        return (clean, counts) if known.number and counts else None
 
     def _learn(self, keys: list[str]) -> None:
         """All at once, as most say nothing; one by one where any does."""
@@ -66,7 +66,7 @@ class Keys:
             secret, number = (bool(self._behind(key, value)[1]) for value in (SECRET_VALUE, NUMBER_VALUE))
             known = _Key(bool(self._redactor.redact(key)[1]), secret, number)
             if any(known):
-                self._telling[key] = known
+                self._private[key] = known
             else:
                 self._plain.add(key)
 
@@ -74,8 +74,8 @@ class Keys:
         """The value redacted as it stands behind its key."""
         assert self._redactor is not None
         before, alone = self._redactor.redact(f"{key}=")
-        clean, found = self._redactor.redact(f"{key}={value}")
-        return clean.removeprefix(before), Counter(found) - Counter(alone)
+        clean, counts = self._redactor.redact(f"{key}={value}")
+        return clean.removeprefix(before), Counter(counts) - Counter(alone)
 
 
 def kept_apart(name: str, taken: "Collection[Any]") -> str:

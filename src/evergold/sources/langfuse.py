@@ -32,7 +32,7 @@ SIGNS = (
     "trace_name",
     "observations",
 )
-WORDED = ("CATEGORICAL", "TEXT")  # kinds of score whose number is an index, or stands for nothing
+NON_NUMERIC = ("CATEGORICAL", "TEXT")  # kinds of score whose number is an index, or stands for nothing
 
 
 class LangfuseExport:
@@ -176,7 +176,7 @@ def _score(score: Exported, where: str) -> ScoreLine | Rejected:
         return Rejected(
             where=where, field="trace_id", reason="a score of no trace (of a session or a run) is not taken"
         )
-    if str(score.get("data_type")).upper() in WORDED:
+    if str(score.get("data_type")).upper() in NON_NUMERIC:
         value = LABELS.get(str(word).strip().lower())
         if value is None:
             return Rejected(
@@ -195,8 +195,8 @@ def _score(score: Exported, where: str) -> ScoreLine | Rejected:
 
 
 def _object(value: Any) -> dict[str, Any]:
-    found = loaded(value)
-    return found if isinstance(found, dict) else {}
+    parsed = loaded(value)
+    return parsed if isinstance(parsed, dict) else {}
 
 
 def _number(value: Any) -> Any:

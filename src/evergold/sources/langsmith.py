@@ -53,7 +53,7 @@ def _lines(run: dict[str, Any], where: str, trace_id: str | None) -> Iterator[In
 
 def _line(run: dict[str, Any], trace_id: str) -> SpanLine:
     extra = _object(run.get("extra"))
-    about, called = _object(extra.get("metadata")), _object(extra.get("invocation_params"))
+    details, called = _object(extra.get("metadata")), _object(extra.get("invocation_params"))
     asked, answered = loaded(run.get("inputs")), loaded(run.get("outputs"))
     kind = KINDS.get(str(run.get("run_type")).lower(), "span")
     attributes = {
@@ -61,18 +61,18 @@ def _line(run: dict[str, Any], trace_id: str) -> SpanLine:
         "output.value": as_json(answered) if answered else None,
         "input.mime_type": "application/json" if asked else None,
         "llm.invocation_parameters": as_json(called) if called else None,
-        "prompt.name": about.get("lc_hub_repo"),
-        "prompt.version": about.get("lc_hub_commit_hash"),
+        "prompt.name": details.get("lc_hub_repo"),
+        "prompt.version": details.get("lc_hub_commit_hash"),
     }
     facts = {
-        "session_id": _first(about, SESSIONS),
-        "user_id": _first(about, USERS),
-        "model": _first(about | called, ("ls_model_name", "model", "model_name")),
-        "provider": about.get("ls_provider"),
+        "session_id": _first(details, SESSIONS),
+        "user_id": _first(details, USERS),
+        "model": _first(details | called, ("ls_model_name", "model", "model_name")),
+        "provider": details.get("ls_provider"),
         "input_tokens": run.get("prompt_tokens"),
         "output_tokens": run.get("completion_tokens"),
         "tags": loaded(run.get("tags")),
-        "metadata": about,
+        "metadata": details,
         "tool": run.get("name") if kind == "tool" else None,
         "error": run.get("error"),
         "attributes": {key: value for key, value in attributes.items() if value is not None},
@@ -97,5 +97,5 @@ def _first(fields: dict[str, Any], keys: Iterable[str]) -> str | None:
 
 
 def _object(value: Any) -> dict[str, Any]:
-    found = loaded(value)
-    return found if isinstance(found, dict) else {}
+    parsed = loaded(value)
+    return parsed if isinstance(parsed, dict) else {}

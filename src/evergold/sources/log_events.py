@@ -22,21 +22,21 @@ EVENT = {KIND: "event"}
 
 def spans_of_logs(received: Received) -> Received:
     """The records as spans; evaluation results stay in `logs`, the rest is counted in `ignored`."""
-    told = Received(refused=received.refused)
+    spans = Received(refused=received.refused)
     for log in received.logs:
         if log.event.name == RESULT_EVENT and log.trace_id:
-            told.logs.append(log)
+            spans.logs.append(log)
             continue
         try:
             span = _span(log)
         except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as problem:
-            told.refused.append(f"log record {log.event.name!r}: {problem}")
+            spans.refused.append(f"log record {log.event.name!r}: {problem}")
             continue
         if span is None:
-            told.ignored += 1
+            spans.ignored += 1
         else:
-            told.check(span)
-    return told
+            spans.check(span)
+    return spans
 
 
 def _span(log: WireLog) -> WireSpan | None:
@@ -58,14 +58,14 @@ def _name(log: WireLog) -> str:
 
 def _gen_ai_step(log: WireLog, name: str) -> WireSpan:
     fields = {**log.event.attributes, **(log.body if isinstance(log.body, dict) else {})}
-    said: Attributes = {}
+    attributes: Attributes = {}
     if name != DETAILS:
         message = message_of(WireEvent(name, log.event.time_ns, fields))
         side = {"user": "input", "assistant": "output"}.get(str(message["role"]))
         if side and (side == "input" or name == "gen_ai.choice"):
-            said = {f"{side}.value": [message], f"{side}.mime_type": "application/json"}
+            attributes = {f"{side}.value": [message], f"{side}.mime_type": "application/json"}
     assert log.trace_id is not None
-    return _step(log, log.trace_id, log.span_id, name, EVENT | fields | said)
+    return _step(log, log.trace_id, log.span_id, name, EVENT | fields | attributes)
 
 
 def _claude_step(log: WireLog, name: str) -> WireSpan | None:
@@ -74,11 +74,11 @@ def _claude_step(log: WireLog, name: str) -> WireSpan | None:
     if not session:
         return None
     trace_id = log.trace_id or _digest(session, given.get("prompt.id", ""))[:32]
-    said: Attributes = {"session.id": session, "user.id": given.get("user.id") or given.get("user.account_uuid")}
+    attributes: Attributes = {"session.id": session, "user.id": given.get("user.id") or given.get("user.account_uuid")}
     if name == "user_prompt":
-        said |= EVENT | {"input.value": given.get("prompt")}
+        attributes |= EVENT | {"input.value": given.get("prompt")}
     elif name in ("api_request", "api_error"):
-        said |= {
+        attributes |= {
             KIND: "llm",
             "gen_ai.response.model": given.get("model"),
             "gen_ai.usage.input_tokens": given.get("input_tokens"),
@@ -86,10 +86,10 @@ def _claude_step(log: WireLog, name: str) -> WireSpan | None:
             "gen_ai.usage.cost": _number(given.get("cost_usd")),
         }
     elif name == "tool_result":
-        said |= {KIND: "tool", "tool.name": given.get("tool_name"), "input.value": given.get("tool_parameters")}
+        attributes |= {KIND: "tool", "tool.name": given.get("tool_name"), "input.value": given.get("tool_parameters")}
     else:
-        said |= EVENT
-    known = {key: value for key, value in said.items() if value is not None}
+        attributes |= EVENT
+    known = {key: value for key, value in attributes.items() if value is not None}
     span = _step(log, trace_id, log.span_id or _digest(trace_id)[:16], CLAUDE + name, {**given, **known})
     span.start_ns = max(0, span.end_ns - int(1e6 * (_number(given.get("duration_ms")) or 0)))
     span.failed = name == "api_error" or str(given.get("success", "true")).lower() == "false"

@@ -60,11 +60,11 @@ def _meaning(value: Any, side: int) -> str | None:
     document = loaded(value)
     if document == []:
         return None
-    found = _unwrapped(document, side)
-    if found is None and isinstance(document, dict | list):
-        found = _from_messages(document, side)
-    if found is not None:
-        return found
+    text = _unwrapped(document, side)
+    if text is None and isinstance(document, dict | list):
+        text = _from_messages(document, side)
+    if text is not None:
+        return text
     if isinstance(document, list) and all(map(_is_hollow, document)):
         return None
     return value if isinstance(value, str) else as_json(document)
@@ -87,10 +87,10 @@ def _unwrapped(document: Any, side: int) -> str | None:
         return document
     if isinstance(document, list):
         if document and len(_dicts(document)) == len(document):
-            found = _said(document, side)
-            return found if found is not None or len(document) > 1 else _from_object(document[0], side)
+            result = _text_of_side(document, side)
+            return result if result is not None or len(document) > 1 else _from_object(document[0], side)
         if document and all(map(_is_pair, document)):
-            return _said([{"role": role, "content": text} for role, text in document], side)
+            return _text_of_side([{"role": role, "content": text} for role, text in document], side)
         only = document[0] if len(document) == 1 else None
         return _unwrapped(only, side) if isinstance(only, (str, list)) else None
     if isinstance(document, dict):
@@ -100,7 +100,7 @@ def _unwrapped(document: Any, side: int) -> str | None:
 
 def _from_object(document: dict[str, Any], side: int) -> str | None:
     if role_of(document):
-        return _said([document], side)
+        return _text_of_side([document], side)
     given = {key: value for key, value in document.items() if value not in (None, "", [], {})}
     if given and given.keys() <= {"args", "kwargs"}:
         (only, *more) = given.values()
@@ -116,9 +116,9 @@ def _wrapped(document: dict[str, Any], side: int) -> str | None:
     for key in WRAPPERS[side]:
         inner = document.get(key)
         if isinstance(inner, list):
-            found = _unwrapped(inner, side)
-            if found is not None:
-                return found
+            text = _unwrapped(inner, side)
+            if text is not None:
+                return text
         elif isinstance(inner, str) and (len(document) == 1 or key in ("prompt", "messages") or "model" in document):
             return inner
         elif isinstance(inner, dict) and len(document) == 1:
@@ -139,7 +139,7 @@ def _is_hollow(item: Any) -> bool:
     return not any(inner.get(key) for key in (*CONTENTS, *CALLS))
 
 
-def _said(messages: list[dict[str, Any]], side: int) -> str | None:
+def _text_of_side(messages: list[dict[str, Any]], side: int) -> str | None:
     wanted = REPLY_ROLES if side == OUTPUT else USER_ROLES
     for message in reversed(messages):
         if role_of(message) in wanted and (text := text_of(message)):

@@ -78,8 +78,8 @@ def _wire_span(span: dict[str, Any], trace_id: str, known: dict[str, Any], tags:
 
 def _plain(value: Any) -> Any:
     """A value that MLflow wrote as JSON: a text or number as it is; objects stay as they were written."""
-    found = loaded(value)
-    return value if isinstance(found, dict | list) and isinstance(value, str) else found
+    parsed = loaded(value)
+    return value if isinstance(parsed, dict | list) and isinstance(value, str) else parsed
 
 
 def _score(assessment: dict[str, Any], trace_id: str, where: str) -> ScoreLine | Rejected:
@@ -100,5 +100,5 @@ def _score(assessment: dict[str, Any], trace_id: str, where: str) -> ScoreLine |
 
 
 def _object(value: Any) -> dict[str, Any]:
-    found = loaded(value)
-    return found if isinstance(found, dict) else {}
+    parsed = loaded(value)
+    return parsed if isinstance(parsed, dict) else {}

@@ -53,6 +53,6 @@ def _records(received: Received, where: str) -> Iterator[Incoming | Rejected]:
         yield from (score_line(score, score.comment) for score in scores_in(span, refused))
     for log in received.logs:
         if log.trace_id:
-            found = result_score(log.event, log.trace_id, log.span_id, "log", refused)
-            yield from (score_line(score, score.comment) for score in found)
+            result = result_score(log.event, log.trace_id, log.span_id, "log", refused)
+            yield from (score_line(score, score.comment) for score in result)
     yield from (Rejected(where=where, reason=reason) for reason in refused)

@@ -114,22 +114,22 @@ def _kind(attributes: Attributes, plan: AttributePlan) -> str:
 
 
 def _input(attributes: Attributes, events: list[WireEvent], plan: AttributePlan) -> str | None:
-    found = None
+    text = None
     for prefix in plan.listed[INPUT]:
-        found = found or input_text(unflattened(attributes, prefix))
+        text = text or input_text(unflattened(attributes, prefix))
     for key in plan.stated_input:
-        if found is None:
-            found = _arguments(attributes[key]) if key in ARGUMENTS else input_text(attributes[key])
-    if found is None and events:
+        if text is None:
+            text = _arguments(attributes[key]) if key in ARGUMENTS else input_text(attributes[key])
+    if text is None and events:
         parsed = _event_messages(events, MESSAGE_EVENTS) or _event_value(
             events, "gen_ai.input.messages", "gen_ai.prompt"
         )
-        found = input_text(parsed)
-    if found is None:
-        found = _mime_value(attributes, INPUT)
+        text = input_text(parsed)
+    if text is None:
+        text = _mime_value(attributes, INPUT)
     for key in plan.instructions:
-        found = input_text(attributes[key]) if found is None else found
-    return found
+        text = input_text(attributes[key]) if text is None else text
+    return text
 
 
 def _arguments(value: Any) -> str | None:
@@ -138,24 +138,24 @@ def _arguments(value: Any) -> str | None:
 
 
 def _output(attributes: Attributes, events: list[WireEvent], plan: AttributePlan) -> str | None:
-    found = None
+    text = None
     for prefix in plan.listed[OUTPUT]:
-        found = found or output_text(unflattened(attributes, prefix))
+        text = text or output_text(unflattened(attributes, prefix))
     for key in plan.text_output:
-        if found is None and attributes[key]:
-            found = str(attributes[key])
+        if text is None and attributes[key]:
+            text = str(attributes[key])
     for key in plan.json_output:
-        found = output_text(attributes[key]) if found is None else found
-    if found is None and events:
+        text = output_text(attributes[key]) if text is None else text
+    if text is None and events:
         parsed = _event_messages(events, ("gen_ai.choice",)) or _event_value(
             events, "gen_ai.output.messages", "gen_ai.completion"
         )
-        found = output_text(parsed)
-    if found is None:
-        found = _mime_value(attributes, OUTPUT)
+        text = output_text(parsed)
+    if text is None:
+        text = _mime_value(attributes, OUTPUT)
     for key in plan.late_output:
-        found = output_text(attributes[key]) if found is None else found
-    return found
+        text = output_text(attributes[key]) if text is None else text
+    return text
 
 
 def _mime_value(attributes: Attributes, side: int) -> str | None:
@@ -211,9 +211,9 @@ def _usage(attributes: Attributes) -> Attributes:
     return {}
 
 
-def _count(found: Any) -> int | None:
+def _count(value: Any) -> int | None:
     try:
-        return None if found is None else max(0, int(float(found)))
+        return None if value is None else max(0, int(float(value)))
     except (TypeError, ValueError, OverflowError):
         return None
 
@@ -250,15 +250,15 @@ def _tags(attributes: Attributes) -> list[str]:
 
 
 def _metadata(attributes: Attributes, plan: AttributePlan) -> Attributes:
-    found: Attributes = {}
+    metadata: Attributes = {}
     for key in plan.metadata:
         value = loaded(attributes[key])
         if isinstance(value, dict):
-            found.update(value)
+            metadata.update(value)
     for key in plan.prefixed:
         prefix = next(prefix for prefix in METADATA_PREFIXES if key.startswith(prefix))
-        found[key.removeprefix(prefix)] = loaded(attributes[key])
-    return found
+        metadata[key.removeprefix(prefix)] = loaded(attributes[key])
+    return metadata
 
 
 def _documents(attributes: Attributes) -> list[Attributes]:

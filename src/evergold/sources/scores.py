@@ -60,7 +60,7 @@ def scores_in(span: WireSpan, refused: list[str]) -> Iterator[WireScore]:
 
 
 def result_score(
-    event: WireEvent, trace_id: str, span_id: str | None, place: str, refused: list[str]
+    event: WireEvent, trace_id: str, span_id: str | None, where: str, refused: list[str]
 ) -> Iterator[WireScore]:
     """The score of one `gen_ai.evaluation.result` event."""
     attributes = event.attributes
@@ -71,18 +71,18 @@ def result_score(
         "explanation": attributes.get("gen_ai.evaluation.explanation"),
         "annotator_kind": attributes.get("evergold.score.source"),
     }
-    yield from _score(fields, (trace_id, span_id, f"{span_id}{event.time_ns}.{place}", event.time_ns), refused)
+    yield from _score(fields, (trace_id, span_id, f"{span_id}{event.time_ns}.{where}", event.time_ns), refused)
 
 
 def annotation_score(
-    fields: Attributes, trace_id: str, span_id: str | None, place: str, refused: list[str]
+    fields: Attributes, trace_id: str, span_id: str | None, where: str, refused: list[str]
 ) -> Iterator[WireScore]:
     """The score of one annotation that was exported beside its span."""
-    yield from _score(fields, (trace_id, span_id, f"{span_id}annotation.{place}", 0), refused)
+    yield from _score(fields, (trace_id, span_id, f"{span_id}annotation.{where}", 0), refused)
 
 
-def _score(fields: Attributes, place: tuple[str, str | None, str, int], refused: list[str]) -> Iterator[WireScore]:
-    trace_id, span_id, key, time_ns = place
+def _score(fields: Attributes, where: tuple[str, str | None, str, int], refused: list[str]) -> Iterator[WireScore]:
+    trace_id, span_id, key, time_ns = where
     name = str(fields.get("name") or "")
     label = fields.get("label")
     value = _number(fields.get("score"), label)

@@ -82,8 +82,10 @@ def withdraw_score(connection: Connection, score_id: int) -> str:
     if row.key.startswith(DETECTED_KEY):
         message_id = row.key.removeprefix(DETECTED_KEY)
         dismiss_remark(connection, row.trace_id, message_id)
-        said = connection.execute(text("SELECT input_text FROM traces WHERE id = :id"), {"id": message_id}).scalar()
+        message = connection.execute(text("SELECT input_text FROM traces WHERE id = :id"), {"id": message_id}).scalar()
         mine = (trace_corrections.c.trace_id == row.trace_id) & (trace_corrections.c.author == DETECTED)
-        connection.execute(update(trace_corrections).where(mine, trace_corrections.c.text == said).values(dismissed=1))
+        connection.execute(
+            update(trace_corrections).where(mine, trace_corrections.c.text == message).values(dismissed=1)
+        )
     drop_score(connection, row.trace_id, row.key)
     return str(row.trace_id)

@@ -54,22 +54,24 @@ class Contents:
         return with_content(case, trace, self._read[trace_id])
 
 
-def with_content(case: Case, trace: Trace, said: Conversation) -> Case:
+def with_content(case: Case, trace: Trace, conversation: Conversation) -> Case:
     """Fill what is empty in a case from its trace; what the case says already stays."""
     fields: dict[str, Any] = {
-        name: getattr(said, name) for name in FROM_CONVERSATION if not getattr(case, name) and getattr(said, name)
+        name: getattr(conversation, name)
+        for name in FROM_CONVERSATION
+        if not getattr(case, name) and getattr(conversation, name)
     }
     if "turn" in fields and not case.tool_calls:
-        fields["tool_calls"] = calls_in(said.turn)
-    fields["metadata"] = _facts(said) | case.metadata
-    extra = {"after": list(said.after), "problems": list(said.problems)}
+        fields["tool_calls"] = calls_in(conversation.turn)
+    fields["metadata"] = _facts(conversation) | case.metadata
+    extra = {"after": list(conversation.after), "problems": list(conversation.problems)}
     fields["extra"] = {name: value for name, value in extra.items() if value} | case.extra
     if case.provenance.user_id is None and trace.user_id is not None:
         fields["provenance"] = case.provenance.model_copy(update={"user_id": trace.user_id})
-    if _is_raw(case.input) and case.input == trace.input and said.messages:
-        fields["input"] = text_of(said.messages[-1]) or case.input
-    if _is_raw(case.output) and case.output == trace.output and said.turn:
-        fields["output"] = text_of(said.turn[-1]) or case.output
+    if _is_raw(case.input) and case.input == trace.input and conversation.messages:
+        fields["input"] = text_of(conversation.messages[-1]) or case.input
+    if _is_raw(case.output) and case.output == trace.output and conversation.turn:
+        fields["output"] = text_of(conversation.turn[-1]) or case.output
     return case.model_copy(update=fields)
 
 
@@ -78,10 +80,10 @@ def _is_raw(text: str | None) -> bool:
     return bool(text) and str(text).lstrip()[:1] in ("{", "[")
 
 
-def _facts(said: Conversation) -> dict[str, Any]:
+def _facts(conversation: Conversation) -> dict[str, Any]:
     """Model, parameters, prompt name and version: how the answer came to be."""
-    parameters = {name: value for name, value in said.parameters.items() if name != "model"}
-    model = said.parameters.get("model")
+    parameters = {name: value for name, value in conversation.parameters.items() if name != "model"}
+    model = conversation.parameters.get("model")
     return ({"model": model} if model else {}) | ({"parameters": parameters} if parameters else {})
 
 

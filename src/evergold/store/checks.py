@@ -31,7 +31,7 @@ Steps = tuple[dict[int, list[ToolStep]], dict[int, list[str]], dict[int, list[st
 
 def turns_of(connection: Connection, trace_ids: Iterable[str]) -> list[Turn]:
     """Read traces as checks see them, each with its tool calls, how its last model call ended, and the next message."""
-    found: list[Turn] = []
+    turns: list[Turn] = []
     query = f"""SELECT t.id, t.input_text, t.output_text, t.status, t.name, t.started_at, t.ended_at, t.tags, t.metadata, t.seq,
         n.input_text, n.started_at
         FROM traces t LEFT JOIN traces n ON n.id = CASE WHEN t.session_id IS NULL THEN NULL ELSE {NEXT} END
@@ -39,8 +39,8 @@ def turns_of(connection: Connection, trace_ids: Iterable[str]) -> list[Turn]:
     for batch in batches(trace_ids):
         rows = list(rows_among(connection, query, batch))
         tools, reasons, contexts = _steps(connection, [row[9] for row in rows])
-        found += [_turn(row, tools, reasons, contexts) for row in rows]
-    return found
+        turns += [_turn(row, tools, reasons, contexts) for row in rows]
+    return turns
 
 
 def _turn(row: Any, tools: dict[int, Any], reasons: dict[int, Any], contexts: dict[int, Any]) -> Turn:
@@ -130,10 +130,10 @@ def put_checked(
     held = _held(connection, {trace_id for trace_id, _ in wanted})
     moment = now()
     fresh = []
-    for place, each in wanted.items():
+    for location, each in wanted.items():
         row = _row(each)
-        if row is not None and row != held.get(place):
-            fresh.append((*place, *row, moment))
+        if row is not None and row != held.get(location):
+            fresh.append((*location, *row, moment))
     gone = [key for key in held if key in wanted and _row(wanted[key]) != held[key] and wanted[key].error is None]
     stale = [key for key in held if marks and key not in wanted and key[0] in {mark[0] for mark in marks}]
     for trace_id, key in dict.fromkeys([*gone, *stale]):
@@ -167,8 +167,8 @@ def _errors(outcomes: Sequence[Checked]) -> dict[str, int]:
 def _row(each: Checked) -> tuple[Any, ...] | None:
     if each.result is None:
         return None
-    said = f"{each.result.reason}: {each.result.evidence}" if each.result.evidence else each.result.reason
-    return (each.check, each.source.value, each.result.value, storable(said), each.version)
+    comment = f"{each.result.reason}: {each.result.evidence}" if each.result.evidence else each.result.reason
+    return (each.check, each.source.value, each.result.value, storable(comment), each.version)
 
 
 def _held(connection: Connection, trace_ids: set[str]) -> dict[tuple[str, str], tuple[Any, ...]]:

@@ -13,9 +13,9 @@ def best_first(rows: Sequence[tuple[int, Texts]], asked: SearchTerms, newest_fir
     """Order the traces of a search; of equal matches the newer one comes first."""
     patterns = [re.compile(rf"\b{re.escape(word)}\b", re.IGNORECASE) for word in asked.words]
     patterns += [re.compile(re.escape(piece), re.IGNORECASE) for piece in asked.pieces]
-    place = {seq: position for position, seq in enumerate(newest_first)}
+    order = {seq: position for position, seq in enumerate(newest_first)}
     worth = {seq: _worth(texts, patterns) for seq, texts in rows}
-    return sorted(worth, key=lambda seq: (-worth[seq], place[seq]))
+    return sorted(worth, key=lambda seq: (-worth[seq], order[seq]))
 
 
 def _worth(texts: Texts, patterns: Sequence[re.Pattern[str]]) -> float:

@@ -13,8 +13,14 @@ from evergold.store.curation_queue import enqueue
 from evergold.store.schema import trace_scores
 from evergold.store.values import batches, now, stamp, storable
 
-SAID = ("name", "source", "value", "comment", "span_id")  # a score under a known key that says all the same is no news
-COLUMNS = ("trace_id", "key", *SAID, "created_at")
+CONTENT = (
+    "name",
+    "source",
+    "value",
+    "comment",
+    "span_id",
+)  # a score under a known key that says all the same is no news
+COLUMNS = ("trace_id", "key", *CONTENT, "created_at")
 
 Key = tuple[str, str]  # a trace and the key of one of its scores
 

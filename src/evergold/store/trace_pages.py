@@ -117,9 +117,9 @@ def _ordered(
         there = tuple_(*_cursor(before, key is traces.c.started_at))
         query = query.where(here < there if falling else here > there)
     by = (key.desc(), traces.c.seq.desc()) if falling else (key.asc(), traces.c.seq.asc())
-    found = connection.execute(query.order_by(*by).limit(limit + 1)).all()
-    last = found[limit - 1] if len(found) > limit else None
-    return _rows(connection, [row[0] for row in found[:limit]]), f"{last[1]}|{last[0]}" if last else None
+    rows = connection.execute(query.order_by(*by).limit(limit + 1)).all()
+    last = rows[limit - 1] if len(rows) > limit else None
+    return _rows(connection, [row[0] for row in rows[:limit]]), f"{last[1]}|{last[0]}" if last else None
 
 
 def _best_matches(

@@ -33,8 +33,8 @@ class Picker:
     def make(self, picking: Picking, who: str) -> list[Picked]:
         """Make a case of each trace; a trace that is not here, or already in the dataset, is named with the reason."""
         with self._store.db.read() as connection:
-            found = traces_with_spans(connection, picking.trace_ids)
-            known = {trace.id: trace for trace in with_tags(connection, list(found.values()))}
+            traces = traces_with_spans(connection, picking.trace_ids)
+            known = {trace.id: trace for trace in with_tags(connection, list(traces.values()))}
             sessions = Sessions(connection)
             drafts = {
                 trace_id: _case(trace, conversation_of(trace, sessions.before), picking)

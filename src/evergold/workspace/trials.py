@@ -40,8 +40,8 @@ class Trials:
         known = next(iter(verdicts.values()), {})
         brought = [trace for trace in labelled.traces if trace.id not in known]
         if brought:
-            for label, found in self._elsewhere(brought, curation.policies).items():
-                verdicts[label] |= found
+            for label, policy_verdicts in self._elsewhere(brought, curation.policies).items():
+                verdicts[label] |= policy_verdicts
         return [trial_of(policy, labelled.labels, verdicts[policy.label]) for policy in curation.policies]
 
     def from_reviews(self) -> ReviewAgreement:
@@ -65,7 +65,7 @@ class Trials:
 
     def _verdicts(self, store: Store, curation: Curation, checks: CheckStage, ids: Sequence[str]) -> Verdicts:
         """Judge stored traces as curation would, with the checks they have or would get."""
-        found: Verdicts = {policy.label: {} for policy in curation.policies}
+        verdicts: Verdicts = {policy.label: {} for policy in curation.policies}
         with store.db.read() as connection:
             there = known_traces(connection, ids)
             known = [trace_id for trace_id in ids if trace_id in there]
@@ -80,8 +80,8 @@ class Trials:
                 for policy in curation.policies:
                     silent = failed.get(trace_id, frozenset()) & set(policy.checks)
                     facts = Facts(corrected=corrected, checked=not silent)
-                    found[policy.label][trace_id] = classify(trace, scores, policy, facts)
-        return found
+                    verdicts[policy.label][trace_id] = classify(trace, scores, policy, facts)
+        return verdicts
 
 
 def _checked(checks: CheckStage, turns: Sequence[Turn]) -> tuple[dict[str, list[Score]], dict[str, frozenset[str]]]:

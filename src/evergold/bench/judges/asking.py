@@ -64,7 +64,7 @@ def _judged(reply: Reply, question: Question) -> tuple[dict[str, Any] | None, st
 def _answer(
     reply: Reply, data: dict[str, Any] | None, reason: str | None, usage: Usage, repaired: bool = False
 ) -> Answer:
-    details = {name: True for name, said in (("broken", reply.broken), ("repaired", repaired)) if said}
+    details = {name: True for name, flag in (("broken", reply.broken), ("repaired", repaired)) if flag}
     return Answer(
         data=data if reason is None else None,
         reason=reason,

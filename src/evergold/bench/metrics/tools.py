@@ -156,9 +156,9 @@ def _common_subsequence(weights: Weights) -> float:
 def _what_differs(
     expected: Sequence[ExpectedTool], actual: Sequence[ToolCall], pairs: list[tuple[int, int]], weights: Weights
 ) -> str | None:
-    found, used = {i for i, _ in pairs}, {j for _, j in pairs}
+    matched, used = {i for i, _ in pairs}, {j for _, j in pairs}
     notes = {
-        "missing": [call.name for i, call in enumerate(expected) if i not in found],
+        "missing": [call.name for i, call in enumerate(expected) if i not in matched],
         "extra": [call.name for j, call in enumerate(actual) if j not in used],
         "other arguments": [expected[i].name for i, j in pairs if weights[i][j] < 1],
     }

@@ -61,11 +61,11 @@ async def invent(caller: Caller, target: Target, case: Case, call: ToolCall, ear
 
 
 async def next_turn(
-    caller: Caller, target: Target, user: SimulatedUser, case: Case, said: Sequence[Mapping[str, Any]]
+    caller: Caller, target: Target, user: SimulatedUser, case: Case, messages: Sequence[Mapping[str, Any]]
 ) -> UserTurn:
     """Let a model write the user's next message, or end the conversation."""
     rules = PLAY_USER.format(persona=user.persona, goal=user.goal, reached=GOAL_REACHED, gave_up=GAVE_UP)
-    asked = Case(id=case.id, input=user.goal, messages=({"role": "system", "content": rules}, *_other_side(said)))
+    asked = Case(id=case.id, input=user.goal, messages=({"role": "system", "content": rules}, *_other_side(messages)))
     made = await caller.call(target, asked)
     if made.error is not None:
         return UserTurn(None, ReplayEnd.GAVE_UP, f"the model that plays the user failed: {made.error}", made.usage)

@@ -130,10 +130,10 @@ class ReplayTarget:
                 return ReplayEnd.ANSWERED, None
             draft.messages.append(following)
             return None, None
-        said = [*play.messages, *draft.messages]
-        if sum(message.get("role") == "user" for message in said) >= play.replay.max_turns:
+        messages = [*play.messages, *draft.messages]
+        if sum(message.get("role") == "user" for message in messages) >= play.replay.max_turns:
             return ReplayEnd.TURN_LIMIT, f"the limit of {play.replay.max_turns} messages of the user was reached"
-        spoken = await next_turn(turn.caller, self._helpers.user or self._inner, user, play.case, said)
+        spoken = await next_turn(turn.caller, self._helpers.user or self._inner, user, play.case, messages)
         draft.helper_usage = draft.helper_usage.plus(spoken.usage)
         if spoken.text is not None:
             draft.messages.append({"role": "user", "content": spoken.text, "extra": {"replay": "simulated"}})

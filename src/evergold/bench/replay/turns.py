@@ -57,7 +57,7 @@ def each_turn(case: Case) -> list[Case]:
         if not turn:
             continue
         last = position + 1 == len(asked)
-        said = [message for message in turn if message.get("role") == "assistant" and text_of(message)]
+        answers = [message for message in turn if message.get("role") == "assistant" and text_of(message)]
         parts.append(
             case.model_copy(
                 update={
@@ -66,7 +66,7 @@ def each_turn(case: Case) -> list[Case]:
                     "turn": turn,
                     "tool_calls": calls_in(turn),
                     "input": text_of(whole[at]),
-                    "output": case.output if last else (text_of(said[-1]) if said else None),
+                    "output": case.output if last else (text_of(answers[-1]) if answers else None),
                     "approved": case.approved if last else None,
                     "revised": case.revised if last else None,
                     "expected": case.expected if last else None,

@@ -32,15 +32,15 @@ def exchange_of(span: Span) -> Exchange:
     view = SpanView.of(span)
     whole = Exchange()
     for read in READERS:
-        found = read(view)
+        exchange = read(view)
         if not whole.input and not whole.output:
-            whole.input, whole.output = found.input, found.output
-        elif not whole.output and found.output and not _answers(whole):
-            whole.output = found.output
+            whole.input, whole.output = exchange.input, exchange.output
+        elif not whole.output and exchange.output and not _answers(whole):
+            whole.output = exchange.output
         elif not whole.input:
-            whole.input = found.input
-        whole.tools = whole.tools or found.tools
-        whole.parameters = found.parameters | whole.parameters
+            whole.input = exchange.input
+        whole.tools = whole.tools or exchange.tools
+        whole.parameters = exchange.parameters | whole.parameters
     return whole
 
 

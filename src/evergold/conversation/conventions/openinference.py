@@ -36,8 +36,8 @@ def _listed(attributes: Attributes, prefix: str) -> list[Attributes]:
 
 def _tools(attributes: Attributes) -> list[dict[str, Any]]:
     for source in (unflattened(attributes, "llm.tools"), attributes.get("llm.invocation_parameters")):
-        if found := tools_in(source):
-            return found
+        if tools := tools_in(source):
+            return tools
     return tools_in(attributes.get("input.value")) if "openinference.span.kind" in attributes else []
 
 

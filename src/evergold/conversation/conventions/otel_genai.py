@@ -9,7 +9,7 @@ from evergold.conversation.reading import instructions_in, messages_in, text_mes
 from evergold.conversation.shape import Message
 from evergold.conversation.tools import tools_in
 
-SAID = ("gen_ai.system.message", "gen_ai.user.message", "gen_ai.assistant.message", "gen_ai.tool.message")
+MESSAGE_EVENTS = ("gen_ai.system.message", "gen_ai.user.message", "gen_ai.assistant.message", "gen_ai.tool.message")
 CHOICE = "gen_ai.choice"
 PARAMETERS = "gen_ai.request."
 IDENTS = ("id", "tool_call_id")
@@ -21,10 +21,10 @@ def read(view: SpanView) -> Exchange:
     if not exchange:
         for event in view.events:
             inner = event.get("attributes")
-            if isinstance(inner, dict) and (found := _from_attributes(inner)):
-                exchange.input = exchange.input or found.input
-                exchange.output = exchange.output or found.output
-                exchange.tools = exchange.tools or found.tools
+            if isinstance(inner, dict) and (inner_exchange := _from_attributes(inner)):
+                exchange.input = exchange.input or inner_exchange.input
+                exchange.output = exchange.output or inner_exchange.output
+                exchange.tools = exchange.tools or inner_exchange.tools
     if not exchange:
         exchange.input, exchange.output = _from_events(view.events)
     if not exchange:
@@ -58,7 +58,7 @@ def _from_events(events: list[Attributes]) -> tuple[list[Message], list[Message]
     answered: list[Message] = []
     for event in events:
         name = str(event.get("name"))
-        if name in SAID:
+        if name in MESSAGE_EVENTS:
             asked += event_messages(name, _attributes(event))
         elif name == CHOICE and not answered:
             answered += event_messages(name, _attributes(event))
@@ -105,10 +105,10 @@ def event_messages(name: str, attributes: Attributes) -> list[Message]:
         own = {**own, "tool_call_id": own["id"]}
         own.pop("id")
     content = own.get("content")
-    found = messages_of({**own, "role": own.get("role") or role})
-    if found is None and isinstance(content, str):
-        found = [text_message(content, "output" if role == "assistant" else "input")]
-    return found or []
+    messages = messages_of({**own, "role": own.get("role") or role})
+    if messages is None and isinstance(content, str):
+        messages = [text_message(content, "output" if role == "assistant" else "input")]
+    return messages or []
 
 
 def _field(key: str, value: Any) -> Any:

@@ -20,12 +20,12 @@ def read(view: SpanView) -> Exchange:
         ]
         if side == "output":
             items = items[:1]
-        found = messages_in(items, side)  # type: ignore[arg-type]
+        messages = messages_in(items, side)  # type: ignore[arg-type]
         for key in (prefix, entity):
-            found = found or messages_in(attributes.get(key), side)  # type: ignore[arg-type]
-        if not found and isinstance(text := attributes.get(prefix), str) and text:
-            found = [text_message(text, side)]  # type: ignore[arg-type]
-        setattr(exchange, side, found)
+            messages = messages or messages_in(attributes.get(key), side)  # type: ignore[arg-type]
+        if not messages and isinstance(text := attributes.get(prefix), str) and text:
+            messages = [text_message(text, side)]  # type: ignore[arg-type]
+        setattr(exchange, side, messages)
     exchange.tools = tools_in(unflattened(attributes, "llm.request.functions"))
     exchange.tools = exchange.tools or tools_in(attributes.get("traceloop.entity.input"))
     for key, name in (("key", "prompt_name"), ("version", "prompt_version")):

@@ -14,13 +14,13 @@ def as_chat(item: dict[str, Any]) -> list[dict[str, Any]] | None:
         return None
     parts = [part for part in item["parts"] if isinstance(part, dict)]
     if item["kind"] == "response":
-        return [{"role": "assistant", "content": [_said(part) for part in parts]}]
+        return [{"role": "assistant", "content": [_output_part(part) for part in parts]}]
     instructions = item.get("instructions")
     first = [{"role": "system", "content": instructions}] if instructions else []
     return first + [_asked(part) for part in parts]
 
 
-def _said(part: dict[str, Any]) -> dict[str, Any]:
+def _output_part(part: dict[str, Any]) -> dict[str, Any]:
     kind = part.get("part_kind")
     if kind in ("tool-call", "builtin-tool-call"):
         return {

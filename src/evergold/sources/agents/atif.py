@@ -29,12 +29,12 @@ class AtifSource:
     paths: Sequence[Path]
 
     def files(self) -> list[Path]:
-        found: list[Path] = []
+        files: list[Path] = []
         for path in self.paths:
             if not path.exists():
                 raise NotFound(f"no file {str(path)!r}; give trajectory files, or folders that hold some")
-            found += sorted(path.rglob("*.json")) if path.is_dir() else [path]
-        return found
+            files += sorted(path.rglob("*.json")) if path.is_dir() else [path]
+        return files
 
     def count(self) -> int:
         return len(self.files())
@@ -118,17 +118,17 @@ def _calls(step: dict[str, Any], id: str, time: datetime, where: _Where) -> Iter
 
 def _results(step: dict[str, Any], single: bool) -> dict[str, str]:
     """Texts by call; one that names no call belongs to the only one there is."""
-    found: dict[str, str] = {}
+    results: dict[str, str] = {}
     for result in _list(_object(step.get("observation")).get("results")):
         if isinstance(result, dict):
             key = result.get("source_call_id")
-            found[str(key) if key else "" if single else "?"] = text_of_blocks(result.get("content"))
-    return found
+            results[str(key) if key else "" if single else "?"] = text_of_blocks(result.get("content"))
+    return results
 
 
 def _action(type: str, id: str, time: datetime, where: _Where, **more: Any) -> Action:
-    place = {"cwd": where.folder, "branch": where.branch, "sidechain": where.sidechain}
-    return Action(id=id, type=type, created=time, **place, **more)
+    details = {"cwd": where.folder, "branch": where.branch, "sidechain": where.sidechain}
+    return Action(id=id, type=type, created=time, **details, **more)
 
 
 def _first(extra: dict[str, Any], *keys: str) -> str | None:

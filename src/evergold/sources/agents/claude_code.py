@@ -56,10 +56,10 @@ class ClaudeCodeSource:
             raise NotFound(
                 f"no folder {str(self.project)!r}; give a repository, or a folder of log files, with --project"
             )
-        found = self._of_repository(root, self.project.resolve()) or sorted(self.project.rglob("*.jsonl"))
-        if not found:
+        files = self._of_repository(root, self.project.resolve()) or sorted(self.project.rglob("*.jsonl"))
+        if not files:
             raise NotFound(f"no Claude Code session of {str(self.project)!r} in {str(root)!r}, and no log file in it")
-        return found
+        return files
 
     def sessions(self) -> list[list[Path]]:
         """Files that belong together, in the order of their names."""
@@ -85,14 +85,14 @@ class ClaudeCodeSource:
 
     def _of_repository(self, root: Path, repository: Path) -> list[Path]:
         """Logs of the repository's work trees and of folders inside them; a longer name may also be a neighbour's."""
-        found: list[Path] = []
+        paths: list[Path] = []
         for checkout in _checkouts(repository):
             name = folder_name(checkout)
             for folder in sorted(root.glob(f"{name}*")) if root.is_dir() else []:
                 files = sorted(folder.rglob("*.jsonl"))
                 if folder.name == name or any(_worked_in(path, checkout) for path in files[:1]):
-                    found += files
-        return list(dict.fromkeys(found))
+                    paths += files
+        return list(dict.fromkeys(paths))
 
 
 def read_session(paths: list[Path]) -> Flow:
@@ -212,8 +212,8 @@ class _Reader:
         details = {key: noted[key] for key in _WORTH_KEEPING if key in noted} if isinstance(noted, dict) else {}
         update = {"result": text, "error": failed, "status": "failed" if failed else "complete", "details": details}
         self.actions[call.id] = call.model_copy(update=update)
-        if failed and not call.sidechain and (said := request_in_refusal(text)):
-            self._put("user_request", f"{call.id} refused", event, human=True, params={"text": said})
+        if failed and not call.sidechain and (request := request_in_refusal(text)):
+            self._put("user_request", f"{call.id} refused", event, human=True, params={"text": request})
 
 
 def _identities(path: Path) -> list[str]:
@@ -250,13 +250,13 @@ def _worked_in(path: Path, repository: Path) -> bool:
 
 def _checkpoints(paths: list[Path]) -> dict[str, datetime]:
     """Names that tools which archive sessions write beside them and into the commits that came of them, with the time."""
-    found: dict[str, datetime] = {}
+    times: dict[str, datetime] = {}
     for path in paths:
         beside = path.with_name("metadata.json")
-        about = parsed(beside.read_bytes()) if beside.is_file() else None
-        if about and (name := _text(about.get("checkpoint_id"))):
-            found[name] = max(moment(about.get("created_at")), found.get(name, EPOCH))
-    return found
+        details = parsed(beside.read_bytes()) if beside.is_file() else None
+        if details and (name := _text(details.get("checkpoint_id"))):
+            times[name] = max(moment(details.get("created_at")), times.get(name, EPOCH))
+    return times
 
 
 def _text(value: object) -> str | None:

@@ -47,12 +47,12 @@ class CodexSource:
 
     def files(self) -> list[Path]:
         folders = [self.sessions] if self.sessions else default_folders()
-        found = [path for folder in folders for path in sorted(folder.rglob("*.jsonl*")) if path.suffix in _KNOWN]
-        if not found:
+        files = [path for folder in folders for path in sorted(folder.rglob("*.jsonl*")) if path.suffix in _KNOWN]
+        if not files:
             raise NotFound(
                 f"no Codex sessions at {str(folders[0])!r}; set CODEX_HOME, or give a folder with --sessions DIR"
             )
-        return found
+        return files
 
     def threads(self) -> list[list[Path]]:
         """The files of each session: its own, and those of its sub-agents."""
@@ -170,8 +170,10 @@ class _Reader:
     def _request(self, text: str, id: str) -> None:
         if request := request_in(text):
             where = {"cwd": self.cwd, "branch": self.branch}
-            said = Action(id=id, type="user_request", created=self._time, human=True, params={"text": request}, **where)
-            self.actions[id] = said
+            action = Action(
+                id=id, type="user_request", created=self._time, human=True, params={"text": request}, **where
+            )
+            self.actions[id] = action
 
     def _call(self, item: dict[str, Any]) -> None:
         id = str(item.get("call_id") or item.get("id") or f"call {len(self.actions)}")
@@ -211,12 +213,12 @@ def output_text(output: object) -> tuple[str, bool]:
     text = text_of_blocks(output)
     if text.startswith("{"):
         try:
-            told = orjson.loads(text)
+            parsed = orjson.loads(text)
         except orjson.JSONDecodeError:
-            told = None
-        if isinstance(told, dict) and isinstance(told.get("output"), str):
-            about = told.get("metadata")
-            return told["output"], isinstance(about, dict) and about.get("exit_code") not in (0, None)
+            parsed = None
+        if isinstance(parsed, dict) and isinstance(parsed.get("output"), str):
+            details = parsed.get("metadata")
+            return parsed["output"], isinstance(details, dict) and details.get("exit_code") not in (0, None)
     heading = _HEADING.match(text)
     if heading is None:
         return text, False

@@ -41,9 +41,9 @@ class LogLines:
                 else:
                     good = True
                     yield event
-            self._tell(path, bad, good)
+            self._report(path, bad, good)
 
-    def _tell(self, path: Path, bad: list[str], good: bool) -> None:
+    def _report(self, path: Path, bad: list[str], good: bool) -> None:
         if bad and not good:
             self.problems.append(
                 f"{path}: none of its {len(bad)} lines is a JSON object; is it the log of another agent?"

@@ -23,7 +23,7 @@ _SUMMARIES = (
     "Another language model started to solve this problem",
     "Base directory for this skill:",
 )
-_SAID = re.compile(r"the user (?:said|provided the following reason for the rejection):\s*(.+)", re.DOTALL)
+_REASON_OF_REFUSAL = re.compile(r"the user (?:said|provided the following reason for the rejection):\s*(.+)", re.DOTALL)
 _WORDS_OF_A_REQUEST = 3
 
 
@@ -59,6 +59,6 @@ def request_in(text: str) -> str | None:
 
 def request_in_refusal(result: str) -> str | None:
     """What the user said on turning a tool call down: a request like any other."""
-    found = _SAID.search(result) if result.startswith("The user doesn't want to") else None
-    said = found[1].partition("\n\nNote: The user's next message")[0] if found else ""
-    return request_in(said) if said else None
+    match = _REASON_OF_REFUSAL.search(result) if result.startswith("The user doesn't want to") else None
+    request = match[1].partition("\n\nNote: The user's next message")[0] if match else ""
+    return request_in(request) if request else None

@@ -76,8 +76,8 @@ def _atif_step(step: dict[str, Any]) -> list[Message]:
         pieces.append(Piece("reasoning", str(step["reasoning_content"])))
     message = step.get("message")
     if isinstance(message, list):
-        said = messages_in([{"role": role, "content": message}], "input")
-        pieces += [Piece("content", part) for one in said for part in _parts(one)]
+        messages = messages_in([{"role": role, "content": message}], "input")
+        pieces += [Piece("content", part) for one in messages for part in _parts(one)]
     elif message:
         pieces.append(text_piece(str(message)))
     for call in step.get("tool_calls") or ():
@@ -109,13 +109,13 @@ def claude_code_runs(events: Iterable[dict[str, Any]]) -> list[Run]:
         seen.add(str(event.get("uuid")))
         run = runs.setdefault(session, Run(session or None, "claude-code"))
         run.model = run.model or _text(message.get("model"))
-        found = messages_in([{"role": event["type"], "content": message.get("content")}], "input")
+        messages = messages_in([{"role": event["type"], "content": message.get("content")}], "input")
         ident = message.get("id")
-        if ident and last_id.get(session) == ident and found and run.messages[-1]["role"] == "assistant":
-            _extend(run.messages[-1], found[0])
-            found = found[1:]
+        if ident and last_id.get(session) == ident and messages and run.messages[-1]["role"] == "assistant":
+            _extend(run.messages[-1], messages[0])
+            messages = messages[1:]
         last_id[session] = ident
-        run.add(found, event.get("timestamp"))
+        run.add(messages, event.get("timestamp"))
     return list(runs.values())
 
 
@@ -168,7 +168,7 @@ def openhands_run(document: dict[str, Any]) -> Run:
 
 def _openhands_event(event: dict[str, Any]) -> list[Message]:
     known = event.get("tool_call_metadata")
-    about = known if isinstance(known, dict) else {}
+    details = known if isinstance(known, dict) else {}
     arguments = event.get("args") if isinstance(event.get("args"), dict) else {}
     assert isinstance(arguments, dict)
     if isinstance(message := event.get("llm_message"), dict):
@@ -189,23 +189,23 @@ def _openhands_event(event: dict[str, Any]) -> list[Message]:
         text = arguments.get("content") or event.get("message")
         return [{"role": role, "content": str(text)}] if text else []
     if action in ("recall", "change_agent_state", "null", "", None):
-        return _openhands_result(event, about)
-    ident = about.get("tool_call_id") or f"event_{event.get('id')}"
+        return _openhands_result(event, details)
+    ident = details.get("tool_call_id") or f"event_{event.get('id')}"
     given = {key: value for key, value in arguments.items() if key not in ("thought", "hidden", "confirmation_state")}
     pieces = [text_piece(str(arguments["thought"]))] if arguments.get("thought") else []
     if action == "finish":
         text = arguments.get("final_thought") or event.get("message")
         return [{"role": "assistant", "content": str(text)}] if text else []
-    call = tool_call(about.get("function_name") or action, given, ident)
+    call = tool_call(details.get("function_name") or action, given, ident)
     return messages_of_pieces("assistant", [*pieces, Piece("call", call)])
 
 
-def _openhands_result(event: dict[str, Any], about: dict[str, Any]) -> list[Message]:
+def _openhands_result(event: dict[str, Any], details: dict[str, Any]) -> list[Message]:
     if not event.get("observation") or event["observation"] in ("recall", "agent_state_changed", "null"):
         return []
-    ident = about.get("tool_call_id") or f"event_{event.get('cause')}"
+    ident = details.get("tool_call_id") or f"event_{event.get('cause')}"
     failed = event["observation"] == "error"
-    return [result_piece(event.get("content"), ident, about.get("function_name"), failed=failed).value]
+    return [result_piece(event.get("content"), ident, details.get("function_name"), failed=failed).value]
 
 
 def chat_run(document: dict[str, Any], agent: str) -> Run:
@@ -216,8 +216,8 @@ def chat_run(document: dict[str, Any], agent: str) -> Run:
     run = Run(_text(ident), agent, reward=reward_in(document), tools=tools_in(document.get("tools")))
     lists = ("history", *CHATS) if agent == "swe-agent" else CHATS
     for key in lists:
-        if isinstance(listed := document.get(key), list) and (found := messages_in(listed, "input")):
-            run.add(found)
+        if isinstance(listed := document.get(key), list) and (messages := messages_in(listed, "input")):
+            run.add(messages)
             break
     known = {*CHATS, "tools", "reward"}
     run.metadata = {key: value for key, value in document.items() if key not in known and _is_small(value)}

@@ -62,11 +62,11 @@ def _read(body: bytes, keys: tuple[str, str, str], keep: Keep) -> Received:
     if not document.keys().isdisjoint(SNAKE):
         document = _camel(document)
     received = Received()
-    for place, record, resource, scope in _records(document, keys, received):
+    for path, record, resource, scope in _records(document, keys, received):
         try:
             keep(received, record, resource, scope)
         except UNREADABLE as error:
-            received.refused.append(f"{place}: {_reason(error)}")
+            received.refused.append(f"{path}: {_reason(error)}")
     return received
 
 
@@ -92,12 +92,12 @@ def _records(
         resource = _resource(by_resource, f"{outer}[{i}].resource", received)
         for j, by_scope in enumerate(_objects(by_resource, middle, f"{outer}[{i}].{middle}", received)):
             scope = _scope_name(by_scope)
-            place = f"{outer}[{i}].{middle}[{j}].{inner}"
-            for k, record in enumerate(_objects(by_scope, inner, place, received)):
-                yield f"{place}[{k}]", record, resource, scope
+            path = f"{outer}[{i}].{middle}[{j}].{inner}"
+            for k, record in enumerate(_objects(by_scope, inner, path, received)):
+                yield f"{path}[{k}]", record, resource, scope
 
 
-def _resource(by_resource: dict[str, Any], place: str, received: Received) -> Attributes:
+def _resource(by_resource: dict[str, Any], path: str, received: Received) -> Attributes:
     """The attributes of a resource, without those that cannot be read: its records are good without them."""
     resource = by_resource.get("resource")
     pairs = resource.get("attributes") if isinstance(resource, dict) else None
@@ -106,7 +106,7 @@ def _resource(by_resource: dict[str, Any], place: str, received: Received) -> At
         try:
             attributes |= attributes_of([pair])
         except UNREADABLE as error:
-            received.refused.append(f"{place}.attributes[{number}]: {_reason(error)}; it is left out")
+            received.refused.append(f"{path}.attributes[{number}]: {_reason(error)}; it is left out")
     return attributes
 
 
@@ -116,14 +116,14 @@ def _scope_name(by_scope: dict[str, Any]) -> str | None:
     return name if isinstance(name, str) and name else None
 
 
-def _objects(parent: dict[str, Any], key: str, place: str, received: Received) -> list[dict[str, Any]]:
-    found = parent.get(key) or []
-    if not isinstance(found, list):
-        received.refused.append(f"{place}: must be a list, not {type(found).__name__}")
+def _objects(parent: dict[str, Any], key: str, path: str, received: Received) -> list[dict[str, Any]]:
+    objects = parent.get(key) or []
+    if not isinstance(objects, list):
+        received.refused.append(f"{path}: must be a list, not {type(objects).__name__}")
         return []
-    good = [item for item in found if isinstance(item, dict)]
-    if len(good) < len(found):
-        received.refused.append(f"{place}: {len(found) - len(good)} items are not objects")
+    good = [item for item in objects if isinstance(item, dict)]
+    if len(good) < len(objects):
+        received.refused.append(f"{path}: {len(objects) - len(good)} items are not objects")
     return good
 
 

@@ -82,11 +82,11 @@ def _span(span: Any, resource: Attributes, scope: str | None) -> WireSpan:
 
 def attributes_of(pairs: Any) -> Attributes:
     """Key-value pairs as a plain dict. Most values are texts or numbers, which is tried before asking which kind it is."""
-    found: Attributes = {}
+    attributes: Attributes = {}
     for pair in pairs:
         value = pair.value
-        found[pair.key] = value.string_value or value.int_value or _value(value)
-    return found
+        attributes[pair.key] = value.string_value or value.int_value or _value(value)
+    return attributes
 
 
 def _value(value: Any) -> Any:
