@@ -112,3 +112,24 @@ def test_on_a_phone_the_case_takes_the_place_of_the_list(opened: Open, address: 
     expect(page.get_by_role("list", name="Cases")).to_be_hidden()
     page.get_by_role("button", name="Close and go back to the list").click()
     expect(page.get_by_role("list", name="Cases")).to_be_visible()
+
+
+def test_two_people_edit_one_case_and_nothing_is_lost(opened: Open, address: str) -> None:
+    first, second = (opened(f"{address}/cases/basic-tools/refund-tool", expected="409") for _ in range(2))
+    for page in (first, second):
+        expect(page.get_by_role("button", name="Edit…")).to_be_visible()
+        page.keyboard.press("e")
+        expect(page.get_by_role("textbox", name="Expected")).to_have_value("Order 1182 is refunded.")
+    first.get_by_role("textbox", name="Expected").fill("Order 1182 was refunded.")
+    first.get_by_role("button", name="Save").click()
+    expect(first.get_by_text("Saved.")).to_be_visible()
+    second.get_by_role("textbox", name="Expected").fill("The order is refunded.")
+    second.get_by_role("button", name="Save").click()
+    conflict = second.get_by_role("alert")
+    expect(conflict).to_contain_text("Somebody changed this case meanwhile")
+    expect(conflict).to_contain_text("Order 1182 was refunded.")
+    expect(second.get_by_role("textbox", name="Expected")).to_have_value("The order is refunded.")
+    second.get_by_role("button", name="Save mine").click()
+    expect(second.get_by_text("Saved.")).to_be_visible()
+    second.get_by_role("button", name="Undo").click()
+    expect(second.get_by_role("region", name="Expected")).to_contain_text("Order 1182 was refunded.")

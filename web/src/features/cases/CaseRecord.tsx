@@ -6,6 +6,7 @@ import { RecordFrame, Section } from "@/ui/Record";
 import { Failed, Loading } from "@/ui/states";
 import { TextBlock } from "@/ui/TextBlock";
 import { CaseTier } from "@/ui/Tier";
+import { CaseActions } from "./CaseActions";
 import { CaseEvidence } from "./CaseEvidence";
 import { CaseHistory } from "./CaseHistory";
 import { type Case, useCase } from "./data";
@@ -44,6 +45,7 @@ export function CaseRecord() {
         </>
       }
     >
+      <CaseActions entry={entry} />
       <Texts entry={entry} />
       <CaseEvidence entry={entry} />
       <Section title="Where it comes from">
