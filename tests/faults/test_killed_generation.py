@@ -45,7 +45,11 @@ def test_a_killed_generation_goes_on_where_it_was(tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     for number in range(DOCUMENTS):
         (tmp_path / "docs" / f"d{number:02}.txt").write_text(f"This is document {number:02}, and it says so plainly.")
-    generation = {"tasks": {"qa": 1, "summaries": 0}, "concurrency": CONCURRENCY}
+    generation = {
+        "tasks": {"qa": 1, "summaries": 0},
+        "concurrency": CONCURRENCY,
+        "citations": {"support": "none"},  # what is answered here is no answer
+    }
     (tmp_path / "c.yaml").write_text(json.dumps({"generation": generation}))
     stuck = Event()
     arrived = 0

@@ -58,3 +58,56 @@ def test_what_is_not_there_is_said(build: Path) -> None:
             spec = RunSpec(dataset=str(build / name), model="recorded", metrics=("exact_match",))
             with pytest.raises(BadInput, match=says):
                 workspace.bench.run_here(spec, dataset_type="summaries")
+
+
+def own_split(folder: Path) -> Path:
+    """A build of a split of one's own, made by the builder itself."""
+    config, source = folder / "config.yaml", folder / "offline.jsonl"
+    record = {
+        "task_id": "r1",
+        "task_type": "rewrite",
+        "draft": "it open at nine",
+        "expected_response": "It opens at nine.",
+    }
+    source.write_text(json.dumps(record) + "\n")
+    fields = {
+        "before": {"from": ["draft"], "required": True},
+        "after": {"from": ["expected_response"], "required": True},
+    }
+    split = {"output": "data/rewrites.jsonl", "task_types": ["rewrite"], "fields": fields}
+    section = {"offline_dataset": "offline.jsonl", "manifest": "data/manifest.json", "splits": {"rewrites": split}}
+    config.write_text(json.dumps({"evaluation": {**section, "version": "v7"}}))
+    with Workspace.open(Settings(home=folder / "home")) as workspace:
+        workspace.rag.build(config, {})
+    return folder / "data"
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "rewrites.jsonl"])
+def test_a_split_of_ones_own_runs_by_its_name_and_has_the_version_of_its_manifest(tmp_path: Path, name: str) -> None:
+    folder = own_split(tmp_path)
+    spec = RunSpec(dataset=str(folder / name), model="recorded", metrics=("exact_match",))
+    with Workspace.open(Settings(home=tmp_path / "home")) as workspace:
+        run = workspace.bench.run_here(spec, dataset_type="rewrites")
+        case = next(workspace.bench.cases(run.id))
+    assert (case.id, case.input, case.expected) == ("r1", "it open at nine", "It opens at nine.")
+    assert (run.provenance["dataset"]["name"], run.provenance["dataset"]["version"]) == ("rewrites", "v7")
+
+
+def test_a_changed_split_file_claims_no_version(tmp_path: Path) -> None:
+    path = own_split(tmp_path) / "rewrites.jsonl"
+    path.write_text(path.read_text().replace("before", "question").replace("after", "reference_answer"))
+    spec = RunSpec(dataset=str(path), model="recorded", metrics=("exact_match",))
+    with Workspace.open(Settings(home=tmp_path / "home")) as workspace:
+        run = workspace.bench.run_here(spec, dataset_type="rewrites")
+    assert run.provenance["dataset"]["version"] == hashlib.sha256(path.read_bytes()).hexdigest()[:12]
+
+
+def test_a_split_file_whose_texts_are_unknown_is_refused_with_advice(tmp_path: Path) -> None:
+    path = own_split(tmp_path) / "rewrites.jsonl"
+    (path.parent / "manifest.json").unlink()
+    spec = RunSpec(dataset=str(path), model="recorded", metrics=("exact_match",))
+    with (
+        Workspace.open(Settings(home=tmp_path / "home")) as workspace,
+        pytest.raises(BadInput, match="mark both as required"),
+    ):
+        workspace.bench.run_here(spec, dataset_type="rewrites")

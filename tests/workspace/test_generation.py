@@ -54,7 +54,9 @@ class Project:
     def generate(self, resume: bool | None = None, **flags: Any) -> GenerationReport:
         config = self.root / "config.yaml"
         tasks = {"qa": 1, "summaries": 0, "citations": 0}
-        config.write_text(json.dumps({"generation": {"tasks": tasks, "retrieval": {"contexts": 2}, **self.section}}))
+        base = {"tasks": tasks, "retrieval": {"contexts": 2}, **self.section}
+        base["citations"] = {"support": "none", **base.get("citations", {})}  # most answers here stand for any answer
+        config.write_text(json.dumps({"generation": base}))
         settings = Settings(model_base_url=self.server.url, model_api_key=KEY, benchmark_tries=3)
         given = {"documents": str(self.root / "docs"), "output": "out.jsonl", "model": "openai/scripted", **flags}
         generation = Generation(settings)
@@ -332,3 +334,47 @@ def test_a_limit_ends_the_calls_of_later_documents_quietly(start: Start, capfd: 
     project = start(lambda body: Reply(well(body).text, delay=0.0 if about(body) == "boots" else 0.05))
     assert project.generate(limit=1).records == {"qa": 1}
     assert capfd.readouterr().err == ""
+
+
+JUDGED = {"support": "judge", "judge": "offline", "rewrites": 1}
+
+
+def test_an_answer_that_its_passage_does_not_support_is_refused_and_named(start: Start) -> None:
+    project = start(
+        in_order(
+            Reply("Tents are covered for 3 years against faults of material [1]. Se paga siempre en bitcoin [1].")
+        ),
+        citations=JUDGED,
+    )
+    (project.root / "docs" / "boots.txt").unlink()
+    with pytest.raises(Incomplete, match="1 unsupported"):
+        project.generate()
+    asked = [said(body) for body in project.server.requests]
+    assert sum("does not support this sentence: “Se paga siempre en bitcoin.”" in prompt for prompt in asked) == 1
+
+
+def test_a_rewrite_that_stays_with_the_passage_is_kept(start: Start) -> None:
+    project = start(
+        in_order(Reply("Tents are covered for 30 decades [1]."), Reply("Tents are covered for 3 years [1].")),
+        citations=JUDGED,
+    )
+    (project.root / "docs" / "boots.txt").unlink()
+    report = project.generate()
+    assert (report.records, report.rewritten) == ({"qa": 1}, 1)
+    assert project.lines()[0]["expected_response"] == "Tents are covered for 3 years [1]."
+
+
+def test_refusals_name_the_sentences(start: Start) -> None:
+    def script(body: Body) -> Reply:
+        if "questions" in said(body):
+            return well(body)
+        right = "boots" in str(body["messages"][0]["content"]).rpartition("\n\n")[2].lower()
+        return Reply(f"{BOOTS.partition('.')[0]} [1]." if right else "The moon is made of green cheese [1].")
+
+    project = start(script, citations=JUDGED)
+    report = project.generate()
+    assert report.records == {"qa": 1}
+    assert report.rejected == {"unsupported": 1}
+    (refusal,) = project.lines("out.rejected.jsonl")
+    assert refusal["reason"] == "unsupported"
+    assert "The moon is made of green cheese" in refusal["detail"]

@@ -50,7 +50,9 @@ NOTHING_MEASURED = 3
 @click.option("--param", "params", multiple=True, metavar="KEY=VALUE", help="Sent to the model (temperature=0).")
 @click.option("--repo", type=click.Path(file_okay=False), help="Repository a retriever looks into.")
 @click.option("--no-cache", is_flag=True, help="Ask again also what was asked before.")
-@click.option("--dataset-type", type=click.Choice(["qa", "summaries"]), help="DATASET is a split file or a manifest.")
+@click.option(
+    "--dataset-type", metavar="NAME", help="DATASET is a split file or a manifest: qa, summaries or your own."
+)
 @click.option("--log", type=click.Path(dir_okay=False, path_type=Path), help="Append every attempt to this JSONL file.")
 @replay_options
 @click.option("--resume", metavar="RUN", help="Go on with a run that ended early, or with one whose process died.")

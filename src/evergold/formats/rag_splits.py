@@ -17,10 +17,10 @@ KNOWN = ("task_id", "task_type", "rag_prompt", "metadata", "extra", *LISTS)
 
 class _Split:
     suffix: ClassVar[str] = ".jsonl"
-    kind: ClassVar[CaseKind]
-    task_type: ClassVar[str]
-    question: ClassVar[str]
-    reference: ClassVar[str]
+    kind: CaseKind
+    task_type: str
+    question: str
+    reference: str
 
     def accepts(self, head: bytes) -> bool:
         return {"task_id", self.question, self.reference} <= first_record(head).keys()
@@ -94,3 +94,12 @@ class Summaries(_Split):
     task_type = "summaries"
     question = "instruction"
     reference = "reference_summary"
+
+
+class OwnSplit(_Split):
+    """A split of one's own: which of its texts is asked and which is the reference is said by the manifest."""
+
+    kind = CaseKind.QA
+
+    def __init__(self, task_type: str, question: str, reference: str) -> None:
+        self.task_type, self.question, self.reference = task_type, question, reference

@@ -24,7 +24,7 @@ def problems_with(text: str, contexts: int, require: str) -> list[str]:
     if require == "answer" and not result:
         problems.append("no passage is cited")
     if require == "sentence":
-        bare = [part for part in cited_sentences(text) if _is_claim(part) and not markers(part)]
+        bare = [part for part in cited_sentences(text) if is_claim(part) and not markers(part)]
         problems += [f"this sentence cites no passage: “{part[:_SHOWN]}”" for part in bare]
     return problems
 
@@ -39,6 +39,6 @@ def citations_of(text: str, passages: Sequence[Passage]) -> list[dict[str, Any]]
     ]
 
 
-def _is_claim(part: str) -> bool:
+def is_claim(part: str) -> bool:
     """A heading, a greeting or a lone word claims nothing."""
     return len(WORD.findall(without_markers(part))) >= _FEWEST_WORDS and not part.rstrip().endswith(":")

@@ -10,6 +10,13 @@ from collections import Counter
 from collections.abc import Sequence
 
 from evergold.generate.sentences import Sentence, clear_sentences, flat
+from evergold.generate.templates import (
+    SPANISH_DEFINITIONS,
+    TEMPLATES,
+    Definitions,
+    Templates,
+    language_of_passage,
+)
 from evergold.model.generation import Assignment, Draft, Idea, Passage
 from evergold.text.words import Text
 
@@ -35,9 +42,14 @@ _QUESTIONS = {
     "is called": "What is {} called?",
     "stands for": "What does {} stand for?",
 }
+_DEFINITIONS = {
+    "en": Definitions(_DEFINES, _NO_SUBJECT, _ARTICLES, _QUESTIONS, "What is {}?"),
+    "es": SPANISH_DEFINITIONS,
+}
 _NUMBER = re.compile(r"(?<![\w.,])\d[\d.,]*\d(?!\w)|(?<![\w.,])\d(?![\w.,]\w)")
 _NAME = re.compile(r"(?<=[a-zà-ÿ,] )[A-ZÀ-Þ][\w’'-]+(?: [A-ZÀ-Þ][\w’'-]+)*")
-_PLAIN_TITLES = "introduction abstract overview summary conclusion conclusions references contents notes"
+_PLAIN_TITLES = """introduction abstract overview summary conclusion conclusions references contents notes
+introducción resumen índice conclusiones referencias notas"""
 _PLAIN_HEADINGS = frozenset(_PLAIN_TITLES.split())
 
 
@@ -48,10 +60,13 @@ class ExtractiveWriter:
     label = LABEL
 
     async def ideas(self, kind: str, passage: Passage, count: int) -> Sequence[Idea]:
+        language = language_of_passage(passage)
+        shapes = TEMPLATES[language]
         if kind == "citations":
-            return _topics(passage)[:count]
+            return _topics(passage, shapes)[:count]
         sentences = clear_sentences(passage.text)
-        results = [*_definitions(sentences), *_under_heading(passage, sentences), *_gaps(sentences)]
+        defined = _definitions(sentences, _DEFINITIONS[language]) if language in _DEFINITIONS else []
+        results = [*defined, *_under_heading(passage, sentences, shapes), *_gaps(sentences, shapes)]
         once: dict[str, Idea] = {}
         for idea in results:
             if all(idea.basis != other.basis for other in once.values()):
@@ -83,22 +98,22 @@ def cited(sentence: str, number: int) -> str:
     return f"{sentence[:-1]} [{number}]{sentence[-1]}" if sentence[-1] in ".!?" else f"{sentence} [{number}]"
 
 
-def _definitions(sentences: Sequence[Sentence]) -> list[Idea]:
+def _definitions(sentences: Sequence[Sentence], how: Definitions) -> list[Idea]:
     ideas = []
     for sentence in sentences:
-        match = _DEFINES.match(sentence.text)
-        if match is None or match["subject"].split()[0].lower() in _NO_SUBJECT:
+        match = how.pattern.match(sentence.text)
+        if match is None or match["subject"].split()[0].lower() in how.no_subject:
             continue
         subject, verb = match["subject"], match["being"] or match["verb"]
         first = subject.split()[0]
-        if first in _ARTICLES or (verb == "are" and first.istitle()):
+        if first in how.articles or (verb in ("are", "son") and first.istitle()):
             subject = subject[0].lower() + subject[1:]
-        question = _QUESTIONS.get(verb, "What is {}?")
+        question = how.questions.get(verb, how.otherwise)
         ideas.append(Idea(instruction=question.format(subject), method="definition", basis=sentence.text))
     return ideas
 
 
-def _under_heading(passage: Passage, sentences: Sequence[Sentence]) -> list[Idea]:
+def _under_heading(passage: Passage, sentences: Sequence[Sentence], shapes: Templates) -> list[Idea]:
     """What a section says first is what its heading promises."""
     title = flat(passage.heading).strip(" .:#*`")
     words = {word for word in Text(title).content if len(word) > 2}
@@ -107,18 +122,17 @@ def _under_heading(passage: Passage, sentences: Sequence[Sentence]) -> list[Idea
     on_topic = [sentence for sentence in sentences if words & set(Text(sentence.text).content)]
     if not on_topic:
         return []
-    question = title if title.endswith("?") else f"What does {passage.document} say about “{title}”?"
+    question = title if title.endswith("?") else shapes.heading.format(document=passage.document, title=title)
     return [Idea(instruction=question, method="heading", basis=on_topic[0].text)]
 
 
-def _gaps(sentences: Sequence[Sentence]) -> list[Idea]:
+def _gaps(sentences: Sequence[Sentence], shapes: Templates) -> list[Idea]:
     ideas = []
     for sentence in sentences:
         match = _gap_in(sentence.text)
         if match is not None:
             gapped = sentence.text[: match.start()] + GAP + sentence.text[match.end() :]
-            instruction = f"Complete the sentence as the documents have it: “{gapped}”"
-            ideas.append(Idea(instruction=instruction, method="gap", basis=sentence.text))
+            ideas.append(Idea(instruction=shapes.gap.format(gapped=gapped), method="gap", basis=sentence.text))
     return ideas
 
 
@@ -128,14 +142,13 @@ def _gap_in(text: str) -> re.Match[str] | None:
     return next((match for match in matches if text[: match.start()].count("`") % 2 == 0), None)
 
 
-def _topics(passage: Passage) -> list[Idea]:
+def _topics(passage: Passage, shapes: Templates) -> list[Idea]:
     title = flat(passage.heading).strip(" .:#*`")
     names = Counter(match[0] for match in _NAME.finditer(flat(passage.text)))
     ranked = sorted(names, key=lambda name: (-names[name], name))
     topics = [title] if title and title.casefold() not in _PLAIN_HEADINGS else []
     topics += [name for name in ranked if name.casefold() != title.casefold()]
-    ask = "What do the documents say about “{}”? Cite the passage of each statement."
-    return [Idea(instruction=ask.format(topic), method="topic", basis=topic) for topic in topics]
+    return [Idea(instruction=shapes.topic.format(topic=topic), method="topic", basis=topic) for topic in topics]
 
 
 def _statements(assignment: Assignment) -> Draft:

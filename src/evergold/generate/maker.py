@@ -10,16 +10,18 @@ from math import ceil
 
 from evergold.calls.workers import together
 from evergold.generate.citing import problems_with
-from evergold.generate.prompts import SUMMARISE, answer_prompt
+from evergold.generate.prompts import answer_prompt
 from evergold.generate.record import Record, record_of
 from evergold.generate.retrieve import Library
 from evergold.generate.spec import GenerationSpec
+from evergold.generate.support import Supports, unsupported
+from evergold.generate.templates import templates_of
 from evergold.model.generation import Assignment, Draft, Idea, Passage, RetrievedPassage
 from evergold.model.ident import unit_interval
 from evergold.seams import Writer
 
 _SHORTEST_ANCHOR = 200
-BADLY_CITED = "citations"
+BADLY_CITED, UNSUPPORTED = "citations", "unsupported"
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,8 @@ class Maker:
     library: Library
     prompts: Mapping[str, str]
     run_id: str
+    supports: Supports | None = None
+    """Asks a judge whether passages support a sentence; None: support is not checked."""
 
     async def of_document(self, name: str, passages: Sequence[Passage]) -> list[Outcome]:
         """Everything asked for, in a fixed order; calls for one document run side by side."""
@@ -75,7 +79,7 @@ class Maker:
     async def _summary(self, name: str, passages: Sequence[Passage]) -> list[Outcome]:
         chosen = _spread(passages, self.spec.retrieval.summary_contexts)
         contexts = tuple(RetrievedPassage(passage=passage, role="of the document") for passage in chosen)
-        idea = Idea(instruction=SUMMARISE.format(document=name), method="summary")
+        idea = Idea(instruction=templates_of(chosen).summary.format(document=name), method="summary")
         return [await self._written("summaries", name, idea, contexts)]
 
     async def _written(self, kind: str, document: str, idea: Idea, contexts: tuple[RetrievedPassage, ...]) -> Outcome:
@@ -85,18 +89,24 @@ class Maker:
         prompt = answer_prompt(template, idea.instruction, passages, require)
         assignment = Assignment(kind=kind, document=document, idea=idea, contexts=contexts, prompt=prompt)
         drafts = [await self.writer.write(assignment)]
-        while (problems := _problems(drafts[-1], len(contexts), require)) and drafts[-1].problem is None:
+        while drafts[-1].problem is None:
+            reason, problems = await self._problems(drafts[-1], passages)
+            if not problems:
+                break
             if len(drafts) > self.spec.citations.rewrites:
-                return _refused(assignment, drafts, BADLY_CITED, "; ".join(problems))
+                return _refused(assignment, drafts, reason, "; ".join(problems))
             drafts.append(await self.writer.rewrite(assignment, drafts[-1], problems))
         if drafts[-1].problem is not None:
             return _refused(assignment, drafts, drafts[-1].problem.partition(":")[0], drafts[-1].problem)
         record = record_of(assignment, drafts[-1], self.writer, self.run_id)
         return Outcome(record, rewritten=len(drafts) > 1)
 
-
-def _problems(draft: Draft, contexts: int, require: str) -> list[str]:
-    return [] if draft.problem is not None else problems_with(draft.text, contexts, require)
+    async def _problems(self, draft: Draft, passages: Sequence[Passage]) -> tuple[str, list[str]]:
+        """What keeps a draft from being used, and what it is counted under: its citations first, then their support."""
+        problems = problems_with(draft.text, len(passages), self.spec.citations.require)
+        if problems or self.supports is None:
+            return BADLY_CITED, problems
+        return UNSUPPORTED, await unsupported(draft.text, passages, self.supports)
 
 
 def _anchors(passages: Iterable[Passage], seed: str) -> list[Passage]:

@@ -6,7 +6,8 @@ from typing import Any
 from evergold.calls.objects import parse_object
 from evergold.errors import BadInput
 from evergold.generate.asking import Ask
-from evergold.generate.prompts import ABOUT_A_TOPIC, BUILT_IN
+from evergold.generate.prompts import BUILT_IN
+from evergold.generate.templates import templates_of
 from evergold.model.generation import Assignment, Draft, Idea, Passage
 from evergold.model.run import Attempt
 
@@ -37,7 +38,7 @@ class ModelWriter:
             texts, problem = _texts(attempt, name)
         if problem:
             return [Idea(problem=problem)]
-        shape = ABOUT_A_TOPIC if kind == "citations" else "{topic}"
+        shape = templates_of([passage]).topic if kind == "citations" else "{topic}"
         return [Idea(instruction=shape.format(topic=text), method="model", basis=text) for text in texts[:count]]
 
     async def write(self, assignment: Assignment) -> Draft:

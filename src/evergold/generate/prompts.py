@@ -13,20 +13,20 @@ from evergold.model.generation import Passage
 QUESTIONS = """\
 Write {count} questions that a reader of the document would really ask and that the passage below answers.
 Each question must be clear without the passage: name what it is about, never say "the passage" or "the text".
-Ask about different facts. Answer with one JSON object: {{"questions": ["…", …]}}
+Ask about different facts, in the language of the passage. Answer with one JSON object: {{"questions": ["…", …]}}
 
 Passage, from {document}:
 {passage}"""
 
 TOPICS = """\
-Name {count} topics that the passage below says something definite about, each in a few words.
+Name {count} topics that the passage below says something definite about, each in a few words of its own language.
 Answer with one JSON object: {{"topics": ["…", …]}}
 
 Passage, from {document}:
 {passage}"""
 
 ANSWER = """\
-Answer from the numbered passages alone. {rule}
+Answer from the numbered passages alone, in the language of the question. {rule}
 If the passages do not hold the answer, reply with the two words NOT ANSWERABLE.
 
 {passages}
@@ -49,8 +49,6 @@ RULES = {
     "answer": "Cite the passages you use by their numbers, like this [1].",
     "none": "",
 }
-ABOUT_A_TOPIC = "What do the documents say about “{topic}”? Cite the passage of each statement."
-SUMMARISE = "Summarise {document} in a few sentences."
 _FIELDS = {
     "questions": {"count", "passage"},
     "topics": {"count", "passage"},

@@ -60,6 +60,10 @@ class Citations(_Part):
 
     require: Literal["sentence", "answer", "none"] = "sentence"
     rewrites: Annotated[int, Field(ge=0, le=5)] = 1
+    support: Literal["judge", "none"] = "judge"
+    """Whether a judge must find every sentence supported by what it cites."""
+    judge: str = ""
+    """The judge that checks support; empty: the setting `judge.default`."""
 
 
 class GenerationLimits(_Part):

@@ -1,7 +1,8 @@
 """Cases out of a build: the split files as they are, pinned by the manifest that names them.
 
-`live@v1` is a version that the store knows, `live@v1:test` one split of it; `--dataset-type qa|summaries` takes a split file
-or a manifest by its path. A file that is not the one its manifest was written for is refused: a run must not claim a version
+`live@v1` is a version that the store knows, `live@v1:test` one split of it; `--dataset-type NAME` takes a split file or a
+manifest by its path, a split of one's own included. A split file has the version of the manifest beside it, while it is the file
+that the manifest pins. A file that is not the one its manifest was written for is refused: a run must not claim a version
 that it did not use.
 
 What was recorded of a RAG case is its reference: the offline generator's own answer. Measured with `--model recorded`, it
@@ -19,7 +20,10 @@ from evergold import plugins
 from evergold.bench.datasets import dataset_hash
 from evergold.build.manifest import CASE_SCHEMA, hash_file, locate
 from evergold.build.manifest import read as read_manifest
-from evergold.errors import BadInput, Conflict, unknown
+from evergold.build.records import INPUTS, REFERENCES, shape_of
+from evergold.errors import BadInput, Conflict, EvergoldError, unknown
+from evergold.formats.lines import first_record
+from evergold.formats.rag_splits import OwnSplit
 from evergold.model.build import FileEntry, Manifest
 from evergold.model.case import Case, written_case
 from evergold.model.rejected import Rejected
@@ -48,19 +52,60 @@ class Frozen:
 
 def read_split(path: Path, dataset_type: str) -> Frozen:
     """A split by its type: of the file itself, or of the one that a manifest names."""
-    if dataset_type not in TYPES:
-        raise BadInput(unknown("dataset type", dataset_type, TYPES))
     if not path.is_file():
         raise BadInput(f"no file {str(path)!r}; give a split file, or the manifest of a build")
     if path.suffix != ".json":
-        digest, _ = hash_file(path)
-        return Frozen(dataset_type, digest[:12], f"sha256:{digest}", _cases(path, dataset_type))
+        return _split_file(path, dataset_type)
     manifest = read_manifest(path)
     name = next((name for name in manifest.splits if name in (dataset_type, f"{dataset_type}_pairs")), None)
     if name is None:
         raise BadInput(f"{path}: {unknown('split', dataset_type, tuple(manifest.splits))}")
+    return _frozen_split(path, manifest, name, dataset_type)
+
+
+def _frozen_split(path: Path, manifest: Manifest, name: str, dataset_type: str) -> Frozen:
     digest, cases = _split_of(path, manifest, name, dataset_type)
     return Frozen(dataset_type, manifest.version, f"sha256:{digest}", cases, _build_of(manifest, name))
+
+
+def _split_file(path: Path, dataset_type: str) -> Frozen:
+    """A split file: a version of the manifest beside it, or known by its own hash where none pins it."""
+    digest, _ = hash_file(path)
+    for beside in sorted(path.parent.glob("*.json")):
+        manifest = _manifest_or_none(beside)
+        for name, entry in manifest.splits.items() if manifest else ():
+            assert manifest is not None
+            pinned = entry.sha256 is None or entry.sha256.removeprefix("sha256:") == digest
+            if pinned and locate(beside, manifest, entry.path).resolve() == path.resolve():
+                return _frozen_split(beside, manifest, name, dataset_type)
+    return Frozen(dataset_type, digest[:12], f"sha256:{digest}", _cases(path, _reader_of(path, dataset_type)))
+
+
+def _manifest_or_none(path: Path) -> Manifest | None:
+    try:
+        return read_manifest(path)
+    except EvergoldError:
+        return None  # another JSON file that lies there
+
+
+def _reader_of(path: Path, dataset_type: str, entry: FileEntry | None = None) -> Format:
+    """The reader of a split: a shipped one, or one for the texts that the manifest, or the file itself, names."""
+    if dataset_type in TYPES:
+        reader: Format = plugins.load("formats", dataset_type)
+        return reader
+    if entry is not None:
+        keys = shape_of(dataset_type, entry.model_extra or {}).keys
+    else:
+        with path.open("rb") as lines:
+            keys = {name: name for name in first_record(lines.readline())}
+    question = next((keys[name] for name in INPUTS if name in keys), None)
+    reference = next((keys[name] for name in REFERENCES if name in keys), None)
+    if question is None or reference is None:
+        raise BadInput(
+            f"{path}: split {dataset_type!r} has no text to ask or no reference; mark both as required in its table, "
+            f"build it, and run it beside its manifest (shipped types: {', '.join(TYPES)})"
+        )
+    return OwnSplit(dataset_type, question, reference)
 
 
 def read_version(dataset: str, location: Path, split: str | None) -> Frozen:
@@ -79,7 +124,10 @@ def read_version(dataset: str, location: Path, split: str | None) -> Frozen:
 
 
 def _is_readable(manifest: Manifest, split: str) -> bool:
-    return _holds_cases(manifest) or split in TYPES
+    if _holds_cases(manifest) or split in TYPES:
+        return True
+    attributes = shape_of(split, manifest.splits[split].model_extra or {}).keys
+    return not attributes.keys().isdisjoint(INPUTS) and not attributes.keys().isdisjoint(REFERENCES)
 
 
 def _holds_cases(manifest: Manifest) -> bool:
@@ -94,7 +142,9 @@ def _split_of(path: Path, manifest: Manifest, name: str, dataset_type: str) -> t
     digest, _ = hash_file(result)
     if entry.sha256 is not None and entry.sha256.removeprefix("sha256:") != digest:
         raise Conflict(f"{result} is not the file that {manifest.version} was built with; build it again")
-    return digest, list(_frozen_cases(result)) if _holds_cases(manifest) else _cases(result, dataset_type)
+    return digest, list(_frozen_cases(result)) if _holds_cases(manifest) else _cases(
+        result, _reader_of(result, dataset_type, entry)
+    )
 
 
 def _build_of(manifest: Manifest, split: str | None, dataset: str | None = None) -> dict[str, Any]:
@@ -122,8 +172,7 @@ def _recorded(case: Case) -> Case:
     return case if case.output is not None else case.model_copy(update={"output": case.expected})
 
 
-def _cases(path: Path, dataset_type: str) -> list[Case]:
-    reader: Format = plugins.load("formats", dataset_type)
+def _cases(path: Path, reader: Format) -> list[Case]:
     cases: list[Case] = []
     bad: list[str] = []
     for item in reader.read(path):

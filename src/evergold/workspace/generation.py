@@ -23,6 +23,7 @@ from evergold.model.generation import GenerationReport
 from evergold.seams import Writer
 from evergold.settings import Settings
 from evergold.workspace.generation_calls import open_calls
+from evergold.workspace.generation_support import judge_of, open_support
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,7 @@ class Generation:
         plan = GenerationPlan(spec, folder, Outputs(output), resume)
         plan.require_room()
         chosen_prompts(spec.prompts)
+        judge_of(spec, self._settings)
         return plan
 
     def read(self, plan: GenerationPlan, seen: Callable[[str], None] | None = None) -> Corpus:
@@ -78,10 +80,13 @@ class Generation:
     ) -> GenerationReport:
         spec, passages, prompts = plan.spec, corpus.passages, chosen_prompts(plan.spec.prompts)
         spent = Spent()
-        async with open_calls(spec, plan.outputs.log, self._settings, spent, fresh=plan.resume is False) as calls:
+        async with (
+            open_calls(spec, plan.outputs.log, self._settings, spent, fresh=plan.resume is False) as calls,
+            open_support(spec, self._settings) as supports,
+        ):
             made = {"ask": calls.chat.ask, "identity": calls.chat.target.identity} if calls.chat else {"ask": None}
             writer: Writer = plugins.load("writers", spec.writer_name, **made, prompts=prompts)
             search: Search = VectorSearch(passages, calls.embed) if calls.embed else WordSearch(passages)
             library = Library(passages, search, spec.seed)
-            maker = Maker(spec, writer, library, prompts, spec.run_id(corpus.content_hash))
+            maker = Maker(spec, writer, library, prompts, spec.run_id(corpus.content_hash), supports)
             return await generate(corpus, maker, plan.outputs, spent.as_report, progress)
