@@ -1,0 +1,40 @@
+"""The files of `deploy/` name routes, settings and programs that exist."""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from evergold.api.app import interface
+
+
+DEPLOY = Path(__file__).parent.parent.parent / "deploy"
+
+
+def container() -> dict[str, Any]:
+    deployment, service = yaml.safe_load_all((DEPLOY / "kubernetes.yaml").read_text())
+    spec = deployment["spec"]["template"]["spec"]["containers"][0]
+    assert service["spec"]["ports"][0]["port"] == spec["ports"][0]["containerPort"]
+    return dict(spec)
+
+
+def test_probes_ask_routes_that_exist() -> None:
+    routes = interface()["paths"]
+    for probe in ("livenessProbe", "readinessProbe"):
+        assert container()[probe]["httpGet"]["path"] in routes
+
+
+def test_variables_are_settings() -> None:
+    reference = (DEPLOY.parent / "docs" / "reference.md").read_text()
+    compose = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
+    named = {one["name"] for one in container()["env"]} | set(compose["services"]["evergold"]["environment"])
+    assert named
+    assert not [name for name in named if f"`{name}`" not in reference]
+
+
+def test_all_start_the_same_command() -> None:
+    command = ["evergold", "serve", "--host", "0.0.0.0", "--port", "8321"]
+    compose = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
+    assert container()["args"] == compose["services"]["evergold"]["command"] == command
+    assert "serve --host 0.0.0.0 --port 8321" in (DEPLOY / "evergold.service").read_text()
+    assert all(f'"{word}"' in (DEPLOY / "Dockerfile").read_text() for word in command)
