@@ -6,10 +6,12 @@ what was found is taken back: the message is about the turn that came between.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from sqlalchemy import Connection
 
 from evergold.curate.detectors import CORRECTION_SCORE, HIGH
+from evergold.curate.guarded import guarded
 from evergold.model.trace import DETECTED_KEY, Correction, CorrectionKind, Score, ScoreSource
 from evergold.seams import Detector
 from evergold.store.authority import is_dismissed
@@ -18,6 +20,7 @@ from evergold.store.scores import drop_score, put_scores
 from evergold.store.traces import put_correction
 
 SHOWN = 200
+NOT_KNOWN: float | None = float("nan")  # instead of a value where the detector failed
 
 
 @dataclass(frozen=True)
@@ -33,15 +36,20 @@ class Finding:
 
 
 def findings_in(connection: Connection, trace_ids: Sequence[str], detector: Detector) -> list[Finding]:
-    """Look for corrections in the message after each reply, and for findings that no longer hold."""
+    """Look for corrections in the message after each reply, and for findings that no longer hold.
+
+    Where the detector raises, what was found before stays.
+    """
     said = list(exchanges(connection, trace_ids))
     held = detected_among(connection, {each.trace_id for each in said})
-    findings = (
-        Finding(each.trace_id, each.next_id, each.message, detector.detect(each.message, each.reply), before)
-        for each in said
-        for before in [tuple(held.get(each.trace_id, ()))]
-    )
-    return [finding for finding in findings if finding.value is not None or finding.held]
+    findings: list[Finding] = []
+    for each in said:
+        look = partial(detector.detect, each.message, each.reply)
+        value = guarded(connection, "detector", look, NOT_KNOWN)
+        before = tuple(held.get(each.trace_id, ()))
+        if value is not NOT_KNOWN and (value is not None or before):
+            findings.append(Finding(each.trace_id, each.next_id, each.message, value, before))
+    return findings
 
 
 def put_finding(connection: Connection, finding: Finding) -> bool:

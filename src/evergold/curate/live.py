@@ -16,9 +16,11 @@ from evergold.curate.choosing import DayChoices
 from evergold.curate.classify import Facts
 from evergold.curate.explain import Explanation, explain
 from evergold.curate.findings import Finding, findings_in, forget_findings, put_finding
+from evergold.curate.guarded import guarded
 from evergold.curate.taggers import is_built_in
 from evergold.errors import BadInput, unknown
 from evergold.model.policy import Policy
+from evergold.model.trace import Trace
 from evergold.seams import Detector, Tagger
 from evergold.store import Store
 from evergold.store.candidates import (
@@ -279,9 +281,18 @@ class Curation:
         return decided
 
     def _plug_in_tags(self, connection: Connection, policy: Policy) -> None:
-        taggers: list[Tagger] = [plugins.load("taggers", name) for name in policy.tags if not is_built_in(name)]
+        names = [name for name in policy.tags if not is_built_in(name)]
+        taggers: dict[str, Tagger] = {name: plugins.load("taggers", name) for name in names}
         if not taggers:
             return
         for entry, trace_id in changed_entries(connection):
             trace = get_trace(connection, trace_id)
-            put_tags(connection, entry, {tag for tagger in taggers for tag in tagger.tags(trace)})
+            tags: set[str] = set()
+            for name, tagger in taggers.items():
+                tags |= guarded(connection, f"tagger {name}", partial(_tags_of, tagger, trace), set())
+            put_tags(connection, entry, tags)
+
+
+def _tags_of(tagger: Tagger, trace: Trace) -> set[str]:
+    """All of its tags: a tagger may fail in the middle of them."""
+    return set(tagger.tags(trace))
