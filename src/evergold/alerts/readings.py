@@ -16,15 +16,15 @@ def readings_of(
     connection: Connection, rules: Sequence[AlertRule], now: datetime, sizes: dict[str, int]
 ) -> list[Reading]:
     """Read every rule that watches a condition; a gate speaks for itself when it is decided."""
-    found: list[Reading] = []
+    readings: list[Reading] = []
     for rule in rules:
         if isinstance(rule, FailingRate):
-            found.append(_failing_rate(connection, rule, now))
+            readings.append(_failing_rate(connection, rule, now))
         elif isinstance(rule, IntakeStopped):
-            found.append(_intake(connection, rule, now))
+            readings.append(_intake(connection, rule, now))
         elif isinstance(rule, DatasetDrop):
-            found += _drops(connection, rule, now, sizes)
-    return found
+            readings += _drops(connection, rule, now, sizes)
+    return readings
 
 
 def _failing_rate(connection: Connection, rule: FailingRate, now: datetime) -> Reading:

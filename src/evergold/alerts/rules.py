@@ -118,14 +118,14 @@ KINDS: dict[str, type[AlertRule]] = {
 
 def read_rules(tables: Sequence[Mapping[str, Any]]) -> tuple[AlertRule, ...]:
     """Read every rule; two of one name are an error."""
-    found: dict[str, AlertRule] = {}
+    rules: dict[str, AlertRule] = {}
     for number, table in enumerate(tables, 1):
         where = f"alerts.rules, rule {number}"
         rule = _parsed(table, where)
-        if rule.label in found:
+        if rule.label in rules:
             raise BadInput(f"{where}: there is another rule {rule.label!r}; give one of them a name")
-        found[rule.label] = rule
-    return tuple(found.values())
+        rules[rule.label] = rule
+    return tuple(rules.values())
 
 
 def _parsed(table: Mapping[str, Any], where: str) -> AlertRule:

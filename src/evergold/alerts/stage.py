@@ -144,11 +144,11 @@ class AlertStage:
         changed = []
         for reading in readings:
             if reading.firing:
-                found, event = open_alert(connection, reading, moment), AlertEvent.FIRING
+                alert, event = open_alert(connection, reading, moment), AlertEvent.FIRING
             else:
-                found, event = calm_alert(connection, reading, moment, calm_before), AlertEvent.RESOLVED
-            if found is not None:
-                changed.append(self._announce(connection, found, event, moment))
+                alert, event = calm_alert(connection, reading, moment, calm_before), AlertEvent.RESOLVED
+            if alert is not None:
+                changed.append(self._announce(connection, alert, event, moment))
         return changed
 
     def _announce(

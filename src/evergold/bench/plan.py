@@ -56,7 +56,9 @@ def plan_run(spec: RunSpec, asked: Questions, metrics: Sequence[NamedMetric], pr
     judged = [metric for metric in metrics if metric.judged]
     characters = sum(len(str(message.get("content", ""))) for c in cases for message in messages(c, spec.params))
     references = [case.reference() for case in cases]
-    expected = [len(found.text) // _CHARACTERS_PER_TOKEN for found in references if found and found.text]
+    expected = [
+        len(reference.text) // _CHARACTERS_PER_TOKEN for reference in references if reference and reference.text
+    ]
     answer = max(1, sum(expected) // len(expected)) if expected else _UNKNOWN_OUTPUT
     calls = len(cases) * spec.trials
     sent = characters * spec.trials // _CHARACTERS_PER_TOKEN

@@ -178,8 +178,8 @@ def _problems(error: ValidationError, document: YamlDocument) -> Iterable[Proble
             case "too_short" | "string_too_short":
                 yield Problem(line, f"{where} must not be empty")
             case _:
-                said = item["msg"].replace("tuple", "list").replace("dictionary", "mapping")
-                yield Problem(line, f"{where}: {said[:1].lower()}{said[1:]}, not {_shown(item['input'])}")
+                message = item["msg"].replace("tuple", "list").replace("dictionary", "mapping")
+                yield Problem(line, f"{where}: {message[:1].lower()}{message[1:]}, not {_shown(item['input'])}")
 
 
 def _spell(path: tuple[int | str, ...]) -> str:

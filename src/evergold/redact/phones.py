@@ -11,7 +11,7 @@ from itertools import pairwise
 from evergold.redact.folding import Folded
 from evergold.redact.phone_words import is_called_phone, is_called_something_else
 
-Place = tuple[int, int]
+Stretch = tuple[int, int]
 
 FEWEST, MOST = 8, 15  # digits; E.164 allows 15
 MOST_GROUPS = 7
@@ -58,7 +58,7 @@ ANY = re.compile(
 POSTCODE = re.compile(r"[0-9]{5}-[0-9]{4}")  # of the United States
 
 
-def phone_in(folded: Folded, start: int, end: int) -> Place | None:
+def phone_in(folded: Folded, start: int, end: int) -> Stretch | None:
     """Where a telephone number stands in a run of digit groups, with its plus and brackets; None when there is none."""
     text, sign = folded.flat, start
     while text[sign - 1 : sign] in ("+", "("):
@@ -76,7 +76,7 @@ def phone_in(folded: Folded, start: int, end: int) -> Place | None:
     return _distinct(text, sign, end) or _whole(folded, sign, end)
 
 
-def _international(text: str, sign: int, start: int, end: int) -> Place | None:
+def _international(text: str, sign: int, start: int, end: int) -> Stretch | None:
     """A country's code first, and as many digits as it may have; a number that stands behind it is left."""
     if not PLUS_APART.match(text, sign) or DECIMAL.search(text, start, end):
         return None
@@ -94,7 +94,7 @@ def _international(text: str, sign: int, start: int, end: int) -> Place | None:
     return sign, last
 
 
-def _bare(folded: Folded, start: int, end: int) -> Place | None:
+def _bare(folded: Folded, start: int, end: int) -> Stretch | None:
     """Digits without a sign or a gap: only the word before them can make them a telephone number."""
     called = FEWEST <= end - start <= MOST and is_called_phone(folded, start, grouped=False)
     if not called or is_called_something_else(folded, start) or not ANY.fullmatch(folded.flat, start, end):
@@ -102,14 +102,14 @@ def _bare(folded: Folded, start: int, end: int) -> Place | None:
     return start, end
 
 
-def _distinct(text: str, start: int, end: int) -> Place | None:
-    found = DISTINCT.search(text, start, end)
-    if found and FEWEST <= _count(found[0]) <= max(TRUNK_DIGITS):
-        return found.span()
+def _distinct(text: str, start: int, end: int) -> Stretch | None:
+    match = DISTINCT.search(text, start, end)
+    if match and FEWEST <= _count(match[0]) <= max(TRUNK_DIGITS):
+        return match.span()
     return None
 
 
-def _whole(folded: Folded, start: int, end: int) -> Place | None:
+def _whole(folded: Folded, start: int, end: int) -> Stretch | None:
     """Writings that are a telephone number only when nothing else belongs to the run."""
     text = folded.flat
     run = text[start:end]
@@ -122,8 +122,8 @@ def _whole(folded: Folded, start: int, end: int) -> Place | None:
         return start, end
     if SPACED.fullmatch(text, start, end) and not _is_list(groups):
         return start, end
-    told = FEWEST <= count <= MOST and is_called_phone(folded, start, grouped=len(groups) > 1)
-    if told and ANY.fullmatch(text, start, end) and not DECIMAL.fullmatch(run):
+    called_phone = FEWEST <= count <= MOST and is_called_phone(folded, start, grouped=len(groups) > 1)
+    if called_phone and ANY.fullmatch(text, start, end) and not DECIMAL.fullmatch(run):
         return start, end
     return None
 

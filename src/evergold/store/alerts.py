@@ -69,8 +69,8 @@ def calm_alert(connection: Connection, reading: Reading, moment: str, calm_befor
     mine = "rule = :rule AND subject = :subject AND resolved_at IS NULL"
     connection.execute(text(f"UPDATE alerts SET calm_since = :now WHERE {mine} AND calm_since IS NULL"), params)
     over = f"UPDATE alerts SET resolved_at = :now WHERE {mine} AND calm_since <= :before RETURNING id"
-    found = connection.execute(text(over), params).scalar()
-    return None if found is None else int(found)
+    alert_id = connection.execute(text(over), params).scalar()
+    return None if alert_id is None else int(alert_id)
 
 
 def close_unknown(connection: Connection, rules: Sequence[str], moment: str) -> None:
@@ -116,7 +116,7 @@ def _deliveries(connection: Connection, alert_ids: Sequence[int]) -> dict[int, t
     if not alert_ids:
         return {}
     query = text("SELECT * FROM alert_deliveries WHERE alert_id IN :ids ORDER BY id DESC")
-    found: dict[int, tuple[AlertDelivery, ...]] = {}
+    deliveries: dict[int, tuple[AlertDelivery, ...]] = {}
     for row in connection.execute(query.bindparams(bindparam("ids", expanding=True)), {"ids": list(alert_ids)}):
         pending = row.status == DeliveryStatus.PENDING
         delivery = AlertDelivery(
@@ -129,8 +129,8 @@ def _deliveries(connection: Connection, alert_ids: Sequence[int]) -> dict[int, t
             created_at=row.created_at,
             sent_at=row.sent_at,
         )
-        found[row.alert_id] = (*found.get(row.alert_id, ()), delivery)
-    return found
+        deliveries[row.alert_id] = (*deliveries.get(row.alert_id, ()), delivery)
+    return deliveries
 
 
 def _alert(row: Any, deliveries: tuple[AlertDelivery, ...]) -> Alert:

@@ -82,10 +82,10 @@ def entry_id_of(connection: Connection, dataset: str, case_id: str) -> int:
 def entry_ids(connection: Connection, keys: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:
     """The integers of `eval_dataset` under which these cases stand."""
     query = select(eval_dataset.c.dataset, eval_dataset.c.case_id, eval_dataset.c.id)
-    found: dict[tuple[str, str], int] = {}
+    entries: dict[tuple[str, str], int] = {}
     for batch in batches(keys):
-        found |= {(row[0], row[1]): int(row[2]) for row in connection.execute(query.where(_keyed(batch)))}
-    return found
+        entries |= {(row[0], row[1]): int(row[2]) for row in connection.execute(query.where(_keyed(batch)))}
+    return entries
 
 
 def page_of_cases(

@@ -76,7 +76,7 @@ class Alerts:
     def state(self, *, firing_only: bool = False, limit: int = 100) -> AlertsState:
         """Everything that a page or a list shows."""
         with self._store.db.read() as connection:
-            found = alerts_page(connection, firing_only=firing_only, limit=limit)
+            alerts = alerts_page(connection, firing_only=firing_only, limit=limit)
             looked = looked_at(connection)
         plan = self.stage.plan
         return AlertsState(
@@ -85,7 +85,7 @@ class Alerts:
             signed=bool(plan.webhook and plan.webhook.signed),
             looked_at=looked,
             hint=NO_RULES if not plan.rules else NOT_LOOKED if looked is None else None,
-            alerts=found,
+            alerts=alerts,
         )
 
     def test(self) -> AlertTest:
@@ -94,9 +94,9 @@ class Alerts:
         if webhook is None:
             return AlertTest(readings=readings, webhook=None, sent=None, error="", seconds=0.0)
         began = time.monotonic()
-        said = f"Test of evergold alerts: {len(self.stage.plan.rules)} rules are set"
+        message = f"Test of evergold alerts: {len(self.stage.plan.rules)} rules are set"
         payload = {
-            "text": escaped(said),
+            "text": escaped(message),
             "metadata": {"event_type": "evergold_alert", "event_payload": {"event": "test"}},
         }
         posted = webhook.post(payload, f"test-{uuid4().hex[:12]}", int(time.time()))

@@ -27,15 +27,15 @@ class WorkspaceFiles:
 
 
 def collect(settings: Settings, builds: Iterable[Build]) -> WorkspaceFiles:
-    found = WorkspaceFiles()
+    files = WorkspaceFiles()
     for build in builds:
-        _add_build(found, build)
+        _add_build(files, build)
     for path in _settings_files(settings):
-        found.files[f"{SETTINGS}/{path.name}"] = path
+        files.files[f"{SETTINGS}/{path.name}"] = path
     spool = settings.home / SPOOL
     for path in sorted(spool.rglob("*.jsonl")):
-        found.files[f"{SPOOL}/{path.relative_to(spool).as_posix()}"] = path
-    return found
+        files.files[f"{SPOOL}/{path.relative_to(spool).as_posix()}"] = path
+    return files
 
 
 def _add_build(collected: WorkspaceFiles, build: Build) -> None:
@@ -84,12 +84,12 @@ def _same(first: Path, second: Path) -> bool:
 
 
 def _hashes(folder: Path) -> dict[str, str]:
-    found = {}
+    folders = {}
     for path in sorted(folder.rglob("*")):
         if path.is_file():
             with path.open("rb") as handle:
-                found[path.relative_to(folder).as_posix()] = hashlib.file_digest(handle, "sha256").hexdigest()
-    return found
+                folders[path.relative_to(folder).as_posix()] = hashlib.file_digest(handle, "sha256").hexdigest()
+    return folders
 
 
 def build_folders(home: Path) -> set[Path]:
@@ -101,7 +101,7 @@ def remove_unused(before: set[Path], locations: Iterable[str]) -> None:
     """Remove the folders of builds that only the database before referred to."""
     used = [Path(location) for location in locations]
     for folder in before:
-        if not any(place.is_relative_to(folder) for place in used):
+        if not any(folder_used.is_relative_to(folder) for folder_used in used):
             shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -54,7 +54,7 @@ def kept_out_of(connection: Connection, policy: Policy, scope: Scope, since: str
             made[TIER_OF[reason].entry_type or ""] += number
         elif number:
             scores = scores_between(connection, policy, since) if reason is Reason.SYSTEM_BETWEEN else {}
-            said = KeptOutReason(reason=policy.say(reason), traces=number, scores=scores, change=CHANGE[reason])
-            reasons.append(said)
+            shown = KeptOutReason(reason=policy.say(reason), traces=number, scores=scores, change=CHANGE[reason])
+            reasons.append(shown)
     reasons.sort(key=lambda each: -each.traces)
     return KeptOut(policy=policy.label, traces=traces, most=LOOKED_AT, **made, reasons=reasons)

@@ -27,10 +27,10 @@ class Trajectory:
         aligned = align(recorded, made)
         if not aligned.recorded and not aligned.made:
             return Measurement.not_applicable("no call was recorded and none was made")
-        found, used = {i for i, _ in aligned.pairs}, {j for _, j in aligned.pairs}
+        matched, used = {i for i, _ in aligned.pairs}, {j for _, j in aligned.pairs}
         details: dict[str, Any] = {
             "matched": len(aligned.pairs),
-            "missing": [call.name for i, call in enumerate(aligned.recorded) if i not in found],
+            "missing": [call.name for i, call in enumerate(aligned.recorded) if i not in matched],
             "extra": [call.name for j, call in enumerate(aligned.made) if j not in used],
             "first_divergence": aligned.first_divergence(),
         }
