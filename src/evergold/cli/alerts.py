@@ -46,7 +46,7 @@ def test_command(ctx: click.Context, as_json: bool) -> int:
     for reading in tested.readings:
         click.echo(f"{'fires' if reading.firing else 'calm '}  {reading.rule}: {reading.text}")
     if tested.sent is None:
-        click.echo("alerts.webhook is not set: alerts go to the log of the server and to the Alerts page")
+        click.echo("alerts.webhook is not set: alerts go to the log of the server and to the Overview")
     elif tested.sent:
         click.echo(f"{tested.webhook} took the test message in {tested.seconds:g} s")
     else:

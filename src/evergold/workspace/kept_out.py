@@ -10,7 +10,7 @@ from evergold.store.verdict_sql import TIER_OF, Scope
 CHANGE = {
     Reason.NO_SCORES: "turn the checks on (checks.builtin = true), then run: evergold check-traces --backfill",
     Reason.NO_SYSTEM: "turn the checks on (checks.builtin = true), or send a system score from the app",
-    Reason.SYSTEM_BETWEEN: "look at the checks below; thresholds.golden_from of the policy, or checks.off",
+    Reason.SYSTEM_BETWEEN: "look at the scores named here; thresholds.golden_from of the policy, or checks.off",
     Reason.USER_BETWEEN: "a reviewer decides; or thresholds.golden_from of the policy",
     Reason.TRACE_FAILED: "mend the app: these traces ended with an error",
     Reason.NO_OUTPUT: "send the answer: the output of the trace's first span, or gen_ai.output.messages",

@@ -4,10 +4,13 @@ import { getRouteApi } from "@tanstack/react-router";
 import { moment, plural } from "@/ui/format";
 import { Page, Panel } from "@/ui/Page";
 import { Empty, Failed, Loading } from "@/ui/states";
+import { AgreementPanel } from "./AgreementPanel";
+import { AlertsPanel } from "./AlertsPanel";
 import { ChecksPanel } from "./ChecksPanel";
 import { CoveragePanel } from "./CoveragePanel";
 import { type Overview, useOverview } from "./data";
 import { IntakePanel } from "./IntakePanel";
+import { KeptOutPanel } from "./KeptOutPanel";
 import { Live } from "./Live";
 import classes from "./overview.module.css";
 import { TierStrip } from "./TierStrip";
@@ -45,13 +48,13 @@ export function OverviewPage() {
       ) : empty ? (
         <Welcome />
       ) : (
-        <Numbers seen={seen.data} />
+        <Numbers seen={seen.data} period={period} />
       )}
     </Page>
   );
 }
 
-function Numbers({ seen }: { seen: Overview }) {
+function Numbers({ seen, period }: { seen: Overview; period: Period }) {
   return (
     <div className={classes.grid}>
       <div className={classes.wide}>
@@ -62,11 +65,22 @@ function Numbers({ seen }: { seen: Overview }) {
           {seen.in_period > 0 ? <IntakePanel seen={seen} /> : <Quiet newest={seen.newest} />}
         </Panel>
       </div>
+      <div className={classes.wide}>
+        <Panel title="What keeps traces out of the golden set">
+          <KeptOutPanel period={period} />
+        </Panel>
+      </div>
       <Panel title="Checks that fail most">
         <ChecksPanel checks={seen.checks} />
       </Panel>
       <Panel title="Traffic covered by dataset">
         <CoveragePanel coverage={seen.coverage} inPeriod={seen.in_period} />
+      </Panel>
+      <Panel title="Where people disagreed">
+        <AgreementPanel />
+      </Panel>
+      <Panel title="Alerts">
+        <AlertsPanel />
       </Panel>
     </div>
   );

@@ -4,6 +4,7 @@ import { api, type Schemas, unwrap } from "@/api/client";
 import type { Period } from "./view";
 
 export type Overview = Schemas["Overview"];
+export type Alert = Schemas["Alert"];
 
 const WATCH_MS = 5_000;
 
@@ -12,6 +13,31 @@ export function useOverview(period: Period) {
     queryKey: ["overview", period],
     queryFn: () => unwrap(api.GET("/api/v1/stats/overview", { params: { query: { period } } })),
     placeholderData: keepPreviousData,
+    refetchInterval: WATCH_MS,
+  });
+}
+
+export function useKeptOut(period: Period) {
+  return useQuery({
+    queryKey: ["kept-out", period],
+    queryFn: () => unwrap(api.GET("/api/v1/stats/kept-out", { params: { query: { period } } })),
+    placeholderData: keepPreviousData,
+    refetchInterval: WATCH_MS,
+  });
+}
+
+export function useAgreement() {
+  return useQuery({
+    queryKey: ["policy-agreement"],
+    queryFn: () => unwrap(api.GET("/api/v1/policies/agreement")),
+    refetchInterval: 6 * WATCH_MS,
+  });
+}
+
+export function useAlerts() {
+  return useQuery({
+    queryKey: ["alerts"],
+    queryFn: () => unwrap(api.GET("/api/v1/alerts", { params: { query: { limit: 10 } } })),
     refetchInterval: WATCH_MS,
   });
 }
