@@ -18,6 +18,7 @@ from evergold.ingest.isolate import write_in_parts
 from evergold.ingest.prepare import PreparedSpans
 from evergold.ingest.write_spans import SpansWritten, write_spans
 from evergold.store import Store
+from evergold.store.recent_spans import RecentSpans
 
 ENOUGH_SPANS = 300  # no further request joins those that have so many
 
@@ -45,6 +46,7 @@ class Batcher:
         self._store = store
         self._lock = threading.Lock()
         self._waiting: _Waiting | None = None
+        self._recent = RecentSpans()
 
     def put(self, prepared: PreparedSpans, done: Future[SpansWritten]) -> None:
         """Hand a request to the writer; `done` is settled when it is committed or cannot be.
@@ -80,7 +82,7 @@ class Batcher:
     def _write(self, connection: Connection, waiting: _Waiting) -> list[SpansWritten]:
         self._close(waiting)
         waiting.drop_cancelled()
-        return write_spans(connection, waiting.prepared)
+        return write_spans(connection, waiting.prepared, self._recent)
 
     def _resolve(self, waiting: _Waiting, job: Future[list[SpansWritten]]) -> None:
         """Answer each sender. What failed together is tried one by one, unless the database itself failed.
@@ -90,6 +92,8 @@ class Batcher:
         """
         self._close(waiting)
         problem = job.exception()
+        if problem is not None:
+            self._recent.clear()
         if problem is None:
             for done, written in zip(waiting.futures, job.result(), strict=True):
                 done.set_result(written)

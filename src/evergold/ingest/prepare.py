@@ -15,6 +15,7 @@ from evergold.sources.span_fields import facts_of, raw_of, stamp_of
 from evergold.sources.spans import Received, WireSpan, shortened
 from evergold.sources.trace_summary import usable_facts
 from evergold.store.folding import fold
+from evergold.store.repeats import heads_of
 from evergold.store.rows import RAW, SpanRow, TraceRow, whole
 from evergold.store.values import dumps, stamp, storable
 
@@ -92,7 +93,7 @@ def _prepare_span(prepared: PreparedSpans, span: WireSpan, cleaner: FieldRedacto
     if span.events or plan.annotated:
         for score in scores_in(span, prepared.refused):
             prepared.scores.append(_score(score, cleaner))
-    fold(raw, question, answer)
+    long = fold(raw, question, answer)
     row = SpanRow(
         span.trace_id,
         span.span_id,
@@ -106,6 +107,10 @@ def _prepare_span(prepared: PreparedSpans, span: WireSpan, cleaner: FieldRedacto
         stamp_of(span.end_ns),
         dumps(facts),
         dumps(raw),
+        0,
+        None,
+        None,
+        heads_of(long),
     )
     return row, facts
 
@@ -142,7 +147,7 @@ def prepare_line(line: "SpanLine") -> SpanWithFacts:
     carried = {key: value for key, value in line.metadata.items() if key in RAW}
     raw = {key: dict(value) if isinstance(value, dict) else value for key, value in carried.items()}
     question, answer = storable(line.input), storable(line.output)
-    fold(raw, question, answer)
+    long = fold(raw, question, answer)
     row = SpanRow(
         line.trace_id,
         line.id,
@@ -156,6 +161,10 @@ def prepare_line(line: "SpanLine") -> SpanWithFacts:
         _six_digits(stamp(line.ended_at)),
         dumps(facts),
         dumps(raw),
+        0,
+        None,
+        None,
+        heads_of(long),
     )
     return row, usable_facts(facts)
 

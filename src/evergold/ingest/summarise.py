@@ -35,8 +35,8 @@ def summarise_spans(spans: Sequence[SpanWithFacts]) -> tuple[list[SpanRow], dict
         answer = None if answering is None else rows[answering].output_text
         summaries[trace_id] = trace = trace_row(trace_id, summary, (question, answer), moment)
         if len(first_seen) == len(numbers):
-            for number in {number for number in (asking, answering) if number is not None}:
-                rows[number] = shares(rows[number], trace, input=number == asking, output=number == answering)
+            for number in numbers:
+                rows[number] = shares(rows[number], trace, input=True, output=True)
     return rows, summaries
 
 

@@ -15,6 +15,7 @@ from evergold.sources.span_lines import score_line
 from evergold.sources.trace_summary import SpanFacts, summarise, usable_facts
 from evergold.store.counters import count
 from evergold.store.curation_queue import enqueue, enqueue_new
+from evergold.store.recent_spans import RecentSpans
 from evergold.store.rows import SpanRow, TraceRow
 from evergold.store.spans import (
     facts_of,
@@ -41,8 +42,13 @@ class SpansWritten:
     refused: list[str] = field(default_factory=list)
 
 
-def write_spans(connection: Connection, many: Sequence[PreparedSpans]) -> list[SpansWritten]:
-    """Store the new spans of several batches; summaries are recomputed from all spans, never added up."""
+def write_spans(
+    connection: Connection, many: Sequence[PreparedSpans], recent: RecentSpans | None = None
+) -> list[SpansWritten]:
+    """Store the new spans of several batches; summaries are recomputed from all spans, never added up.
+
+    `recent`: spans of earlier transactions, which those that repeat them are described by.
+    """
     pieces = Counter(trace_id for prepared in many for trace_id in prepared.summaries)
     known = stored_traces(connection, pieces)
     unshare_texts(connection, known)
@@ -56,7 +62,8 @@ def write_spans(connection: Connection, many: Sequence[PreparedSpans]) -> list[S
     summaries = _first_summaries(many, fresh)
     seqs = {trace_id: stored.seq for trace_id, stored in known.items()}
     seqs |= insert_traces(connection, TraceRow._fields, summaries)
-    insert_spans(connection, batch.fresh, seqs)
+    told = {trace_id: row for prepared in many for trace_id, row in prepared.summaries.items()}
+    insert_spans(connection, (recent or RecentSpans()).shortened(connection, batch.fresh, seqs, told), seqs)
     rebuilt = batch.growing | in_pieces.intersection(fresh)
     update_summaries(connection, _rebuild(connection, rebuilt))
     apply_pending(connection, fresh, IngestReport())

@@ -29,11 +29,11 @@ def _as_ascii_json(text: str) -> str:
 SPELLINGS: dict[str, Callable[[str], str]] = {"plain": str, "json": _as_json, "ascii": _as_ascii_json}
 
 
-def fold(raw: dict[str, Any], question: str | None, answer: str | None) -> None:
-    """Take the texts that are stored beside what a span carried out of its attributes."""
+def fold(raw: dict[str, Any], question: str | None, answer: str | None) -> list[tuple[str, str]]:
+    """Take the texts that are stored beside what a span carried out of its attributes; returns its long attributes."""
     attributes = raw.get("attributes")
     if not isinstance(attributes, dict):
-        return
+        return []
     long = [(name, value) for name, value in attributes.items() if type(value) is str and len(value) >= SHORTEST]
     around: dict[str, Around] = {}
     for side, text in (("input", question), ("output", answer)) if long else ():
@@ -42,6 +42,7 @@ def fold(raw: dict[str, Any], question: str | None, answer: str | None) -> None:
     if around:
         attributes.update(dict.fromkeys(around))
         raw[FOLDED] = around
+    return long
 
 
 def _find(text: str, side: str, long: list[tuple[str, str]], around: dict[str, Around]) -> None:

@@ -18,6 +18,7 @@ from evergold.model.build import without_tags
 from evergold.model.ident import content_hash
 from evergold.model.trace import Reaction
 from evergold.store.case_content import keep_contents
+from evergold.store.chains import release
 from evergold.store.corrections import correction_case_id
 from evergold.store.curation_queue import enqueue
 from evergold.store.values import batches, dumps, loads
@@ -84,6 +85,7 @@ def prune_batch(connection: Connection, before: str) -> int:
     chosen = f"SELECT t.id FROM traces t WHERE t.started_at < :before AND {UNCITED} ORDER BY t.started_at LIMIT :size"
     old = list(connection.execute(text(chosen), {"before": before, "size": BATCH}).scalars())
     keep_contents(connection, old)
+    release(connection, old)
     return sum(
         connection.execute(*_listed("DELETE FROM traces WHERE id IN ({})", batch)).rowcount for batch in batches(old)
     )
@@ -133,6 +135,7 @@ def _erase(connection: Connection, user: str, trace_ids: Sequence[str], erased: 
             connection.execute(
                 *_listed("UPDATE attempts SET error = '' WHERE error IS NOT NULL AND case_id IN ({})", errors)
             )
+    release(connection, trace_ids)
     for trace_batch in batches(trace_ids):
         erased.traces += connection.execute(*_listed("DELETE FROM traces WHERE id IN ({})", trace_batch)).rowcount
 

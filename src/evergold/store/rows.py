@@ -10,7 +10,8 @@ SHARED_INPUT, SHARED_OUTPUT = 1, 2  # bits of `shared`: the text is also the tra
 class SpanRow(NamedTuple):
     """A row of `spans`: its columns, in their order, with the trace's id for its `trace_seq`.
 
-    A text that is also the trace's may be left to the trace's row.
+    A text that is also the trace's may be left to the trace's row. Where a base is named, `raw` is the difference from
+    that span (see `repeats`). The last field is no column: it is what a span that repeats this one is known by.
     """
 
     trace_id: str
@@ -26,6 +27,9 @@ class SpanRow(NamedTuple):
     metadata: str
     raw: str
     shared: int = 0
+    base_seq: int | None = None
+    base_id: str | None = None
+    heads: tuple[int, ...] = ()
 
 
 class TraceRow(NamedTuple):
@@ -60,8 +64,9 @@ def shares(row: SpanRow, trace: TraceRow, *, input: bool, output: bool) -> SpanR
         *row[:5],
         None if input else row.input_text,
         None if output else row.output_text,
-        *row[7:-1],
+        *row[7:12],
         SHARED_INPUT * input | SHARED_OUTPUT * output,
+        *row[13:],
     )
 
 

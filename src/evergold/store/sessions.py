@@ -6,6 +6,7 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from evergold.model.trace import Span, Trace
+from evergold.store.chains import whole_spans
 from evergold.store.rows import SpanRow, whole
 from evergold.store.schema import spans, traces
 from evergold.store.spans import OWN
@@ -51,8 +52,10 @@ def _with_spans(connection: Connection, rows: Sequence[Any], kinds: Sequence[str
         query = select(spans.c.trace_seq, *(spans.c[name] for name in OWN)).where(spans.c.trace_seq.in_(batch))
         if kinds:
             query = query.where(spans.c.kind.in_(kinds))
+        own = []
         for seq, *fields in connection.execute(query.order_by(spans.c.started_at, spans.c.id)):
             trace = by_seq[seq]
-            row = whole(SpanRow(trace["id"], *fields), trace["input_text"], trace["output_text"])
+            own.append((seq, whole(SpanRow(trace["id"], *fields), trace["input_text"], trace["output_text"])))
+        for (seq, _), row in zip(own, whole_spans(connection, own), strict=True):
             found.setdefault(seq, []).append(span_of(row))
     return [trace_of(row, tuple(found.get(row["seq"], ())), ()) for row in rows]

@@ -11,13 +11,15 @@ from typing import Any, NamedTuple
 from sqlalchemy import Column, ColumnElement, Connection, bindparam, case, func, select, update
 
 from evergold.store.bulk import insert_rows, rows_among
+from evergold.store.chains import whole_spans
+from evergold.store.repeats import carried_by
 from evergold.store.rows import SHARED_INPUT, SHARED_OUTPUT, SpanRow, TraceRow
 from evergold.store.schema import spans, traces
 from evergold.store.values import batches
 from evergold.store.word_index import ENOUGH, learn_words
 
-OWN = SpanRow._fields[1:]  # the columns of a span beside its trace
-_OF_TRACES = spans.join(traces)
+OWN = SpanRow._fields[1:-1]  # the columns of a span beside its trace
+_OF_TRACES = spans.join(traces, traces.c.seq == spans.c.trace_seq)
 
 
 class StoredTrace(NamedTuple):
@@ -46,7 +48,7 @@ def sort_spans(connection: Connection, batch: Sequence[SpanRow], known: Mapping[
     """
     result = Sorted()
     open_traces = [trace_id for trace_id, stored in known.items() if not stored.given_whole]
-    held = _held(connection, open_traces, batch) if open_traces else {}
+    held = _held(connection, open_traces, batch, known) if open_traces else {}
     for row in batch:
         stored = known.get(row.trace_id)
         if stored is not None and stored.given_whole:
@@ -58,7 +60,7 @@ def sort_spans(connection: Connection, batch: Sequence[SpanRow], known: Mapping[
             result.fresh.append(row)
             if stored is not None:
                 result.growing.add(row.trace_id)
-        elif first != row:
+        elif not _same(first, row):
             result.conflicting.append(row)
     return result
 
@@ -97,7 +99,9 @@ _take_back = (
 )
 
 
-def _held(connection: Connection, trace_ids: Sequence[str], batch: Sequence[SpanRow]) -> dict[tuple[str, str], SpanRow]:
+def _held(
+    connection: Connection, trace_ids: Sequence[str], batch: Sequence[SpanRow], known: Mapping[str, StoredTrace]
+) -> dict[tuple[str, str], SpanRow]:
     wanted = {(row.trace_id, row.id) for row in batch}
     stored: list[tuple[str, str]] = []
     for ids in batches(trace_ids):
@@ -108,12 +112,22 @@ def _held(connection: Connection, trace_ids: Sequence[str], batch: Sequence[Span
         one = select(traces.c.id, *(spans.c[name] for name in OWN)).select_from(_OF_TRACES)
         row = connection.execute(one.where(traces.c.id == trace_id, spans.c.id == span_id)).one()
         held[trace_id, span_id] = SpanRow(*row)
+    bases = [(known[row.trace_id].seq, row) for row in held.values() if row.base_id is not None]
+    held |= {(row.trace_id, row.id): row for row in whole_spans(connection, bases)}
     return held
+
+
+def _same(stored: SpanRow, sent: SpanRow) -> bool:
+    """Whether a span that is sent again is the one that is stored."""
+    if stored == sent._replace(heads=stored.heads):
+        return True
+    alike = stored._replace(raw=sent.raw, heads=sent.heads) == sent
+    return alike and carried_by(stored).raw == carried_by(sent).raw
 
 
 def insert_spans(connection: Connection, rows: Sequence[SpanRow], seqs: Mapping[str, int]) -> None:
     """Store spans of stored traces; `seqs` are the sequence numbers of the traces."""
-    insert_rows(connection, "spans", ("trace_seq", *OWN), [(seqs[row.trace_id], *row[1:]) for row in rows])
+    insert_rows(connection, "spans", ("trace_seq", *OWN), [(seqs[row.trace_id], *row[1:-1]) for row in rows])
 
 
 def insert_traces(connection: Connection, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[str, int]:

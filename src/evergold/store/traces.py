@@ -12,6 +12,7 @@ from evergold.errors import NotFound
 from evergold.model.ident import content_hash
 from evergold.model.trace import Correction, Score, Span, Trace, TraceStatus
 from evergold.store.bulk import rows_among
+from evergold.store.chains import whole_spans
 from evergold.store.curation_queue import enqueue, enqueue_new
 from evergold.store.figures import figures_of, summed
 from evergold.store.folding import unfolded
@@ -167,7 +168,8 @@ def _spans_of(connection: Connection, trace: Any) -> tuple[Span, ...]:
     query = select(*(spans.c[name] for name in OWN)).where(spans.c.trace_seq == trace["seq"])
     rows = connection.execute(query.order_by(spans.c.started_at, spans.c.id))
     texts = trace["input_text"], trace["output_text"]
-    return tuple(span_of(whole(SpanRow(trace["id"], *row), *texts)) for row in rows)
+    own = [(trace["seq"], whole(SpanRow(trace["id"], *row), *texts)) for row in rows]
+    return tuple(map(span_of, whole_spans(connection, own)))
 
 
 def span_of(row: SpanRow) -> Span:

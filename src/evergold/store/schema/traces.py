@@ -22,6 +22,7 @@ from evergold.store.word_index import keep_word_index
 FAILING_BELOW = 0.3
 FAILING = f"value < {FAILING_BELOW}"  # a check that failed; lists of traces are asked for such scores most
 GIVEN = "source <> 'system'"  # scores that people and judges gave
+HAS_BASE = "base_seq IS NOT NULL"
 
 traces = Table(
     "traces",
@@ -75,11 +76,15 @@ spans = Table(
     word("metadata", "{}"),
     word("raw", "{}"),
     count_of("shared"),
+    Column("base_seq", Integer, ForeignKey("traces.seq")),
+    Column("base_id", Text),
+    Index("spans_by_base", "base_seq", sqlite_where=text(HAS_BASE), postgresql_where=text(HAS_BASE)),
     comment="A span names its trace by its order of arrival (`traces.seq`): so new rows lie together in the index, where "
     "random trace ids would touch a page each. `metadata` holds what was understood of a span, `raw` what it carried: "
     "attributes, events, resource. An attribute that holds the input or output is null there, and what stands around the text "
     "is under `around`. A text is stored once: "
-    "where `shared` has 1 the input is that of the trace's row, where it has 2 the output.",
+    "where `shared` has 1 the input is that of the trace's row, where it has 2 the output. A span that repeats an earlier one "
+    "names it as its base (`base_seq`, `base_id`); its `raw` is then the difference from that one.",
 )
 
 trace_scores = Table(
