@@ -6,7 +6,7 @@ found like any other; a file of the user's own by the same name takes a sample's
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -67,7 +67,7 @@ def find(name: str, datasets: dict[str, DatasetFile]) -> DatasetFile:
     return datasets[name]
 
 
-def dataset_hash(cases: list[Case]) -> str:
+def dataset_hash(cases: Iterable[Case]) -> str:
     """What the dataset says, whatever its order: the same hash means the same questions."""
     return content_hash(sorted((case.id, case.rev()) for case in cases))
 

@@ -5,11 +5,12 @@ expectations show: names, arguments, their types. They are marked in plan, run a
 descriptions is another question.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from evergold.model.case import Case
+from evergold.model.packed_cases import PackedCases
 from evergold.model.tool_calls import ArgumentMatch, ExpectedTool
 
 
@@ -51,15 +52,22 @@ class _Tool:
         return properties
 
 
-def with_derived_tools(cases: Sequence[Case]) -> tuple[list[Case], int]:
+def with_derived_tools(cases: Sequence[Case]) -> tuple[Sequence[Case], int]:
     """The cases, those that need tools and offer none with derived ones; and how many those are."""
-    expectations = {case.id: case.expected_calls() for case in cases if not case.tools}
-    schemas = derived_schemas(call for calls in expectations.values() for call in calls or ())
+    lacking: set[str] = set()
+
+    def expectations() -> Iterator[ExpectedTool]:
+        for case in cases:
+            calls = None if case.tools else case.expected_calls()
+            if calls is not None:
+                lacking.add(case.id)
+                yield from calls
+
+    schemas = derived_schemas(expectations())
     if not schemas:
-        return list(cases), 0
-    lacking = {name for name, calls in expectations.items() if calls is not None}
-    offered = [case.model_copy(update={"tools": schemas}) if case.id in lacking else case for case in cases]
-    return offered, len(lacking)
+        return cases, 0
+    offered = (case.model_copy(update={"tools": schemas}) if case.id in lacking else case for case in cases)
+    return PackedCases(offered) if isinstance(cases, PackedCases) else list(offered), len(lacking)
 
 
 def derived_schemas(expected: Iterable[ExpectedTool]) -> tuple[dict[str, Any], ...]:

@@ -219,7 +219,7 @@ class Bench:
         frozen, metrics = self._checked(spec, local=local, dataset_type=dataset_type)
         judge = self._judge(spec, metrics)
         listed = tuple(metric.spec(judge) for metric in metrics)
-        cases, derived = with_derived_tools(list(played(frozen.cases, spec)))
+        cases, derived = with_derived_tools(played(frozen.cases, spec))
         run = Run(
             id=f"run_{datetime.now(UTC):%Y%m%d%H%M%S}_{uuid4().hex[:6]}",
             spec=spec.model_copy(update={"dataset": frozen.name, "metrics": tuple(metric.name for metric in listed)}),

@@ -1,5 +1,6 @@
 """What a run can be made of: YAML datasets from folders, datasets that live in the store, and frozen versions of them."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from pydantic import BaseModel
@@ -8,6 +9,7 @@ from evergold.bench.datasets import DatasetFile, dataset_hash, discover, read_fi
 from evergold.errors import BadInput, NotFound, unknown
 from evergold.model.build import Build
 from evergold.model.case import Case
+from evergold.model.packed_cases import PackedCases
 from evergold.settings import Settings
 from evergold.store import Store
 from evergold.store.builds import get_build, list_builds
@@ -68,7 +70,7 @@ class BenchDatasets:
         if "@" in name:
             return self._version(name).first(limit)
         with self._store.db.read() as connection:
-            cases = list(iterate_cases(connection, CaseFilter(dataset=name)))
+            cases = PackedCases(iterate_cases(connection, CaseFilter(dataset=name)))
             stored = dataset_names(connection)
         if not cases:
             raise BadInput(unknown("dataset", name, sorted({*files, *stored})))
@@ -89,7 +91,7 @@ class BenchDatasets:
         return discover(self._settings.benchmark_datasets_dir)
 
 
-def _frozen(name: str, cases: list[Case], limit: int | None) -> Frozen:
+def _frozen(name: str, cases: Sequence[Case], limit: int | None) -> Frozen:
     chosen = cases[:limit]
     content = dataset_hash(chosen)
     version = content.removeprefix("sha256:")[:12]

@@ -1,12 +1,13 @@
 """What a run needs to be a replay: its cases by turn, the target that plays them, and the models that help."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from evergold.bench.replay import Helpers, ReplayTarget, replayable_cases
 from evergold.bench.replay.keeping import StoredLog
 from evergold.bench.targets import make_target, parse_name, refuse_remote
 from evergold.errors import BadInput
 from evergold.model.case import Case
+from evergold.model.packed_cases import PackedCases
 from evergold.model.replay import Turns
 from evergold.model.run import Run, RunSpec
 from evergold.seams import Target
@@ -31,9 +32,10 @@ def check_replay(spec: RunSpec, *, local: bool) -> None:
         raise BadInput("the recorded model cannot answer a simulated user; take --turns all, or another model")
 
 
-def played(cases: Sequence[Case], spec: RunSpec) -> Iterator[Case]:
+def played(cases: Sequence[Case], spec: RunSpec) -> Sequence[Case]:
     """The cases of a run; a replay of each turn makes one case per turn."""
-    return iter(cases) if spec.replay is None else replayable_cases(cases, spec.replay)
+    each = spec.replay is not None and spec.replay.turns is Turns.EACH
+    return PackedCases(replayable_cases(cases, spec.replay)) if each and spec.replay else cases
 
 
 def replaying(target: Target, run: Run, store: Store, settings: Settings) -> Target:

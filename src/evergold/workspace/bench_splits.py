@@ -9,7 +9,7 @@ What was recorded of a RAG case is its reference: the offline generator's own an
 shows whether the references themselves are grounded and cited.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from evergold.formats.lines import first_record
 from evergold.formats.rag_splits import OwnSplit
 from evergold.model.build import FileEntry, Manifest
 from evergold.model.case import Case, written_case
+from evergold.model.packed_cases import PackedCases
 from evergold.model.rejected import Rejected
 from evergold.seams import Format
 
@@ -39,7 +40,7 @@ class Frozen:
     name: str
     version: str
     content_hash: str
-    cases: list[Case]
+    cases: Sequence[Case]
     build: dict[str, Any] = field(default_factory=dict)
 
     def first(self, limit: int | None) -> "Frozen":
@@ -117,7 +118,7 @@ def read_version(dataset: str, location: Path, split: str | None) -> Frozen:
     if not names:
         raise BadInput(f"{dataset} {manifest.version} has no split that can be run ({', '.join(manifest.splits)})")
     read = [_split_of(location, manifest, name, name) for name in names]
-    cases = [case for _, some in read for case in some]
+    cases = PackedCases(case for _, some in read for case in some)
     version = f"{manifest.version}:{split}" if split else manifest.version
     pinned = manifest.content_hash if not split else f"sha256:{read[0][0]}"
     return Frozen(dataset, version, pinned or dataset_hash(cases), cases, _build_of(manifest, split, dataset))
@@ -134,7 +135,7 @@ def _holds_cases(manifest: Manifest) -> bool:
     return bool((manifest.model_extra or {}).get("schema") == CASE_SCHEMA)
 
 
-def _split_of(path: Path, manifest: Manifest, name: str, dataset_type: str) -> tuple[str, list[Case]]:
+def _split_of(path: Path, manifest: Manifest, name: str, dataset_type: str) -> tuple[str, Sequence[Case]]:
     entry: FileEntry = manifest.splits[name]
     result = locate(path, manifest, entry.path)
     if not result.is_file():
@@ -142,7 +143,7 @@ def _split_of(path: Path, manifest: Manifest, name: str, dataset_type: str) -> t
     digest, _ = hash_file(result)
     if entry.sha256 is not None and entry.sha256.removeprefix("sha256:") != digest:
         raise Conflict(f"{result} is not the file that {manifest.version} was built with; build it again")
-    return digest, list(_frozen_cases(result)) if _holds_cases(manifest) else _cases(
+    return digest, PackedCases(_frozen_cases(result)) if _holds_cases(manifest) else _cases(
         result, _reader_of(result, dataset_type, entry)
     )
 
