@@ -34,11 +34,20 @@ def test_every_place_is_one_click_away(opened: Open, address: str, viewport: dic
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), f"{place} scrolls sideways"
 
 
-@pytest.mark.parametrize("path", ["/", "/traces", "/cases", "/review", "/dev/evaldata", "/datasets"])
+@pytest.mark.parametrize("path", ["/", "/traces", "/review", "/dev/evaldata", "/datasets"])
 def test_an_empty_place_fits_a_phone_and_says_what_to_do(opened: Open, empty_address: str, path: str) -> None:
     page = opened(empty_address + path, viewport=PHONE)
     expect(page.locator("pre").first).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def test_an_empty_workspace_is_filled_without_a_terminal(opened: Open, built_app: None, tmp_path: Path) -> None:
+    with served(tmp_path) as address:
+        page = opened(f"{address}/cases", viewport=PHONE)
+        page.get_by_role("button", name="Use sample data").click()
+        expect(page.get_by_role("list", name="Cases").get_by_role("link").first).to_be_visible()
+        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+        page.context.close()
 
 
 def test_the_empty_benchmarks_page_fits_a_phone_and_starts_a_run(opened: Open, empty_address: str) -> None:

@@ -33,6 +33,7 @@ ROUTERS = (
     "trace_notes",
     "traces",
     "views",
+    "uploads",
     "review",
     "overview",
     "runs",

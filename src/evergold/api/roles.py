@@ -38,6 +38,8 @@ LISTED = {
     ),
     Role.EDITOR: (
         "POST /traces/cases",
+        "POST /uploads",
+        "POST /samples",
         "DELETE /scores/{score_id}",
         "POST /traces/{trace_id}/curate",
         "POST /curation",

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from evergold.workspace.task_files import TaskFileChecks
     from evergold.workspace.trace_notes import TraceNotes
     from evergold.workspace.trials import Trials
+    from evergold.workspace.uploads import Uploads
     from evergold.workspace.views import ListViews
 
 
@@ -190,6 +191,13 @@ class Workspace:
         from evergold.workspace.trace_notes import TraceNotes
 
         return TraceNotes(self.store)
+
+    @cached_property
+    def uploads(self) -> "Uploads":
+        """Files of traces and cases that come through the browser, and the sample data."""
+        from evergold.workspace.uploads import Uploads
+
+        return Uploads(self)
 
     @cached_property
     def views(self) -> "ListViews":

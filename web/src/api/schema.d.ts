@@ -628,6 +628,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/uploads": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Upload File
+         * @description Read the text of a file of traces or cases, in any text format we read.
+         */
+        post: operations["upload_file_api_v1_uploads_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/samples": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add Samples
+         * @description Store the sample traces of a support assistant; the same again changes nothing.
+         */
+        post: operations["add_samples_api_v1_samples_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/review/me": {
         parameters: {
             query?: never;
@@ -4596,6 +4636,41 @@ export interface components {
             trace_id: string;
         };
         /**
+         * Upload
+         * @description The text of a file. `dataset`: where its cases go, unless the file says so.
+         */
+        Upload: {
+            /** Name */
+            name: string;
+            of: components["schemas"]["UploadOf"];
+            /** Text */
+            text: string;
+            /**
+             * Dataset
+             * @default
+             */
+            dataset: string;
+        };
+        /**
+         * UploadOf
+         * @description What a file holds.
+         * @enum {string}
+         */
+        UploadOf: "traces" | "cases";
+        /**
+         * Uploaded
+         * @description How many records of a file were stored, how many not, and why.
+         */
+        Uploaded: {
+            of: components["schemas"]["UploadOf"];
+            /** Stored */
+            stored: number;
+            /** Rejected */
+            rejected: number;
+            /** Problems */
+            problems: string[];
+        };
+        /**
          * Usage
          * @description Tokens and money; `cost` is null where no price is known, which is not the same as free.
          *
@@ -5763,6 +5838,59 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    upload_file_api_v1_uploads_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Upload"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Uploaded"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    add_samples_api_v1_samples_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Uploaded"];
                 };
             };
         };

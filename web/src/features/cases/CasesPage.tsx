@@ -1,10 +1,11 @@
 /** Every case, newest first, with filters; one opens beside the list. */
 import { getRouteApi, Outlet, useNavigate, useParams } from "@tanstack/react-router";
 import { useMemo } from "react";
+import { Beginning } from "@/ui/Beginning";
 import { count, plural } from "@/ui/format";
 import { RecordList } from "@/ui/RecordList";
 import { Split } from "@/ui/Split";
-import { Command, Empty, ListState } from "@/ui/states";
+import { Empty, ListState } from "@/ui/states";
 import { CaseFilters } from "./CaseFilters";
 import { columnsOf } from "./columns";
 import { type Case, useCases } from "./data";
@@ -78,8 +79,8 @@ function NoCases({ filtered, reset }: { filtered: boolean; reset: () => void }) 
   }
   return (
     <Empty title="No cases yet">
-      <p>Cases come from traces with scores. Bring some in and let the policy decide:</p>
-      <Command>{"evergold ingest traces.jsonl\nevergold curate"}</Command>
+      <p>Cases come from traces with scores, and from files.</p>
+      <Beginning of="cases" sample />
     </Empty>
   );
 }

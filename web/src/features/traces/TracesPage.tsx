@@ -1,6 +1,7 @@
 /** Every trace, newest first. Pages are asked for as they are scrolled to, so a million traces cost what one page costs. */
 import { getRouteApi, Outlet, useNavigate, useParams } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
+import { Beginning } from "@/ui/Beginning";
 import { count } from "@/ui/format";
 import { RecordList } from "@/ui/RecordList";
 import { Split } from "@/ui/Split";
@@ -67,10 +68,10 @@ function NoTraces({ filtered }: { filtered: boolean }) {
   if (filtered) return <Empty title="No trace passes these filters">Widen the period or clear the search.</Empty>;
   return (
     <Empty title="No traces yet">
-      <p>Point an OpenTelemetry exporter at this server, or read a file:</p>
-      <Command>{`export OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=${window.location.origin}/v1/traces`}</Command>
-      <p />
-      <Command>evergold ingest traces.jsonl</Command>
+      <Beginning of="traces" sample>
+        <p>Or let an app with OpenTelemetry send its traces here by itself:</p>
+        <Command>{`export OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=${window.location.origin}/v1/traces`}</Command>
+      </Beginning>
     </Empty>
   );
 }

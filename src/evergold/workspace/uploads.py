@@ -1,0 +1,52 @@
+"""The facade of files that come through the browser: traces or cases of any text format, and the sample data."""
+
+import re
+import tempfile
+from datetime import date, timedelta
+from importlib.resources import files
+from io import BytesIO
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
+
+from evergold.ingest.report import IngestReport
+from evergold.model.uploads import Upload, Uploaded, UploadOf
+
+if TYPE_CHECKING:
+    from evergold.workspace import Workspace
+
+DAY = re.compile(r"\b20\d\d-\d\d-\d\d(?=T)")
+SHOWN = 5
+SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,8}")
+
+
+class Uploads:
+    """Reads what a person drops into a page."""
+
+    def __init__(self, workspace: "Workspace") -> None:
+        self._workspace = workspace
+
+    def take(self, upload: Upload, who: str) -> Uploaded:
+        """Read a file of traces or of cases; what could not be read is named, the rest is stored."""
+        if upload.of is UploadOf.TRACES:
+            return self._traces(self._workspace.intake.ingest([BytesIO(upload.text.encode())]))
+        with tempfile.TemporaryDirectory() as folder:
+            suffix = PurePath(upload.name).suffix
+            file = Path(folder) / f"upload{suffix if SUFFIX.fullmatch(suffix) else ''}"
+            file.write_text(upload.text, encoding="utf-8")
+            result, rejected = self._workspace.cases.import_file(file, dataset=upload.dataset or None, who=who)
+        problems = [str(one).replace(str(file), upload.name) for one in rejected]
+        stored = result.added + result.changed + result.unchanged
+        return Uploaded(of=upload.of, stored=stored, rejected=len(problems), problems=problems[:SHOWN])
+
+    def sample(self) -> Uploaded:
+        """Store the sample traces, as if they had happened in the last two weeks, and curate them."""
+        lines = (files("evergold") / "samples" / "traces.jsonl").read_text(encoding="utf-8")
+        shift = date.today() - timedelta(days=1) - date.fromisoformat(max(DAY.findall(lines)))
+        recent = DAY.sub(lambda match: (date.fromisoformat(match[0]) + shift).isoformat(), lines)
+        return self._traces(self._workspace.intake.ingest([BytesIO(recent.encode())]))
+
+    def _traces(self, report: IngestReport) -> Uploaded:
+        self._workspace.live.curate()
+        return Uploaded(
+            of=UploadOf.TRACES, stored=report.traces, rejected=report.rejected, problems=report.problems[:SHOWN]
+        )
