@@ -8,10 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from evergold.model.replay import OnUnrecorded, Replay
 from evergold.model.run import MeasurementState, RunSpec, RunStatus
 from evergold.settings import Settings
+from evergold.store.case_writes import Author, put_cases
 from evergold.workspace import Workspace
 from tests.patience import PATIENCE
+from tests.replays import flight_case
 
 TASKS = """\
 name: Three small questions
@@ -54,3 +57,23 @@ def test_another_local_model_is_unknown(tmp_path: Path) -> None:
         spec = RunSpec(dataset="reasoning", model="local/gpt-5", metrics=("exact_match",))
         run = workspace.bench.work_on(workspace.bench.run_here(spec).id)
     assert run.status is RunStatus.FAILED and "unknown local model 'gpt-5'" in (run.error or "")
+
+
+@pytest.mark.slow
+def test_a_recorded_conversation_is_replayed_with_the_real_model(tmp_path: Path) -> None:
+    """The small model may call tools or not; it answers or is ended by a limit, with its tokens counted."""
+    with Workspace.open(Settings(home=tmp_path)) as workspace:
+        case = flight_case("flight")
+        workspace.store.db.write(lambda connection: put_cases(connection, [case], Author(who="test")))
+        spec = RunSpec(
+            dataset="live",
+            model="local/smollm2",
+            metrics=("trajectory", "steps"),
+            replay=Replay(on_unrecorded=OnUnrecorded.ERROR, max_steps=2),
+            params={"max_tokens": 16, "temperature": 0, "timeout": PATIENCE},
+        )
+        run = workspace.bench.work_on(workspace.bench.run_here(spec).id)
+        (attempt,) = workspace.bench.attempts(run.id)
+    assert (run.status, run.failed) == (RunStatus.COMPLETED, 0), attempt.error
+    assert attempt.metadata["replay"]["ended"] in ("answered", "step_limit")
+    assert 1 <= (attempt.measurements["steps"].value or 0) <= 2 and attempt.usage.output_tokens > 0

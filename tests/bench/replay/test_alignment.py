@@ -8,7 +8,7 @@ import pytest
 from evergold.bench.judge_names import make_judge
 from evergold.bench.metrics import measure
 from evergold.bench.metrics.alignment import align
-from evergold.bench.metrics.outcome import Outcome
+from evergold.bench.metrics.outcome import ReplayOutcome
 from evergold.bench.metrics.trajectory import Trajectory
 from evergold.bench.targets.python_function import PythonTarget
 from evergold.bench.targets.recorded import RecordedTarget
@@ -60,7 +60,7 @@ def test_each_turn_of_a_conversation_has_its_value() -> None:
 
 def outcome(attempt: Any, **metadata: Any) -> Measurement:
     case = flight_case(metadata=metadata)
-    return asyncio.run(measure(Outcome(), case, attempt, make_judge("offline/lexical", Settings())))
+    return asyncio.run(measure(ReplayOutcome(), case, attempt, make_judge("offline/lexical", Settings())))
 
 
 def test_an_end_state_is_reached_or_not() -> None:

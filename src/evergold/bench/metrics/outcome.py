@@ -13,7 +13,7 @@ from evergold.seams import Judge
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ReplayOutcome:
     """The end state against the one of the case (1 or 0), else the answer against the reference, as `correctness`.
 
     `metadata.end_state` of a case is compared with the `state` that an app reports in the metadata of its reply.
