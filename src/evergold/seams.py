@@ -5,7 +5,7 @@
 | Source     | `evergold.sources`       | a file from outside → traces, spans, scores, corrections               |
 | FlowSource | `evergold.flow_sources`  | a log of coding-agent work → flows                                     |
 | Redactor   | `evergold.redactors`     | text before storage → text without secrets, and what was taken out     |
-| Detector   | `evergold.detectors`     | a user's next message → is it a correction of the last answer?         |
+| Detector   | `evergold.detectors`     | a user's message → what it remarks on an earlier answer                |
 | Check      | `evergold.checks`        | a turn → a score with its reason, or nothing where it does not apply    |
 | Tagger     | `evergold.taggers`       | a trace → tags for its case                                            |
 | Metric     | `evergold.metrics`       | a case and an attempt → a measurement                                  |
@@ -83,7 +83,12 @@ class Redactor(Protocol):
 
 
 class Detector(Protocol):
-    """How surely a message corrects the answer before it: 0.0 surely, 0.3 perhaps, None not at all."""
+    """Gives the value a message has as a user's score of the answer before it: 0.0 a correction, below 0.3 a complaint, 0.3
+    a doubt, None none of them.
+
+    Optional: `remark(message: UserMessage) -> Remark | None`, which sees the turns before and says which one it is on, of
+    what kind the remark is, how probably, and by what evidence; then `detect` is not called.
+    """
 
     def detect(self, message: str, reply: str | None = None) -> float | None: ...
 

@@ -266,7 +266,7 @@ def test_a_turn_that_comes_late_takes_the_correction_to_itself(ws: Workspace) ->
 
 
 def test_what_was_found_outlives_the_message_it_was_found_in(ws: Workspace) -> None:
-    ws.intake.accept([a_turn(1, "Capital of Peru?"), a_turn(2, "No, that's wrong."), a_turn(3, "Thanks.")])
+    ws.intake.accept([a_turn(1, "Capital of Peru?"), a_turn(2, "No, that's wrong, it is Quito."), a_turn(3, "Thanks.")])
     ws.live.curate()
     ws.store.db.write(lambda c: c.execute(text("DELETE FROM eval_dataset WHERE trace_id = 't2'")))
     ws.store.db.write(lambda c: c.execute(text("DELETE FROM traces WHERE id = 't2'")))
@@ -277,7 +277,9 @@ def test_what_was_found_outlives_the_message_it_was_found_in(ws: Workspace) -> N
 def test_a_dry_run_tells_of_corrections_it_would_detect(ws: Workspace) -> None:
     ws.intake.accept([a_trace("t1", session_id="s", started_at="2026-01-01T10:00:00Z", scores=GOOD)])
     ws.live.curate()
-    ws.intake.accept([a_trace("t2", session_id="s", started_at="2026-01-01T10:01:00Z", input="No, that's wrong.")])
+    ws.intake.accept(
+        [a_trace("t2", session_id="s", started_at="2026-01-01T10:01:00Z", input="No, that's wrong, it is Quito.")]
+    )
     before = everything(ws)
     (told,) = ws.live.curation.dry_run().values()
     assert (told.traces, told.by_kind) == (2, {"failed": 1, "corrected": 1})

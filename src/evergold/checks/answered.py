@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterator
 from typing import ClassVar
 
-from evergold.checks.folding import folded
 from evergold.checks.phrase_files import phrases
 from evergold.model.checking import CheckResult, Turn
+from evergold.text.folding import folded
 
 LONGEST = 1500  # a longer reply has content, whatever its opening
 CONTENT = 20  # so many letters of content make an answer

@@ -4,11 +4,11 @@ import json
 import re
 from typing import ClassVar
 
-from evergold.checks.folding import folded
 from evergold.checks.languages import language_of
 from evergold.model.checking import CheckResult, Turn
 from evergold.model.trace import TraceStatus
 from evergold.seams import Redactor
+from evergold.text.folding import folded
 
 SECRET_KINDS = frozenset({"SECRET", "CARD", "PASSWORD", "KEY", "TOKEN"})
 REPEAT_SECONDS = 24 * 3600

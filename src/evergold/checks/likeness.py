@@ -3,7 +3,7 @@
 import hashlib
 import re
 
-from evergold.checks.folding import folded
+from evergold.text.folding import folded
 
 LOOKED_AT = 2000
 SHORT = 4  # so few words may mean something else in every session ("yes, please")

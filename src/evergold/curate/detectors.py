@@ -1,102 +1,75 @@
-"""Is this message a correction of the reply before it? The built-in detector knows English and Spanish.
+"""Detectors: what does a user's message say of an earlier answer of its session?
 
-It answers with the value such a message has as a user's score of the reply: 0.0 when the user plainly corrects it,
-0.3 when they only doubt it, None when they do neither. A false alarm turns a good answer into a failure, so the
-detector errs on the side of silence: questions, conditions ("if that is wrong, tell me") and courtesies ("no está
-mal, gracias") are set aside before any pattern is tried, and "no" after a reply that asked something is its answer.
-
-The phrases stand in `phrases/`, one file a language; a further language is a further file.
+The built-in one holds the message against each of the last answers (`remark_features.py`, `remark_model.py`): it needs no
+model and knows English and Spanish; in other languages it sees values and repetition only. A false alarm turns a good answer
+into a failure, so a message is taken for a correction or a complaint only where that is much more probable than not.
 """
 
-import re
-import unicodedata
-from collections import defaultdict
-from functools import cache
-from importlib.resources import files
+from collections.abc import Sequence
+
+from evergold.curate.remark_features import touches
+from evergold.curate.remark_model import ALARMS, classify
+from evergold.model.remark import EarlierTurn, Remark, RemarkKind, UserMessage
+from evergold.seams import Detector
 
 CORRECTION_SCORE = "user_correction"
 HIGH = 0.0
 LOW = 0.3
-
-LANGUAGES = ("english", "spanish")
-LONGEST = 600  # a longer message is new work or a pasted document, not a remark on the last reply
-
-_DENIAL = re.compile(r"^(?:no|nope|nah)\b[\s,.!;:-]*")
-_STRAIGHT = str.maketrans({"’": "'", "‘": "'", "´": "'", "—": "-", "–": "-", "¿": " ", "¡": " "})
+VALUES = {RemarkKind.CORRECTION: HIGH, RemarkKind.COMPLAINT: 0.2, RemarkKind.DOUBT: LOW, RemarkKind.REPEAT: 0.5}
+LONGEST = 600  # a longer message is new work or a pasted document, not a remark
+DAY = 24 * 3600.0
+CLEARLY_MORE = 2  # words an earlier turn must share more than the last one, to be the one a message is on
 
 
 class PatternDetector:
-    """Corrections and doubts in English and Spanish, by pattern."""
+    """Remarks in English and Spanish by fitted features, no model."""
 
     def detect(self, message: str, reply: str | None = None) -> float | None:
-        """0.0 for a plain correction of `reply`, 0.3 for a doubt about it, None for neither."""
-        if len(message) > LONGEST:
+        """Give the value a message has as a user's score of the reply before it; None where it says nothing of it."""
+        found = self.remark(UserMessage("", message, (EarlierTurn("", "", reply),)))
+        return VALUES[found.kind] if found is not None and found.kind is not RemarkKind.REPEAT else None
+
+    def remark(self, message: UserMessage) -> Remark | None:
+        """Say what a message remarks on which of the turns before it, if anything."""
+        recent = recent_turns(message)
+        if not recent or len(message.text) > LONGEST:
             return None
-        phrases = _phrases()
-        text = phrases["harmless"].sub(" ", plain(message))
-        text = phrases["condition"].sub(" ", text).strip(" ,.;:!-")
-        question = text.endswith("?") or phrases["asks"].match(text) is not None
-        if not question and _corrects(text, answers=_asked(reply)):
-            return HIGH
-        return LOW if phrases["low"].search(text) else None
+        turn = _concerned(message.text, recent)
+        guess = classify(message.text, turn.output, turn.input, message.reply)
+        if guess.kind not in ALARMS and turn is not recent[0]:
+            turn = recent[0]
+            guess = classify(message.text, turn.output, turn.input, message.reply)
+        if guess.kind is RemarkKind.NONE:
+            return None
+        return Remark(guess.kind, turn.id, round(guess.probability, 3), guess.evidence)
 
 
-def _corrects(text: str, *, answers: bool) -> bool:
-    phrases = _phrases()
-    if phrases["insists"].search(text):
-        return True
-    denial = _DENIAL.match(text)
-    if denial is None:
-        return phrases["high"].search(text) is not None
-    if answers:
-        return False
-    said = text[denial.end() :]
-    if phrases["high"].search(text) or phrases["high"].search(said):
-        return True
-    pause = any(sign in denial.group() for sign in ",.!;:-")
-    return pause and phrases["after_no"].match(said) is not None
+class ValueDetector:
+    """Adapts a plug-in that has `detect` alone: its value is of the last answer."""
+
+    def __init__(self, plugin: Detector) -> None:
+        self._plugin = plugin
+
+    def remark(self, message: UserMessage) -> Remark | None:
+        recent = recent_turns(message)
+        value = self._plugin.detect(message.text, recent[0].output) if recent else None
+        if value is None:
+            return None
+        kind = RemarkKind.CORRECTION if value == HIGH else RemarkKind.COMPLAINT if value < LOW else RemarkKind.DOUBT
+        return Remark(kind, recent[0].id, 1.0, ("by a plug-in",))
 
 
-def _asked(reply: str | None) -> bool:
-    """Whether the reply ended by asking the user something, so that "no" is an answer to it."""
-    return reply is not None and reply.rstrip().endswith("?")
+def recent_turns(message: UserMessage) -> tuple[EarlierTurn, ...]:
+    """Give the turns a message can be on: those of the last 24 hours, the latest first."""
+    return tuple(turn for turn in message.earlier if turn.seconds is None or turn.seconds <= DAY)
 
 
-def plain(message: str) -> str:
-    """Lower case, no accents, straight quotes, single spaces, no opening marks: one spelling for each phrase."""
-    decomposed = unicodedata.normalize("NFD", message.casefold())
-    bare = "".join(sign for sign in decomposed if not unicodedata.combining(sign))
-    return " ".join(bare.translate(_STRAIGHT).split())
-
-
-@cache
-def _phrases() -> dict[str, re.Pattern[str]]:
-    """Every section of every language, each as one expression."""
-    gathered: dict[str, list[str]] = defaultdict(list)
-    for language in LANGUAGES:
-        for section, patterns in _read(language).items():
-            gathered[section] += patterns
-    joined = {section: "|".join(f"(?:{pattern})" for pattern in patterns) for section, patterns in gathered.items()}
-    joined["condition"] = rf"\b(?:{joined['condition']})\b[^,.;!?]*"
-    joined["asks"] = rf"(?:{joined['asks']})\b"
-    return {section: re.compile(pattern) for section, pattern in joined.items()}
-
-
-def _read(language: str) -> dict[str, list[str]]:
-    sections: dict[str, list[str]] = defaultdict(list)
-    words: dict[str, str] = {}
-    current = ""
-    for raw in files("evergold.curate").joinpath("phrases", f"{language}.txt").read_text("utf-8").splitlines():
-        line = raw.strip()
-        if not line or line.startswith("#"):
-            continue
-        if line.startswith("[") and line.endswith("]") and line[1:-1].isidentifier():
-            current = line[1:-1]
-        elif current == "words":
-            name, _, group = line.partition(" = ")
-            words[name] = group
-        else:
-            for name, group in words.items():
-                line = line.replace("{" + name + "}", group)
-            sections[current].append(line)
-    return sections
+def _concerned(message: str, recent: Sequence[EarlierTurn]) -> EarlierTurn:
+    """Choose the turn whose content a message touches; the last one unless an earlier one is touched clearly more."""
+    last = touches(message, recent[0].output, recent[0].input)
+    best, most = recent[0], last
+    for turn in recent[1:]:
+        shared = touches(message, turn.output, turn.input)
+        if shared > most and shared >= last + (1 if last == 0 and shared > 1 else CLEARLY_MORE):
+            best, most = turn, shared
+    return best

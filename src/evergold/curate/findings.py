@@ -1,7 +1,7 @@
-"""Corrections found in what people say next: a finding is a user's score, and if it is plain, a correction.
+"""Remarks found in what users write: a remark is a user's score of an earlier answer, and if it is a correction, a pair.
 
-Turns may come out of order. When one arrives that lies between a reply and the message that was taken for its correction,
-what was found is taken back: the message is about the turn that came between.
+Turns may come out of order. When one arrives that lies between an answer and the message that was taken for a remark on it,
+the message is looked at again, and what no longer holds is taken back.
 """
 
 from collections.abc import Sequence
@@ -10,68 +10,84 @@ from functools import partial
 
 from sqlalchemy import Connection
 
-from evergold.curate.detectors import CORRECTION_SCORE, HIGH
+from evergold.curate.detectors import CORRECTION_SCORE, VALUES, ValueDetector
 from evergold.curate.guarded import guarded
+from evergold.model.remark import Remark, RemarkKind
 from evergold.model.trace import DETECTED_KEY, Correction, CorrectionKind, Score, ScoreSource
 from evergold.seams import Detector
 from evergold.store.authority import is_dismissed
-from evergold.store.corrections import DETECTED, Detected, detected_among, detected_traces, exchanges, take_back
+from evergold.store.corrections import DETECTED, Detected, detected_among, detected_traces, take_back
+from evergold.store.remarks import drop_remarks, forget_remarks, messages_after, put_remark
 from evergold.store.scores import drop_score, put_scores
 from evergold.store.traces import put_correction
 
 SHOWN = 200
-NOT_KNOWN: float | None = float("nan")  # instead of a value where the detector failed
+NOT_KNOWN: Remark | None = Remark(RemarkKind.NONE, "", 0.0)  # instead of a remark where the detector failed
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What the detector sees in what was said after the reply of a trace: a correction, and how plainly; None for nothing.
-    `held` is what was found before."""
+    """What a detector sees in a message, None for nothing; `held` is what was found in it before, each with its trace."""
 
-    trace_id: str
-    next_id: str
+    message_id: str
     message: str
-    value: float | None
-    held: tuple[Detected, ...] = ()
+    remark: Remark | None
+    held: tuple[tuple[str, Detected], ...] = ()
+
+    @property
+    def traces(self) -> set[str]:
+        """The traces whose scores change with the finding."""
+        return {trace_id for trace_id, _ in self.held} | ({self.remark.trace_id} if self.remark is not None else set())
 
 
 def findings_in(connection: Connection, trace_ids: Sequence[str], detector: Detector) -> list[Finding]:
-    """Look for corrections in the message after each reply, and for findings that no longer hold.
+    """Look for remarks in the messages of these traces and of those behind them, and for remarks that no longer hold.
 
     Where the detector raises, what was found before stays.
     """
-    said = list(exchanges(connection, trace_ids))
-    held = detected_among(connection, {each.trace_id for each in said})
+    look = getattr(detector, "remark", None) or ValueDetector(detector).remark
+    messages = messages_after(connection, trace_ids)
+    held: dict[str, list[tuple[str, Detected]]] = {}
+    answers = {turn.id for message in messages for turn in message.earlier}
+    for trace_id, found in detected_among(connection, answers).items():
+        for before in found:
+            held.setdefault(before.next_id, []).append((trace_id, before))
     findings: list[Finding] = []
-    for each in said:
-        look = partial(detector.detect, each.message, each.reply)
-        value = guarded(connection, "detector", look, NOT_KNOWN)
-        before = tuple(held.get(each.trace_id, ()))
-        if value is not NOT_KNOWN and (value is not None or before):
-            findings.append(Finding(each.trace_id, each.next_id, each.message, value, before))
+    for message in messages:
+        remark = guarded(connection, "detector", partial(look, message), NOT_KNOWN)
+        before_it = tuple(held.get(message.id, ()))
+        if remark is not NOT_KNOWN and (remark is not None or before_it):
+            findings.append(Finding(message.id, message.text, remark, before_it))
     return findings
 
 
-def put_finding(connection: Connection, finding: Finding) -> bool:
+def put_finding(connection: Connection, finding: Finding, detector: str = "") -> bool:
     """Keep a finding with its trace; whether it is a correction that nobody had made yet."""
-    comment, found = finding.message[:SHOWN], finding.value is not None
-    for before in finding.held:
-        if not found or before.next_id != finding.next_id:
-            drop_score(connection, finding.trace_id, DETECTED_KEY + before.next_id)
-        if not found or (before.next_id, before.comment) != (finding.next_id, comment):
-            take_back(connection, finding.trace_id, before.comment)
-    if finding.value is None or is_dismissed(connection, finding.next_id):
+    comment, remark = finding.message[:SHOWN], finding.remark
+    if is_dismissed(connection, finding.message_id):
+        remark = None
+    for trace_id, before in finding.held:
+        gone = remark is None or remark.trace_id != trace_id
+        if gone:
+            drop_score(connection, trace_id, DETECTED_KEY + finding.message_id)
+        if gone or before.comment != comment or (remark is not None and remark.kind is not RemarkKind.CORRECTION):
+            take_back(connection, trace_id, before.comment)
+    if remark is None:
+        drop_remarks(connection, [finding.message_id])
         return False
+    put_remark(connection, finding.message_id, remark, detector)
     score = Score(
         name=CORRECTION_SCORE,
-        value=finding.value,
+        value=VALUES[remark.kind],
         source=ScoreSource.USER,
         comment=comment,
-        key=DETECTED_KEY + finding.next_id,
+        key=DETECTED_KEY + finding.message_id,
     )
-    put_scores(connection, finding.trace_id, [score])
-    plain = Correction(trace_id=finding.trace_id, text=finding.message, author=DETECTED, kind=CorrectionKind.REMARK)
-    return finding.value == HIGH and put_correction(connection, plain)
+    put_scores(connection, remark.trace_id, [score])
+    if remark.kind is not RemarkKind.CORRECTION:
+        return False
+    correction = Correction(trace_id=remark.trace_id, text=finding.message, author=DETECTED, kind=CorrectionKind.REMARK)
+    return put_correction(connection, correction)
 
 
 def forget_findings(connection: Connection) -> int:
@@ -81,4 +97,5 @@ def forget_findings(connection: Connection) -> int:
         for before in findings:
             drop_score(connection, trace_id, DETECTED_KEY + before.next_id)
             take_back(connection, trace_id, before.comment)
+    forget_remarks(connection)
     return len(traces)

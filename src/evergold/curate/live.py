@@ -67,6 +67,7 @@ class Curation:
         self._store = store
         self.policies = tuple(policies)
         self._detector = detector
+        self._detector_name = type(detector).__name__ if detector is not None else ""
         self._in_force = in_force
         self._checks = checks
         self._choices = DayChoices()
@@ -151,7 +152,7 @@ class Curation:
         with self._store.db.read() as connection:
             if unpaired := count_unpaired(connection):
                 decided[self.policies[0].label].add(Changes(by_kind={"corrected": unpaired}))
-        corrected = {finding.trace_id for finding in found}
+        corrected = {trace_id for finding in found for trace_id in finding.traces}
         for policy in self.policies:
             for after, upto, count in self._ranges():
                 with self._store.db.read() as connection:
@@ -204,7 +205,7 @@ class Curation:
     def _look_at(self, connection: Connection, waiting: Sequence[str]) -> tuple[Sequence[str], Changes]:
         if waiting and self._detector is not None:
             for finding in findings_in(connection, waiting, self._detector):
-                put_finding(connection, finding)
+                put_finding(connection, finding, self._detector_name)
         if not waiting:
             return waiting, self._put_off(connection) if self._in_force else Changes()
         earlier = self._checks.look_at(connection, waiting) if self._checks is not None else ()
@@ -274,7 +275,7 @@ class Curation:
         decided = {}
         for policy in self.policies:
             decided[policy.label] = curate_traces(
-                connection, policy, {finding.trace_id for finding in findings}, Scope()
+                connection, policy, {trace_id for finding in findings for trace_id in finding.traces}, Scope()
             )
         if pairs:
             decided[self.policies[0].label].add(Changes(by_kind={"corrected": pairs}))

@@ -1,10 +1,10 @@
-"""Corrections as cases, and the messages in which one may hide.
+"""Corrections as cases, and those that were detected.
 
 A correction is a fact about a trace, kept beside its scores; its case pairs the bad reply with what should have been
 said. The case is named after its text, so the same correction twice is one case, whichever way it came.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,16 +25,6 @@ FIRST_DIGITS = 16
 DETECTED = "detected"  # the author of a correction that was found in the next message
 DATASETS_OF = "SELECT dataset FROM eval_dataset WHERE case_id"
 BELONGS_ELSEWHERE = "what was taken for a correction of this reply was said of another"
-
-
-@dataclass(frozen=True)
-class Exchange:
-    """A reply and the user's next message in the same session."""
-
-    trace_id: str
-    reply: str | None
-    next_id: str
-    message: str
 
 
 @dataclass(frozen=True)
@@ -184,28 +174,3 @@ def is_corrected(connection: Connection, trace_id: str) -> bool:
     by_person = func.coalesce(table.author, "") != DETECTED
     query = select(table.id).where(table.trace_id == trace_id, table.dismissed == 0, by_person).limit(1)
     return connection.execute(query).first() is not None
-
-
-def exchanges(connection: Connection, trace_ids: Iterable[str]) -> Iterator[Exchange]:
-    """Each reply with the next message of its session, where either of the two is among `trace_ids`."""
-    columns = "a.id, a.output_text, b.id, b.input_text"
-    earlier = (
-        "SELECT x.id FROM traces x WHERE x.session_id = b.session_id "
-        "AND (x.started_at < b.started_at OR (x.started_at = b.started_at AND x.id < b.id)) "
-        "ORDER BY x.started_at DESC, x.id DESC LIMIT 1"
-    )
-    later = (
-        "SELECT x.id FROM traces x WHERE x.session_id = a.session_id "
-        "AND (x.started_at > a.started_at OR (x.started_at = a.started_at AND x.id > a.id)) "
-        "ORDER BY x.started_at, x.id LIMIT 1"
-    )
-    for batch in batches(trace_ids):
-        listed = ", ".join(["?" if connection.dialect.name == "sqlite" else "%s"] * len(batch))
-        query = (
-            f"SELECT {columns} FROM traces b JOIN traces a ON a.id = ({earlier}) "
-            f"WHERE b.id IN ({listed}) AND b.session_id IS NOT NULL "
-            f"UNION SELECT {columns} FROM traces a JOIN traces b ON b.id = ({later}) "
-            f"WHERE a.id IN ({listed}) AND a.session_id IS NOT NULL"
-        )
-        for row in connection.exec_driver_sql(query, (*batch, *batch)).all():
-            yield Exchange(*row)
