@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import re2
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError, model_validator
 
 from evergold.checks.calling import called_function, imported
@@ -25,6 +24,7 @@ from evergold.model.checking import CheckResult, Turn
 from evergold.model.ident import content_hash, unit_interval
 from evergold.model.moment import seconds_between
 from evergold.model.trace import ScoreSource, UnitValue
+from evergold.text.patterns import compile_pattern
 
 
 class When(BaseModel, frozen=True, extra="forbid"):
@@ -80,21 +80,20 @@ class RegexCheck(OwnCheck, frozen=True):
     @model_validator(mode="after")
     def compiles(self) -> "RegexCheck":
         try:
-            re2.compile(self.pattern)
-        except re2.error as problem:
-            raise ValueError(
-                f"pattern {self.pattern!r} is not a regular expression that RE2 takes: {problem}"
-            ) from problem
+            compile_pattern(self.pattern)
+        except BadInput as problem:
+            raise ValueError(f"pattern: {problem.message}") from problem
         return self
 
     def judged(self, turn: Turn) -> CheckResult | None:
         text = turn.input if self.field == "input" else turn.output
         if text is None:
             return None
-        match = re2.search(self.pattern, text)
-        matched = match is not None
+        pattern = compile_pattern(self.pattern)
+        matched = pattern.search(text)
         reason = "the pattern matches" if matched else "the pattern does not match"
-        return self.result(matched is (self.expect == "match"), reason, match[0] if match else "")
+        evidence = pattern.first(text) if matched else None
+        return self.result(matched is (self.expect == "match"), reason, evidence or "")
 
 
 class SchemaCheck(OwnCheck, frozen=True):

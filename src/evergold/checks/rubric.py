@@ -8,7 +8,7 @@ from evergold.checks.calling import CheckFailed
 from evergold.checks.own import JudgeCheck
 from evergold.model.checking import CheckResult, Turn
 from evergold.model.ident import unit_interval
-from evergold.model.judging import Question
+from evergold.model.judging import Answer, Question
 from evergold.seams import Judge
 
 TEN = 10.0
@@ -47,10 +47,20 @@ class JudgeRoom:
         self._asked[check.name] += 1
         inputs = {"rubric": check.rubric, "input": turn.input, "output": turn.output}
         question = Question(task="rubric", inputs=inputs, prompt=PROMPT.format(**inputs), answer_schema=SCHEMA)
-        answer = asyncio.run(self._judges[check.judge].ask(question))
+        answer = asyncio.run(_asked(self._judges[check.judge], question))
         if answer.data is None:
             raise CheckFailed(f"{check.name}: judge {check.judge!r} gave no answer: {answer.reason}")
         score = answer.data.get("score")
         if not isinstance(score, int | float) or not 0 <= score <= TEN:
             raise CheckFailed(f"{check.name}: judge {check.judge!r} gave the score {score!r}; it lies from 0 to 10")
         return CheckResult(score / TEN, str(answer.data.get("reason", "")), f"judge {check.judge}")
+
+
+async def _asked(judge: Judge, question: Question) -> Answer:
+    """Ask, and let go of the connection: it belongs to the event loop of this question."""
+    try:
+        return await judge.ask(question)
+    finally:
+        close = getattr(judge, "close", None)
+        if close is not None:
+            await close()

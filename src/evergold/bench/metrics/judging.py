@@ -97,6 +97,7 @@ def support(verdicts: dict[int, dict[str, Any]], counts_as: frozenset[str]) -> t
 
 def _schema_problem(schema: dict[str, Any], value: Any, where: str) -> str | None:
     kinds: dict[str, Any] = {"object": dict, "array": list, "string": str, "integer": int, "boolean": bool}
+    kinds["number"] = (int, float)
     kind = schema["type"]
     if not isinstance(value, kinds[kind]) or (isinstance(value, bool) and kind != "boolean"):
         return f"{where} must be of type {kind}, not {value!r:.60}"
