@@ -24,7 +24,7 @@ from evergold.model.tool_calls import ToolCall
 from evergold.model.trajectory import ReplayEnd, ReplayStep, ResultOrigin
 from evergold.seams import Target
 
-NO_GOAL = "the case states no goal of its user; write metadata.goal and metadata.persona, or draft them from the trace"
+NO_GOAL = "the case states no goal of its user; write metadata.goal and metadata.persona"
 TOOL_ERROR = "error: {reason}; try another way"
 _ALONE = 3600.0
 
