@@ -1,10 +1,17 @@
 """How a report of checks is printed, for `check` and `verify`."""
 
+from collections.abc import Iterator
+from typing import Any
+
 import click
 import orjson
 
 from evergold.build.findings import Finding, Report
 from evergold.cli.output import table
+
+NAME_WIDTH = 22
+SHOWN_ITEMS = 3
+LONGEST = 160
 
 
 def print_report(report: Report) -> None:
@@ -19,7 +26,24 @@ def print_report(report: Report) -> None:
             )
     for split, records in report.samples.items():
         for record in records:
-            click.echo(f"\n{split}: {orjson.dumps(record, option=orjson.OPT_INDENT_2).decode()}")
+            click.echo(f"\n{split}: {record.get('task_id') or record.get('id') or ''}")
+            for name, text in _compact(record):
+                click.echo(f"  {name:<{NAME_WIDTH}} {text}")
+
+
+def _compact(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """The fields of a sampled record side by side with their names, cut to a few lines; `--json` has them whole."""
+    for name, value in record.items():
+        if isinstance(value, list):
+            for number, item in enumerate(value[:SHOWN_ITEMS], 1):
+                yield f"{name} {number}/{len(value)}", _one_line(item)
+        elif value not in (None, "", {}) and name not in ("task_id", "id"):
+            yield name, _one_line(value)
+
+
+def _one_line(value: Any) -> str:
+    text = " ".join((value if isinstance(value, str) else orjson.dumps(value).decode()).split())
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}… ({len(text):,} characters)"
 
 
 def _note(finding: Finding) -> str:

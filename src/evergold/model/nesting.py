@@ -9,7 +9,8 @@ from typing import Annotated, Any
 from pydantic import AfterValidator
 
 MOST_LEVELS = 100
-MOST_KEYS, MOST_VALUES = 10_000, 100_000  # of one record
+MOST_KEYS = 10_000  # of one object
+MOST_VALUES = 100_000  # of one record: a conversation of 5,000 turns fits
 LARGEST = 2**63
 
 
@@ -26,13 +27,12 @@ def require_shallow(value: Any, most: int = MOST_LEVELS) -> Any:
 def require_storable(value: dict[str, Any]) -> dict[str, Any]:
     """The value, unless it is nested too deep, has too many keys or values, or holds a number over 64 bits."""
     inner: list[Any] = [value]
-    keys = values = 0
+    values = 0
     for _ in range(MOST_LEVELS + 1):
         following: list[Any] = []
         for whole in inner:
-            keys += len(whole) if isinstance(whole, dict) else 0
             values += len(whole)
-            _require_few(keys, values)
+            _require_few(len(whole) if isinstance(whole, dict) else 0, values)
             following += [part for part in _parts(whole) if _is_container(part)]
         if not following:
             return value
@@ -43,7 +43,7 @@ def require_storable(value: dict[str, Any]) -> dict[str, Any]:
 def _require_few(keys: int, values: int) -> None:
     if keys > MOST_KEYS:
         raise ValueError(
-            f"a record has more than {MOST_KEYS} keys; leave out what is not needed, or write them as a text"
+            f"an object has more than {MOST_KEYS} keys; leave out what is not needed, or write them as a text"
         )
     if values > MOST_VALUES:
         raise ValueError(f"a record holds more than {MOST_VALUES} values; write a long list as a text")
