@@ -1,6 +1,7 @@
 """A session whose every turn sends the whole conversation again is stored once, and each turn comes back as it was sent."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -140,3 +141,15 @@ def test_what_was_never_committed_is_no_base(workspace: Workspace, monkeypatch: 
     assert not recent._by_key
     send(workspace, sent(2), sent(3))
     assert read(workspace, 3) == carried(sent(3))
+
+
+def test_a_restored_backup_gives_back_every_turn(settings: Settings, tmp_path: Path) -> None:
+    with Workspace.open(settings) as workspace:
+        for turn in range(TURNS):
+            send(workspace, sent(turn))
+        before = [read(workspace, turn) for turn in range(TURNS)]
+        workspace.backups.write(tmp_path / "backup.zip")
+    elsewhere = Settings(home=tmp_path / "elsewhere")
+    Workspace(elsewhere).backups.restore(tmp_path / "backup.zip")
+    with Workspace.open(elsewhere) as restored:
+        assert [read(restored, turn) for turn in range(TURNS)] == before
