@@ -54,6 +54,8 @@ def main() -> None:
         WEIGHTS.write_text(json.dumps(fitted, indent=1) + "\n", "utf-8")
         model.shipped.cache_clear()
         report("shaping (fitted on)", list(remarks(LISTS / "shaping.txt")))
+    for language in ("en", "es"):
+        report(f"measured_{language}", list(remarks(LISTS / f"measured_{language}.txt")))
 
 
 def background(data: Path) -> list[Labelled]:
