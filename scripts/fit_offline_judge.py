@@ -4,7 +4,7 @@
     python -m scripts.fit_offline_judge DATA --measure  measure the shipped weights only
 
 DATA is a folder with copies of public data, none of which is part of this repository: `judge_data.py` lists it. Fitted on
-WiCE dev, EntFA train and, with a tenth of their weight, SummEdits; measured on data that is not fitted on.
+WiCE dev and, with a tenth of its weight, SummEdits; measured on data that is not fitted on.
 """
 
 import argparse
@@ -30,7 +30,7 @@ from scripts.judge_data import Document, lines, rated_summaries, training_data, 
 PACKAGE = Path(model.__file__).parent
 RIDGE = 1000.0
 SAMPLE_WEIGHT = 1000.0
-SHARES = {"wice": 1.0, "entfa": 1.0, "summedits": 0.1}
+SHARES = {"wice": 1.0, "summedits": 0.1}
 """What a dataset weighs; inside each, supported and unsupported weigh the same."""
 
 

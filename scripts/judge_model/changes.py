@@ -8,6 +8,10 @@ import re
 from collections.abc import Callable
 
 Change = Callable[[str, random.Random], str | None]
+Table = dict[str, dict[str, list[str]]]
+
+WORDS = re.compile(r"\b[a-z]{3,}\b")
+PHRASE = re.compile(r" (?:in|on|at|for|with|because|during|after|before|by|from|despite|without) [^,.;]{4,50}(?=[,.;])")
 
 NUMBER = re.compile(r"(?<![\w.])\d+(?:,\d{3})*(?:\.\d+)?(?![\w])")
 NAME = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]+(?: [A-Z][a-z]+)*")
@@ -149,6 +153,41 @@ def name_from(text: str, names: list[str], rng: random.Random) -> str | None:
     match = rng.choice(found)
     new = rng.choice(names)
     return None if new in text else _put(text, match, new)
+
+
+def substitute(text: str, table: Table, kind: str, rng: random.Random) -> str | None:
+    """Put another word for one of a text's words: a synonym (`same`), a sibling (`other`) or an opposite."""
+    found = [m for m in WORDS.finditer(text) if table.get(m.group(), {}).get(kind)]
+    if not found:
+        return None
+    match = rng.choice(found)
+    return _put(text, match, rng.choice(table[match.group()][kind]))
+
+
+def add_phrase(text: str, other: str, rng: random.Random) -> str | None:
+    """Add a phrase of another sentence at the end: something that the evidence does not say."""
+    found = [m.group() for m in PHRASE.finditer(other) if m.group().strip() not in text]
+    if not found or not text.endswith("."):
+        return None
+    return f"{text[:-1]}{rng.choice(found).rstrip(' ,.')}."
+
+
+def from_evidence(text: str, evidence: str, rng: random.Random) -> str | None:
+    """Exchange a name or a number for another one of the evidence: who did what is mixed up."""
+    for pattern in rng.sample((NAME, NUMBER), 2):
+        found = list(pattern.finditer(text))
+        others = [one for one in pattern.findall(evidence) if one not in text]
+        if found and others:
+            return _put(text, rng.choice(found), rng.choice(others))
+    return None
+
+
+def fused(one: str, other: str) -> str | None:
+    """The beginning of one sentence with the end of another."""
+    first, second = one.split(), other.split()
+    if len(first) < 8 or len(second) < 8:
+        return None
+    return " ".join(first[: len(first) // 2] + second[len(second) // 2 :])
 
 
 TURNING: dict[str, Change] = {"number": number, "unit": unit, "date": date, "antonym": antonym, "negate": negate}

@@ -1,7 +1,8 @@
 """A transformer encoder in plain torch that both MPNet (the teachers) and MiniLM (the student) can be loaded into.
 
-The student answers from its first token alone, so that the last layer need be computed for that token only, and its
-inner layers are cut to the strongest `inner` units: half the work of MiniLM for a claim.
+The student answers from its first token alone, so that the last layer need be computed for that token only; its inner
+layers are cut to the strongest `inner` units; and after its second layer it keeps only the half of the evidence that the
+claim attends to most. Together a third of the work of MiniLM for a claim.
 """
 
 import math
@@ -15,6 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 CLASSES = 3
+KEPT = 0.5
 
 
 @dataclass(frozen=True)
@@ -32,10 +34,12 @@ class Shape:
     epsilon: float
     relative: bool
     pooled_mean: bool
+    pruned_after: int = 0
+    """The number of layers after which only `KEPT` of the evidence is kept; 0 keeps all of it."""
 
 
 MPNET = Shape(30527, 768, 12, 12, 3072, 514, 2, 0, 1e-5, True, True)
-MINILM = Shape(30522, 384, 6, 12, 1536, 512, 0, 2, 1e-12, False, False)
+MINILM = Shape(30522, 384, 6, 12, 1536, 512, 0, 2, 1e-12, False, False, 2)
 
 
 class Layer(nn.Module):
@@ -48,13 +52,21 @@ class Layer(nn.Module):
         self.down = nn.Linear(shape.inner, shape.hidden)
         self.norm2 = nn.LayerNorm(shape.hidden, eps=shape.epsilon)
 
-    def forward(self, x: Tensor, bias: Tensor, drop: float) -> Tensor:
+    def forward(self, x: Tensor, bias: Tensor, drop: float, asking: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """The next states; and, where `asking` marks tokens, how much attention those give to each token."""
         b, t, d = x.shape
         q, k, v = (part(x).view(b, t, self.heads, -1).transpose(1, 2) for part in (self.q, self.k, self.v))
-        mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=bias.to(q.dtype))
+        received = bias
+        if asking is None:
+            mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=bias.to(q.dtype))
+        else:
+            shares = (q @ k.transpose(2, 3) * q.shape[-1] ** -0.5 + bias.to(q.dtype)).softmax(-1).to(q.dtype)
+            mixed = shares @ v
+            received = (shares.detach().mean(1) * asking[:, :, None]).sum(1).float()
         mixed = mixed.transpose(1, 2).reshape(b, t, d)
         x = self.norm1(x + F.dropout(self.o(mixed), drop, self.training))
-        return self.norm2(x + F.dropout(self.down(F.gelu(self.up(x), approximate="tanh")), drop, self.training))
+        x = self.norm2(x + F.dropout(self.down(F.gelu(self.up(x), approximate="tanh")), drop, self.training))
+        return x, received
 
 
 class Encoder(nn.Module):
@@ -84,13 +96,30 @@ class Encoder(nn.Module):
         bias = torch.zeros(mask.shape, device=x.device).masked_fill(~mask, -1e4)[:, None, None, :]
         if self.relative is not None:
             bias = bias + self.relative(_buckets(t, ids.device)).permute(2, 0, 1)[None]
-        for layer in self.layers:
-            x = layer(x, bias, drop)
+        for number, layer in enumerate(self.layers, start=1):
+            if number != self.shape.pruned_after:
+                x, _ = layer(x, bias, drop)
+                continue
+            asking = (types.bool() | (where == self.shape.first_position)[None]) & mask
+            x, received = layer(x, bias, drop, asking.to(x.dtype))
+            x, mask = _pruned(x, mask, asking, received)
+            bias = torch.zeros(mask.shape, device=x.device).masked_fill(~mask, -1e4)[:, None, None, :]
         pooled = x[:, 0]
         if self.shape.pooled_mean:
             share = mask[:, :, None].to(x.dtype)
             pooled = torch.cat([pooled, (x * share).sum(1) / share.sum(1)], dim=1)
         return self.out(F.dropout(torch.tanh(self.dense(pooled)), drop, self.training)).float()
+
+
+def _pruned(x: Tensor, mask: Tensor, asking: Tensor, received: Tensor) -> tuple[Tensor, Tensor]:
+    """The claim's tokens and the `KEPT` of the evidence that they attend to most; the first token stays first."""
+    evidence = (mask & ~asking).sum(1)
+    count = asking.sum(1) + torch.ceil(KEPT * evidence).long()
+    score = received.masked_fill(asking, 1e6).masked_fill(~mask, -1e6)
+    score[:, 0] = 2e6
+    order = score.argsort(dim=1, descending=True, stable=True)[:, : int(count.max())]
+    kept = torch.arange(order.shape[1], device=x.device)[None] < count[:, None]
+    return x.gather(1, order[:, :, None].expand(-1, -1, x.shape[2])), kept
 
 
 def _buckets(t: int, device: Any) -> Tensor:

@@ -101,7 +101,11 @@ def _cg2c(folder: Path) -> Iterator[Row]:
 
 
 def _summedits(folder: Path) -> Iterator[Row]:
-    """Sentences of a consistent summary are supported; those only inconsistent summaries of a document have are not."""
+    """Sentences of a consistent summary and of the original are supported.
+
+    Of an inconsistent summary the sentences that no consistent summary has are not. Where there are several, any of
+    them may be the wrong one: two are believed, more go unlabelled, and the whole summary is one more claim.
+    """
     for path in sorted(folder.glob("summedits_*.json")):
         domain = path.stem.removeprefix("summedits_")
         if domain in KEPT_OUT_DOMAINS or not path.stat().st_size:
@@ -112,12 +116,42 @@ def _summedits(folder: Path) -> Iterator[Row]:
         for text, records in documents.items():
             held = domain in HELD_OUT_DOMAINS or _held(text[:200], 0.08)
             document = list(sentences(text))
-            good = {s for record in records if record["label"] == 1 for s in sentences(record["summary"])}
-            bad = {s for record in records if record["label"] == 0 for s in sentences(record["summary"])} - good
-            for claims, label in ((good, SUPPORTED), (bad, UNSUPPORTED)):
-                for claim in sorted(claims):
-                    for rank, premise in enumerate(windows(claim, document, 1 if held else 2)):
-                        yield Row(f"summedits-{domain}", premise, claim, label if rank == 0 else -1, held)
+            for claim, label in sorted(_edited(records, held).items()):
+                for rank, premise in enumerate(windows(claim, document, 1 if held else 2)):
+                    yield Row(f"summedits-{domain}", premise, claim, label if rank == 0 else -1, held)
+            if not held:
+                yield from _edits(records, f"edits-{domain}")
+
+
+def _edited(records: list[dict[str, Any]], held: bool) -> dict[str, int]:
+    """The label of each sentence of a document's summaries."""
+    good = {s for record in records if record["label"] == 1 for s in sentences(record["summary"])}
+    good |= set() if held else {s for record in records for s in sentences(record["original_summary"])}
+    labels = dict.fromkeys(good, SUPPORTED)
+    for record in records:
+        if record["label"] == 0:
+            new = [s for s in sentences(record["summary"]) if s not in good]
+            for claim in new:
+                labels[claim] = UNSUPPORTED if len(new) <= 2 or held else labels.get(claim, -1)
+        if not held:
+            labels[record["summary"]] = SUPPORTED if record["label"] == 1 else UNSUPPORTED
+    return labels
+
+
+def _edits(records: list[dict[str, Any]], source: str) -> Iterator[Row]:
+    """An edited summary against the original: it follows from it where the edit kept the meaning."""
+    for record in records:
+        original = list(sentences(record["original_summary"]))
+        new = [s for s in sentences(record["summary"]) if s not in original]
+        yield Row(
+            source, record["original_summary"], record["summary"], SUPPORTED if record["label"] == 1 else UNSUPPORTED
+        )
+        for claim in new:
+            label = SUPPORTED if record["label"] == 1 else UNSUPPORTED if len(new) <= 2 else -1
+            yield Row(source, record["original_summary"], claim, label)
+            if record["label"] == 1:
+                nearest = max(original, key=lambda s: len(set(s.split()) & set(claim.split())))
+                yield Row(source, claim, nearest, SUPPORTED)
 
 
 def _foolmetwice(folder: Path) -> Iterator[Row]:

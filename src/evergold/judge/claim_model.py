@@ -1,8 +1,9 @@
 """The small model: evidence and a claim → how likely the claim is supported, unknown, refuted. numpy alone.
 
 A transformer of MiniLM's depth with inner layers cut in half, distilled from larger teachers; its weights are int8 rows
-with a scale each (`claim_model.npz`). The answer is read from the first token, so the last layer is computed for that
-token alone. `scripts/judge_model` trains it; `docs/offline-judge.md` has its data card and figures.
+with a scale each (`claim_model.npz`). After the second layer only the half of the evidence is kept that the claim attends
+to most; the answer is read from the first token, so the last layer is computed for that token alone.
+`scripts/judge_model` trains it; `docs/offline-judge.md` has its data card and figures.
 """
 
 from collections.abc import Sequence
@@ -18,11 +19,14 @@ from evergold.judge.wordpiece import WordPieces
 from evergold.model.ident import hash_bytes
 
 Array = NDArray[np.float32]
-LONGEST, LONGEST_CLAIM = 224, 72
+LONGEST, LONGEST_CLAIM = 256, 80
 HEADS = 12
-BATCH_TOKENS = 2048
+BATCH_TOKENS = 1024
+PRUNED_AFTER, KEPT = 2, 0.5
 SUPPORTED, UNKNOWN, REFUTED = 0, 1, 2
 GELU = np.float32(0.7978845608)
+UNSEEN, HIGHEST = np.float32(-1e4), np.float32(80)
+"""Added to the scores of padding; and the highest score whose exponential a float holds."""
 
 
 class ModelDamaged(Exception):
@@ -73,7 +77,7 @@ class ClaimModel:
         longest = max(len(ids) for ids, _ in rows)
         ids = np.zeros((len(rows), longest), dtype=np.int64)
         types = np.zeros_like(ids)
-        hidden = np.full((len(rows), 1, 1, longest), np.float32(-1e4))
+        hidden = np.full((len(rows), 1, 1, longest), UNSEEN)
         for number, (row, second) in enumerate(rows):
             ids[number, : len(row)] = row
             types[number, second : len(row)] = 1
@@ -81,26 +85,32 @@ class ClaimModel:
         x = self._words[ids] * self._word_scale[ids][..., None]
         x = x + self._weights["places.weight"][:longest] + self._weights["types.weight"][types]
         x = self._normed("norm", x)
+        asking = types == 1
+        asking[:, 0] = True
         for index in range(self._layers):
-            x = self._layer(f"layers.{index}.", x, hidden, first_only=index == self._layers - 1)
+            x, shares, total = self._layer(f"layers.{index}.", x, hidden, first_only=index == self._layers - 1)
+            if index + 1 == PRUNED_AFTER:
+                x, hidden = _pruned(x, shares / total, asking, hidden)
         pooled = np.tanh(self._linear("dense", x[:, 0]))
         return self._linear("out", pooled)
 
-    def _layer(self, name: str, x: Array, hidden: Array, first_only: bool) -> Array:
+    def _layer(self, name: str, x: Array, hidden: Array, first_only: bool) -> tuple[Array, Array, Array]:
+        """The next states, how much each token attends to each other one, and the sum of that."""
         count, longest, width = x.shape
-        parts = x.reshape(-1, width) @ self._weights[f"{name}qkv.weight"] + self._weights[f"{name}qkv.bias"]
+        parts = x.reshape(-1, width) @ self._weights[f"{name}qkv.weight"]
+        parts += self._weights[f"{name}qkv.bias"]
         q, k, v = parts.reshape(count, longest, 3, HEADS, -1).transpose(2, 0, 3, 1, 4)
         if first_only:
             q, x = q[:, :, :1], x[:, :1]
-        scores = q @ k.transpose(0, 1, 3, 2)
-        scores += hidden
-        scores -= scores.max(axis=-1, keepdims=True)
-        np.exp(scores, out=scores)
-        scores /= scores.sum(axis=-1, keepdims=True)
-        mixed = (scores @ v).transpose(0, 2, 1, 3).reshape(count, -1, width)
+        shares = q @ k.transpose(0, 1, 3, 2)
+        shares += hidden
+        np.minimum(shares, HIGHEST, out=shares)
+        np.exp(shares, out=shares)
+        total = shares.sum(axis=-1, keepdims=True)
+        mixed = ((shares @ v) / total).transpose(0, 2, 1, 3).reshape(count, -1, width)
         x = self._normed(f"{name}norm1", x + self._linear(f"{name}o", mixed))
         inner = self._linear(f"{name}up", x)
-        return self._normed(f"{name}norm2", x + self._linear(f"{name}down", _gelu(inner)))
+        return self._normed(f"{name}norm2", x + self._linear(f"{name}down", _gelu(inner))), shares, total
 
     def _linear(self, name: str, x: Array) -> Array:
         weight = self._weights[f"{name}.weight"]
@@ -137,6 +147,19 @@ def _plain(stored: dict[str, Any], name: str) -> Array:
         value = value * stored[f"{name}.scale"][:, None]
     turned = value.T if value.ndim == 2 and not name.startswith(("places", "types")) else value
     return np.ascontiguousarray(turned, dtype=np.float32)
+
+
+def _pruned(x: Array, shares: Array, asking: NDArray[np.bool_], hidden: Array) -> tuple[Array, Array]:
+    """The claim's tokens and the `KEPT` of the evidence that they attend to most; the first token stays first."""
+    there = hidden[:, 0, 0] == 0
+    count = asking.sum(axis=1) + np.ceil(KEPT * (there & ~asking).sum(axis=1)).astype(np.int64)
+    score = np.einsum("bhqk,bq->bk", shares, asking.astype(np.float32))
+    score[asking] = 1e6
+    score[~there] = -1e6
+    score[:, 0] = 2e6
+    order = np.argsort(-score, axis=1, kind="stable")[:, : int(count.max())]
+    kept = np.arange(order.shape[1])[None] < count[:, None]
+    return np.take_along_axis(x, order[:, :, None], axis=1), np.where(kept, 0, UNSEEN)[:, None, None].astype(np.float32)
 
 
 def _gelu(x: Array) -> Array:

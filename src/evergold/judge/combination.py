@@ -18,15 +18,10 @@ ENOUGH = 0.35
 """Log-odds of the words beyond which more shared words say nothing: the model decides alone."""
 
 
-def combined_features(words: float, answer: Sequence[float], evidence_sentences: int) -> dict[str, float]:
-    """The log-odds of the words alone and the model's answer (supported, unknown, refuted) as one row.
-
-    The size of the evidence stands for the kind of text: in a long document the model finds support less readily.
-    """
+def combined_features(words: float, answer: Sequence[float]) -> dict[str, float]:
+    """The log-odds of the words alone and the model's answer (supported, unknown, refuted) as one row."""
     supported = min(max(float(answer[0]), 1e-6), 1 - 1e-6)
-    odds = max(-SUREST, min(SUREST, math.log(supported / (1 - supported))))
-    size = math.log1p(evidence_sentences)
-    return {"words": min(words, ENOUGH), "model": odds, "size": size, "model_size": odds * size}
+    return {"words": min(words, ENOUGH), "model": max(-SUREST, min(SUREST, math.log(supported / (1 - supported))))}
 
 
 @cache

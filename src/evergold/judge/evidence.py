@@ -58,34 +58,42 @@ class Match:
         self.cosine: Floats = np.zeros(len(evidence.sentences))
         if evidence.vectors is not None and evidence.embedder is not None:
             self.cosine = evidence.vectors @ evidence.embedder.vectors([claim.raw])[0]
-        bearing = self.coverage + 0.5 * self.found.mean(axis=1) + 0.5 * shared + self.cosine
-        self.order = np.argsort(-bearing, kind="stable")
+        self.bearing: Floats = self.coverage + 0.5 * self.found.mean(axis=1) + 0.5 * shared + self.cosine
+        self.order = np.argsort(-self.bearing, kind="stable")
 
 
-WINDOW_WORDS = 110
-WINDOW_SENTENCES = 4
+WINDOW_WORDS = 150
+WINDOW_SENTENCES = 8
 LONG_SENTENCE = 60
+COVERED = 0.4
+"""What a word of the claim still counts once a chosen sentence has it."""
 
 
 def window(claim: Text, evidence: EvidenceSearch) -> str:
-    """The sentences that bear on a claim most, in their order, with the one before each while there is room.
+    """The sentences that together hold most of a claim, in their order, at most about `WINDOW_WORDS` words.
 
-    At most about `WINDOW_WORDS` words, so that a pair fits the small model; a longer sentence is cut around the words
-    it shares with the claim.
+    Each next sentence is the one with most of the words that the chosen ones lack; the sentence before the first one
+    comes along for what its pronouns stand for. A very long sentence is cut around the words it shares with the claim.
     """
-    order = [int(index) for index in Match(claim, evidence).order[:WINDOW_SENTENCES]]
-    wanted = [*order[:2], *(index - 1 for index in order[:1]), *order[2:], *(index + 1 for index in order[:1])]
+    match = Match(claim, evidence)
+    left = match.weights / match.weights.sum()
     chosen: dict[int, str] = {}
     room = WINDOW_WORDS
-    for index in wanted:
-        if index in chosen or not 0 <= index < len(evidence.sentences):
-            continue
-        text = _excerpt(evidence.sentences[index], claim)
-        size = len(text.split())
-        if chosen and size > room:
-            continue
-        chosen[index] = text
-        room -= size
+    gain = match.bearing
+    for step in range(WINDOW_SENTENCES):
+        ranked = [int(index) for index in np.argsort(-gain, kind="stable")[: 2 * WINDOW_SENTENCES] if gain[index] > 0]
+        wanted = [index for index in ranked if index not in chosen] or ([0] if not chosen else [])
+        if step == 2:
+            wanted = [next(iter(chosen)) - 1, *wanted]
+        for index in wanted:
+            text = _excerpt(evidence.sentences[index], claim) if index >= 0 and index not in chosen else ""
+            size = len(text.split())
+            if text and (not chosen or size <= room):
+                chosen[index] = text
+                room -= size
+                left = np.where(match.found[index] > 0, left * COVERED, left)
+                break
+        gain = match.found @ left + 0.3 * (match.bearing - match.coverage)
     return " ".join(chosen[index] for index in sorted(chosen))
 
 

@@ -26,7 +26,7 @@ from evergold.text.embed import embedder
 from evergold.text.markers import without_markers
 from evergold.text.words import Text, sentences
 
-VERSION = "3"
+VERSION = "4"
 SUPPORTED_FROM = 0.5
 REFUTED_FROM = 0.5
 SAME_FROM = 0.7
@@ -117,7 +117,7 @@ class OfflineJudge:
                 found.append(Support(1.0, 0.0, row, identical=True))
             else:
                 words_odds = self._weights.lexical.log_odds(row)
-                together = combined_features(words_odds, answer.tolist(), len(evidence.sentences))
+                together = combined_features(words_odds, answer.tolist())
                 found.append(Support(shipped_combination().probability(together), float(answer[REFUTED]), row))
         return found
 
