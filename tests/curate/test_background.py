@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from sqlalchemy import text
 
 from evergold.curate.background import Curator
 from evergold.curate.live import Curation
@@ -24,13 +25,8 @@ def ws(tmp_path: Path) -> Iterator[Workspace]:
         yield opened
 
 
-class Stumbling:
-    """A detector that cannot bear one message."""
-
-    def detect(self, message: str, reply: str | None = None) -> float | None:
-        if message == "poison":
-            raise ValueError("cannot read this")
-        return None
+STUMBLE = """CREATE TRIGGER stumble BEFORE INSERT ON eval_dataset WHEN NEW.trace_id IN ('a1', 'b1')
+BEGIN SELECT RAISE(ABORT, 'no case of this'); END"""
 
 
 def test_stopping_finishes_what_waits(ws: Workspace) -> None:
@@ -97,13 +93,13 @@ def test_one_bad_trace_is_set_aside_and_the_rest_is_done(ws: Workspace) -> None:
             a_trace(f"b{number}", session_id=f"s{number}", input=message),
         ]
         ws.intake.accept([trace.model_copy(update={"scores": (a_score(),)}) for trace in session])
-    curation = Curation(ws.store, [Policy()], Stumbling())
-    curator = Curator(curation, lambda: ws.store.db.write(set_aside))
+    ws.store.db.write(lambda connection: connection.execute(text(STUMBLE)))
+    curator = Curator(Curation(ws.store, [Policy()], None), lambda: ws.store.db.write(set_aside))
     curator.start()
     curator.stop()
     state = curator.state()
     assert (state.curated, state.failed) == (4, 2)
-    assert state.last_error == "ValueError: cannot read this"
+    assert "no case of this" in (state.last_error or "")
     assert {failure.trace_id for failure in state.failures} == {"a1", "b1"}
     report = ws.live.background_report()
     assert (report["waiting"], report["failed_ever"]) == (0, 2)

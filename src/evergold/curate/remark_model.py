@@ -21,7 +21,7 @@ TOLD = 3
 
 
 @dataclass(frozen=True)
-class Weights:
+class RemarkWeights:
     """The kinds, and by feature its weight for each of them; the feature "" is the intercept."""
 
     kinds: tuple[RemarkKind, ...]
@@ -39,11 +39,11 @@ class Guess:
 
 
 @cache
-def shipped() -> Weights:
+def shipped() -> RemarkWeights:
     """Read the weights that come with the package."""
     body = json.loads(files("evergold.curate").joinpath("remark_weights.json").read_text("utf-8"))
     kinds = tuple(RemarkKind(kind) for kind in body["kinds"])
-    return Weights(kinds, {name: tuple(values) for name, values in body["features"].items()})
+    return RemarkWeights(kinds, {name: tuple(values) for name, values in body["features"].items()})
 
 
 def classify(message: str, answer: str | None, question: str, reply: str | None = None) -> Guess:
