@@ -1,6 +1,7 @@
 """Checks of one's own: patterns, functions that misbehave, and judges with sampling and a budget."""
 
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,8 @@ from evergold.model.checking import Turn
 from evergold.settings import Settings
 from evergold.workspace import Workspace
 from tests.builders import a_trace
-from tests.openai_server import broken, json_reply, serving
+from tests.openai_server import Reply, broken, json_reply, serving
+from tests.patience import PATIENCE
 
 RELEASE = threading.Event()
 
@@ -88,3 +90,22 @@ def test_a_sample_of_nothing_asks_nobody(tmp_path: Path) -> None:
         ws.intake.accept([a_trace(f"t{n}") for n in range(4)])
         ws.live.curate()
         assert judged(ws) == {} and server.requests == []
+
+
+def test_a_slow_judge_does_not_hold_up_intake(tmp_path: Path) -> None:
+    asked, release = threading.Event(), threading.Event()
+
+    def slow(_: object) -> Reply:
+        asked.set()
+        return replace(json_reply({"reason": "kind", "score": 9}), hold=release)
+
+    with serving(slow) as server, own(tmp_path, judge_check(), judge_base_url=server.url, judge_api_key="k") as ws:
+        ws.intake.accept([a_trace("t0")])
+        curating = threading.Thread(target=ws.live.curate)
+        curating.start()
+        assert asked.wait(PATIENCE)
+        assert ws.intake.accept([a_trace(f"t{n}") for n in (1, 2, 3)]).traces == 3  # committed while the judge thinks
+        release.set()
+        curating.join(PATIENCE)
+        assert judged(ws) == dict.fromkeys(("t0", "t1", "t2", "t3"), 0.9)
+        assert len(server.requests) == 4

@@ -57,6 +57,20 @@ class CheckStage:
         """The checks that are on."""
         return frozenset(self.suite.checks)
 
+    @property
+    def asks(self) -> bool:
+        """Whether a check asks a judge."""
+        return self.suite.asks
+
+    def ask_ahead(self, trace_ids: Sequence[str], *, everything: bool = False) -> None:
+        """Ask the judges about these traces outside any transaction, so that a slow one does not hold up the writer."""
+        if not self.asks or not trace_ids:
+            return
+        with self._store.db.read() as connection:
+            wanted = trace_ids if everything else unchecked(connection, trace_ids, self.suite.identity)
+            turns = turns_of(connection, wanted)
+        self.suite.ask_ahead(turns)
+
     def look_at(self, connection: Connection, trace_ids: Sequence[str]) -> list[str]:
         """Run what is missing for these traces, and what their messages say of the turns before; the traces that changed."""
         if not self.suite or not trace_ids:
@@ -86,6 +100,10 @@ class CheckStage:
         with self._store.db.read() as connection:
             parts = list(ranges(connection, 500))
         for after, upto, count in parts:
+            if self.asks:
+                with self._store.db.read() as connection:
+                    ids = _ids(connection, after, upto)
+                self.ask_ahead(ids, everything=everything)
             outcomes, changed = self._store.db.write(
                 partial(self._range, after=after, upto=upto, everything=everything)
             )

@@ -12,6 +12,8 @@ from evergold.seams import Check
 
 FOLLOW_UP = frozenset({"not_repeated"})  # checks whose result comes with the next turn of the session
 
+MOST_AHEAD = 10_000
+
 
 class Suite:
     """Checks of different names. `identity` changes with any of them, so that a backfill knows what is out of date."""
@@ -22,9 +24,24 @@ class Suite:
         self.identity = content_hash({name: check.version for name, check in self.checks.items()}).removeprefix(
             "sha256:"
         )[:16]
+        self._ahead: dict[tuple[str, str], tuple[Turn, Checked]] = {}
 
     def __bool__(self) -> bool:
         return bool(self.checks)
+
+    @property
+    def asks(self) -> bool:
+        """Whether any of the checks asks a judge, which may take seconds."""
+        return any(isinstance(check, JudgeCheck) for check in self.checks.values())
+
+    def ask_ahead(self, turns: Iterable[Turn]) -> None:
+        """Put the questions of judge checks now; the next run over these turns uses the answers."""
+        if len(self._ahead) > MOST_AHEAD:
+            self._ahead.clear()  # answers that nobody came for
+        for turn in turns:
+            for check in self.checks.values():
+                if isinstance(check, JudgeCheck):
+                    self._ahead[check.name, turn.id] = turn, self._one(check, turn)
 
     def run(self, turns: Iterable[Turn], only: frozenset[str] | None = None) -> Iterator[Checked]:
         """Run every check, or some of them, over the turns."""
@@ -35,6 +52,9 @@ class Suite:
 
     def _one(self, check: Check, turn: Turn) -> Checked:
         source = getattr(check, "source", ScoreSource.SYSTEM)
+        asked, answered = self._ahead.pop((check.name, turn.id), (None, None))
+        if answered is not None and asked == turn:
+            return answered
         try:
             result = self._judges.ask(check, turn) if isinstance(check, JudgeCheck) else _plain(check, turn)
         except CheckFailed as problem:

@@ -35,7 +35,17 @@ from evergold.store.candidates import (
 )
 from evergold.store.checks import has_spoken
 from evergold.store.corrections import count_unpaired, is_corrected, put_correction_cases
-from evergold.store.curation import BATCH, Changes, curate_range, curate_traces, preview, queued, ranges, take_queued
+from evergold.store.curation import (
+    BATCH,
+    Changes,
+    curate_range,
+    curate_traces,
+    next_queued,
+    preview,
+    queued,
+    ranges,
+    take_queued,
+)
 from evergold.store.curation_tags import changed_entries, put_tags
 from evergold.store.traces import get_trace
 from evergold.store.undo import Undone, find_revision, undo_batch
@@ -48,6 +58,11 @@ class Checks(Protocol):
 
     @property
     def names(self) -> Collection[str]: ...
+
+    @property
+    def asks(self) -> bool: ...
+
+    def ask_ahead(self, trace_ids: Sequence[str]) -> None: ...
 
     def look_at(self, connection: Connection, trace_ids: Sequence[str]) -> Sequence[str]: ...
 
@@ -74,17 +89,28 @@ class Curation:
 
     def step(self, limit: int = BATCH) -> tuple[int, Changes]:
         """Curate up to `limit` waiting traces; how many were taken, and what changed."""
+        limit = self._ask_ahead(limit)
         taken, changes = self._store.db.write(
             lambda connection: self._look_at(connection, take_queued(connection, limit))
         )
         return len(taken), changes
+
+    def _ask_ahead(self, limit: int) -> int:
+        """Let checks ask their judges about the next traces, before the transaction; how many may be taken then."""
+        if self._checks is None or not self._checks.asks:
+            return limit
+        with self._store.db.read() as connection:
+            waiting = next_queued(connection, limit)
+        self._checks.ask_ahead(waiting)
+        return len(waiting)
 
     def drain(self) -> Changes:
         """Curate everything that waits."""
         total = Changes()
         waiting: Sequence[str] = [""]
         while waiting:
-            waiting, changes = self._store.db.write(partial(self._next, after=waiting[-1]))
+            limit = self._ask_ahead(BATCH) if self._in_force else BATCH
+            waiting, changes = self._store.db.write(partial(self._next, after=waiting[-1], limit=limit))
             total.add(changes)
         if self._in_force:
             total.add(self._store.db.write(partial(self._put_off, now=True)))
@@ -100,6 +126,8 @@ class Curation:
             changes.add(self._put_off(connection, now=True))
             return changes
 
+        if self._checks is not None:
+            self._checks.ask_ahead([trace_id])
         return self._store.db.write(work)
 
     def backfill(self, progress: Callable[[int], None] = lambda _: None) -> Changes:
@@ -199,8 +227,10 @@ class Curation:
         with self._store.db.read() as connection:
             return list(ranges(connection))
 
-    def _next(self, connection: Connection, after: str) -> tuple[Sequence[str], Changes]:
-        return self._look_at(connection, take_queued(connection) if self._in_force else queued(connection, after))
+    def _next(self, connection: Connection, after: str, limit: int) -> tuple[Sequence[str], Changes]:
+        return self._look_at(
+            connection, take_queued(connection, limit) if self._in_force else queued(connection, after)
+        )
 
     def _look_at(self, connection: Connection, waiting: Sequence[str]) -> tuple[Sequence[str], Changes]:
         if waiting and self._detector is not None:

@@ -89,6 +89,12 @@ def take_queued(connection: Connection, limit: int = BATCH) -> list[str]:
     return list(taken.scalars())
 
 
+def next_queued(connection: Connection, limit: int) -> list[str]:
+    """The traces that `take_queued` takes next, left where they are."""
+    query = text("SELECT trace_id FROM curation_queue ORDER BY queued_at, trace_id LIMIT :limit")
+    return list(connection.execute(query, {"limit": limit}).scalars())
+
+
 def queued(connection: Connection, after: str) -> list[str]:
     """A batch of the traces that wait, by id, left where they are."""
     query = text("SELECT trace_id FROM curation_queue WHERE trace_id > :after ORDER BY trace_id LIMIT :size")
