@@ -81,8 +81,8 @@ class Answered:
         if reply.casefold() in _NOTHING:
             return CheckResult(0.0, "the reply is a placeholder for no value", reply)
         head = folded(reply[: LONGEST * 2])
-        if found := self._own_text(head):
-            return found
+        if phrase := self._own_text(head):
+            return phrase
         return _raw(reply, head, turn) or _stack_trace(head, turn) or _phrased(reply, head) or FINE
 
     def _own_text(self, head: str) -> CheckResult | None:
@@ -133,8 +133,8 @@ def _is_error(item: dict[str, object]) -> bool:
         return True
     if str(item.get("status", "")).casefold() in ("error", "failed", "fail") or item.get("success") is False:
         return True
-    said = folded(str(item.get("message") or item.get("detail") or ""))
-    return len(item) <= 3 and bool(said) and phrases().error.fullmatch(said.strip(" .!")) is not None
+    message = folded(str(item.get("message") or item.get("detail") or ""))
+    return len(item) <= 3 and bool(message) and phrases().error.fullmatch(message.strip(" .!")) is not None
 
 
 def _stack_trace(head: str, turn: Turn) -> CheckResult | None:

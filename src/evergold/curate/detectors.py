@@ -26,8 +26,8 @@ class PatternDetector:
 
     def detect(self, message: str, reply: str | None = None) -> float | None:
         """Give the value a message has as a user's score of the reply before it; None where it says nothing of it."""
-        found = self.remark(UserMessage("", message, (EarlierTurn("", "", reply),)))
-        return VALUES[found.kind] if found is not None and found.kind is not RemarkKind.REPEAT else None
+        remark = self.remark(UserMessage("", message, (EarlierTurn("", "", reply),)))
+        return VALUES[remark.kind] if remark is not None and remark.kind is not RemarkKind.REPEAT else None
 
     def remark(self, message: UserMessage) -> Remark | None:
         """Say what a message remarks on which of the turns before it, if anything."""

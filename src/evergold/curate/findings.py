@@ -49,8 +49,8 @@ def findings_in(connection: Connection, trace_ids: Sequence[str], detector: Dete
     messages = messages_after(connection, trace_ids)
     held: dict[str, list[tuple[str, Detected]]] = {}
     answers = {turn.id for message in messages for turn in message.earlier}
-    for trace_id, found in detected_among(connection, answers).items():
-        for before in found:
+    for trace_id, detections in detected_among(connection, answers).items():
+        for before in detections:
             held.setdefault(before.next_id, []).append((trace_id, before))
     findings: list[Finding] = []
     for message in messages:

@@ -173,14 +173,14 @@ class Curation:
         A correction that would be detected changes the verdict on its trace, so those traces are really curated, and
         taken back; all others are only judged.
         """
-        found, decided = self._would_detect(), {policy.label: Changes() for policy in self.policies}
-        for batch in batches(found, BATCH):
+        detected, decided = self._would_detect(), {policy.label: Changes() for policy in self.policies}
+        for batch in batches(detected, BATCH):
             for label, changes in self._store.db.rehearse(partial(self._suppose, findings=batch)).items():
                 decided[label].add(changes)
         with self._store.db.read() as connection:
             if unpaired := count_unpaired(connection):
                 decided[self.policies[0].label].add(Changes(by_kind={"corrected": unpaired}))
-        corrected = {trace_id for finding in found for trace_id in finding.traces}
+        corrected = {trace_id for finding in detected for trace_id in finding.traces}
         for policy in self.policies:
             for after, upto, count in self._ranges():
                 with self._store.db.read() as connection:
@@ -292,12 +292,12 @@ class Curation:
         """What would be detected in the traces that wait."""
         if self._detector is None:
             return []
-        found: list[Finding] = []
+        findings: list[Finding] = []
         waiting: Sequence[str] = [""]
         with self._store.db.read() as connection:
             while waiting := queued(connection, waiting[-1]):
-                found += findings_in(connection, waiting, self._detector)
-        return found
+                findings += findings_in(connection, waiting, self._detector)
+        return findings
 
     def _suppose(self, connection: Connection, findings: Sequence[Finding]) -> dict[str, Changes]:
         """Curate as if these corrections had been detected; how many traces there are is counted elsewhere."""

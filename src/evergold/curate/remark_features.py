@@ -80,7 +80,7 @@ def see(message: str, answer: str | None, question: str) -> MessageFeatures:
     """Take the features of a message that follows an answer to a question."""
     text = folded(message[:MESSAGE]).strip()
     spoken = " ".join(text.split())
-    said, given, asked = (
+    message_words, given, asked = (
         Words.of(spoken),
         Words.of(folded((answer or "")[:ANSWER])),
         Words.of(folded(question[:ANSWER])),
@@ -88,8 +88,8 @@ def see(message: str, answer: str | None, question: str) -> MessageFeatures:
     cues = cues_in(spoken)
     values = dict.fromkeys((f"cue:{name}" for name in cues), 1.0)
     words = {f"cue:{name}": found for name, found in cues.items()}
-    values |= _form(message, said, answer)
-    against, evidence = _against(said, given, asked, spoken)
+    values |= _form(message, message_words, answer)
+    against, evidence = _against(message_words, given, asked, spoken)
     values |= against
     values["gives_value"] = float(not values["question"] and _gives_value(spoken, given, asked))
     values |= _together(values, cues)
@@ -98,59 +98,69 @@ def see(message: str, answer: str | None, question: str) -> MessageFeatures:
 
 def touches(message: str, answer: str | None, question: str) -> int:
     """Count the content words and numbers of a message that a turn has; a word of the answer that is denied counts twice."""
-    said, given = Words.of(folded(message[:MESSAGE])), Words.of(folded((answer or "")[:ANSWER]))
+    message_words, given = Words.of(folded(message[:MESSAGE])), Words.of(folded((answer or "")[:ANSWER]))
     asked = Words.of(folded(question[:ANSWER]))
-    shared = (said.content & (given.content | asked.content)) | (said.numbers & (given.numbers | asked.numbers))
-    return len(shared) + len(set(_denied(said.tokens, given.content | given.numbers)))
+    shared = (message_words.content & (given.content | asked.content)) | (
+        message_words.numbers & (given.numbers | asked.numbers)
+    )
+    return len(shared) + len(set(_denied(message_words.tokens, given.content | given.numbers)))
 
 
-def _form(message: str, said: Words, answer: str | None) -> dict[str, float]:
+def _form(message: str, message_words: Words, answer: str | None) -> dict[str, float]:
     letters = _LETTERS.findall(message[:MESSAGE])
     ends = message[:MESSAGE].rstrip(" \n)\"'")
     return {
         "question": float(ends.endswith("?") or "¿" in message[:MESSAGE]),
         "exclaims": float("!" in message[:MESSAGE]),
         "shouts": float(len(letters) >= 4 and sum(map(str.isupper, letters)) >= 0.6 * len(letters)),
-        "short": float(len(said.tokens) <= 3),
-        "words": min(log2(len(said.tokens) + 1) / 7, 1.0),
+        "short": float(len(message_words.tokens) <= 3),
+        "words": min(log2(len(message_words.tokens) + 1) / 7, 1.0),
         "long": float(len(message) > MESSAGE),
         "reply_asks": float(bool(answer) and answer is not None and answer.rstrip().endswith("?")),
         "no_answer": float(not (answer or "").strip()),
     }
 
 
-def _against(said: Words, given: Words, asked: Words, text: str) -> tuple[dict[str, float], dict[str, str]]:
+def _against(message_words: Words, given: Words, asked: Words, text: str) -> tuple[dict[str, float], dict[str, str]]:
     """Hold the words and numbers of a message against those of the answer and the question."""
-    total = len(said.content) + len(said.numbers)
+    total = len(message_words.content) + len(message_words.numbers)
     words: dict[str, str] = {}
-    again = (said.content & asked.content) - given.content
-    other = said.numbers - given.numbers - asked.numbers if given.numbers else frozenset()
-    numbers_again = (said.numbers & asked.numbers) - given.numbers
-    denied = _denied(said.tokens, given.content | given.numbers)
-    respelled = _respelled(said.content - asked.content - given.content, given.content)
+    again = (message_words.content & asked.content) - given.content
+    other = message_words.numbers - given.numbers - asked.numbers if given.numbers else frozenset()
+    numbers_again = (message_words.numbers & asked.numbers) - given.numbers
+    denied = _denied(message_words.tokens, given.content | given.numbers)
+    respelled = _respelled(message_words.content - asked.content - given.content, given.content)
     quoted = [part for part in _QUOTED.findall(text) if set(_TOKEN.findall(part)) <= set(given.tokens)]
     known = given.content | asked.content | given.numbers | asked.numbers
-    for name, found in {
+    for name, matched in {
         "said_before": again, "other_number": other, "number_said_before": numbers_again, "denied_word": denied,
         "respelled": respelled, "quotes_answer": quoted,
     }.items():  # fmt: skip
-        if found:
-            words[name] = " ".join(sorted(found)[:4])
+        if matched:
+            words[name] = " ".join(sorted(matched)[:4])
     values = {
         "denied_word": float(bool(denied)),
         "said_before": min(len(again), 2) / 2,
         "number_said_before": float(bool(numbers_again)),
         "other_number": float(bool(other)),
-        "same_number": float(bool(said.numbers & given.numbers)),
-        "of_answer": len((said.content & given.content) | (said.numbers & given.numbers)) / total if total else 0.0,
-        "of_question": len((said.content & asked.content) | (said.numbers & asked.numbers)) / total if total else 0.0,
-        "novel": len((said.content | said.numbers) - known) / total if total else 0.0,
+        "same_number": float(bool(message_words.numbers & given.numbers)),
+        "of_answer": len((message_words.content & given.content) | (message_words.numbers & given.numbers)) / total
+        if total
+        else 0.0,
+        "of_question": len((message_words.content & asked.content) | (message_words.numbers & asked.numbers)) / total
+        if total
+        else 0.0,
+        "novel": len((message_words.content | message_words.numbers) - known) / total if total else 0.0,
         "respelled": float(bool(respelled)),
-        "repeats": float(total >= 2 and (said.content | said.numbers) == (asked.content | asked.numbers)),
+        "repeats": float(
+            total >= 2 and (message_words.content | message_words.numbers) == (asked.content | asked.numbers)
+        ),
         "quotes_answer": float(bool(quoted)),
-        "contrast": float(bool(denied) and bool((said.content | said.numbers) - given.content - given.numbers)),
+        "contrast": float(
+            bool(denied) and bool((message_words.content | message_words.numbers) - given.content - given.numbers)
+        ),
         "own_change": float(bool(other) and bool(given.numbers & asked.numbers)),
-        "bare_value": float(len(said.tokens) <= 4 and bool(other or numbers_again or again or respelled)),
+        "bare_value": float(len(message_words.tokens) <= 4 and bool(other or numbers_again or again or respelled)),
     }
     return values, words
 
@@ -186,9 +196,9 @@ def _gives_value(text: str, given: Words, asked: Words) -> bool:
     for clause in _CLAUSE.split(text)[:MOST_CLAUSES]:
         if _JUDGES.search(clause):
             continue
-        said = Words.of(clause)
-        fresh = (said.content - given.content) | (said.numbers - given.numbers)
-        if fresh and (_IS.search(clause) or len(said.tokens) <= 3 or fresh & (asked.content | asked.numbers)):
+        clause_words = Words.of(clause)
+        fresh = (clause_words.content - given.content) | (clause_words.numbers - given.numbers)
+        if fresh and (_IS.search(clause) or len(clause_words.tokens) <= 3 or fresh & (asked.content | asked.numbers)):
             return True
     return False
 
@@ -208,18 +218,18 @@ def _stem(word: str) -> str:
 def _denied(tokens: tuple[str, ...], of_answer: frozenset[str]) -> list[str]:
     """Find words of the answer that the message denies: "not Sydney", "Sydney isn't"."""
     plain = [_number(token) if token[0].isdigit() else _stem(token) for token in tokens]
-    found = []
+    near_words = []
     for at, token in enumerate(tokens):
         if token not in _DENYING:
             continue
         near = [*plain[at + 1 : at + 4], *plain[max(at - 1, 0) : at]]
-        found += [word for word in near if word in of_answer]
-    return found
+        near_words += [word for word in near if word in of_answer]
+    return near_words
 
 
-def _respelled(said: frozenset[str], given: frozenset[str]) -> list[str]:
+def _respelled(message_words: frozenset[str], given: frozenset[str]) -> list[str]:
     """Find words that differ from a word of the answer by a letter or two."""
-    mine, theirs = sorted(said)[:MOST_COMPARED], sorted(given)[:MOST_COMPARED]
+    mine, theirs = sorted(message_words)[:MOST_COMPARED], sorted(given)[:MOST_COMPARED]
     return [word for word in mine if len(word) > 3 and any(_near(word, other) for other in theirs)]
 
 

@@ -17,7 +17,7 @@ from evergold.model.remark import RemarkKind
 ALARMS = (RemarkKind.CORRECTION, RemarkKind.COMPLAINT)
 THRESHOLD = 0.5  # of an alarm; below it a message is no correction and no complaint
 ADMITTED = 40.0  # how many times likelier an admission is after a correction or complaint than after any other message
-TOLD = 3
+MOST_EVIDENCE = 3
 
 
 @dataclass(frozen=True)
@@ -88,6 +88,6 @@ def _evidence(seen: MessageFeatures, kind: RemarkKind, admitted: bool) -> tuple[
     gain = {
         name: (weights.features[name][at] - weights.features[name][none]) * value for name, value in seen.values.items()
     }
-    loudest = sorted((name for name in gain if gain[name] > 0.1), key=lambda name: -gain[name])[:TOLD]
-    told = [f"{name.removeprefix('cue:')}: {seen.words[name]}" if name in seen.words else name for name in loudest]
-    return (*told, "the next answer admits it") if admitted else tuple(told)
+    loudest = sorted((name for name in gain if gain[name] > 0.1), key=lambda name: -gain[name])[:MOST_EVIDENCE]
+    evidence = [f"{name.removeprefix('cue:')}: {seen.words[name]}" if name in seen.words else name for name in loudest]
+    return (*evidence, "the next answer admits it") if admitted else tuple(evidence)

@@ -86,8 +86,8 @@ def release(connection: Connection, trace_ids: Sequence[str]) -> None:
     """Let nothing build on these traces, which are about to be deleted: what stays is made whole."""
     deleted = set(trace_ids)
     for batch in batches(trace_ids):
-        found = connection.execute(_DEPENDENTS, {"ids": batch}).all()
-        stays = [_with_texts(row) for row in found if row[1] not in deleted]
+        dependents = connection.execute(_DEPENDENTS, {"ids": batch}).all()
+        stays = [_with_texts(row) for row in dependents if row[1] not in deleted]
         changes = [
             {"of": seq, "named": row.id, "new_raw": _folded(row)}
             for (seq, _), row in zip(stays, whole_spans(connection, stays), strict=True)

@@ -74,10 +74,10 @@ def _tool_tags(connection: Connection, trace_ids: Iterable[str]) -> dict[str, li
         .where(traces.c.id.in_(list(trace_ids)), spans.c.kind == "tool", spans.c.name != "")
         .distinct()
     )
-    found: dict[str, list[str]] = {}
+    detected: dict[str, list[str]] = {}
     for trace_id, name in connection.execute(query):
-        found.setdefault(trace_id, []).append(f"tool:{name}")
-    return found
+        detected.setdefault(trace_id, []).append(f"tool:{name}")
+    return detected
 
 
 def _revised(connection: Connection, row: Any) -> Answer | None:

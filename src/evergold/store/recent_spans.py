@@ -53,17 +53,23 @@ class RecentSpans:
         self._size = 0
 
     def shortened(
-        self, connection: Connection, rows: Sequence[SpanRow], seqs: Mapping[str, int], told: Mapping[str, TraceRow]
+        self,
+        connection: Connection,
+        rows: Sequence[SpanRow],
+        seqs: Mapping[str, int],
+        summaries: Mapping[str, TraceRow],
     ) -> list[SpanRow]:
         """The rows as they are to be stored, those that repeat a recent one as the difference from it.
 
         `seqs` are the numbers of their traces, `told` the summaries of these, which hold the texts that rows share with them.
         """
-        sessions = {trace_id: hash(trace.session_id or trace_id) for trace_id, trace in told.items()}
+        sessions = {trace_id: hash(trace.session_id or trace_id) for trace_id, trace in summaries.items()}
         keys = [[sessions[row.trace_id] ^ head for head in row.heads] for row in rows]
         self._drop_unstored(connection, keys)
         return [
-            self._shortened(row, _Recent(seqs[row.trace_id], row, told[row.trace_id], its_keys)) if its_keys else row
+            self._shortened(row, _Recent(seqs[row.trace_id], row, summaries[row.trace_id], its_keys))
+            if its_keys
+            else row
             for row, its_keys in zip(rows, keys, strict=True)
         ]
 
@@ -78,13 +84,13 @@ class RecentSpans:
 
     def _add(self, recent: _Recent) -> _Recent | None:
         """Remember a span; returns the one that it repeats."""
-        found: _Recent | None = None
+        base: _Recent | None = None
         by_key = self._by_key
         for key in recent.keys:
             before = by_key.get(key)
             by_key[key] = recent
             if before is not None and before is not recent:
-                found = found or before
+                base = base or before
                 before.live -= 1
                 self._size -= 0 if before.live else before.size
         in_order = self._in_order
@@ -92,7 +98,7 @@ class RecentSpans:
         self._size += recent.size
         while self._size > MOST_CHARACTERS or not in_order[0].live:
             self._push_out(in_order.popleft())
-        return found
+        return base
 
     def _push_out(self, recent: _Recent) -> None:
         if recent.live:
@@ -105,11 +111,11 @@ class RecentSpans:
     def _drop_unstored(self, connection: Connection, keys: Sequence[Sequence[int]]) -> None:
         """Forget those of the spans found by these keys that are not stored: deleted since, or never committed."""
         by_key = self._by_key
-        found = {by_key[key] for some in keys for key in some if key in by_key}
-        if not found:
+        bases = {by_key[key] for some in keys for key in some if key in by_key}
+        if not bases:
             return
         query = "SELECT t.id, t.seq, s.id FROM spans s JOIN traces t ON t.seq = s.trace_seq WHERE t.id"
-        stored = {tuple(row) for row in rows_among(connection, query, {one.row.trace_id for one in found})}
-        for recent in found:
+        stored = {tuple(row) for row in rows_among(connection, query, {one.row.trace_id for one in bases})}
+        for recent in bases:
             if (recent.row.trace_id, recent.seq, recent.row.id) not in stored:
                 self._push_out(recent)

@@ -40,11 +40,11 @@ def _neighbours(connection: Connection, ids: Sequence[str], query: str, steps: i
         for batch in batches(front):
             mark = "?" if connection.dialect.name == "sqlite" else "%s"
             listed = ", ".join([mark] * len(batch))
-            found = connection.exec_driver_sql(
+            rows = connection.exec_driver_sql(
                 f"SELECT t.id, ({query}) FROM traces t WHERE t.session_id IS NOT NULL AND t.id IN ({listed})",
                 tuple(batch),
             )
-            links |= {row[0]: row[1] for row in found}
+            links |= {row[0]: row[1] for row in rows}
         front = [after for one in front if (after := links[one]) is not None]
     return {one: _chain(one, links, steps) for one in ids}
 
@@ -65,11 +65,11 @@ def _rows(connection: Connection, ids: Iterable[str]) -> dict[str, tuple[str, st
 
 
 def _message(trace_id: str, chain: Sequence[str], rows: dict[str, tuple[str, str | None, str | None]]) -> UserMessage:
-    said, reply, at = rows[trace_id]
+    message, reply, at = rows[trace_id]
     earlier = tuple(
         EarlierTurn(one, rows[one][0], rows[one][1], seconds_between(rows[one][2], at)) for one in chain if one in rows
     )
-    return UserMessage(trace_id, said, earlier, reply)
+    return UserMessage(trace_id, message, earlier, reply)
 
 
 def put_remark(connection: Connection, message_id: str, remark: Remark, detector: str) -> None:

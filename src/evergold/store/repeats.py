@@ -42,8 +42,8 @@ class Carried(NamedTuple):
 
     @property
     def attributes(self) -> dict[str, Any]:
-        found = self.raw.get("attributes")
-        return found if isinstance(found, dict) else {}
+        attributes = self.raw.get("attributes")
+        return attributes if isinstance(attributes, dict) else {}
 
 
 def carried_by(row: SpanRow) -> Carried:
@@ -65,9 +65,9 @@ def difference(span: Carried, base: Carried) -> dict[str, Any]:
     for name, value in span.attributes.items():
         old = before.get(name)
         if type(value) is str and len(value) >= SHORTEST:
-            told = _tells_finish(value, span.output)
-            if told or value != old:
-                pieces[name] = list(_pieces(value, old if isinstance(old, str) else "", texts, told=told))
+            tells_finish = _tells_finish(value, span.output)
+            if tells_finish or value != old:
+                pieces[name] = list(_pieces(value, old if isinstance(old, str) else "", texts, tells_finish=tells_finish))
         elif name not in before or not _same(value, old) or ALWAYS_WRITTEN in name:
             changed[name] = value
     rest = {key: span.raw.get(key) for key in RAW[1:] if not _same(span.raw.get(key), base.raw.get(key))}
@@ -103,17 +103,17 @@ def _same(one: Any, other: Any) -> bool:
 def _texts(span: Carried, base: Carried) -> list[tuple[str, str, str]]:
     """The texts that are stored beside the attributes, in each spelling: their name, the spelling, the characters."""
     named = (("input", span.input), ("output", span.output), ("base output", base.output), ("base input", base.input))
-    found: dict[str, tuple[str, str, str]] = {}
+    texts: dict[str, tuple[str, str, str]] = {}
     for name, text in named:
         if text and len(text) >= SHORTEST:
             for spelling, spell in SPELLINGS.items():
-                found.setdefault(spelled := spell(text), (name, spelling, spelled))
-    return sorted(found.values(), key=lambda one: -len(one[2]))
+                texts.setdefault(spelled := spell(text), (name, spelling, spelled))
+    return sorted(texts.values(), key=lambda one: -len(one[2]))
 
 
-def _pieces(value: str, old: str, texts: list[tuple[str, str, str]], *, told: bool) -> Iterator[Piece]:
+def _pieces(value: str, old: str, texts: list[tuple[str, str, str]], *, tells_finish: bool) -> Iterator[Piece]:
     """`told`: how the span finished is to be read in the literals."""
-    for part in [value] if told else _copied(value, old):
+    for part in [value] if tells_finish else _copied(value, old):
         for piece in _with_texts(part, texts) if isinstance(part, str) else (part,):
             frame = isinstance(piece, str) and len(piece) >= FRAME and ALWAYS_WRITTEN not in piece
             at = old.find(piece) if frame and isinstance(piece, str) else -1

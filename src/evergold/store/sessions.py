@@ -41,8 +41,8 @@ class Sessions:
             rows = self._connection.execute(query.order_by(traces.c.started_at, traces.c.seq)).mappings().all()
             self._read[trace.session_id] = _with_spans(self._connection, rows, KINDS_OF_TURNS)
         session = self._read[trace.session_id]
-        place = next((number for number, one in enumerate(session) if one.id == trace.id), len(session))
-        return session[:place]
+        position = next((number for number, one in enumerate(session) if one.id == trace.id), len(session))
+        return session[:position]
 
 
 def _with_spans(connection: Connection, rows: Sequence[Any], kinds: Sequence[str] = ()) -> list[Trace]:

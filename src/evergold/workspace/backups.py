@@ -165,16 +165,16 @@ def _size(listed: ArchiveList) -> int:
 
 
 def _report(file: Path, listed: ArchiveList) -> BackupReport:
-    about = listed.about
+    details = listed.about
     return BackupReport(
         file=str(file),
         bytes=file.stat().st_size,
         hash=listed.hash,
-        created_at=about["created_at"],
-        evergold=about["evergold"],
-        schema_number=about["schema"],
-        database=about["database"],
-        rows=about["rows"],
-        builds=[f"{build['dataset']} {build['version']}" for build in about["builds"]],
-        missing=about["missing"],
+        created_at=details["created_at"],
+        evergold=details["evergold"],
+        schema_number=details["schema"],
+        database=details["database"],
+        rows=details["rows"],
+        builds=[f"{build['dataset']} {build['version']}" for build in details["builds"]],
+        missing=details["missing"],
     )

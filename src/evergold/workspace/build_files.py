@@ -62,9 +62,9 @@ class BuildFiles:
 
 def files_of(build: Build) -> BuildFiles:
     """Find the files of a build: those that its manifest lists, and the manifest itself."""
-    place = located(build).resolve()
-    folder = place if place.is_dir() else place.parent
-    manifest_path = folder / "manifest.json" if place == folder else place
+    location = located(build).resolve()
+    folder = location if location.is_dir() else location.parent
+    manifest_path = folder / "manifest.json" if location == folder else location
     manifest = Manifest.model_validate(build.manifest)
     paths = [manifests.locate(folder, manifest, name).resolve() for name in listed_files(manifest)]
     missing = [path.name for path in paths if not path.is_file()]
