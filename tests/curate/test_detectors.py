@@ -85,3 +85,21 @@ def test_values_are_as_the_contract_says() -> None:
 def test_a_pasted_document_is_no_remark() -> None:
     huge = "no, that's wrong, not Sydney " * 40_000
     assert remark(huge, EarlierTurn("t1", huge, huge, 1.0)) is None
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "message"),
+    [
+        ("When do you open?", "At nine.", "My discount code does not work"),
+        ("Do you ship to Iceland?", "Yes, in a week.", "The kettle arrived broken"),
+        ("¿A qué hora abren?", "A las nueve.", "La impresora de la oficina no funciona"),
+    ],
+)
+def test_a_problem_with_something_else_is_a_new_matter(question: str, answer: str, message: str) -> None:
+    assert classify(message, answer, question).kind not in ALARMS
+
+
+@pytest.mark.parametrize("message", ["It does not work", "That link does not work", "The page you sent me is broken"])
+def test_a_problem_with_what_was_answered_is_an_alarm(message: str) -> None:
+    guess = classify(message, "Use the link on the login page.", "How do I reset my password?")
+    assert guess.kind in ALARMS

@@ -36,6 +36,11 @@ el la los las un una unos unas y o u pero si no ya de del al a en por para con s
 esta estan estaba este esto ese eso esa esos esas estas yo tu te ti me mi mis se su sus lo le les nos os muy mas
 menos tan tanto hay ha he has han hoy solo pues porque cuando donde quien cual cuanto tengo tiene tienes va voy
 eh che jaja lol um hm vale bueno gracias thanks thank"""
+TO_ASSISTANT = """you your yours tu te ti usted ustedes vos su this that it esto eso"""
+ANSWER_CUES = """denial wrong_of_answer wrong_opens i_said i_meant should_be source you_did opposite again doubts actually
+angry human gives_up understands_nothing"""
+ADDRESSING, OF_ANSWERS = frozenset(TO_ASSISTANT.split()), frozenset(ANSWER_CUES.split())
+OF_THINGS = frozenset({"fails", "wrong"})  # cues that a thing may have as well as an answer
 _DENYING, _FUNCTION = frozenset(DENYING.split()), frozenset(FUNCTION.split())
 _COUNTS = {word: str(at % 13) for at, word in enumerate(COUNTS.split())} | {"una": "1"}
 SEEN = (
@@ -94,6 +99,21 @@ def see(message: str, answer: str | None, question: str) -> MessageFeatures:
     values["gives_value"] = float(not values["question"] and _gives_value(spoken, given, asked))
     values |= _together(values, cues)
     return MessageFeatures({name: value for name, value in values.items() if value}, words | evidence)
+
+
+def speaks_of_its_own(message: str, answer: str | None, question: str, seen: MessageFeatures) -> bool:
+    """Whether a message tells of a problem with something that neither question nor answer speaks of: a new matter.
+
+    "My printer does not work" after opening hours is a question for help. After an answer with code in it, or where the
+    message speaks to the assistant, it may well be the answer that does not work.
+    """
+    cues = {name.removeprefix("cue:") for name in seen.values if name.startswith("cue:")}
+    if not cues & OF_THINGS or cues & OF_ANSWERS or "```" in (answer or ""):
+        return False
+    words = Words.of(folded(message[:MESSAGE]))
+    if len(words.content) < 3 or not ADDRESSING.isdisjoint(words.tokens):
+        return False
+    return touches(message, answer, question) == 0
 
 
 def touches(message: str, answer: str | None, question: str) -> int:

@@ -10,13 +10,14 @@ from functools import cache
 from importlib.resources import files
 from math import exp
 
-from evergold.curate.remark_features import MessageFeatures, see
+from evergold.curate.remark_features import MessageFeatures, see, speaks_of_its_own
 from evergold.model.admission import admits
 from evergold.model.remark import RemarkKind
 
 ALARMS = (RemarkKind.CORRECTION, RemarkKind.COMPLAINT)
 THRESHOLD = 0.5  # of an alarm; below it a message is no correction and no complaint
 ADMITTED = 40.0  # how many times likelier an admission is after a correction or complaint than after any other message
+OWN_MATTER = 0.03  # how much of an alarm is left where a message speaks of a problem that is not the answer's
 MOST_EVIDENCE = 3
 
 
@@ -51,6 +52,8 @@ def classify(message: str, answer: str | None, question: str, reply: str | None 
     seen = see(message, answer, question)
     shares = _shares(seen)
     admitted = admits(reply)
+    if not admitted and speaks_of_its_own(message, answer, question, seen):
+        shares = _normal({kind: share * (OWN_MATTER if kind in ALARMS else 1.0) for kind, share in shares.items()})
     if admitted:
         shares = _normal({kind: share * (ADMITTED if kind in ALARMS else 1.0) for kind, share in shares.items()})
     alarm = sum(shares[kind] for kind in ALARMS)

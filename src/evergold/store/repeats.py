@@ -67,7 +67,9 @@ def difference(span: Carried, base: Carried) -> dict[str, Any]:
         if type(value) is str and len(value) >= SHORTEST:
             tells_finish = _tells_finish(value, span.output)
             if tells_finish or value != old:
-                pieces[name] = list(_pieces(value, old if isinstance(old, str) else "", texts, tells_finish=tells_finish))
+                pieces[name] = list(
+                    _pieces(value, old if isinstance(old, str) else "", texts, tells_finish=tells_finish)
+                )
         elif name not in before or not _same(value, old) or ALWAYS_WRITTEN in name:
             changed[name] = value
     rest = {key: span.raw.get(key) for key in RAW[1:] if not _same(span.raw.get(key), base.raw.get(key))}
