@@ -20,13 +20,11 @@ TASKS = """\
 name: Three small questions
 tasks:
   - {id: france, name: France, input: "What is the capital of France? One word.", expected_output: Paris}
-  - {id: sum, name: Sum, input: "What is 2 + 2? Answer with the number.", expected_output: "4"}
-  - {id: sky, name: Sky, input: "What colour is the sky on a clear day? One word.", expected_output: Blue}
 """
 
 
 @pytest.mark.slow
-def test_three_tasks_with_the_real_model_as_target_and_judge(tmp_path: Path) -> None:
+def test_a_task_with_the_real_model_as_target_and_judge(tmp_path: Path) -> None:
     (tmp_path / "small.yaml").write_text(TASKS)
     spec = RunSpec(
         dataset="small",
@@ -40,7 +38,7 @@ def test_three_tasks_with_the_real_model_as_target_and_judge(tmp_path: Path) -> 
     with Workspace.open(Settings(home=tmp_path / "home", benchmark_datasets_dir=tmp_path)) as workspace:
         run = workspace.bench.work_on(workspace.bench.run_here(spec).id)
         attempts = {attempt.case_id: attempt for attempt in workspace.bench.attempts(run.id)}
-    assert (run.status, run.done, run.failed, run.scored) == (RunStatus.COMPLETED, 3, 0, 3)
+    assert (run.status, run.done, run.failed, run.scored) == (RunStatus.COMPLETED, 1, 0, 1)
     assert "paris" in attempts["france"].output.lower()
     assert attempts["france"].measurements["contains"].value == 1.0
     assert all(0 < attempt.usage.output_tokens <= 24 for attempt in attempts.values())
