@@ -39,12 +39,12 @@ def copy_database(db: Database, target: Path, share: Share) -> None:
 
 def rows_of(copy: Path) -> dict[str, int]:
     """Count the rows of each table of a copy."""
-    with _reading(copy) as connection:
+    with read_copy(copy) as connection:
         return {table.name: _count(connection, table) for table in metadata.sorted_tables}
 
 
 def builds_of(copy: Path) -> list[Build]:
-    with _reading(copy) as connection:
+    with read_copy(copy) as connection:
         return list_builds(connection)
 
 
@@ -78,15 +78,19 @@ def _copy_rows(db: Database, target: Path, share: Share) -> None:
     try:
         with db.snapshot() as source, engine.begin() as copy:
             create_tables(copy)
-            counts = {table.name: _count(source, table) for table in metadata.sorted_tables}
-            total = sum(counts.values())
-            for table in metadata.sorted_tables:
-                rows = source.execution_options(yield_per=ROWS).execute(select(table))
-                for batch in rows.mappings().partitions():
-                    copy.execute(insert(table), [dict(row) for row in batch])
-                    share(len(batch) / max(total, 1))
+            copy_rows(source, copy, share)
     finally:
         engine.dispose()
+
+
+def copy_rows(source: Connection, target: Connection, share: Share) -> None:
+    """Copy every row of every table into tables that are empty, in an order that keeps foreign keys whole."""
+    total = sum(_count(source, table) for table in metadata.sorted_tables)
+    for table in metadata.sorted_tables:
+        rows = source.execution_options(yield_per=ROWS).execute(select(table))
+        for batch in rows.mappings().partitions():
+            target.execute(insert(table), [dict(row) for row in batch])
+            share(len(batch) / max(total, 1))
 
 
 def _count(connection: Connection, table: Table) -> int:
@@ -94,8 +98,8 @@ def _count(connection: Connection, table: Table) -> int:
 
 
 @contextmanager
-def _reading(copy: Path) -> Iterator[Connection]:
-    """A connection to a copy, with none of the settings of a database in use."""
+def read_copy(copy: Path) -> Iterator[Connection]:
+    """Open a copy, with none of the settings of a database in use."""
     engine = create_engine(f"sqlite:///{copy}")
     try:
         with engine.connect() as connection:

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from sqlalchemy import Connection, create_engine, func, insert, select, text, update
+from sqlalchemy import Connection, func, select, text, update
 
 from evergold.errors import Conflict, Refused
-from evergold.store.backup import PAGES, ROWS, Share
+from evergold.store.backup import PAGES, Share, copy_rows, read_copy
 from evergold.store.db import SESSIONS, Database, session_name, sqlite_file
 from evergold.store.failures import explained, shown
 from evergold.store.migrate import bring_up_to_date
@@ -162,21 +162,10 @@ def _require_free(connection: Connection, url: str, replace: bool) -> None:
 
 
 def _replace_rows(connection: Connection, copy: Path, share: Share) -> None:
-    engine = create_engine(f"sqlite:///{copy}")
-    try:
-        with engine.connect() as source:
-            names = ", ".join(f'"{table.name}"' for table in metadata.sorted_tables)
-            connection.execute(text(f"TRUNCATE {names}"))
-            total = sum(
-                source.execute(select(func.count()).select_from(table)).scalar_one() for table in metadata.sorted_tables
-            )
-            for table in metadata.sorted_tables:
-                rows = source.execution_options(yield_per=ROWS).execute(select(table))
-                for batch in rows.mappings().partitions():
-                    connection.execute(insert(table), [dict(row) for row in batch])
-                    share(len(batch) / max(total, 1))
-    finally:
-        engine.dispose()
+    names = ", ".join(f'"{table.name}"' for table in metadata.sorted_tables)
+    connection.execute(text(f"TRUNCATE {names}"))
+    with read_copy(copy) as source:
+        copy_rows(source, connection, share)
     _continue_numbers(connection)
 
 
