@@ -1,13 +1,14 @@
-"""What a span costs at OTLP intake, beside an earlier commit: CPU of the server, in interleaved pairs.
+"""Measure what a span costs at OTLP intake, beside another commit: interleaved pairs of two servers.
 
     python -m perf.intake_pairs --against 12c3b96                     # seven pairs, ten spans a trace
     python -m perf.intake_pairs --against 12c3b96 --spans-per-trace 1 --pairs 11
     python -m perf.intake_pairs --against 12c3b96 --curation          # the work in the background counts too
 
-Both servers are `evergold serve` on SQLite in an empty folder, with this environment's packages; the earlier one runs
-from the files of that commit. A figure is user and system time of the server and its reading process between two moments:
-a warm-up is stored, and so is the load. Wall time is not compared, so a busy machine hurts little. Curation in the
-background is off unless asked for: how much of it falls into the measured time is chance.
+Both servers are `evergold serve` on SQLite in an empty folder, with this environment's packages; the other one runs
+from the files of that commit or branch. Each round has a warm-up and a load, and three figures between the two moments at
+which each is stored: user and system time of the server and its reading process, time by the clock, and bytes of the
+database and its log after the load. A busy machine disturbs the clock, and CPU time little. Curation in the background is
+off unless asked for: how much of it falls into the measured time is chance.
 """
 
 import argparse
@@ -16,10 +17,12 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
 from statistics import median, quantiles
+from typing import NamedTuple
 
 from perf.otlp_ingest import Contestant, running
 from perf.otlp_load import SPANS, bodies, send, wait_until_stored
@@ -29,6 +32,14 @@ SERVE = "import sys; from evergold.cli import main; sys.argv = ['evergold', 'ser
 DATABASE = ".evergold/evergold.db"
 TICKS = os.sysconf("SC_CLK_TCK")
 LIMIT = 1.05
+
+
+class Figures(NamedTuple):
+    """The cost of a span in one round."""
+
+    cpu_us: float
+    clock_us: float
+    stored_bytes: float
 
 
 def files_of(commit: str, folder: Path) -> Path:
@@ -59,31 +70,45 @@ def cpu_seconds(pid: int) -> float:
     return total / TICKS
 
 
-def measure(server: Contestant, load: Sequence[bytes], warm: Sequence[bytes], connections: int) -> float:
-    """Measure one round: microseconds of CPU a span."""
+def measure(server: Contestant, load: Sequence[bytes], warm: Sequence[bytes], connections: int) -> Figures:
+    """Measure one round."""
+    spans = len(load) * SPANS
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
-        folder = Path(name)
-        with running(server, folder) as (url, pid):
+        database = Path(name) / DATABASE
+        with running(server, Path(name)) as (url, pid):
             send(url, warm, connections)
-            wait_until_stored(folder / DATABASE, len(warm) * SPANS)
-            before = cpu_seconds(pid)
+            wait_until_stored(database, len(warm) * SPANS)
+            cpu, clock = cpu_seconds(pid), time.perf_counter()
             send(url, load, connections)
-            wait_until_stored(folder / DATABASE, (len(warm) + len(load)) * SPANS)
-            return (cpu_seconds(pid) - before) / (len(load) * SPANS) * 1e6
+            wait_until_stored(database, len(warm) * SPANS + spans)
+            cpu, clock = cpu_seconds(pid) - cpu, time.perf_counter() - clock
+        stored = sum(file.stat().st_size for file in database.parent.glob(f"{database.name}*"))
+        return Figures(cpu / spans * 1e6, clock / spans * 1e6, stored / (spans + len(warm) * SPANS))
 
 
-def compare(servers: Mapping[str, Contestant], chosen: argparse.Namespace) -> list[float]:
-    """Measure pairs, the two taking turns at being first; the ratio of each pair."""
-    found: dict[str, list[float]] = {name: [] for name in servers}
+def compare(servers: Mapping[str, Contestant], chosen: argparse.Namespace) -> tuple[list[Figures], list[Figures]]:
+    """Measure pairs, the two taking turns at being first."""
+    figures: dict[str, list[Figures]] = {name: [] for name in servers}
     for number in range(chosen.pairs):
         load = bodies(chosen.requests, chosen.spans_per_trace, seed=10 + number)
         warm = bodies(chosen.requests // 2, chosen.spans_per_trace, seed=5000 + number)
         for name in list(servers)[:: 1 if number % 2 else -1]:
-            found[name].append(measure(servers[name], load, warm, chosen.connections))
-        print("   ", "   ".join(f"{name} {values[-1]:6.1f} us" for name, values in found.items()), flush=True)
-    for name, values in found.items():
-        print(f"  {name:<10} {median(values):6.1f} us of CPU a span (median of {chosen.pairs})")
-    return [now / then for then, now in zip(*found.values(), strict=True)]
+            figures[name].append(measure(servers[name], load, warm, chosen.connections))
+        print("   ", "   ".join(f"{name} {all_[-1].cpu_us:6.1f} us" for name, all_ in figures.items()), flush=True)
+    then, now = figures.values()
+    return then, now
+
+
+def report(against: str, then: Sequence[Figures], now: Sequence[Figures]) -> None:
+    """Print the medians of both servers and of the pairs' ratios."""
+    for number, title in enumerate(("us of CPU a span", "us by the clock", "bytes a span")):
+        ratios = [one[number] / other[number] for other, one in zip(then, now, strict=True)]
+        low, _, high = quantiles(ratios, n=4)
+        print(
+            f"  {title:<16} {against} {median(one[number] for one in then):7.1f}   "
+            f"now {median(one[number] for one in now):7.1f}   now / {against} {median(ratios):.3f} "
+            f"(half of the pairs: {low:.3f} to {high:.3f}{f'; limit {LIMIT}' if number == 0 else ''})"
+        )
 
 
 def main(arguments: Sequence[str] = ()) -> None:
@@ -99,9 +124,7 @@ def main(arguments: Sequence[str] = ()) -> None:
     with tempfile.TemporaryDirectory() as name:
         then = files_of(chosen.against, Path(name))
         servers = {chosen.against: server_of(then, settings), "now": server_of(ROOT, settings)}
-        ratios = compare(servers, chosen)
-    low, _, high = quantiles(ratios, n=4)
-    print(f"  now costs {median(ratios):.3f} times as much (half of the pairs: {low:.3f} to {high:.3f}; limit {LIMIT})")
+        report(chosen.against, *compare(servers, chosen))
 
 
 if __name__ == "__main__":

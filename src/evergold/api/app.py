@@ -7,18 +7,11 @@ from importlib.metadata import version
 from typing import Any
 
 from fastapi import FastAPI
-from fastapi.middleware.gzip import GZipMiddleware
 
-from evergold.api.access import configured_tokens
 from evergold.api.errors import install_errors
-from evergold.api.guard import Guard
-from evergold.api.inflight import InFlight
-from evergold.api.meter import Instruments, Meter
+from evergold.api.middleware import install_middleware
 from evergold.api.pages import install_pages
 from evergold.api.reference import install_reference
-from evergold.api.routing import SlashesInNames
-from evergold.api.strangers import Strangers, known_host
-from evergold.api.wellformed import WellFormed
 from evergold.settings import Settings, load_settings
 from evergold.workspace import Workspace
 
@@ -62,14 +55,7 @@ def create_app(settings: Settings | None = None, opened: Workspace | None = None
         redoc_url=None,
     )
     app.state.settings = chosen
-    app.add_middleware(SlashesInNames)
-    app.add_middleware(GZipMiddleware, minimum_size=2048)
-    app.add_middleware(InFlight, settings=chosen)
-    app.add_middleware(Guard, settings=chosen, tokens=configured_tokens(chosen))
-    app.add_middleware(WellFormed)
-    app.add_middleware(Strangers, known=known_host(chosen))
-    app.state.instruments = Instruments()
-    app.add_middleware(Meter, instruments=app.state.instruments)
+    install_middleware(app, chosen)
     install_errors(app)
     for name in ROUTERS:
         app.include_router(import_module(f"evergold.api.{name}").router)

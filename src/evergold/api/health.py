@@ -9,7 +9,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from evergold.api.meter import Instruments
+from evergold.api.middleware.meter import Instruments
 from evergold.api.opened import Opened
 from evergold.api.roles import needing
 from evergold.model.access import Role

@@ -1,43 +1,24 @@
-"""How requests are read, wherever it differs from the framework's way.
+"""Read requests where the framework's way does not fit.
 
 JSON bodies are read by the reader that reads files and writes the store, so that what comes in can also be kept. Python's
 own reader takes `NaN` for a number and makes integers of any length, which JSON and the store do not have.
 
-A slash inside a name (`team/faq`, a case id that is a path) is written `%2F`, and belongs to the name. The framework finds
-routes after decoding, when it can no longer be told from the slashes between the parts; so it is hidden meanwhile.
+A slash inside a name was hidden from routing (`middleware/paths.py`) and is put back into the parts of the path here.
 """
 
-import re
 from collections.abc import Callable, Coroutine
 from typing import Any
-from urllib.parse import unquote
 
 import orjson
 from fastapi import APIRouter, Request, Response
 from fastapi.routing import APIRoute
-from starlette.types import ASGIApp, Receive, Scope, Send
 
+from evergold.api.middleware.paths import HIDDEN
 from evergold.api.roles import require_role
 from evergold.model.json_text import load_json
 from evergold.model.nesting import require_shallow
 
 MOST_LEVELS_OF_BODY = 200  # a record in it may have half as many, and one that has more does not sink the others
-HIDDEN = "\x00"  # stands for a slash; no name has it
-ENCODED_SLASH = re.compile(rb"%2[Ff]")
-
-
-class SlashesInNames:
-    """Hides encoded slashes from routing; `JsonRoute` puts them back into the parts of the path."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        raw = scope.get("raw_path") or b""
-        if b"%2" in raw and scope["type"] == "http" and scope["path"].startswith("/api/"):
-            path = unquote(ENCODED_SLASH.sub(HIDDEN.encode(), raw).decode("ascii", "replace"))
-            scope = {**scope, "path": path}
-        await self._app(scope, receive, send)
 
 
 class JsonRequest(Request):

@@ -32,7 +32,7 @@ SHOWN = 100
 _HOST = re.compile(r"(?P<name>\[[0-9a-fA-F:.]+\]|[^\s\[\]:/@?#\\,]+)(?::[0-9]{0,5})?\Z")
 
 
-class Strangers:
+class CrossSiteCheck:
     """A plain ASGI layer: OTLP passes it thousands of times a second."""
 
     def __init__(self, app: ASGIApp, known: Callable[[bytes], bool]) -> None:
