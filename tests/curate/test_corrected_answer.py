@@ -1,10 +1,14 @@
 """The reference of a correction pair is an answer, never the user's complaint."""
 
+import json
+
 import pytest
 
+from evergold.formats.openai_chat import Preference
+from evergold.formats.training_messages import Unfit
 from evergold.model.admission import admits
 from evergold.model.case import Case, EntryType
-from evergold.model.trace import Correction, CorrectionKind, Trace
+from evergold.model.trace import Correction, CorrectionKind, Span, Trace
 from evergold.settings import Settings
 from evergold.store.cases import CaseFilter, iterate_cases
 from evergold.workspace import Workspace
@@ -47,6 +51,30 @@ def test_the_next_reply_is_the_reference_when_it_admits(ws: Workspace) -> None:
     case = pair(ws, turn(1, "When?", "Tuesday."), turn(2, "that is the wrong day", told), correction=remark)
     reference = case.reference()
     assert reference is not None and reference.text == told
+
+
+def booked(number: int, said: str, reply: str, *tool: str, **args: object) -> Trace:
+    """A turn that called a tool before it replied."""
+    calls = [Span(id=f"c{number}", name=name, kind="tool", input=json.dumps(args), output="ok") for name in tool]
+    return turn(number, said, reply).model_copy(update={"spans": tuple(calls)})
+
+
+def test_the_calls_of_the_next_reply_belong_to_the_corrected_answer(ws: Workspace) -> None:
+    remark = Correction(trace_id="t1", text="I said four people", kind=CorrectionKind.REMARK)
+    wrong = booked(1, "Book for four", "Booked for two.", "book", people=2)
+    right = booked(2, "I said four people", "Sorry about that: booked for four.", "book", people=4)
+    case = pair(ws, wrong, right, correction=remark)
+    reference = case.reference()
+    assert reference is not None and [call.args for call in reference.tool_calls or ()] == [{"people": 4}]
+    with pytest.raises(Unfit, match="other calls"):
+        Preference().record(case)
+
+
+def test_a_reply_that_undoes_what_was_done_is_no_answer_to_the_question(ws: Workspace) -> None:
+    remark = Correction(trace_id="t1", text="I said four people", kind=CorrectionKind.REMARK)
+    wrong = booked(1, "Book for four", "Booked for two.", "book", people=2)
+    undone = booked(2, "I said four people", "Sorry about that: changed to four.", "change_booking", people=4)
+    assert pair(ws, wrong, undone, correction=remark).reference() is None
 
 
 @pytest.mark.parametrize(

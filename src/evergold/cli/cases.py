@@ -2,6 +2,7 @@
 
 import click
 
+from evergold.cli.case_view import lines_of
 from evergold.cli.opening import opened
 from evergold.cli.output import emit_json, json_flag, table
 from evergold.model.case import Case, CaseKind, CaseStatus, EntryType, ReviewState
@@ -56,8 +57,8 @@ def show_command(ctx: click.Context, dataset: str, case_id: str, history: bool, 
     if as_json:
         emit_json(case.model_dump(mode="json") | ({"history": revisions} if history else {}))
         return
-    for name, value in case.model_dump(mode="json", exclude_defaults=True).items():
-        click.echo(f"{name}: {value}")
+    for line in lines_of(case):
+        click.echo(line)
     for revision in revisions:
         click.echo(
             f"v{revision.version} {revision.created_at} {revision.who}: {revision.action} {revision.why}".rstrip()

@@ -14,7 +14,7 @@ from sqlalchemy.engine import RowMapping
 from evergold.conversation import conversation_of, text_of
 from evergold.model.case import Case
 from evergold.model.conversation import Conversation
-from evergold.model.tool_calls import calls_in
+from evergold.model.tool_calls import ToolCall, calls_in
 from evergold.model.trace import Trace
 from evergold.store.case_rows import body_of, case_of
 from evergold.store.schema import eval_dataset, traces
@@ -47,11 +47,17 @@ class Contents:
     def completed(self, case: Case, trace_id: str) -> Case:
         """The case with everything of its trace that it does not say itself."""
         trace = self._traces.get(trace_id)
-        if trace is None:
-            return case
-        if trace_id not in self._read:
-            self._read[trace_id] = conversation_of(trace, self._sessions.before)
-        return with_content(case, trace, self._read[trace_id])
+        return case if trace is None else with_content(case, trace, self._conversation(trace))
+
+    def calls_of(self, trace_id: str) -> tuple[ToolCall, ...]:
+        """The tool calls that the turn of a trace made; none where the trace is not stored."""
+        trace = self._traces.get(trace_id)
+        return () if trace is None else calls_in(self._conversation(trace).turn)
+
+    def _conversation(self, trace: Trace) -> Conversation:
+        if trace.id not in self._read:
+            self._read[trace.id] = conversation_of(trace, self._sessions.before)
+        return self._read[trace.id]
 
 
 def with_content(case: Case, trace: Trace, conversation: Conversation) -> Case:

@@ -16,6 +16,7 @@ from evergold.model.ident import content_hash
 from evergold.model.reference import Answer
 from evergold.model.trace import DETECTED_KEY
 from evergold.store.bulk import rows_among
+from evergold.store.case_content import Contents
 from evergold.store.case_writes import Author, put_cases, revise_case
 from evergold.store.cases import held_cases, touched_cases
 from evergold.store.schema import spans, trace_corrections, traces
@@ -86,13 +87,26 @@ def _revised(connection: Connection, row: Any) -> Answer | None:
     if row["said_as"] == "answer":
         return Answer(text=row["text"])
     query = text(
-        "SELECT t.output_text FROM traces t WHERE t.session_id = :session AND t.input_text = :said AND t.started_at >= :after "
-        "AND t.id <> :id AND NOT EXISTS (SELECT 1 FROM trace_corrections c WHERE c.trace_id = t.id AND c.dismissed = 0) "
+        "SELECT t.id, t.output_text FROM traces t WHERE t.session_id = :session AND t.input_text = :said "
+        "AND t.started_at >= :after AND t.id <> :id "
+        "AND NOT EXISTS (SELECT 1 FROM trace_corrections c WHERE c.trace_id = t.id AND c.dismissed = 0) "
         "ORDER BY t.started_at, t.id LIMIT 1"
     )
     wanted = {"session": row["session_id"], "said": row["text"], "after": row["started_at"], "id": row["id"]}
-    reply = connection.execute(query, wanted).scalar()
-    return Answer(text=reply) if reply and admits(reply) else None
+    reply = connection.execute(query, wanted).one_or_none()
+    if reply is None or not admits(reply.output_text):
+        return None
+    return _answer_of(connection, row["id"], reply.id, reply.output_text)
+
+
+def _answer_of(connection: Connection, corrected: str, reply: str, reply_text: str) -> Answer | None:
+    """The reply with the calls it made. None where it called other tools than the corrected turn did: it then undid what
+    that turn had done, which answers another state than the one the question was asked in."""
+    contents = Contents(connection, (corrected, reply))
+    before, calls = contents.calls_of(corrected), contents.calls_of(reply)
+    if calls and before and {call.name for call in calls}.isdisjoint(call.name for call in before):
+        return None
+    return Answer(text=reply_text, tool_calls=calls or None, trace_id=reply)
 
 
 def _case(row: Any, dataset: str, tools: Iterable[str], revised: Answer | None) -> Case:
