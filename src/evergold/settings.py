@@ -145,6 +145,9 @@ class Settings:
     review_lease_minutes: int = setting(
         "review.lease_minutes", 30, "How long a claimed case stays in one reviewer's hands."
     )
+    review_daily_goal: int = setting(
+        "review.daily_goal", 0, "How many cases a reviewer is to decide a day; 0: no goal is shown."
+    )
     review_repo_dir: Path | None = setting(
         "review.repo_dir", None, "Git repository from which review shows files and proves base commits."
     )

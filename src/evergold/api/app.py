@@ -28,6 +28,7 @@ ROUTERS = (
     "views",
     "uploads",
     "review",
+    "questions",
     "overview",
     "runs",
     "reports",

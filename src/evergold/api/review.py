@@ -11,6 +11,7 @@ from evergold.api.routing import Router
 from evergold.api.who import Who
 from evergold.model.case import Case, CaseId
 from evergold.model.evidence import BaseCandidate, BaseCheck, Evidence, FileAtCommit, ProvedRow
+from evergold.model.moment import UtcTime
 from evergold.model.review import (
     Assignment,
     CaseFile,
@@ -95,10 +96,10 @@ def me(workspace: Opened, who: Who) -> Me:
 
 
 @router.get("/review/queue")
-def queue(workspace: Opened, params: Annotated[QueueParams, Query()]) -> QueuePage:
+def queue(workspace: Opened, params: Annotated[QueueParams, Query()], who: Who) -> QueuePage:
     """A page of the queue, with counts over everything the filters match."""
     wanted = QueueQuery(**params.model_dump(exclude={"limit", "offset"}))
-    return workspace.review.queue(wanted, limit=params.limit, offset=params.offset)
+    return workspace.review.queue(wanted, who, limit=params.limit, offset=params.offset)
 
 
 @router.get("/review/case")
@@ -171,9 +172,9 @@ def agreement(workspace: Opened, dataset: str | None = None) -> Agreement:
 
 
 @router.get("/review/progress")
-def progress(workspace: Opened) -> ReviewProgress:
-    """Progress per dataset and per reviewer."""
-    return workspace.review.progress()
+def progress(workspace: Opened, day_began: UtcTime | None = None) -> ReviewProgress:
+    """Progress per dataset and per reviewer; `day_began` is since when "today" counts, midnight UTC unless given."""
+    return workspace.review.progress(day_began)
 
 
 @router.get("/review/views")

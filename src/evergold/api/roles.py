@@ -20,6 +20,7 @@ LISTED = {
         "POST /decisions",
         "POST /decisions/bulk",
         "PATCH /review/case",
+        "PUT /review/answers",
         "POST /review/claims",
         "PUT /review/claims",
         "POST /review/assignments",
@@ -50,6 +51,7 @@ LISTED = {
         "POST /benchmarks/runs/{run_id}/to-review",
         "DELETE /benchmarks/runs/{run_id}",
         "POST /builds",
+        "PUT /review/questions",
     ),
     Role.OWNER: ("GET /tokens", "POST /tokens", "DELETE /tokens/{token_id}", "POST /alerts/test"),
 }

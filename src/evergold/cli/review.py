@@ -2,6 +2,7 @@
 
 import threading
 import webbrowser
+from pathlib import Path
 from typing import Any
 
 import click
@@ -78,6 +79,19 @@ def decide_command(ctx: click.Context, /, dataset: str, case_id: str, verdict: s
         decision = Decision(version=version, verdict=ReviewVerdict(verdict), **given)
         case = workspace.review.decide(key, decision, who)
     click.echo(f"{case.dataset}/{case.id}: {case.review.value}, {case.status.value}, version {case.version}")
+
+
+@command.command("questions")
+@click.argument("dataset")
+@click.argument("file", required=False, type=click.Path(path_type=Path))
+@click.option("--who", default="cli", show_default=True, help="Who changes the questions.")
+@click.pass_context
+def questions_command(ctx: click.Context, dataset: str, file: Path | None, who: str) -> None:
+    """Print the questions that reviewers of DATASET answer, or replace them by those of FILE (TOML or YAML)."""
+    with opened(ctx) as workspace:
+        if file is not None:
+            workspace.review.set_questions(dataset, file, who)
+        emit_json(workspace.review.questions(dataset))
 
 
 @command.command("progress")

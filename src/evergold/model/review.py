@@ -7,6 +7,7 @@ from pydantic import BaseModel, Field
 
 from evergold.model.case import Case, CaseId, CaseKind, CaseStatus, EntryType, ReviewState
 from evergold.model.moment import UtcTime
+from evergold.model.questions import ReviewAnswer, ReviewQuestion
 
 ReviewerName = Annotated[str, Field(min_length=1, max_length=100)]
 
@@ -100,8 +101,20 @@ class Standing(StrEnum):
     SECOND_OPINION = "second_opinion"
 
 
+class QueuePart(StrEnum):
+    """A part of the queue as one reviewer sees it: in their hands, in those of others, in nobody's, or judged by them."""
+
+    MINE = "mine"
+    OTHERS = "others"
+    NOBODYS = "nobodys"
+    DONE = "done"
+
+
 class QueueQuery(BaseModel, frozen=True, extra="forbid"):
-    """Which cases, in the words of a reviewer; every given field narrows."""
+    """Which cases, in the words of a reviewer; every given field narrows.
+
+    `part` is seen from whoever asks; `check` names a check that failed on the case's trace.
+    """
 
     dataset: str | None = None
     kind: CaseKind | None = None
@@ -110,7 +123,10 @@ class QueueQuery(BaseModel, frozen=True, extra="forbid"):
     status: CaseStatus | None = CaseStatus.ACTIVE
     standing: Standing | None = None
     reviewer: str | None = None
+    part: QueuePart | None = None
     tag: str | None = None
+    source: str | None = None
+    check: str | None = None
     needs_look: bool | None = None
     text: Annotated[str, Field(max_length=500)] = ""
 
@@ -130,6 +146,7 @@ class QueueItem(BaseModel, frozen=True, extra="forbid"):
     confirmed: bool
     held_by: tuple[str, ...] = ()
     opinions: int = 0
+    done_by_me: bool = False
     needs_look: str | None = None
     updated_at: UtcTime | None = None
 
@@ -171,3 +188,5 @@ class CaseFile(BaseModel, frozen=True, extra="forbid"):
     assignments: tuple[Assignment, ...]
     history: tuple[HistoryEntry, ...]
     needs_look: str | None = None
+    questions: tuple[ReviewQuestion, ...] = ()
+    answers: tuple[ReviewAnswer, ...] = ()

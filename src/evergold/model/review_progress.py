@@ -20,8 +20,22 @@ class PairAgreement(TypedDict):
     cohen: AgreementFigure
 
 
+class QuestionAgreement(TypedDict):
+    """How far reviewers agree on one question of a dataset; `measure` names what takes chance away."""
+
+    dataset: str
+    question: str
+    title: str
+    kind: str
+    answers: int
+    shared: int
+    agreement: AgreementFigure
+    measure: str
+    beyond_chance: AgreementFigure
+
+
 class Agreement(TypedDict):
-    """How far all reviewers agree, and each pair of them."""
+    """How far all reviewers agree, each pair of them, and on each question of their datasets."""
 
     cases: int
     shared: int
@@ -29,6 +43,7 @@ class Agreement(TypedDict):
     agreement: AgreementFigure
     fleiss: AgreementFigure
     pairs: list[PairAgreement]
+    questions: list[QuestionAgreement]
 
 
 class DatasetProgress(TypedDict):
@@ -40,8 +55,20 @@ class DatasetProgress(TypedDict):
     dismissed: int
 
 
-class ReviewerProgress(TypedDict):
-    """How many verdicts of which kind a reviewer gave, and when the last one was."""
+class ReviewerPace(TypedDict):
+    """A reviewer's day, speed and agreement.
+
+    `today` counts cases decided since the day began, `seconds_per_case` is the median time from one verdict to the next
+    in a sitting, `agreement` the share of a colleague's first verdicts on the same content that are equal.
+    """
+
+    today: int
+    seconds_per_case: float | None
+    agreement: AgreementFigure
+
+
+class ReviewerProgress(ReviewerPace):
+    """How many verdicts of which kind a reviewer gave, when the last one was, and how they get on."""
 
     reviewer: str
     approve: int
@@ -52,7 +79,8 @@ class ReviewerProgress(TypedDict):
 
 
 class ReviewProgress(TypedDict):
-    """Progress per dataset and per reviewer."""
+    """Progress per dataset and per reviewer; `daily_goal` is how many cases a reviewer is to decide a day, 0 for none."""
 
+    daily_goal: int
     datasets: list[DatasetProgress]
     reviewers: list[ReviewerProgress]

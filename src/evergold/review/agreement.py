@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from itertools import combinations
 
 from evergold.model.review import OPINIONS, Opinion
-from evergold.model.review_progress import Agreement, AgreementFigure, PairAgreement
+from evergold.model.review_progress import Agreement, AgreementFigure, PairAgreement, QuestionAgreement
 from evergold.stats.agreement import cohen_kappa, fleiss_kappa, raw_agreement
 from evergold.stats.intervals import Interval
 
@@ -25,7 +25,7 @@ def first_words(opinions: Iterable[Opinion]) -> Shared:
     return dict(words)
 
 
-def agreement(opinions: Iterable[Opinion]) -> Agreement:
+def agreement(opinions: Iterable[Opinion], questions: list[QuestionAgreement] | None = None) -> Agreement:
     """Fleiss' kappa and raw agreement of everybody, Cohen's kappa of each pair; what is undefined says why."""
     words = first_words(opinions)
     verdicts = [tuple(by.values()) for by in words.values()]
@@ -37,6 +37,7 @@ def agreement(opinions: Iterable[Opinion]) -> Agreement:
         "agreement": _shown(raw_agreement(verdicts), shared),
         "fleiss": _shown(fleiss_kappa(verdicts), shared),
         "pairs": _pairs(words),
+        "questions": questions or [],
     }
 
 

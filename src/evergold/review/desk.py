@@ -26,10 +26,12 @@ from evergold.model.review import (
 )
 from evergold.review.decide import applied, check_reviewable, judged, settled, standing
 from evergold.review.edit import edited
+from evergold.review.questions import check_answered
 from evergold.store.assignments import assignments_of, hold, release
 from evergold.store.authority import set_correction_dismissed, set_decided
 from evergold.store.case_writes import Author, revise_case
 from evergold.store.cases import get_case, revisions_of
+from evergold.store.questions import answers_on, questionnaire_of
 from evergold.store.reviews import add_opinion, next_for, open_question, opinions_on, set_standing
 
 
@@ -46,6 +48,8 @@ def case_file(connection: Connection, key: CaseKey, needed: int) -> CaseFile:
         assignments=tuple(assignments_of(connection, key)),
         history=_history(connection, key, opinions),
         needs_look=open_question(connection, key.dataset, key.id),
+        questions=questionnaire_of(connection, key.dataset).questions,
+        answers=tuple(answers_on(connection, key)),
     )
 
 
@@ -65,6 +69,7 @@ def decide(connection: Connection, key: CaseKey, decision: Decision, reviewer: s
     draft = edited(held, decision.changes)
     if decision.verdict is ReviewVerdict.APPROVE:
         draft.validated()
+        check_answered(connection, held, reviewer)
     spoken = Opinion(
         **key.model_dump(),
         version=draft.version,

@@ -53,6 +53,38 @@ def raw_agreement(verdicts: Sequence[Sequence[Hashable]]) -> Interval | None:
     return bootstrap(lambda rows: per_case[rows].mean(axis=-1), len(shared))
 
 
+def interval_alpha(ratings: Sequence[Sequence[float]]) -> Interval | None:
+    """Krippendorff's alpha for ratings on a scale, where 4 beside 5 is nearer than 1 beside 5.
+
+    None when no case has two ratings, or all ratings are equal.
+    """
+    shared = [np.asarray(case, dtype=np.float64) for case in ratings if len(case) > 1]
+    if not shared:
+        return None
+    sizes = np.array([case.size for case in shared], dtype=np.float64)
+    sums = np.array([case.sum() for case in shared])
+    squares = np.array([(case**2).sum() for case in shared])
+
+    def alpha(rows: NDArray[np.intp]) -> Floats:
+        size, total, square = sizes[rows], sums[rows], squares[rows]
+        all_of = size.sum(axis=-1)
+        observed = ((size * square - total**2) / (size - 1)).sum(axis=-1) / all_of
+        expected = (all_of * square.sum(axis=-1) - total.sum(axis=-1) ** 2) / (all_of * (all_of - 1))
+        room = expected > 1e-12
+        figures: Floats = 1 - np.divide(observed, expected, out=np.full(np.shape(observed), np.nan), where=room)
+        return figures
+
+    if np.isnan(alpha(np.arange(len(shared))[None, :])[0]):
+        return None
+    return bootstrap(alpha, len(shared))
+
+
+def mean_of_cases(values: Sequence[float]) -> Interval | None:
+    """The mean of one figure per case, with a bootstrap interval over cases; None for no case."""
+    figures = np.asarray(values, dtype=np.float64)
+    return bootstrap(lambda rows: figures[rows].mean(axis=-1), len(values)) if len(values) else None
+
+
 def _confusion(pairs: Sequence[tuple[Hashable, Hashable]]) -> Floats:
     index = _categories(label for pair in pairs for label in pair)
     table = np.zeros((len(index), len(index)))

@@ -8,7 +8,8 @@ from sqlalchemy import Connection, func, select
 from evergold.store.case_rows import tier_of
 from evergold.store.cases import CaseFilter, filtered
 from evergold.store.conditions import json_text
-from evergold.store.schema import eval_dataset, eval_dataset_tags
+from evergold.store.schema import eval_dataset, eval_dataset_tags, trace_scores
+from evergold.store.schema.traces import FAILING_BELOW
 from evergold.store.trace_facets import EXACT_TO, FacetValue, values_of
 
 
@@ -23,6 +24,7 @@ class CaseFacets(BaseModel):
     reviews: list[FacetValue]
     sources: list[FacetValue]
     tags: list[FacetValue]
+    checks: list[FacetValue]
 
 
 def case_facets(connection: Connection, wanted: CaseFilter) -> CaseFacets:
@@ -43,4 +45,17 @@ def case_facets(connection: Connection, wanted: CaseFilter) -> CaseFacets:
         reviews=values_of(Counter(row[4] for row in rows)),
         sources=values_of(Counter(row[5] for row in rows)),
         tags=values_of(Counter({row[0]: row[1] for row in connection.execute(tags.group_by(eval_dataset_tags.c.tag))})),
+        checks=values_of(_failed_checks(connection, wanted)),
     )
+
+
+def _failed_checks(connection: Connection, wanted: CaseFilter) -> Counter[str | None]:
+    """Name of a score → how many of the listed cases have a trace on which it failed."""
+    table, scores = eval_dataset.c, trace_scores.c
+    listed = filtered(select(table.id, table.trace_id), wanted, connection.dialect.name)
+    newest = listed.where(table.trace_id.is_not(None)).order_by(table.id.desc()).limit(EXACT_TO).subquery()
+    failed = select(scores.name, func.count(func.distinct(newest.c.id))).join(
+        newest, newest.c.trace_id == scores.trace_id
+    )
+    rows = connection.execute(failed.where(scores.value < FAILING_BELOW).group_by(scores.name))
+    return Counter({str(name): int(number) for name, number in rows})

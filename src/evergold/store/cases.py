@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Any
 
 from pydantic import BaseModel
-from sqlalchemy import ColumnElement, Connection, Select, and_, exists, false, func, or_, select, tuple_
+from sqlalchemy import ColumnElement, Connection, Select, and_, exists, false, func, literal_column, or_, select, tuple_
 from sqlalchemy.engine import RowMapping
 
 from evergold.errors import BadInput, NotFound
@@ -14,12 +14,15 @@ from evergold.store.case_content import completed
 from evergold.store.case_rows import case_of
 from evergold.store.conditions import Many, Pairs, json_text
 from evergold.store.cutoffs import Cutoff
-from evergold.store.schema import case_reviews, case_revisions, eval_dataset, eval_dataset_tags
+from evergold.store.schema import case_reviews, case_revisions, eval_dataset, eval_dataset_tags, trace_scores
+from evergold.store.schema.traces import FAILING_BELOW
 from evergold.store.values import batches, loads
+
+LIMIT = str(FAILING_BELOW)  # written out, because a bound value would hide the index of failing scores
 
 
 class CaseFilter(BaseModel, frozen=True, extra="forbid"):
-    """Which cases: every part that is given must hold."""
+    """Which cases: every part that is given must hold. `check` names a check that failed on the case's trace."""
 
     dataset: str | None = None
     kind: CaseKind | None = None
@@ -29,6 +32,7 @@ class CaseFilter(BaseModel, frozen=True, extra="forbid"):
     status: CaseStatus | None = CaseStatus.ACTIVE
     tag: Many = ()
     source: str | None = None
+    check: str | None = None
     metadata: Pairs = ()
     trace_id: str | None = None
     session_id: str | None = None
@@ -193,6 +197,10 @@ def filtered(query: Select[Any], wanted: CaseFilter, dialect: str) -> Select[Any
         query = query.where(table.id.in_(tagged))
     if wanted.source is not None:
         query = query.where(json_text(table.body, ("provenance", "source"), dialect) == wanted.source)
+    if wanted.check is not None:
+        scores = trace_scores.c
+        failing = select(scores.trace_id).where(scores.name == wanted.check, scores.value < literal_column(LIMIT))
+        query = query.where(table.trace_id.in_(failing))
     for pair in wanted.metadata:
         key, _, value = pair.partition("=")
         query = query.where(json_text(table.metadata, (key,), dialect) == value)

@@ -199,6 +199,7 @@ def _empty(connection: Connection, entries: Sequence[int]) -> None:
         "version = version + 1 WHERE id IN ({})",
         "UPDATE case_revisions SET changes = '{{}}', evidence = '{{}}', why = '', rev = NULL WHERE entry_id IN ({})",
         "UPDATE case_reviews SET label = '{{}}', comment = '' WHERE entry_id IN ({})",
+        "DELETE FROM review_answers WHERE entry_id IN ({})",
         "DELETE FROM eval_dataset_tags WHERE dataset_id IN ({})",
         "INSERT INTO case_revisions (entry_id, version, action, who, why) "
         "SELECT id, version, 'erased', 'erasure', 'erased on request' FROM eval_dataset WHERE id IN ({})",

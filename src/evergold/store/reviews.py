@@ -7,8 +7,8 @@ from sqlalchemy.engine import RowMapping
 
 from evergold.model.case import Case, CaseStatus, ReviewState
 from evergold.model.policy import Policy, Reason
-from evergold.model.review import Opinion, QueueItem, QueueQuery, ReviewVerdict, Standing
-from evergold.model.review_progress import DatasetProgress, ReviewerProgress, ReviewProgress
+from evergold.model.review import OPINIONS, Opinion, QueueItem, QueuePart, QueueQuery, ReviewVerdict, Standing
+from evergold.model.review_progress import DatasetProgress
 from evergold.store.cases import CaseFilter, entry_id_of, filtered
 from evergold.store.schema import case_reviews, eval_dataset, review_assignments, review_standings
 from evergold.store.values import dumps, loads, now
@@ -55,19 +55,17 @@ def set_standing(connection: Connection, held: Case, standing: Standing) -> None
 
 
 def queue_page(
-    connection: Connection, query: QueueQuery, *, limit: int, offset: int
+    connection: Connection, query: QueueQuery, me: str, *, limit: int, offset: int
 ) -> tuple[list[QueueItem], dict[str, int]]:
-    """A page of the queue and the counts of everything the query matches."""
-    counts = queue_counts(connection, query)
-    rows = connection.execute(
-        _matching(_item_query(), query, connection.dialect.name).order_by(_entry.id).limit(limit).offset(offset)
-    ).mappings()
-    results = list(rows)
+    """A page of the queue as reviewer `me` sees it, and the counts of everything the query matches."""
+    counts = queue_counts(connection, query, me)
+    matching = _matching(_item_query(me), query, me, connection.dialect.name)
+    results = list(connection.execute(matching.order_by(_entry.id).limit(limit).offset(offset)).mappings())
     holders = _holders(connection, [row["id"] for row in results])
     return [_item(row, holders.get(row["id"], ())) for row in results], counts
 
 
-def queue_counts(connection: Connection, query: QueueQuery) -> dict[str, int]:
+def queue_counts(connection: Connection, query: QueueQuery, me: str) -> dict[str, int]:
     """How many cases the query matches, in all and by what remains to be done."""
     validated = _entry.review == ReviewState.VALIDATED.value
     parts: list[ColumnElement[int]] = [
@@ -79,7 +77,7 @@ def queue_counts(connection: Connection, query: QueueQuery) -> dict[str, int]:
         func.count(case((_entry.question != "", 1))).label("needs_look"),
     ]
     counted = select(*parts).select_from(_joined())
-    row = connection.execute(_matching(counted, query, connection.dialect.name)).one()
+    row = connection.execute(_matching(counted, query, me, connection.dialect.name)).one()
     counts = {name: int(value) for name, value in row._mapping.items()}
     return counts | {"waiting": counts["total"] - counts["validated"] - counts["dismissed"]}
 
@@ -102,7 +100,9 @@ def next_for(connection: Connection, query: QueueQuery, reviewer: str, needed: i
         (_standing.in_((Standing.DISPUTED.value, Standing.SECOND_OPINION.value)), max(needed, 2)), else_=needed
     )
     result = connection.execute(
-        _matching(select(_entry.dataset, _entry.case_id).select_from(_joined()), query, connection.dialect.name)
+        _matching(
+            select(_entry.dataset, _entry.case_id).select_from(_joined()), query, reviewer, connection.dialect.name
+        )
         .where(_entry.review == ReviewState.UNVALIDATED.value, _entry.status == CaseStatus.ACTIVE.value)
         .where(not_(mine), or_(assigned_to_me, others < hands))
         .order_by(assigned_to_me.desc(), _entry.id)
@@ -111,8 +111,8 @@ def next_for(connection: Connection, query: QueueQuery, reviewer: str, needed: i
     return None if result is None else (result.dataset, result.case_id)
 
 
-def progress(connection: Connection) -> ReviewProgress:
-    """Per dataset how much is done; per reviewer how many words of which kind, and when the last was."""
+def progress_of_datasets(connection: Connection) -> list[DatasetProgress]:
+    """How much of each dataset is done."""
     active = _entry.status.in_((CaseStatus.ACTIVE.value, CaseStatus.DISMISSED.value))
     per_dataset = select(
         _entry.dataset,
@@ -120,6 +120,12 @@ def progress(connection: Connection) -> ReviewProgress:
         func.count(case((_entry.review == ReviewState.VALIDATED.value, 1))).label("validated"),
         func.count(case((_entry.status == CaseStatus.DISMISSED.value, 1))).label("dismissed"),
     ).where(active)
+    datasets = connection.execute(per_dataset.group_by(_entry.dataset).order_by(_entry.dataset))
+    return [DatasetProgress(**row) for row in datasets.mappings()]  # type: ignore[typeddict-item]
+
+
+def verdict_counts(connection: Connection) -> dict[str, dict[str, Any]]:
+    """Reviewer → how many verdicts of each kind they gave, and `last_at`."""
     per_reviewer = select(
         case_reviews.c.reviewer,
         *(
@@ -128,13 +134,8 @@ def progress(connection: Connection) -> ReviewProgress:
         ),
         func.max(case_reviews.c.created_at).label("last_at"),
     )
-    datasets = connection.execute(per_dataset.group_by(_entry.dataset).order_by(_entry.dataset))
     by_reviewer = per_reviewer.group_by(case_reviews.c.reviewer).order_by(case_reviews.c.reviewer)
-    reviewers = connection.execute(by_reviewer)
-    return ReviewProgress(
-        datasets=[DatasetProgress(**row) for row in datasets.mappings()],  # type: ignore[typeddict-item]
-        reviewers=[ReviewerProgress(**row) for row in reviewers.mappings()],  # type: ignore[typeddict-item]
-    )
+    return {row["reviewer"]: dict(row) for row in connection.execute(by_reviewer).mappings()}
 
 
 def _live_holds(reviewer: str) -> ColumnElement[int]:
@@ -153,7 +154,7 @@ def _joined() -> Any:
     return eval_dataset.outerjoin(review_standings, current)
 
 
-def _item_query() -> Select[Any]:
+def _item_query(me: str) -> Select[Any]:
     opinions = (
         select(func.count(func.distinct(case_reviews.c.reviewer)))
         .where(case_reviews.c.entry_id == _entry.id, case_reviews.c.verdict.in_(("approve", "dismiss")))
@@ -167,22 +168,44 @@ def _item_query() -> Select[Any]:
         func.substr(_entry.input_text, 1, TITLE_LENGTH).label("title"),
         _standing.label("standing"),
         opinions.label("opinions"),
+        _judged_by(me).label("done_by_me"),
     ).select_from(_joined())
 
 
-def _matching(selected: Any, query: QueueQuery, dialect: str) -> Any:
-    plain = query.model_dump(exclude={"standing", "reviewer", "text", "needs_look"})
+def _matching(selected: Any, query: QueueQuery, me: str, dialect: str) -> Any:
+    plain = query.model_dump(exclude={"standing", "reviewer", "text", "needs_look", "part"})
     selected = filtered(selected, CaseFilter(**plain, search=query.text or None), dialect)
     if query.needs_look is not None:
         selected = selected.where(_entry.question != "" if query.needs_look else _entry.question == "")
     if query.standing is not None:
         selected = selected.where(_standing == query.standing.value)
     if query.reviewer is not None:
-        held = select(review_assignments.c.entry_id).where(
-            review_assignments.c.reviewer == query.reviewer, review_assignments.c.state.in_(("assigned", "claimed"))
-        )
-        selected = selected.where(_entry.id.in_(held))
-    return selected
+        selected = selected.where(_held(review_assignments.c.reviewer == query.reviewer))
+    return selected if query.part is None else selected.where(_in_part(query.part, me))
+
+
+def _in_part(part: QueuePart, me: str) -> ColumnElement[bool]:
+    if part is QueuePart.DONE:
+        return _judged_by(me)
+    if part is QueuePart.NOBODYS:
+        return not_(_held())
+    mine = review_assignments.c.reviewer == me
+    return _held(mine if part is QueuePart.MINE else not_(mine))
+
+
+def _held(*of: ColumnElement[bool]) -> ColumnElement[bool]:
+    """Whether the case is in somebody's hands: assigned, or claimed with a lease that still runs."""
+    table = review_assignments.c
+    live = or_(table.state == "assigned", and_(table.state == "claimed", table.lease_until > now()))
+    return exists().where(table.entry_id == _entry.id, live, *of)
+
+
+def _judged_by(me: str) -> ColumnElement[bool]:
+    """Whether this reviewer's last word on the case is a verdict that stands."""
+    table = case_reviews.c
+    mine = (table.entry_id == _entry.id, table.reviewer == me, table.verdict != ReviewVerdict.SKIP.value)
+    last = select(table.verdict).where(*mine).order_by(table.id.desc()).limit(1).scalar_subquery()
+    return func.coalesce(last, "").in_([verdict.value for verdict in OPINIONS])
 
 
 def _holders(connection: Connection, entry_ids: list[int]) -> dict[int, tuple[str, ...]]:

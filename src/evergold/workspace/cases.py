@@ -11,6 +11,7 @@ from evergold.errors import BadInput, NotFound, unknown
 from evergold.formats.unheld import counted_unheld
 from evergold.model.case import Case
 from evergold.model.rejected import Rejected
+from evergold.review.questions import with_answers, without_answers
 from evergold.seams import Format
 from evergold.store import Store
 from evergold.store.builds import dataset_counts
@@ -29,6 +30,8 @@ from evergold.store.cases import (
     revisions_of,
     touched_cases,
 )
+from evergold.store.questions import answers_to
+from evergold.store.values import batches
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -115,10 +118,18 @@ class Cases:
         chosen: Format = plugins.load("formats", format_name)
         rejected: list[Rejected] = options.setdefault("rejected", [])
         unheld: Counter[str] = options.pop("unheld", Counter())
-        chosen_cases = _first(self.iterate(wanted, oldest_first=False), limit)
+        chosen_cases = _first(self._with_answers(self.iterate(wanted, oldest_first=False)), limit)
         if getattr(chosen, "numbered", False):
             options["numbers"] = self._numbers
         return chosen.write(counted_unheld(chosen_cases, chosen, unheld, rejected), path, **options)
+
+    def _with_answers(self, cases: Iterator[Case]) -> Iterator[Case]:
+        """Give each case the answers of its reviewers, a batch of cases at a time."""
+        for batch in batches(cases):
+            with self._store.db.read() as connection:
+                answers = answers_to(connection, [(case.dataset, case.id) for case in batch])
+            for case in batch:
+                yield with_answers(case, answers.get((case.dataset, case.id), ()))
 
     def _numbers(self, cases: Sequence[Case]) -> dict[tuple[str, str], int]:
         """The integers by which SQL knows these cases."""
@@ -148,7 +159,8 @@ class Cases:
                 if isinstance(item, Rejected):
                     rejected.append(item)
                 else:
-                    yield item if dataset is None else item.model_copy(update={"dataset": dataset})
+                    case = without_answers(item)
+                    yield case if dataset is None else case.model_copy(update={"dataset": dataset})
 
         author = Author(who=who, action="imported", why=f"{name} file {path.name}")
         return self._store.db.write(lambda connection: put_cases(connection, good(), author)), rejected

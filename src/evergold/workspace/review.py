@@ -3,10 +3,12 @@
 import dataclasses
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
 from evergold.errors import BadInput, Conflict, NotFound
 from evergold.model.case import Case, CaseKind
+from evergold.model.questions import Questionnaire, ReviewAnswer
 from evergold.model.review import (
     Assignment,
     AssignmentState,
@@ -20,16 +22,21 @@ from evergold.model.review import (
     SavedView,
     VersionedKey,
 )
-from evergold.model.review_progress import Agreement, ReviewProgress
+from evergold.model.review_progress import Agreement, ReviewerProgress, ReviewProgress
 from evergold.review import desk
+from evergold.review import questions as asking
 from evergold.review.agreement import agreement
 from evergold.review.edit import between
+from evergold.review.pace import pace_of_reviewers
+from evergold.review.question_agreement import agreement_on_questions
+from evergold.review.question_files import read_questionnaire
 from evergold.review.taking import Sender, Taken, take_cases
 from evergold.settings import Settings
 from evergold.store import Store
 from evergold.store import assignments as hands
 from evergold.store.cases import CaseFilter, iterate_cases, revisions_of
-from evergold.store.reviews import opinions_in, progress, queue_page
+from evergold.store.questions import answers_in, put_questionnaire, questionnaire_of, questionnaires
+from evergold.store.reviews import opinions_in, progress_of_datasets, queue_page, verdict_counts
 from evergold.store.values import stamp
 from evergold.workspace.base_commits import BaseCommits
 from evergold.workspace.evidence import EvidenceRoom
@@ -53,9 +60,10 @@ class Review:
         """The names the settings know; none means that whoever is here reviews."""
         return tuple(entry.partition(":")[0] for entry in self._settings.review_reviewers)
 
-    def queue(self, query: QueueQuery, *, limit: int = 100, offset: int = 0) -> QueuePage:
+    def queue(self, query: QueueQuery, reviewer: str = "", *, limit: int = 100, offset: int = 0) -> QueuePage:
+        """A page of the queue; `reviewer` is whose cases `part` speaks of."""
         with self._store.db.read() as connection:
-            items, counts = queue_page(connection, query, limit=limit, offset=offset)
+            items, counts = queue_page(connection, query, reviewer, limit=limit, offset=offset)
         return QueuePage(items=tuple(items), total=counts["total"], counts=counts)
 
     def case(self, key: CaseKey) -> CaseFile:
@@ -124,11 +132,37 @@ class Review:
 
     def agreement(self, dataset: str | None = None) -> Agreement:
         with self._store.db.read() as connection:
-            return agreement(opinions_in(connection, dataset))
+            asked = questionnaires(connection)
+            kept = {name: asked[name] for name in asked if dataset in (None, name)}
+            questions = agreement_on_questions(kept, answers_in(connection, dataset)) if kept else []
+            return agreement(opinions_in(connection, dataset), questions)
 
-    def progress(self) -> ReviewProgress:
+    def progress(self, day_began: datetime | None = None) -> ReviewProgress:
+        """How far datasets and reviewers are; a reviewer's day began at midnight (UTC) unless a time is given."""
+        midnight = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
         with self._store.db.read() as connection:
-            return progress(connection)
+            pace = pace_of_reviewers(opinions_in(connection, None), day_began or midnight)
+            counts = verdict_counts(connection)
+            return ReviewProgress(
+                daily_goal=max(0, self._settings.review_daily_goal),
+                datasets=progress_of_datasets(connection),
+                reviewers=[cast(ReviewerProgress, counts[name] | pace[name]) for name in counts],
+            )
+
+    def questions(self, dataset: str) -> Questionnaire:
+        """The questions that reviewers of a dataset answer."""
+        with self._store.db.read() as connection:
+            return questionnaire_of(connection, dataset)
+
+    def set_questions(self, dataset: str, wanted: Questionnaire | Path, who: str = "system") -> Questionnaire:
+        """Store the questions of a dataset, given as they are or as a TOML or YAML file."""
+        given = read_questionnaire(wanted) if isinstance(wanted, Path) else wanted
+        self._store.db.write(lambda connection: put_questionnaire(connection, dataset, given, who))
+        return given
+
+    def answer(self, key: CaseKey, given: Mapping[str, Any], reviewer: str) -> list[ReviewAnswer]:
+        """Store a reviewer's answers to questions of a case; None takes one back."""
+        return self._store.db.write(lambda connection: asking.answer(connection, key, given, reviewer))
 
     def views(self) -> list[SavedView]:
         with self._store.db.read() as connection:

@@ -873,7 +873,7 @@ export interface paths {
         };
         /**
          * Progress
-         * @description Progress per dataset and per reviewer.
+         * @description Progress per dataset and per reviewer; `day_began` is since when "today" counts, midnight UTC unless given.
          */
         get: operations["progress_api_v1_review_progress_get"];
         put?: never;
@@ -1050,6 +1050,50 @@ export interface paths {
          * @description Bring rows of dataset A and B into the workspace; a row marked validated is the sender's approval.
          */
         post: operations["take_rows_api_v1_review_rows_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/review/questions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Questions
+         * @description The questions that reviewers of a dataset answer.
+         */
+        get: operations["get_questions_api_v1_review_questions_get"];
+        /**
+         * Set Questions
+         * @description Replace the questions of a dataset; answers to questions that are gone stay stored and count no more.
+         */
+        put: operations["set_questions_api_v1_review_questions_put"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/review/answers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Answer
+         * @description Store my answers on a case; returns everybody's.
+         */
+        put: operations["answer_api_v1_review_answers_put"];
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1716,7 +1760,7 @@ export interface components {
         };
         /**
          * Agreement
-         * @description How far all reviewers agree, and each pair of them.
+         * @description How far all reviewers agree, each pair of them, and on each question of their datasets.
          */
         Agreement: {
             /** Cases */
@@ -1729,6 +1773,8 @@ export interface components {
             fleiss: components["schemas"]["AgreementFigure"];
             /** Pairs */
             pairs: components["schemas"]["PairAgreement"][];
+            /** Questions */
+            questions: components["schemas"]["QuestionAgreement"][];
         };
         /**
          * AgreementFigure
@@ -1907,6 +1953,16 @@ export interface components {
             tool_calls?: components["schemas"]["ToolCall"][] | null;
             /** Trace Id */
             trace_id?: string | null;
+        };
+        /**
+         * AnswersIn
+         * @description Question → answer; null takes an answer back.
+         */
+        AnswersIn: {
+            /** Answers */
+            answers: {
+                [key: string]: unknown;
+            };
         };
         /**
          * ArgumentMatch
@@ -2402,6 +2458,8 @@ export interface components {
             sources: components["schemas"]["FacetValue"][];
             /** Tags */
             tags: components["schemas"]["FacetValue"][];
+            /** Checks */
+            checks: components["schemas"]["FacetValue"][];
         };
         /**
          * CaseFile
@@ -2422,6 +2480,16 @@ export interface components {
             history: components["schemas"]["HistoryEntry"][];
             /** Needs Look */
             needs_look?: string | null;
+            /**
+             * Questions
+             * @default []
+             */
+            questions: components["schemas"]["ReviewQuestion"][];
+            /**
+             * Answers
+             * @default []
+             */
+            answers: components["schemas"]["ReviewAnswer"][];
         };
         /**
          * CaseKey
@@ -3653,6 +3721,45 @@ export interface components {
             case_index?: number | null;
         };
         /**
+         * QuestionAgreement
+         * @description How far reviewers agree on one question of a dataset; `measure` names what takes chance away.
+         */
+        QuestionAgreement: {
+            /** Dataset */
+            dataset: string;
+            /** Question */
+            question: string;
+            /** Title */
+            title: string;
+            /** Kind */
+            kind: string;
+            /** Answers */
+            answers: number;
+            /** Shared */
+            shared: number;
+            agreement: components["schemas"]["AgreementFigure"];
+            /** Measure */
+            measure: string;
+            beyond_chance: components["schemas"]["AgreementFigure"];
+        };
+        /**
+         * QuestionKind
+         * @description What an answer is: true or false, a whole number, one or several options, free text, or marked passages.
+         * @enum {string}
+         */
+        QuestionKind: "yes_no" | "scale" | "choice" | "text" | "span";
+        /**
+         * Questionnaire
+         * @description The questions of one dataset, in the order in which they are asked.
+         */
+        Questionnaire: {
+            /**
+             * Questions
+             * @default []
+             */
+            questions: components["schemas"]["ReviewQuestion"][];
+        };
+        /**
          * QueueItem
          * @description One line of the queue: enough to choose by, without the body.
          */
@@ -3682,6 +3789,11 @@ export interface components {
              * @default 0
              */
             opinions: number;
+            /**
+             * Done By Me
+             * @default false
+             */
+            done_by_me: boolean;
             /** Needs Look */
             needs_look?: string | null;
             /** Updated At */
@@ -3702,8 +3814,16 @@ export interface components {
             };
         };
         /**
+         * QueuePart
+         * @description A part of the queue as one reviewer sees it: in their hands, in those of others, in nobody's, or judged by them.
+         * @enum {string}
+         */
+        QueuePart: "mine" | "others" | "nobodys" | "done";
+        /**
          * QueueQuery
          * @description Which cases, in the words of a reviewer; every given field narrows.
+         *
+         *     `part` is seen from whoever asks; `check` names a check that failed on the case's trace.
          */
         QueueQuery: {
             /** Dataset */
@@ -3716,8 +3836,13 @@ export interface components {
             standing?: components["schemas"]["Standing"] | null;
             /** Reviewer */
             reviewer?: string | null;
+            part?: components["schemas"]["QueuePart"] | null;
             /** Tag */
             tag?: string | null;
+            /** Source */
+            source?: string | null;
+            /** Check */
+            check?: string | null;
             /** Needs Look */
             needs_look?: boolean | null;
             /**
@@ -3916,14 +4041,79 @@ export interface components {
             checks: components["schemas"]["RuleAgreement"][];
         };
         /**
+         * ReviewAnswer
+         * @description What one reviewer answered to one question. `rev` names the content of the case that was answered on.
+         */
+        ReviewAnswer: {
+            /** Question */
+            question: string;
+            /** Reviewer */
+            reviewer: string;
+            /** Value */
+            value: unknown;
+            /** Rev */
+            rev: string;
+            /** At */
+            at?: string | null;
+        };
+        /**
          * ReviewProgress
-         * @description Progress per dataset and per reviewer.
+         * @description Progress per dataset and per reviewer; `daily_goal` is how many cases a reviewer is to decide a day, 0 for none.
          */
         ReviewProgress: {
+            /** Daily Goal */
+            daily_goal: number;
             /** Datasets */
             datasets: components["schemas"]["DatasetProgress"][];
             /** Reviewers */
             reviewers: components["schemas"]["ReviewerProgress"][];
+        };
+        /**
+         * ReviewQuestion
+         * @description One question. `options` are those of a choice, or the labels of marked passages in the text named by `on`.
+         */
+        ReviewQuestion: {
+            /** Name */
+            name: string;
+            kind: components["schemas"]["QuestionKind"];
+            /** Title */
+            title: string;
+            /**
+             * Help
+             * @default
+             */
+            help: string;
+            /**
+             * Required
+             * @default false
+             */
+            required: boolean;
+            /**
+             * Options
+             * @default []
+             */
+            options: string[];
+            /**
+             * Several
+             * @default false
+             */
+            several: boolean;
+            /**
+             * Low
+             * @default 1
+             */
+            low: number;
+            /**
+             * High
+             * @default 5
+             */
+            high: number;
+            /**
+             * On
+             * @default output
+             * @enum {string}
+             */
+            on: "input" | "output" | "expected";
         };
         /**
          * ReviewState
@@ -3938,9 +4128,14 @@ export interface components {
         ReviewVerdict: "approve" | "dismiss" | "second_opinion" | "skip" | "reopen" | "withdraw";
         /**
          * ReviewerProgress
-         * @description How many verdicts of which kind a reviewer gave, and when the last one was.
+         * @description How many verdicts of which kind a reviewer gave, when the last one was, and how they get on.
          */
         ReviewerProgress: {
+            /** Today */
+            today: number;
+            /** Seconds Per Case */
+            seconds_per_case: number | null;
+            agreement: components["schemas"]["AgreementFigure"];
             /** Reviewer */
             reviewer: string;
             /** Approve */
@@ -4942,6 +5137,7 @@ export interface operations {
                 status?: components["schemas"]["CaseStatus"] | null;
                 tag?: string[];
                 source?: string | null;
+                check?: string | null;
                 metadata?: string[];
                 trace_id?: string | null;
                 session_id?: string | null;
@@ -4990,6 +5186,7 @@ export interface operations {
                 status?: components["schemas"]["CaseStatus"] | null;
                 tag?: string[];
                 source?: string | null;
+                check?: string | null;
                 metadata?: string[];
                 trace_id?: string | null;
                 session_id?: string | null;
@@ -5925,7 +6122,10 @@ export interface operations {
                 status?: components["schemas"]["CaseStatus"] | null;
                 standing?: components["schemas"]["Standing"] | null;
                 reviewer?: string | null;
+                part?: components["schemas"]["QueuePart"] | null;
                 tag?: string | null;
+                source?: string | null;
+                check?: string | null;
                 needs_look?: boolean | null;
                 text?: string;
                 limit?: number;
@@ -6323,7 +6523,9 @@ export interface operations {
     };
     progress_api_v1_review_progress_get: {
         parameters: {
-            query?: never;
+            query?: {
+                day_began?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -6337,6 +6539,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ReviewProgress"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
                 };
             };
         };
@@ -6672,6 +6883,108 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RowsTaken"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    get_questions_api_v1_review_questions_get: {
+        parameters: {
+            query: {
+                dataset: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Questionnaire"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    set_questions_api_v1_review_questions_put: {
+        parameters: {
+            query: {
+                dataset: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Questionnaire"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Questionnaire"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    answer_api_v1_review_answers_put: {
+        parameters: {
+            query: {
+                dataset: string;
+                id: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AnswersIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReviewAnswer"][];
                 };
             };
             /** @description Validation Error */

@@ -11,7 +11,15 @@ from evergold.store.schema.builds import build_cases, builds
 from evergold.store.schema.cases import case_revisions, datasets, eval_dataset, eval_dataset_tags
 from evergold.store.schema.columns import metadata, random_ident, utc_now
 from evergold.store.schema.curation import curation_queue, policies
-from evergold.store.schema.reviews import case_reviews, list_views, review_assignments, review_standings, saved_views
+from evergold.store.schema.reviews import (
+    case_reviews,
+    list_views,
+    review_answers,
+    review_assignments,
+    review_questions,
+    review_standings,
+    saved_views,
+)
 from evergold.store.schema.runs import (
     attempt_steps,
     attempts,
@@ -59,7 +67,9 @@ __all__ = [
     "random_ident",
     "remarks",
     "response_cache",
+    "review_answers",
     "review_assignments",
+    "review_questions",
     "review_standings",
     "run_cases",
     "runs",

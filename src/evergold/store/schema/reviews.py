@@ -1,4 +1,4 @@
-"""Tables of review: verdicts, standings, assignments, saved views."""
+"""Tables of review: verdicts, standings, assignments, questions with their answers, saved views."""
 
 from sqlalchemy import Column, ForeignKey, Index, Integer, Table, Text
 
@@ -35,6 +35,28 @@ review_assignments = Table(
     word("state", "assigned"),
     Column("lease_until", Text),
     time_of("created_at"),
+)
+
+review_questions = Table(
+    "review_questions",
+    metadata,
+    Column("dataset", Text, primary_key=True),
+    Column("body", Text, nullable=False),
+    word("who"),
+    time_of("updated_at"),
+    comment="The questions that reviewers of a dataset answer, as JSON.",
+)
+
+review_answers = Table(
+    "review_answers",
+    metadata,
+    Column("entry_id", Integer, ForeignKey("eval_dataset.id", ondelete="CASCADE"), primary_key=True),
+    Column("reviewer", Text, primary_key=True),
+    Column("question", Text, primary_key=True),
+    Column("value", Text, nullable=False),
+    Column("rev", Text, nullable=False),
+    time_of("created_at"),
+    comment="The last answer of each reviewer to each question of a case; `rev` names the content it was given on.",
 )
 
 saved_views = Table(

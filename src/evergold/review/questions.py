@@ -1,0 +1,73 @@
+"""Questions of a dataset's own: what is asked, what was answered, what is still missing."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Connection
+
+from evergold.errors import BadInput, Incomplete, unknown
+from evergold.model.case import Case
+from evergold.model.questions import ReviewAnswer, ReviewQuestion
+from evergold.model.review import CaseKey
+from evergold.review.decide import check_reviewable, judged
+from evergold.store.cases import get_case
+from evergold.store.questions import answers_on, put_answers, questionnaire_of
+
+EXPORTED = "review_answers"
+"""The key of a case's metadata under which answers are exported; an import leaves it out again."""
+
+
+def answer(connection: Connection, key: CaseKey, given: Mapping[str, Any], reviewer: str) -> list[ReviewAnswer]:
+    """Store a reviewer's answers to questions of the case's dataset; None takes one back. Returns all on the case."""
+    case = get_case(connection, key.dataset, key.id)
+    check_reviewable(case)
+    asked = {question.name: question for question in questionnaire_of(connection, key.dataset).questions}
+    for name, value in given.items():
+        if name not in asked:
+            raise BadInput(unknown("question", name, sorted(asked)))
+        if value is not None:
+            asked[name].check_answer(value, getattr(case, asked[name].on))
+    rev = judged(case)
+    put_answers(
+        connection,
+        key,
+        [ReviewAnswer(question=name, reviewer=reviewer, value=value, rev=rev) for name, value in given.items()],
+    )
+    return answers_on(connection, key)
+
+
+def check_answered(connection: Connection, case: Case, reviewer: str) -> None:
+    """Raise `Incomplete` where a reviewer has not answered a question that must be before a case is approved."""
+    required = [question for question in questionnaire_of(connection, case.dataset).questions if question.required]
+    if required:
+        key = CaseKey(dataset=case.dataset, id=case.id)
+        lacking = unanswered(required, answers_on(connection, key), reviewer)
+        if lacking:
+            titles = ", ".join(question.title for question in lacking)
+            raise Incomplete(f"case {case.id!r} waits for your answer to: {titles}; answer before you approve")
+
+
+def unanswered(
+    questions: Iterable[ReviewQuestion], answers: Iterable[ReviewAnswer], reviewer: str
+) -> list[ReviewQuestion]:
+    mine = {given.question for given in answers if given.reviewer == reviewer}
+    return [question for question in questions if question.name not in mine]
+
+
+def with_answers(case: Case, answers: Sequence[ReviewAnswer]) -> Case:
+    """The case as it is exported: question → reviewer → answer in its metadata."""
+    if not answers:
+        return case
+    table: dict[str, dict[str, Any]] = {}
+    for given in answers:
+        table.setdefault(given.question, {})[given.reviewer] = given.value
+    return case.model_copy(update={"metadata": {**case.metadata, EXPORTED: table}})
+
+
+def without_answers(case: Case) -> Case:
+    """The case as it is stored: the answers that an export wrote into its metadata are no part of it."""
+    if EXPORTED not in case.metadata:
+        return case
+    return case.model_copy(
+        update={"metadata": {name: value for name, value in case.metadata.items() if name != EXPORTED}}
+    )
