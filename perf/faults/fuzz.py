@@ -4,6 +4,7 @@ import http.client
 import json
 import random
 import time
+from concurrent.futures import ThreadPoolExecutor
 from math import inf
 from pathlib import Path
 from statistics import median
@@ -12,27 +13,29 @@ from perf.faults import otlp_requests
 from perf.faults.schema_requests import SchemaRequests
 from perf.faults.server import JSON, Sender, Server, Summary
 
-LOOKS = 500  # requests between two looks at memory
+LOOKS = 500  # requests between two looks at memory; a multiple of the senders, so that the first one looks
 TOKEN = "fuzz"  # some requests make tokens, and from then on every caller needs one
 OTLP_SHARE = 0.5
+SENDERS = 4  # connections at once; each draws from a seed of its own
 SHOWN = 20
 
 
 def run(home: Path, requests: int, seed: int, database_url: str = "", minutes: float = inf) -> Summary:
     """Send so many requests, or as many as these minutes allow."""
-    source = random.Random(seed)
     summary = Summary()
     server = Server(home, database_url, EVERGOLD_SERVER_TOKEN=TOKEN)
     server.start()
     drawn = SchemaRequests(_description(server), _fill(server))
     until = time.perf_counter() + 60 * minutes
-    with server.connection() as sender:
-        for number in range(requests):
-            if time.perf_counter() > until:
-                break
-            _one(sender, drawn, source, summary)
-            if number % LOOKS == 0:
-                summary.memory_mb.append(server.memory_mb())
+    shares = [range(number, requests, SENDERS) for number in range(SENDERS)]
+    with ThreadPoolExecutor(SENDERS) as senders:
+        sources = [random.Random(f"{seed}/{number}") for number in range(SENDERS)]
+        parts = [
+            senders.submit(_send, server, drawn, source, (share, until))
+            for source, share in zip(sources, shares, strict=True)
+        ]
+        for part in parts:
+            summary.add(part.result())
     summary.memory_mb.append(server.memory_mb())
     quarter = max(1, len(summary.memory_mb) // 4)
     early, late = (
@@ -43,6 +46,20 @@ def run(home: Path, requests: int, seed: int, database_url: str = "", minutes: f
         f"{len(summary.seconds)} requests of {requests}, seed {seed}: half to OTLP, half to {len(drawn)} operations of REST",
         f"memory {early:.0f} MB in the second quarter, {late:.0f} MB in the last; ended in {server.end():.1f} s",
     ]
+    return summary
+
+
+def _send(server: Server, drawn: SchemaRequests, source: random.Random, share: tuple[range, float]) -> Summary:
+    """Send these requests one after the other over one connection, unless time is up."""
+    numbers, until = share
+    summary = Summary()
+    with server.connection() as sender:
+        for number in numbers:
+            if time.perf_counter() > until:
+                break
+            _one(sender, drawn, source, summary)
+            if number % LOOKS == 0:
+                summary.memory_mb.append(server.memory_mb())
     return summary
 
 

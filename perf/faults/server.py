@@ -48,6 +48,8 @@ class Summary:
         self.acknowledged |= other.acknowledged
         self.acknowledged_count += other.acknowledged_count
         self.hangs += other.hangs
+        self.memory_mb += other.memory_mb
+        self.problems += other.problems
 
     def show(self, name: str) -> None:
         took = sorted(self.seconds) or [0.0]

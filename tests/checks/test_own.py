@@ -23,6 +23,16 @@ def hangs(turn: Turn) -> float:
     return 1.0
 
 
+CALLED, GO_ON = threading.Event(), threading.Event()
+TURNS: list[str] = []
+
+
+def waits(turn: Turn) -> float:
+    TURNS.append(turn.id)
+    CALLED.set()
+    return float(GO_ON.wait(PATIENCE))
+
+
 def own(folder: Path, text: str, **more: object) -> Workspace:
     file = folder / "own.toml"
     file.write_text(text)
@@ -64,6 +74,29 @@ def test_a_function_that_hangs_is_an_error_once_and_not_called_again(tmp_path: P
         ws.live.curate()
         assert ws.intake.get("t1").scores == () and set(ws.live.checks.state()["errors"]) == {"h"}  # type: ignore[call-overload]
     RELEASE.set()
+
+
+def test_a_slow_function_does_not_hold_up_intake(tmp_path: Path) -> None:
+    text = '[[check]]\nname = "s"\nkind = "python"\nfunction = "tests.checks.test_own:waits"\ntimeout_seconds = 60'
+    with own(tmp_path, text) as ws:
+        ws.intake.accept([a_trace("t0")])
+        curators = [threading.Thread(target=ws.live.curate) for _ in range(2)]
+        for one in curators:
+            one.start()
+        assert CALLED.wait(PATIENCE)
+        assert ws.intake.accept([a_trace("t1")]).traces == 1  # committed while the function runs
+        GO_ON.set()
+        for one in curators:
+            one.join(PATIENCE)
+        assert [ws.intake.get(name).scores[0].value for name in ("t0", "t1")] == [1.0, 1.0]
+    assert TURNS == ["t0", "t1"]  # once each, however many curate
+
+
+def test_a_caller_that_cannot_wait_leaves_the_rest_waiting(tmp_path: Path) -> None:
+    with own(tmp_path, '[[check]]\nname = "l"\nkind = "length"\nmin_chars = 1') as ws:
+        ws.intake.accept([a_trace("t1")])
+        assert ws.live.curate(seconds=0).traces == 0 and ws.live.waiting() == 1
+        assert ws.live.curate(seconds=PATIENCE).traces == 1 and ws.live.waiting() == 0
 
 
 def test_a_judge_gives_a_score_that_a_policy_may_ignore(tmp_path: Path) -> None:

@@ -18,11 +18,15 @@ from evergold.store.live_stats import DatasetStats
 router = Router(prefix="/api/v1", tags=["curation"])
 
 
+CURATE_SECONDS = 8.0  # then a caller is answered
+
+
 class Curated(BaseModel):
-    """How many traces were looked at, and the changes by kind."""
+    """How many traces were looked at, the changes by kind, and how many traces wait now."""
 
     traces: int
     changes: dict[str, int]
+    waiting: int = 0
 
 
 class BackgroundState(BaseModel):
@@ -71,9 +75,9 @@ def curate_trace(workspace: Opened, trace_id: str) -> Curated:
 
 @router.post("/curation")
 def curate_waiting(workspace: Opened) -> Curated:
-    """Curate everything that waits, now."""
-    changes = workspace.live.curate()
-    return Curated(traces=changes.traces, changes=changes.by_kind)
+    """Curate everything that waits, now; after a few seconds the answer comes, and `waiting` says how many are left."""
+    changes = workspace.live.curate(seconds=CURATE_SECONDS)
+    return Curated(traces=changes.traces, changes=changes.by_kind, waiting=workspace.live.waiting())
 
 
 @router.get("/curation")

@@ -1,13 +1,13 @@
 """Calls a check function of the user's: whatever it does, the caller gets a result or one error."""
 
 import importlib
-import threading
 from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 from evergold.errors import BadInput
 from evergold.model.checking import CheckResult, Turn
+from evergold.overdue import Overdue, call_within
 
 
 class CheckFailed(Exception):
@@ -27,30 +27,14 @@ def imported(name: str) -> Callable[[Turn], Any]:
     return called  # type: ignore[no-any-return]
 
 
-_stuck: set[str] = set()  # functions that hung once; each would cost a thread again
-
-
 def called_function(name: str, turn: Turn, timeout: float) -> CheckResult | None:
-    """Call the function in a thread of its own, at most so long. One that hung is not called again in this process."""
-    if name in _stuck:
-        raise CheckFailed(f"{name} did not return before; restart after mending it")
-    box: list[Any] = []
-
-    def work() -> None:
-        try:
-            box.append((imported(name)(turn), None))
-        except Exception as problem:
-            box.append((None, f"{type(problem).__name__}: {problem}"))
-
-    thread = threading.Thread(target=work, name=f"evergold-check-{name}", daemon=True)
-    thread.start()
-    thread.join(timeout)
-    if not box:
-        _stuck.add(name)
-        raise CheckFailed(f"{name} did not return within {timeout:g} s")
-    value, error = box[0]
-    if error is not None:
-        raise CheckFailed(f"{name} raised {error}")
+    """Call the function, at most so long. One that hung is not called again in this process."""
+    try:
+        value = call_within(timeout, name, lambda: imported(name)(turn))
+    except Overdue as problem:
+        raise CheckFailed(str(problem)) from problem
+    except Exception as problem:
+        raise CheckFailed(f"{name} raised {type(problem).__name__}: {problem}") from problem
     return as_result(value, name)
 
 

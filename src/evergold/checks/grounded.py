@@ -15,6 +15,7 @@ class Grounded:
     """The share of the answer's sentences that the contexts support; no result without contexts."""
 
     name = "grounded"
+    slow = True  # the model takes a tenth of a second for an answer
     source = ScoreSource.LLM_JUDGE
 
     @cached_property

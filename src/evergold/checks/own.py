@@ -13,7 +13,7 @@ import json
 import tomllib
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError, model_validator
 
@@ -151,6 +151,7 @@ class CostCheck(OwnCheck, frozen=True):
 class PythonCheck(OwnCheck, frozen=True):
     """`function` takes the turn and returns a number from 0 to 1, a truth value, a `CheckResult`, or None."""
 
+    slow: ClassVar[bool] = True
     kind: Literal["python"]
     function: Annotated[str, Field(pattern=r"^[\w.]+:\w+$")]
     timeout_seconds: Annotated[float, Field(gt=0, le=600)] = 5.0
@@ -163,6 +164,7 @@ class PythonCheck(OwnCheck, frozen=True):
 class JudgeCheck(OwnCheck, frozen=True):
     """Asks a judge with a rubric; `budget` is the most calls a day."""
 
+    slow: ClassVar[bool] = True
     kind: Literal["judge"]
     judge: str
     rubric: Annotated[str, Field(min_length=1)]

@@ -1,8 +1,11 @@
 """The door: run the checks in force over stored traces, in the transaction that curates them or by hand."""
 
+import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from math import inf
 
 from sqlalchemy import Connection
 
@@ -15,6 +18,7 @@ from evergold.store.curation import ranges
 from evergold.store.curation_queue import enqueue
 
 EXAMPLES = 5
+AHEAD_SECONDS = 2.0  # of slow checks between two transactions
 
 
 @dataclass
@@ -51,6 +55,7 @@ class CheckStage:
     def __init__(self, store: Store, suite: Suite) -> None:
         self._store = store
         self.suite = suite
+        self._ahead = threading.Lock()  # slow checks run one after the other, not twice over the same traces
 
     @property
     def names(self) -> frozenset[str]:
@@ -58,18 +63,23 @@ class CheckStage:
         return frozenset(self.suite.checks)
 
     @property
-    def asks(self) -> bool:
-        """Whether a check asks a judge."""
-        return self.suite.asks
+    def slow(self) -> bool:
+        """Whether a check may take more than a few milliseconds."""
+        return bool(self.suite.slow)
 
-    def ask_ahead(self, trace_ids: Sequence[str], *, everything: bool = False) -> None:
-        """Ask the judges about these traces outside any transaction, so that a slow one does not hold up the writer."""
-        if not self.asks or not trace_ids:
-            return
-        with self._store.db.read() as connection:
-            wanted = trace_ids if everything else unchecked(connection, trace_ids, self.suite.identity)
-            turns = turns_of(connection, wanted)
-        self.suite.ask_ahead(turns)
+    def run_ahead(self, trace_ids: Sequence[str], *, everything: bool = False, seconds: float = AHEAD_SECONDS) -> int:
+        """Run the slow checks over these traces outside any transaction, so that they do not hold up the writer.
+
+        Gives how many of the traces, from the first, were reached within the seconds.
+        """
+        if not self.slow or not trace_ids:
+            return len(trace_ids)
+        with self._ahead:
+            with self._store.db.read() as connection:
+                wanted = trace_ids if everything else unchecked(connection, trace_ids, self.suite.identity)
+                turns = {turn.id: turn for turn in turns_of(connection, wanted)}
+            left = self.suite.run_ahead([turns[one] for one in wanted if one in turns], seconds)
+        return trace_ids.index(left[0].id) if left else len(trace_ids)
 
     def look_at(self, connection: Connection, trace_ids: Sequence[str]) -> list[str]:
         """Run what is missing for these traces, and what their messages say of the turns before; the traces that changed."""
@@ -94,23 +104,29 @@ class CheckStage:
         marks = [(turn.id, *likeness(turn.id, turn.input)) for turn in turns]
         return outcomes, put_checked(connection, outcomes, marks, self.suite.identity)
 
-    def backfill(self, *, everything: bool, progress: Callable[[int], None] = lambda _: None) -> CheckReport:
-        """Check all of history: what no suite or an older one has seen, or `everything` again; what changed is queued."""
+    def backfill(
+        self, *, everything: bool, progress: Callable[[int], None] = lambda _: None, until: float = inf
+    ) -> CheckReport:
+        """Check all of history: what no suite or an older one has seen, or `everything` again; what changed is queued.
+
+        Stops at the moment `until` (of the monotonic clock) with what was checked by then.
+        """
         report = CheckReport()
         with self._store.db.read() as connection:
             parts = list(ranges(connection, 500))
-        for after, upto, count in parts:
-            if self.asks:
-                with self._store.db.read() as connection:
-                    ids = _ids(connection, after, upto)
-                self.ask_ahead(ids, everything=everything)
-            outcomes, changed = self._store.db.write(
-                partial(self._range, after=after, upto=upto, everything=everything)
-            )
-            report.add(outcomes)
-            report.traces += count
-            report.changed += changed
-            progress(count)
+        for after, upto, _ in parts:
+            with self._store.db.read() as connection:
+                ids = _ids(connection, after, upto)
+            while ids and time.monotonic() < until:
+                reached = self.run_ahead(ids, everything=everything, seconds=AHEAD_SECONDS)
+                outcomes, changed = self._store.db.write(
+                    partial(self._checked, ids=ids[:reached], everything=everything)
+                )
+                report.add(outcomes)
+                report.traces += reached
+                report.changed += changed
+                progress(reached)
+                ids = ids[reached:]
         return report
 
     def dry_run(self, progress: Callable[[int], None] = lambda _: None) -> CheckReport:
@@ -128,10 +144,9 @@ class CheckStage:
         with self._store.db.read() as connection:
             return list(self.suite.run(turns_of(connection, [trace_id])))
 
-    def _range(self, connection: Connection, after: str, upto: str, everything: bool) -> tuple[list[Checked], int]:
-        ids = _ids(connection, after, upto)
+    def _checked(self, connection: Connection, ids: Sequence[str], everything: bool) -> tuple[list[Checked], int]:
         if not self.suite:
-            gone = drop_checks(connection, after, upto)
+            gone = drop_checks(connection, ids)
             if gone:
                 enqueue(connection, ids)
             return [], gone

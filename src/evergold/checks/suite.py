@@ -1,6 +1,8 @@
 """The checks in force, run over turns. A check that fails costs its own result and nothing else."""
 
+import time
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 
 from evergold.checks.calling import CheckFailed, as_result
 from evergold.checks.own import JudgeCheck
@@ -8,6 +10,8 @@ from evergold.checks.rubric import JudgeRoom
 from evergold.model.checking import Checked, CheckResult, Turn
 from evergold.model.ident import content_hash
 from evergold.model.trace import ScoreSource
+from evergold.overdue import PLUGIN_SECONDS, Overdue, call_within
+from evergold.plugins import is_foreign
 from evergold.seams import Check
 
 FOLLOW_UP = frozenset({"not_repeated"})  # checks whose result comes with the next turn of the session
@@ -24,24 +28,27 @@ class Suite:
         self.identity = content_hash({name: check.version for name, check in self.checks.items()}).removeprefix(
             "sha256:"
         )[:16]
+        self.slow = tuple(check for check in checks if is_slow(check))
         self._ahead: dict[tuple[str, str], tuple[Turn, Checked]] = {}
 
     def __bool__(self) -> bool:
         return bool(self.checks)
 
-    @property
-    def asks(self) -> bool:
-        """Whether any of the checks asks a judge, which may take seconds."""
-        return any(isinstance(check, JudgeCheck) for check in self.checks.values())
+    def run_ahead(self, turns: Iterable[Turn], seconds: float) -> list[Turn]:
+        """Run the slow checks now, for at most about so long; the next run over these turns uses what they said.
 
-    def ask_ahead(self, turns: Iterable[Turn]) -> None:
-        """Put the questions of judge checks now; the next run over these turns uses the answers."""
+        Gives the turns that were not reached; the first is always reached.
+        """
         if len(self._ahead) > MOST_AHEAD:
             self._ahead.clear()  # answers that nobody came for
-        for turn in turns:
-            for check in self.checks.values():
-                if isinstance(check, JudgeCheck):
+        until, turns = time.monotonic() + seconds, list(turns)
+        for at, turn in enumerate(turns):
+            if at and time.monotonic() > until:
+                return turns[at:]
+            for check in self.slow:
+                if self._ahead.get((check.name, turn.id), (None,))[0] != turn:
                     self._ahead[check.name, turn.id] = turn, self._one(check, turn)
+        return []
 
     def run(self, turns: Iterable[Turn], only: frozenset[str] | None = None) -> Iterator[Checked]:
         """Run every check, or some of them, over the turns."""
@@ -57,7 +64,7 @@ class Suite:
             return answered
         try:
             result = self._judges.ask(check, turn) if isinstance(check, JudgeCheck) else _plain(check, turn)
-        except CheckFailed as problem:
+        except (CheckFailed, Overdue) as problem:
             return Checked(turn.id, check.name, check.version, error=str(problem), source=source)
         except Exception as problem:  # a plug-in may raise anything
             reason = f"{check.name} raised {type(problem).__name__}: {problem}".splitlines()[0]
@@ -65,5 +72,12 @@ class Suite:
         return Checked(turn.id, check.name, check.version, result, source=source)
 
 
+def is_slow(check: Check) -> bool:
+    """Whether a check may take more than a few milliseconds: it says so itself, or nobody knows."""
+    return getattr(check, "slow", False) or is_foreign(check)
+
+
 def _plain(check: Check, turn: Turn) -> CheckResult | None:
-    return as_result(check.check(turn), check.name)
+    call = partial(check.check, turn)
+    value = call_within(PLUGIN_SECONDS, f"check {check.name}", call) if is_foreign(check) else call()
+    return as_result(value, check.name)

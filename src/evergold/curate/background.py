@@ -23,6 +23,7 @@ POLL_SECONDS = 1.0
 QUIET_SECONDS = 0.05
 MOST_WAIT_SECONDS = 1.0
 POLITE_BATCH = 500  # small, because whoever writes meanwhile waits for it
+POLITE_SECONDS = 1.0  # a batch that took longer is followed by one of half its size: a detector or tagger may be slow
 MOST_STOP_SECONDS = 2.0  # for what waits when it is told to stop; then the batch under way is the last
 GRACE_SECONDS = 1.5  # for that batch: a database that does not answer must not hold up the end
 KEPT_FAILURES = 20
@@ -120,6 +121,7 @@ class Curator:
     def _empty(self) -> None:
         limit = POLITE_BATCH
         while True:
+            began = time.monotonic()
             try:
                 taken, changes = self._curation.step(limit)
             except Unavailable as problem:
@@ -131,6 +133,8 @@ class Curator:
                     return
                 limit = 1
                 continue
+            slow = time.monotonic() - began > POLITE_SECONDS
+            limit = max(1, taken // 2) if slow and taken else min(2 * limit, POLITE_BATCH)
             self._curated += taken
             self._changed += changes.total
             if not taken or time.monotonic() > self._stop_by:

@@ -5,8 +5,10 @@ that stores it, and `step` takes marked traces off and brings their entries up t
 between loses nothing, and doing it twice changes nothing.
 """
 
+import time
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
+from math import inf
 from typing import Protocol
 
 from sqlalchemy import Connection
@@ -45,6 +47,7 @@ from evergold.store.curation import (
     queued,
     ranges,
     take_queued,
+    take_these,
 )
 from evergold.store.curation_tags import changed_entries, put_tags
 from evergold.store.traces import get_trace
@@ -60,9 +63,9 @@ class Checks(Protocol):
     def names(self) -> Collection[str]: ...
 
     @property
-    def asks(self) -> bool: ...
+    def slow(self) -> bool: ...
 
-    def ask_ahead(self, trace_ids: Sequence[str]) -> None: ...
+    def run_ahead(self, trace_ids: Sequence[str]) -> int: ...
 
     def look_at(self, connection: Connection, trace_ids: Sequence[str]) -> Sequence[str]: ...
 
@@ -89,28 +92,26 @@ class Curation:
 
     def step(self, limit: int = BATCH) -> tuple[int, Changes]:
         """Curate up to `limit` waiting traces; how many were taken, and what changed."""
-        limit = self._ask_ahead(limit)
-        taken, changes = self._store.db.write(
-            lambda connection: self._look_at(connection, take_queued(connection, limit))
-        )
+        take = self._ready(limit)
+        taken, changes = self._store.db.write(partial(self._next, take=take))
         return len(taken), changes
 
-    def _ask_ahead(self, limit: int) -> int:
-        """Let checks ask their judges about the next traces, before the transaction; how many may be taken then."""
-        if self._checks is None or not self._checks.asks:
-            return limit
+    def _ready(self, limit: int) -> Callable[[Connection], Sequence[str]]:
+        """Run slow checks over the next traces before the transaction; what takes those traces off the queue in it."""
+        if self._checks is None or not self._checks.slow:
+            return partial(take_queued, limit=limit)
         with self._store.db.read() as connection:
             waiting = next_queued(connection, limit)
-        self._checks.ask_ahead(waiting)
-        return len(waiting)
+        reached = self._checks.run_ahead(waiting)
+        return partial(take_these, trace_ids=waiting[:reached])
 
-    def drain(self) -> Changes:
-        """Curate everything that waits."""
+    def drain(self, until: float = inf) -> Changes:
+        """Curate everything that waits, as far as that goes before a moment of the monotonic clock."""
         total = Changes()
         waiting: Sequence[str] = [""]
-        while waiting:
-            limit = self._ask_ahead(BATCH) if self._in_force else BATCH
-            waiting, changes = self._store.db.write(partial(self._next, after=waiting[-1], limit=limit))
+        while waiting and time.monotonic() < until:
+            take = self._ready(BATCH) if self._in_force else partial(queued, after=waiting[-1])
+            waiting, changes = self._store.db.write(partial(self._next, take=take))
             total.add(changes)
         if self._in_force:
             total.add(self._store.db.write(partial(self._put_off, now=True)))
@@ -127,7 +128,7 @@ class Curation:
             return changes
 
         if self._checks is not None:
-            self._checks.ask_ahead([trace_id])
+            self._checks.run_ahead([trace_id])
         return self._store.db.write(work)
 
     def backfill(self, progress: Callable[[int], None] = lambda _: None) -> Changes:
@@ -227,10 +228,10 @@ class Curation:
         with self._store.db.read() as connection:
             return list(ranges(connection))
 
-    def _next(self, connection: Connection, after: str, limit: int) -> tuple[Sequence[str], Changes]:
-        return self._look_at(
-            connection, take_queued(connection, limit) if self._in_force else queued(connection, after)
-        )
+    def _next(
+        self, connection: Connection, take: Callable[[Connection], Sequence[str]]
+    ) -> tuple[Sequence[str], Changes]:
+        return self._look_at(connection, take(connection))
 
     def _look_at(self, connection: Connection, waiting: Sequence[str]) -> tuple[Sequence[str], Changes]:
         if waiting and self._detector is not None:

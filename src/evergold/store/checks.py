@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, bindparam, text
 
 from evergold.model.checking import Checked, ToolStep, Turn
 from evergold.model.moment import seconds_between
@@ -186,15 +186,16 @@ def _mark(connection: Connection, rows: Sequence[tuple[str, ...]]) -> None:
     insert_rows(connection, "trace_checks", MARK_COLUMNS, rows, new_only=True)
 
 
-def drop_checks(connection: Connection, after: str, upto: str) -> int:
-    """Take away what checks said of a range of traces: they were turned off."""
-    params = {"after": after, "upto": upto}
-    where = "trace_id > :after AND trace_id <= :upto"
-    gone = connection.execute(
-        text(f"DELETE FROM trace_scores WHERE substr(key, 1, 6) = 'check:' AND {where}"), params
-    ).rowcount
-    connection.execute(text(f"DELETE FROM trace_checks WHERE {where}"), params)
-    return int(gone)
+def drop_checks(connection: Connection, trace_ids: Sequence[str]) -> int:
+    """Take away what checks said of these traces: they were turned off."""
+    scores = text("DELETE FROM trace_scores WHERE substr(key, 1, 6) = 'check:' AND trace_id IN :batch")
+    scores = scores.bindparams(bindparam("batch", expanding=True))
+    seen = text("DELETE FROM trace_checks WHERE trace_id IN :batch").bindparams(bindparam("batch", expanding=True))
+    gone = 0
+    for batch in batches(trace_ids):
+        gone += connection.execute(scores, {"batch": batch}).rowcount
+        connection.execute(seen, {"batch": batch})
+    return gone
 
 
 def asked_today(connection: Connection) -> dict[str, int]:

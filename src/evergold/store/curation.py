@@ -5,18 +5,18 @@ A batch is a range of trace ids (a backfill) or what waits in the queue. It runs
 a batch done or not begun; doing it again changes nothing.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, bindparam, text
 
 from evergold.model.policy import Policy
 from evergold.store.bulk import insert_rows
 from evergold.store.curation_sql import COUNTED, CREATE_VERDICTS, statements
 from evergold.store.schema import policies
 from evergold.store.traces import insert_new
-from evergold.store.values import dumps, now
+from evergold.store.values import batches, dumps, now
 from evergold.store.verdict_sql import Scope, dialect_of
 
 BATCH = 5_000
@@ -93,6 +93,18 @@ def next_queued(connection: Connection, limit: int) -> list[str]:
     """The traces that `take_queued` takes next, left where they are."""
     query = text("SELECT trace_id FROM curation_queue ORDER BY queued_at, trace_id LIMIT :limit")
     return list(connection.execute(query, {"limit": limit}).scalars())
+
+
+def take_these(connection: Connection, trace_ids: Sequence[str]) -> list[str]:
+    """Take these traces off the queue, as far as nobody else took them; if nothing is left of them, the next one."""
+    skip = " FOR UPDATE SKIP LOCKED" if connection.dialect.name == "postgresql" else ""
+    listed = f"SELECT trace_id FROM curation_queue WHERE trace_id IN :batch{skip}"
+    query = text(f"DELETE FROM curation_queue WHERE trace_id IN ({listed}) RETURNING trace_id")
+    taken: list[str] = []
+    for batch in batches(trace_ids):
+        rows = connection.execute(query.bindparams(bindparam("batch", expanding=True)), {"batch": batch})
+        taken += rows.scalars()
+    return taken or take_queued(connection, 1)
 
 
 def queued(connection: Connection, after: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import cached_property
+from math import inf
 
 from evergold import plugins
 from evergold.checks.own import JudgeCheck, OwnCheck, read_checks
@@ -96,14 +97,14 @@ class Checks:
             "hint": hint,
         }
 
-    def run_missing(self) -> None:
-        """Check the traces that no check has seen yet."""
+    def run_missing(self, until: float = inf) -> None:
+        """Check the traces that no check has seen yet, as far as that goes before a moment of the monotonic clock."""
         if not self.stage.suite:
             return
         with self._store.db.read() as connection:
             missing = count_unchecked(connection)
         if missing:
-            self.stage.backfill(everything=False)
+            self.stage.backfill(everything=False, until=until)
 
     def backfill(self, progress: Callable[[int], None] = lambda _: None) -> CheckReport:
         """Check all of history again; scores of checks that changed or were turned off are replaced."""

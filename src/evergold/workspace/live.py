@@ -1,10 +1,13 @@
 """The living dataset: curation in the background and in bulk, corrections, statistics, forgetting."""
 
 import re
+import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property, partial
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,6 +64,7 @@ class Live:
         self._store = store
         self._settings = settings
         self._curator: Curator | None = None
+        self._curating = threading.Lock()  # callers that want everything curated come one after the other
 
     @cached_property
     def curation(self) -> Curation:
@@ -87,12 +91,23 @@ class Live:
         """Only the policies of these files; with none given, those in force."""
         return self.under([read_policy(path) for path in paths]) if paths else self.curation
 
-    def curate(self, trace_id: str | None = None) -> Changes:
-        """Bring entries up to date with everything new, or with one trace."""
+    def curate(self, trace_id: str | None = None, *, seconds: float = inf) -> Changes:
+        """Bring entries up to date with everything new, or with one trace; after so many seconds the rest goes on waiting."""
         if trace_id is not None:
             return self.curation.trace(trace_id)
-        self.checks.run_missing()
-        return self.curation.drain()
+        until = time.monotonic() + seconds
+        if not self._curating.acquire(timeout=min(seconds, threading.TIMEOUT_MAX)):
+            return Changes()  # another caller has been at it for as long
+        try:
+            self.checks.run_missing(until)
+            return self.curation.drain(until)
+        finally:
+            self._curating.release()
+
+    def waiting(self) -> int:
+        """How many traces wait to be curated."""
+        with self._store.db.read() as connection:
+            return queue_counts(connection)[0]
 
     def unscore(self, score_id: int) -> str:
         """Take a score back; returns its trace, which is curated again."""

@@ -46,7 +46,8 @@ class Uploads:
         return self._traces(self._workspace.intake.ingest([BytesIO(recent.encode())]))
 
     def _traces(self, report: IngestReport) -> Uploaded:
-        self._workspace.live.curate()
+        if self._workspace.live.background() is None:  # else it does so at once, and nobody waits for it
+            self._workspace.live.curate()
         return Uploaded(
             of=UploadOf.TRACES, stored=report.traces, rejected=report.rejected, problems=report.problems[:SHOWN]
         )

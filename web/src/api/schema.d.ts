@@ -323,7 +323,7 @@ export interface paths {
         put?: never;
         /**
          * Curate Waiting
-         * @description Curate everything that waits, now.
+         * @description Curate everything that waits, now; after a few seconds the answer comes, and `waiting` says how many are left.
          */
         post: operations["curate_waiting_api_v1_curation_post"];
         delete?: never;
@@ -2710,7 +2710,7 @@ export interface components {
         };
         /**
          * Curated
-         * @description How many traces were looked at, and the changes by kind.
+         * @description How many traces were looked at, the changes by kind, and how many traces wait now.
          */
         Curated: {
             /** Traces */
@@ -2719,6 +2719,11 @@ export interface components {
             changes: {
                 [key: string]: number;
             };
+            /**
+             * Waiting
+             * @default 0
+             */
+            waiting: number;
         };
         /**
          * CurationFailure
