@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from evergold.checks.answered import Answered
-from evergold.model.checking import CheckResult, Turn
+from evergold.model.checking import CheckResult, ToolStep, Turn
 
 LISTS = Path(__file__).parent / "labelled"
 MOST_FALSE_ALARMS, LEAST_FOUND = 0.01, 0.95
@@ -58,3 +58,13 @@ def test_fallback_texts_of_ones_own_are_known_in_any_case() -> None:
     assert answered("NUESTROS AGENTES DUERMEN, vuelve a las 9", check=own).value == 0.5
     assert answered("beep", check=own).value == 0.5
     assert answered("beep beep is what it says", check=own).value == 1.0
+
+
+CALL = '[{"name": "hand_over", "arguments": {"why": "asked for a person"}}]'
+
+
+def test_a_turn_that_ended_with_a_call_that_was_made_is_no_call_as_text() -> None:
+    ran = Turn("t", "A person, please.", CALL, tools=(ToolStep("hand_over", False),))
+    stopped = Turn("t", "A person, please.", CALL, finish_reasons=("tool_calls",))
+    other = Turn("t", "A person, please.", CALL, tools=(ToolStep("look_up", False),), finish_reasons=("stop",))
+    assert [result.value for turn in (ran, stopped, other) if (result := Answered().check(turn))] == [1.0, 1.0, 0.0]

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from evergold.conversation import conversation_of
+from evergold.conversation.reply import reply_of
 from tests.builders import a_model_call, a_trace
 
 SYSTEM = {"role": "system", "content": "You are an airline agent."}
@@ -126,3 +127,36 @@ def test_contexts_without_text_keep_their_place() -> None:
         (None, "b.md"),
     ]
     assert (found.contexts[0].retrieved or {})["score"] == 0.9
+
+
+def test_a_completed_trace_without_an_output_has_the_reply_of_its_last_model_call() -> None:
+    spoken = a_model_call("m", [ASKED], [ANSWER], at=3)
+    called = a_model_call("m", [ASKED], [CALL], at=3)
+    first = a_model_call("first", [ASKED], [{"role": "assistant", "content": "One moment."}], at=1)
+    assert reply_of(a_trace(output=None, spans=[spoken, first])) == "Your flight is cancelled."
+    assert reply_of(a_trace(output=None, spans=[called, first])) == '[{"name":"cancel","arguments":{"id":1}}]'
+    assert reply_of(a_trace(output=None, messages=[ASKED, CALL, RESULT])) == '[{"name":"cancel","arguments":{"id":1}}]'
+    assert reply_of(a_trace(output=None, messages=[ASKED, ANSWER, ASKED])) is None
+    assert reply_of(a_trace(output=None, status="failed", spans=[spoken])) is None
+    assert reply_of(a_trace(output="", spans=[spoken])) == ""
+
+
+def test_a_trace_that_ended_with_a_call_does_not_say_the_call() -> None:
+    ended = a_trace(
+        input="Cancel my flight.", output='[{"name": "cancel", "arguments": {"id": 1}}]', spans=[a_tool_span()]
+    )
+    assert [message["role"] for message in conversation_of(ended).turn] == ["assistant", "tool"]
+
+
+def test_a_result_goes_to_the_call_with_its_arguments_where_an_id_is_used_twice() -> None:
+    again = {"id": "c1", "type": "function", "function": {"name": "cancel", "arguments": '{"id": 2}'}}
+    second = {"role": "assistant", "content": None, "tool_calls": [again]}
+    last = a_model_call("m", [ASKED, CALL, RESULT], [second], at=5)
+    tools = [
+        a_tool_span("t1"),
+        a_tool_span("t2", input='{"id": 2}', output="refused", started_at="2026-01-01T00:00:06Z"),
+    ]
+    for span in tools:
+        span["metadata"] = {"tool_call_id": "c1"}
+    found = conversation_of(a_trace(output=None, spans=[last, *tools]))
+    assert [message["content"] for message in found.turn if message["role"] == "tool"] == ["done", "refused"]

@@ -1,14 +1,18 @@
 """YAML tasks: what the schema takes, and that every mistake is named with its line and what to write instead."""
 
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evergold import plugins
 from evergold.errors import BadInput
+from evergold.formats import task_files
 from evergold.formats.yaml_tasks import Task, check, json_schema, parse, write
 from evergold.model.case import Difficulty
+from tests.builders import a_case
 
 MINIMAL = """\
 name: My Custom Benchmark
@@ -150,3 +154,13 @@ tasks = st.builds(
 @given(st.lists(tasks, min_size=1, max_size=3, unique_by=lambda task: task.id))
 def test_what_is_written_is_read_back_the_same(written: list[Task]) -> None:
     assert list(parse(write("A dataset", "About it", written), "x").tasks) == written
+
+
+def test_a_task_file_that_could_not_be_read_back_is_not_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(task_files, "MAX_BYTES", 100)
+    path = tmp_path / "tasks.yaml"
+    with pytest.raises(BadInput, match=r"3 cases take .* export fewer .* --format case-jsonl"):
+        plugins.load("formats", "yaml").write([a_case(str(number), expected="Lima.") for number in range(3)], path)
+    assert not path.exists()

@@ -18,6 +18,7 @@ from evergold.text.folding import folded
 LONGEST = 1500  # a longer reply has content, whatever its opening
 CONTENT = 20  # so many letters of content make an answer
 FINE = CheckResult(1.0, "the reply is an answer")
+CALLED = CheckResult(1.0, "the turn ended with a tool call that was made")
 
 _CLAUSES = re.compile(
     r"(?<=[.!?])\s+|\n+|(?<=[a-z])[;:]\s+|,? +(?:but|pero|aunque|although|so i'm unable) +|[,.] +however,? +| - "
@@ -35,6 +36,7 @@ _CALL_KEYS = (
     ("tool", "arguments"), ("tool", "input"), ("tool_name", "tool_input"), ("action", "action_input"),
     ("function", "arguments"),
 )  # fmt: skip
+_CALLING = frozenset({"tool_calls", "tool_call", "tool_use", "function_call", "tool-calls"})
 _TRACE = re.compile(
     r"traceback \(most recent call last\)|^\s*file \"[^\"]+\", line \d+|^\s+at [\w$.<>\[\] ]+\s?\(.*\)|"
     r"^\s+at .+:\d+|exception in thread|goroutine \d+ \[|^\s+at \S+\.\w+\(.*\)? in .+:line \d+|^caused by: |"
@@ -113,6 +115,8 @@ def _raw(reply: str, head: str, turn: Turn) -> CheckResult | None:
     items = value if isinstance(value, list) else [value]
     objects = [item for item in items if isinstance(item, dict)]
     if objects and all(map(_is_call, objects)) and len(objects) == len(items):
+        if _has_called(objects, turn):
+            return CALLED
         return CheckResult(0.0, "the reply is a tool call as text", reply[:80])
     if json_asked(turn) or turn.input.lstrip()[:1] in ("{", "["):
         return None
@@ -126,6 +130,21 @@ def _is_call(item: dict[str, object]) -> bool:
     if isinstance(inner, dict):
         return "name" in inner
     return any(name in item and given in item and isinstance(item[name], str) for name, given in _CALL_KEYS)
+
+
+def _has_called(calls: list[dict[str, object]], turn: Turn) -> bool:
+    """Whether the calls were made: these tools ran, or the model stopped to call them. Such a reply is shown as JSON."""
+    if turn.finish_reasons and turn.finish_reasons[-1].lower() in _CALLING:
+        return True
+    ran = {step.name for step in turn.tools}
+    return all(_called_name(call) in ran for call in calls)
+
+
+def _called_name(item: dict[str, object]) -> object:
+    inner = item.get("function")
+    if isinstance(inner, dict):
+        return inner.get("name")
+    return next((item[name] for name, given in _CALL_KEYS if name in item and given in item), None)
 
 
 def _is_error(item: dict[str, object]) -> bool:

@@ -15,7 +15,7 @@ from evergold.conversation.nested_json import as_json, decoded
 from evergold.conversation.pairing import is_cut, paired
 from evergold.conversation.reading import messages_in
 from evergold.conversation.shape import INSTRUCTING, Message, text_of
-from evergold.conversation.tool_spans import acted, tool_runs
+from evergold.conversation.tool_spans import acted, is_calls, tool_runs
 from evergold.conversation.tools import tools_in
 from evergold.model.conversation import Conversation
 from evergold.model.nesting import Values
@@ -260,8 +260,10 @@ def _turn_of(trace: Trace) -> list[Message]:
     asked: list[Message] = (
         exchange.input if exchange else [{"role": "user", "content": trace.input}] if trace.input else []
     )
-    done = acted(tool_runs(sorted(trace.spans, key=_when)))
-    answer: list[Message] = [{"role": "assistant", "content": trace.output}] if trace.output else []
+    runs = tool_runs(sorted(trace.spans, key=_when))
+    done = acted(runs)
+    spoken = trace.output and not is_calls(trace.output, [run.name for run in runs])
+    answer: list[Message] = [{"role": "assistant", "content": trace.output}] if spoken else []
     return [*asked, *done, *answer]
 
 

@@ -1,5 +1,6 @@
 """Calls meet their results: missing ids are given, lost results filled in from tool spans, and what is left is named."""
 
+import json
 from collections import Counter, defaultdict, deque
 from collections.abc import Sequence
 from typing import Any
@@ -87,14 +88,7 @@ def _filled(messages: list[Message], runs: Sequence[ToolRun]) -> list[Message]:
     lacking = _unanswered(messages)
     if not lacking or not runs:
         return messages
-    answered = {message.get("tool_call_id") for message in messages if message["role"] == "tool"}
-    by_id: dict[str, deque[ToolRun]] = defaultdict(deque)
-    by_name: dict[str, deque[ToolRun]] = defaultdict(deque)
-    for run in runs:
-        if run.ident is not None:
-            by_id[run.ident].append(run)
-        if run.ident is None or run.ident not in answered:
-            by_name[run.name].append(run)
+    made = _runs_of_calls(messages, runs)
     filled: list[Message] = []
     pending: list[Message] = []
     for number, message in enumerate(messages):
@@ -103,26 +97,60 @@ def _filled(messages: list[Message], runs: Sequence[ToolRun]) -> list[Message]:
             pending = []
         filled.append(message)
         for call in lacking.get(number, ()):
-            made = _run_of(call, by_id, by_name)
-            if made is not None and made.result is not None:
-                pending.append(tool_message(made.result, call["id"], made.name, failed=made.failed))
+            run = made.get(id(call))
+            if run is not None and run.result is not None:
+                pending.append(tool_message(run.result, call["id"], run.name, failed=run.failed))
     return filled + pending
 
 
-def _run_of(
-    call: dict[str, Any], by_id: dict[str, deque[ToolRun]], by_name: dict[str, deque[ToolRun]]
-) -> ToolRun | None:
-    if runs := by_id.get(call["id"]):
-        return runs.popleft()
-    named = by_name.get(call["function"]["name"])
-    if not named:
+def _runs_of_calls(messages: Sequence[Message], runs: Sequence[ToolRun]) -> dict[int, ToolRun]:
+    """The run of each call, by the call's identity: the last call gets the last run that fits it, and so on backwards.
+
+    Ids are used twice by some apps, and earlier turns may have made the same call: their runs are in other traces.
+    """
+    known = _Runs(runs)
+    made: dict[int, ToolRun] = {}
+    for message in reversed(messages):
+        for call in reversed(message.get("tool_calls", ())):
+            if run := known.take(call):
+                made[id(call)] = run
+    return made
+
+
+class _Runs:
+    """Runs of tools, to be taken from the last: by id and arguments, by tool and arguments, by id alone."""
+
+    def __init__(self, runs: Sequence[ToolRun]) -> None:
+        self._stacks: dict[Any, list[ToolRun]] = defaultdict(list)
+        self._taken: set[int] = set()
+        for run in runs:
+            arguments = _comparable(run.arguments)
+            self._stacks["name", run.name, run.ident is None, arguments].append(run)
+            if run.ident is not None:
+                self._stacks["id", run.ident, arguments].append(run)
+                self._stacks["id", run.ident].append(run)
+
+    def take(self, call: dict[str, Any]) -> ToolRun | None:
+        ident, name = call["id"], call["function"]["name"]
+        arguments = _comparable(call["function"]["arguments"])
+        keys = (
+            ("id", ident, arguments),
+            ("name", name, True, arguments),
+            ("id", ident),
+            ("name", name, False, arguments),
+        )
+        for stack in (self._stacks.get(key, []) for key in keys):
+            while stack:
+                run = stack.pop()
+                if id(run) not in self._taken:
+                    self._taken.add(id(run))
+                    return run
         return None
-    wanted = decoded(call["function"]["arguments"])
-    for run in named:
-        if decoded(run.arguments) == wanted:
-            named.remove(run)
-            return run
-    return None
+
+
+def _comparable(arguments: str) -> str:
+    """Arguments as one text, whatever the order of their keys and the spaces between them."""
+    return json.dumps(decoded(arguments), sort_keys=True, default=str)
 
 
 def _unanswered(messages: Sequence[Message]) -> dict[int, list[dict[str, Any]]]:

@@ -98,3 +98,17 @@ def _side_by_side(runs: Sequence[ToolRun]) -> list[list[ToolRun]]:
         if ended is not None and (until is None or ended > until):
             until = ended
     return groups
+
+
+def is_calls(text: str | None, names: Sequence[str]) -> bool:
+    """Whether a text is the JSON of calls of these tools, which a trace has where it ended with them."""
+    listed: Any = decoded(text) if text and text.lstrip()[:1] in ("{", "[") else None
+    listed = [listed] if isinstance(listed, dict) else listed
+    if not isinstance(listed, list) or not listed:
+        return False
+    return all(isinstance(item, dict) and _name(item) in names for item in listed)
+
+
+def _name(item: dict[str, Any]) -> Any:
+    inner = item.get("function")
+    return inner.get("name") if isinstance(inner, dict) else item.get("name")

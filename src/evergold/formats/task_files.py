@@ -15,7 +15,7 @@ from evergold.formats.carrying import (
     with_edits,
     with_reference,
 )
-from evergold.formats.yaml_reading import Unreadable, bytes_of
+from evergold.formats.yaml_reading import MAX_BYTES, Unreadable, bytes_of
 from evergold.formats.yaml_tasks import Task, parse, write
 from evergold.model.case import Case, Difficulty
 from evergold.model.rejected import Rejected
@@ -37,8 +37,14 @@ class TaskFiles:
             return 0
         if not tasks:
             raise BadInput("a task file needs at least one task; none of the cases passed the filters")
+        content = write(path.stem, f"{len(tasks)} cases exported by Evergold.", tasks).encode()
+        if len(content) > MAX_BYTES:
+            raise BadInput(
+                f"{path}: a task file is read whole, at most {MAX_BYTES:,} bytes; these {len(tasks)} cases take "
+                f"{len(content):,}: export fewer (--limit, --type, --since), or all of them with --format case-jsonl"
+            )
         with FileSet() as files:
-            files.open(path).write(write(path.stem, f"{len(tasks)} cases exported by Evergold.", tasks).encode())
+            files.open(path).write(content)
         return len(tasks)
 
     def read(self, path: Path) -> Iterator[Case | Rejected]:

@@ -240,7 +240,8 @@ class Case(BaseModel, frozen=True, extra="forbid"):
     def missing(self) -> tuple[str, ...]:
         """The fields this kind of case still needs before anybody can call it true."""
         lacking = [name for name in REQUIRED[self.kind] if is_blank(getattr(self, name))]
-        if self.kind is CaseKind.CHAT and is_blank(self.expected) and is_blank(self.output):
+        acted = self.tool_calls or not is_blank(self.output)  # a turn may end with calls and say nothing
+        if self.kind is CaseKind.CHAT and is_blank(self.expected) and not acted:
             lacking.append("expected")
         return tuple(lacking)
 

@@ -8,6 +8,7 @@ from sqlalchemy import Connection, delete, insert, select
 from sqlalchemy.dialects.postgresql import insert as postgres_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
+from evergold.conversation.reply import reply_of
 from evergold.errors import NotFound
 from evergold.model.ident import content_hash
 from evergold.model.trace import Correction, Score, Span, Trace, TraceStatus
@@ -134,7 +135,7 @@ def _trace_row(trace: Trace, moment: str) -> TraceRow:
         storable(trace.user_id),
         storable(trace.name) or "",
         storable(trace.input) or "",
-        storable(trace.output),
+        storable(reply_of(trace)),
         trace.status.value,
         text_or_none(trace.metadata.get("message_type")),
         text_or_none(trace.metadata.get("model")),

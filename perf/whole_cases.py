@@ -1,0 +1,191 @@
+"""Recorded conversations of an agent sent in four ways: is every case whole, rightly judged, the same after each export?
+
+    python -m perf.whole_cases historical_trajectories/gpt-4o-airline.json
+
+The file is part of the public repository sierra-research/tau-bench and is not shipped here; any file of that shape (`traj`,
+`reward`) will do. Each conversation is sent natively per turn (with and without the model calls), as OTLP JSON per
+conversation and as OTLP protobuf per turn, each into a workspace with today's defaults, redaction off. Counted per way:
+cases that lack a message, call, result or tool; golden where the reward is 1 and failure where it is 0; runs of the
+recorded answers and of a target that is never right; a frozen version; per format the cases written, left out for want of
+a reference, and changed when they are read back.
+"""
+
+import argparse
+import json
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from evergold import plugins
+from evergold.conversation.nested_json import decoded
+from evergold.model.case import Case, EntryType
+from evergold.model.rejected import Rejected
+from evergold.model.run import RunSpec
+from evergold.settings import Settings
+from evergold.sources.otlp import Wire
+from evergold.store.cases import CaseFilter
+from evergold.store.values import batches
+from evergold.workspace import Workspace
+from perf.conversations_sent import FIRST_NS, SECOND, WAYS, Message, Recorded
+
+PART = 250
+SKIPPED = ("dataset-a", "dataset-b", "qa", "summaries")  # rows of other kinds of cases
+TARGET = "perf.whole_cases:never_right"
+
+
+def conversations(path: Path) -> list[Recorded]:
+    """The conversations of a log: up to the last thing the assistant did, with the tools as their calls show them."""
+    runs = json.loads(path.read_text(encoding="utf-8"))
+    tools = tuple(_schemas(runs))
+    return [_recorded(number, run, tools) for number, run in enumerate(runs)]
+
+
+def _recorded(number: int, run: dict[str, Any], tools: tuple[dict[str, Any], ...]) -> Recorded:
+    messages = list(run["traj"])
+    while messages[-1]["role"] == "user":
+        messages.pop()
+    user = run.get("info", {}).get("task", {}).get("user_id", f"user-{number}")
+    began = FIRST_NS + number * 3600 * SECOND
+    return Recorded(f"conversation-{number}", user, float(run["reward"]), tuple(messages), tools, began)
+
+
+def _schemas(runs: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    known: dict[str, dict[str, Any]] = {}
+    for run in runs:
+        for message in run["traj"]:
+            for call in message.get("tool_calls") or ():
+                properties = known.setdefault(call["function"]["name"], {})
+                properties.update({key: {} for key in json.loads(call["function"]["arguments"])})
+    for name, properties in sorted(known.items()):
+        parameters = {"type": "object", "properties": properties}
+        yield {"type": "function", "function": {"name": name, "description": name, "parameters": parameters}}
+
+
+def send(workspace: Workspace, way: str, sent: Sequence[Recorded]) -> None:
+    """Send every conversation; the turns of different ones are mixed, as on a server."""
+    bodies = [list(WAYS[way](recorded)) for recorded in sent]
+    turns = [turn[number] for number in range(max(map(len, bodies))) for turn in bodies if number < len(turn)]
+    if way.startswith("native"):
+        report = workspace.intake.ingest([BytesIO(b"\n".join(turns) + b"\n")])
+        assert not report.problems, report.problems
+        return
+    wire = Wire.JSON if "JSON" in way else Wire.PROTOBUF
+    for written in [workspace.intake.receive_traces(body, wire) for body in turns]:
+        assert not written.result().refused
+
+
+def expected_messages(recorded: Recorded, way: str) -> list[Any]:
+    """What a case has to say. A trace that has only steps of its tools holds no instructions and no words beside calls."""
+    if "alone" not in way:
+        return [_plain(message) for message in recorded.messages]
+    spoken = (_plain(message) for message in recorded.messages if message["role"] != "system")
+    return [(role, "" if calls else text, calls) for role, text, calls in spoken]
+
+
+def _plain(message: Message) -> Any:
+    calls = [
+        (call["function"]["name"], decoded(call["function"]["arguments"])) for call in message.get("tool_calls") or ()
+    ]
+    return message["role"], message.get("content") or "", calls
+
+
+def case_of(cases: Sequence[Case], recorded: Recorded) -> Case | None:
+    """The case of a conversation: the one of its last turn."""
+    own = [case for case in cases if case.provenance.session_id == recorded.id]
+    return max(own, key=lambda case: len(case.messages) + len(case.turn), default=None)
+
+
+def losses(case: Case | None, recorded: Recorded, way: str) -> Iterator[str]:
+    """What a case lacks or says wrongly, one word each."""
+    if case is None:
+        yield "case"
+        return
+    whole = [*case.messages, *case.turn, *case.extra.get("after", ())]
+    if [_plain(message) for message in whole] != expected_messages(recorded, way):
+        yield "messages"
+    if not case.messages or case.messages[-1]["role"] != "user":
+        yield "question"
+    made = [(name, args) for message in recorded.messages for _, _, calls in [_plain(message)] for name, args in calls]
+    if made and {tool["function"]["name"] for tool in case.tools} != {t["function"]["name"] for t in recorded.tools}:
+        yield "tools"
+    if case.provenance.user_id != recorded.user:
+        yield "user"
+    if case.entry_type is not (EntryType.GOLDEN if recorded.reward >= 1 else EntryType.FAILURE):
+        yield "verdict"
+    if case.extra.get("problems"):
+        yield "problems"
+
+
+def changed_by(cases: Sequence[Case], name: str, folder: Path) -> tuple[int, int, int]:
+    """Cases written in a format, left out of it with a reason, and changed after they were read back."""
+    chosen = plugins.load("formats", name)
+    unfit: list[Rejected] = []
+    path = folder / f"live-{name}{chosen.suffix}"
+    written = chosen.write(iter(cases), path, rejected=unfit)
+    left_out = {item.where for item in unfit}
+    before = {case.id: case for case in cases if f"{case.dataset}/{case.id}" not in left_out}
+    back = {case.id: case for case in chosen.read(path) if isinstance(case, Case)}
+    changed = sum(id not in back or before[id].content() != back[id].content() for id in before)
+    return written, len(unfit), changed
+
+
+def _in_parts(cases: Sequence[Case], name: str, folder: Path) -> tuple[int, ...]:
+    """The same, a few hundred cases to a file: a file of YAML tasks is read whole and may not be longer."""
+    parts = [changed_by(part, name, folder) for part in batches(cases, PART)]
+    return tuple(map(sum, zip(*parts, strict=True)))
+
+
+def never_right(prompt: str) -> str:
+    """A target that answers nothing it was asked."""
+    return "I cannot help."
+
+
+def measured(way: str, sent: Sequence[Recorded]) -> tuple[Counter[str], dict[str, Any]]:
+    """Losses by kind, and the figures of run, version and formats."""
+    with tempfile.TemporaryDirectory() as name:
+        settings = Settings(home=Path(name), server_reader=False, redact_redactor="")
+        with Workspace.open(settings) as workspace:
+            send(workspace, way, sent)
+            workspace.live.curate()
+            cases = list(workspace.cases.iterate(CaseFilter(dataset="live")))
+            lost = Counter(loss for one in sent for loss in losses(case_of(cases, one), one, way))
+            figures: dict[str, Any] = {"cases": len(cases), "kinds": Counter(case.entry_type.value for case in cases)}
+            figures["runs"] = {model: _run(workspace, model) for model in ("recorded", f"python:{TARGET}")}
+            build, _ = workspace.builds.freeze_as("live")
+            frozen = {case.id: case for case in workspace.bench.datasets.freeze(f"live@{build.version}").cases}
+            figures["frozen, changed"] = sum(
+                case.id not in frozen or frozen[case.id].content() != case.content() for case in cases
+            )
+            names = sorted({*plugins.names("formats")} - {*SKIPPED})
+            figures["formats"] = {name: _in_parts(cases, name, settings.home) for name in names}
+    return lost, figures
+
+
+def _run(workspace: Workspace, model: str) -> dict[str, str]:
+    run = workspace.bench.run_here(RunSpec(dataset="live", model=model, metrics=("correctness", "tool_correctness")))
+    means = workspace.bench.results.means(run)
+    return {mean.metric: str(mean) for mean in means}
+
+
+def main(arguments: Sequence[str] = ()) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--limit", type=int)
+    given = parser.parse_args(arguments or None)
+    sent = conversations(given.file)[: given.limit]
+    failed = False
+    for way in WAYS:
+        lost, figures = measured(way, sent)
+        failed |= bool(lost)
+        print(f"{way}: {len(sent)} conversations, lost {dict(lost) or 'nothing'}")
+        for what, value in figures.items():
+            print(f"  {what}: {value}", flush=True)
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
