@@ -8,6 +8,7 @@ import orjson
 
 from evergold.build.clusters import question_of
 from evergold.errors import BadInput
+from evergold.formats.rows import open_rows
 from evergold.model.case import Case
 from evergold.text.near import THRESHOLD, NearIndex, plain, shingles_of
 from evergold.text.pairs import TextEntry, pairs_across
@@ -72,7 +73,7 @@ def overlaps(cases: Sequence[Case], path: Path, threshold: float = THRESHOLD) ->
 def _texts_of(path: Path) -> Iterator[str]:
     """Every text in a JSONL file, however deep; lines that are not JSON count as text."""
     try:
-        with path.open("rb") as source:
+        with open_rows(path) as source:
             for line in source:
                 if line.strip():
                     yield from _leaves(line)

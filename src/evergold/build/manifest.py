@@ -21,6 +21,7 @@ from evergold.formats.atomic import recover
 from evergold.model.build import Manifest
 from evergold.model.faults import faults_of
 from evergold.model.ident import content_hash
+from evergold.storage import is_url, location, normal
 
 CASE_SCHEMA = "evergold-case"
 """The schema of a frozen dataset: each line is a case."""
@@ -108,11 +109,11 @@ def locate(manifest_path: Path, manifest: Manifest, name: str) -> Path:
     A manifest of ours says where its root is; for any other, the nearest folder above it that has the file is taken.
     """
     folder = manifest_path.parent if manifest_path.is_file() else manifest_path
-    if Path(name).is_absolute():
-        return Path(name)
+    if is_url(name) or Path(name).is_absolute():
+        return location(name)
     root = getattr(manifest, "project_root", None)
     if isinstance(root, str):
-        return Path(os.path.normpath(folder / root / name))
+        return normal(folder / root / name)
     for base in (folder, *folder.resolve().parents):
         if (base / name).exists():
             return base / name

@@ -4,6 +4,8 @@ import hashlib
 import os
 from typing import Any, BinaryIO
 
+from evergold.storage.remote import ObjectUpload
+
 _SENT_BYTES = 16 << 20
 
 
@@ -31,7 +33,7 @@ class Output:
         A build is only done when its files are on the disk. A system with much memory begins to write late, and whoever asks
         then waits for all of it.
         """
-        if hasattr(os, "posix_fadvise"):
+        if hasattr(os, "posix_fadvise") and not isinstance(self._handle, ObjectUpload):
             os.posix_fadvise(self._handle.fileno(), self._sent, self.bytes - self._sent, os.POSIX_FADV_DONTNEED)
         self._sent = self.bytes
 

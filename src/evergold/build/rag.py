@@ -6,19 +6,18 @@ and are put together here: ids given twice are dropped, records go to their file
 
 import hashlib
 import logging
-import os
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import ExitStack
 from functools import partial
 from itertools import compress, cycle
-from pathlib import Path
 from threading import Event
 from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
 import msgspec
 
+from evergold import storage
 from evergold.build import manifest as manifests
 from evergold.build.output import Output
 from evergold.build.pace import ahead, in_order
@@ -82,7 +81,10 @@ def build(spec: RagSpec, shop: Workshop | None = None, progress: Progress | None
         if state_of(spec.location) != before:
             raise Conflict(f"{spec.location} changed while it was read; build again when nobody writes to it")
         spec.require_room()
-        manifest = manifests.sealed(assembly.manifest(digest, before.size))
+        size = before.size
+        if spec.unpacked:
+            digest, size = manifests.hash_file(storage.location(spec.origin))
+        manifest = manifests.sealed(assembly.manifest(digest, size))
         files.open(spec.manifest).write(manifests.encode(manifest))
     return Manifest.model_validate(manifest)
 
@@ -224,7 +226,7 @@ class _Assembly:
                 "records": self._records,
             },
             "content_hash": manifests.files_hash({name: entry["sha256"] for name, entry in splits.items()}),
-            "project_root": Path(os.path.relpath(spec.root, spec.manifest.parent)).as_posix(),
+            "project_root": storage.relative(spec.root, spec.manifest.parent),
             "builder": manifests.builder_version(),
         }
 

@@ -1,6 +1,5 @@
 """What to build, from a config file and flags: every path absolute, every wrong value named before anything is read."""
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,9 +7,11 @@ from typing import Any
 
 from evergold.build.manifest import require_version
 from evergold.build.partition import MAX_LINE_BYTES
-from evergold.build.source import is_url, state_of
+from evergold.build.source import state_of
 from evergold.build.splits import DEFAULT_SPLITS, SPLITS, Split, declared
 from evergold.errors import BadInput, Conflict, NotFound, unknown
+from evergold.storage import RemotePath, is_url, location, relative
+from evergold.storage.packing import ENDINGS
 
 DEFAULT_FOLDER = "evaluation/datasets"
 _KEYS = ("name", "offline_dataset", "manifest", "version", "splits", "max_line_mb")
@@ -34,16 +35,24 @@ class RagSpec:
     max_line: int = MAX_LINE_BYTES
     url: str | None = None
     """The source, where it is an object in a store and not a file."""
+    unpacked: Path | None = None
+    """The records as plain lines, where the source is packed or a table."""
     name: str = ""
     """What a workspace calls the dataset; empty: as its source is called."""
 
     @property
     def dataset(self) -> str:
-        return self.name or Path(self.location).stem
+        return self.name or Path(self.url or self.source.name).stem
+
+    @property
+    def origin(self) -> str:
+        """The source as it was given."""
+        return self.url or str(self.source)
 
     @property
     def location(self) -> str:
-        return self.url or str(self.source)
+        """What is read: the source, or its plain copy."""
+        return str(self.unpacked) if self.unpacked else self.origin
 
     @property
     def source_name(self) -> str:
@@ -55,7 +64,7 @@ class RagSpec:
         return next(iter(self.outputs.values())).with_name("rejected.jsonl")
 
     def relative(self, path: Path) -> str:
-        return Path(os.path.relpath(path, self.root)).as_posix()
+        return relative(path, self.root)
 
     def require_sane(self) -> None:
         """Everything that can be known to be wrong before reading a byte."""
@@ -65,10 +74,12 @@ class RagSpec:
         state_of(self.location)
         targets = self._targets()
         made_from = "the offline dataset it is made from"
-        taken: dict[str, str] = {os.path.realpath(self.source): made_from}
+        taken: dict[str, str] = {str(self.source.resolve()): made_from}
         for what, path in targets.items():
             is_source = self.url is None and path.exists() and path.samefile(self.source)
-            other = made_from if is_source else taken.setdefault(os.path.realpath(path), what)
+            other = made_from if is_source else taken.setdefault(str(path.resolve()), what)
+            if path.suffix in ENDINGS:
+                raise BadInput(f"{what} would be written to {path}; builds are written plain: leave {path.suffix} out")
             if other != what:
                 raise BadInput(f"{what} would be written to {path}, which is {other}; give it a path of its own")
         self.require_room()
@@ -108,14 +119,15 @@ def load_spec(config: Path | None, flags: Mapping[str, Any]) -> RagSpec:
         split = declared(name, table)
         splits.append(split)
         default = _text(f"splits.{name}.output", table.get("output", f"{DEFAULT_FOLDER}/{split.file_name}"))
-        outputs[name] = root / (given.get(name) or default)
+        outputs[name] = root / (given.get(name) or location(default))
     _require_separate_types(splits)
     source = _text("offline_dataset", chosen.get("offline_dataset", f"{DEFAULT_FOLDER}/offline_dataset.jsonl"))
+    manifest = root / location(_text("manifest", chosen.get("manifest", f"{DEFAULT_FOLDER}/manifest.json")))
     return RagSpec(
-        root=root,
-        source=root / source,
+        root=manifest.parent if isinstance(manifest, RemotePath) else root,  # names in a manifest start where it is
+        source=root / location(source),
         url=source if is_url(source) else None,
-        manifest=root / _text("manifest", chosen.get("manifest", f"{DEFAULT_FOLDER}/manifest.json")),
+        manifest=manifest,
         outputs=outputs,
         splits=tuple(splits),
         version=str(chosen.get("version", "v1")),

@@ -6,11 +6,12 @@ import click
 
 from evergold.cli.opening import opened
 from evergold.cli.output import emit_json, json_flag, progress
+from evergold.cli.paths import PathOrUrl
 from evergold.workspace.backups import STEPS, BackupReport
 
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("file", type=PathOrUrl(dir_okay=False))
 @json_flag
 @click.pass_context
 def command(ctx: click.Context, file: Path, as_json: bool) -> None:

@@ -9,10 +9,10 @@ import click
 
 from evergold.cli.opening import opened, without_database
 from evergold.cli.output import emit_json, json_flag, progress, table
+from evergold.cli.paths import A_PATH
 from evergold.errors import BadInput
 from evergold.model.build import Manifest
 
-A_PATH = click.Path(path_type=Path)
 EMPTY_SPLIT = ": cases that belong together are never parted; give it a larger share, or group by something smaller"
 OF_A_DATASET = ("out", "shares", "group_by", "seed", "filters", "on_leak", "avoid", "canary", "repeats")
 OF_A_FILE = (

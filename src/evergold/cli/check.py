@@ -8,11 +8,11 @@ from evergold.build.check import CheckLimits
 from evergold.build.spec import DEFAULT_FOLDER
 from evergold.cli.opening import without_database
 from evergold.cli.output import emit_json, json_flag, progress
+from evergold.cli.paths import A_PATH
 from evergold.cli.verdict import print_report
 from evergold.errors import BadInput
 from evergold.extract.run import RowCheck
 
-A_PATH = click.Path(path_type=Path)
 DEFAULT_MANIFEST = f"{DEFAULT_FOLDER}/manifest.json"
 
 

@@ -7,6 +7,7 @@ import click
 from evergold.cli.curate_trial import print_trials
 from evergold.cli.opening import opened
 from evergold.cli.output import emit_json, json_flag, progress, table
+from evergold.cli.paths import A_PATH
 from evergold.curate.explain import Explanation
 from evergold.errors import BadInput
 from evergold.store.curation import Changes
@@ -19,7 +20,7 @@ STAYS_BACK = (
 
 
 @click.command()
-@click.option("--policy", "policy_files", multiple=True, type=click.Path(path_type=Path), help="Policy file (TOML).")
+@click.option("--policy", "policy_files", multiple=True, type=A_PATH, help="Policy file (TOML).")
 @click.option("--backfill", is_flag=True, help="Judge all of history again, not only what is new.")
 @click.option(
     "--refresh", is_flag=True, help="Complete earlier cases from their traces: conversation, tools, contexts."
@@ -30,7 +31,7 @@ STAYS_BACK = (
 @click.option(
     "--against",
     metavar="FILE",
-    type=click.Path(path_type=Path),
+    type=A_PATH,
     help="Measure the policies on people's labels (JSONL: trace_id, label); change nothing.",
 )
 @click.option("--policies", "list_policies", is_flag=True, help="List policy revisions.")

@@ -7,6 +7,7 @@ import click
 from evergold.build.diff import Diff
 from evergold.cli.opening import opened, without_database
 from evergold.cli.output import emit_json, json_flag, table
+from evergold.cli.paths import PathOrUrl
 
 
 @click.group()
@@ -31,7 +32,7 @@ def list_command(ctx: click.Context, as_json: bool) -> None:
 
 
 @command.command("lint")
-@click.argument("path", type=click.Path(exists=True, path_type=Path))
+@click.argument("path", type=PathOrUrl(exists=True))
 @json_flag
 @click.pass_context
 def lint_command(ctx: click.Context, /, path: Path, as_json: bool) -> int:

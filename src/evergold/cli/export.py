@@ -7,6 +7,7 @@ import click
 
 from evergold.cli.opening import opened
 from evergold.cli.output import emit_json, json_flag
+from evergold.cli.paths import A_PATH
 from evergold.model.case import EntryType, ReviewState
 from evergold.model.rejected import Rejected
 from evergold.store.cases import CaseFilter
@@ -16,7 +17,7 @@ from evergold.workspace.naming import file_name
 @click.command()
 @click.argument("dataset")
 @click.option("--format", "format_name", default="live-jsonl", show_default=True, help="`evergold plugins` lists them.")
-@click.option("--out", type=click.Path(path_type=Path), help="File or folder (default: DATASET with the usual ending).")
+@click.option("--out", type=A_PATH, help="File or folder (default: DATASET with the usual ending).")
 @click.option("--type", "entry_type", type=click.Choice([kind.value for kind in EntryType]))
 @click.option(
     "--confirmed/--candidate", "confirmed", default=None, help="Golden cases with, or without, a person's word."

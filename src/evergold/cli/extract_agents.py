@@ -8,7 +8,9 @@ import click
 from evergold.cli.extracting import destination, report, shared_options
 from evergold.cli.opening import without_database
 from evergold.cli.output import progress
+from evergold.cli.paths import A_PATH
 from evergold.extract.agents.boundaries import TRAILERS
+from evergold.storage import matching
 from evergold.workspace.flows import SessionQuery
 
 
@@ -16,7 +18,7 @@ def _agent_options(function: Any) -> Any:
     options = [
         click.option(
             "--repo-dir",
-            type=click.Path(path_type=Path),
+            type=A_PATH,
             help="The repository of all sessions (default: the one each session worked in).",
         ),
         click.option(
@@ -36,7 +38,7 @@ def _agent_options(function: Any) -> Any:
 @click.command(name="claude-code")
 @click.option(
     "--project",
-    type=click.Path(path_type=Path),
+    type=A_PATH,
     help="A repository whose sessions are wanted, or a folder of log files (default: all projects).",
 )
 @_agent_options
@@ -47,9 +49,7 @@ def claude_code(ctx: click.Context, /, project: Path | None, **given: Any) -> in
 
 
 @click.command()
-@click.option(
-    "--sessions", type=click.Path(path_type=Path), help="A folder of log files (default: where Codex keeps them)."
-)
+@click.option("--sessions", type=A_PATH, help="A folder of log files (default: where Codex keeps them).")
 @_agent_options
 @click.pass_context
 def codex(ctx: click.Context, /, sessions: Path | None, **given: Any) -> int:
@@ -58,12 +58,12 @@ def codex(ctx: click.Context, /, sessions: Path | None, **given: Any) -> int:
 
 
 @click.command()
-@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("files", nargs=-1, required=True, type=A_PATH)
 @_agent_options
 @click.pass_context
 def atif(ctx: click.Context, /, files: tuple[Path, ...], **given: Any) -> int:
     """Trajectories in ATIF (Harbor) that led to commits: FILES, or folders that hold some."""
-    return _extract(ctx, "atif", files, given)
+    return _extract(ctx, "atif", tuple(one for name in files for one in matching(name)), given)
 
 
 def _extract(ctx: click.Context, agent: str, paths: tuple[Path, ...], given: dict[str, Any]) -> int:

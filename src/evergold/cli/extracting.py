@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from evergold.cli.output import emit_json, json_flag, table
+from evergold.cli.paths import PathOrUrl
 from evergold.extract.run import Summary
 from evergold.workspace.flows import Destination
 
@@ -17,7 +18,7 @@ def shared_options(function: Any) -> Any:
     options = [
         click.option(
             "--out-dir",
-            type=click.Path(path_type=Path, file_okay=False),
+            type=PathOrUrl(file_okay=False),
             default=Path(),
             help="Where the two files go.",
         ),

@@ -7,10 +7,10 @@ import click
 
 from evergold.cli.opening import settings_of
 from evergold.cli.output import emit_json, json_flag, progress, table
+from evergold.cli.paths import A_PATH
 from evergold.model.generation import GenerationReport
 from evergold.workspace import Workspace
 
-A_PATH = click.Path(path_type=Path)
 SHOWN_FILES = 10
 
 

@@ -7,6 +7,7 @@ import click
 
 from evergold.cli.opening import opened
 from evergold.cli.output import emit_json, json_flag, progress
+from evergold.storage import matching
 
 
 @click.command()
@@ -28,7 +29,7 @@ def command(
     Bad records are reported as `file:line: field: reason` and counted; the good ones are stored. Exit code 1 when any
     was rejected. The same file twice changes nothing.
     """
-    inputs = [sys.stdin.buffer if name == "-" else Path(name) for name in files]
+    inputs = [one for name in files for one in ([sys.stdin.buffer] if name == "-" else matching(name))]
     size = sum(path.stat().st_size for path in inputs if isinstance(path, Path) and path.is_file())
     with opened(ctx) as workspace, progress("ingesting", size or None) as advance:
         report = workspace.intake.ingest(inputs, source=source, unit=unit, strict=strict, progress=advance)

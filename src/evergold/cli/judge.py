@@ -1,6 +1,5 @@
 """`evergold judge`: how far a judge can be trusted."""
 
-from pathlib import Path
 from typing import Any
 
 import click
@@ -8,6 +7,7 @@ import click
 from evergold.bench.calibrate import Calibration, Label
 from evergold.cli.opening import opened
 from evergold.cli.output import emit_json, json_flag, table
+from evergold.cli.paths import A_PATH
 from evergold.errors import BadInput
 from evergold.workspace import Workspace
 from evergold.workspace.judging import offline_figures
@@ -21,9 +21,7 @@ def command() -> None:
 @command.command("calibrate")
 @click.argument("name", required=False)
 @click.option("--judge", metavar="NAME", help="offline, openai/gpt-4o, panel:openai/a,offline, …")
-@click.option(
-    "--labels", type=click.Path(path_type=Path), help="JSONL: input, output, expected, contexts, label (0 to 1)."
-)
+@click.option("--labels", type=A_PATH, help="JSONL: input, output, expected, contexts, label (0 to 1).")
 @click.option("--from-review", metavar="DATASET", help="People's verdicts on a stored dataset instead of a file.")
 @click.option("--metric", default="correctness", show_default=True, help="What the judge is asked.")
 @click.option("--passing", type=click.FloatRange(0, 1), default=0.5, show_default=True, help="From here it is a pass.")
@@ -54,7 +52,7 @@ def calibrate_command(ctx: click.Context, /, as_json: bool, **options: Any) -> N
 @command.command("compare")
 @click.argument("first")
 @click.argument("second")
-@click.option("--labels", type=click.Path(path_type=Path), help="JSONL: input, output, expected, contexts, label.")
+@click.option("--labels", type=A_PATH, help="JSONL: input, output, expected, contexts, label.")
 @click.option("--from-review", metavar="DATASET", help="People's verdicts on a stored dataset instead of a file.")
 @click.option("--metric", default="correctness", show_default=True, help="What the judges are asked.")
 @click.option("--passing", type=click.FloatRange(0, 1), default=0.5, show_default=True, help="From here it is a pass.")

@@ -6,6 +6,7 @@ import click
 
 from evergold.cli.opening import opened
 from evergold.cli.output import json_flag, one_line, table
+from evergold.cli.paths import PathOrUrl
 from evergold.report.summary import Options, RunReport
 from evergold.workspace.judging import FORMATS
 
@@ -13,7 +14,7 @@ from evergold.workspace.judging import FORMATS
 @click.command()
 @click.argument("run_id")
 @click.option("--format", "form", type=click.Choice(["terminal", *FORMATS]), default="terminal", show_default=True)
-@click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="Write to a file, not the terminal.")
+@click.option("--output", type=PathOrUrl(dir_okay=False), help="Write to a file, not the terminal.")
 @click.option(
     "--reducer", default="mean", show_default=True, help="Trials → one value: mean, median, mode, max, pass@K, pass^K."
 )

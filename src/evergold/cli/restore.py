@@ -7,11 +7,12 @@ import click
 from evergold.cli.backup import show
 from evergold.cli.opening import without_database
 from evergold.cli.output import json_flag, progress
+from evergold.cli.paths import PathOrUrl
 from evergold.workspace.backups import STEPS
 
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("file", type=PathOrUrl(dir_okay=False))
 @click.option("--replace", is_flag=True, help="Replace a workspace that holds data.")
 @click.option("--check", is_flag=True, help="Compare every part of FILE with its hash; restore nothing.")
 @json_flag

@@ -11,6 +11,7 @@ import orjson
 
 from evergold.cli.opening import opened
 from evergold.cli.output import emit_json, json_flag, progress, table
+from evergold.cli.paths import PathOrUrl
 from evergold.cli.replay_options import replay_of, replay_options
 from evergold.errors import BadInput
 from evergold.model.run import Run, RunSpec, RunStatus
@@ -53,7 +54,7 @@ NOTHING_MEASURED = 3
 @click.option(
     "--dataset-type", metavar="NAME", help="DATASET is a split file or a manifest: qa, summaries or your own."
 )
-@click.option("--log", type=click.Path(dir_okay=False, path_type=Path), help="Append every attempt to this JSONL file.")
+@click.option("--log", type=PathOrUrl(dir_okay=False), help="Append every attempt to this JSONL file.")
 @replay_options
 @click.option("--resume", metavar="RUN", help="Go on with a run that ended early, or with one whose process died.")
 @click.option("--retry-errors", is_flag=True, help="With --resume: send failed calls again.")

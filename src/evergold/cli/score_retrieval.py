@@ -7,6 +7,7 @@ import click
 
 from evergold.cli.opening import without_database
 from evergold.cli.output import emit_json, json_flag, table
+from evergold.cli.paths import A_PATH
 from evergold.workspace.retrieval import Retrieval, ScoringQuery
 
 PROBLEMS_SHOWN = 20
@@ -23,9 +24,9 @@ DECIDING = frozenset(
 
 
 @click.command()
-@click.argument("golden", type=click.Path(path_type=Path))
-@click.argument("predictions", type=click.Path(path_type=Path))
-@click.argument("other", type=click.Path(path_type=Path), required=False)
+@click.argument("golden", type=A_PATH)
+@click.argument("predictions", type=A_PATH)
+@click.argument("other", type=A_PATH, required=False)
 @click.option(
     "--tier",
     type=click.Choice(["edited", "core", "all"]),
@@ -33,18 +34,14 @@ DECIDING = frozenset(
     show_default=True,
     help="Which gold must be found.",
 )
-@click.option(
-    "--per-case", type=click.Path(path_type=Path), metavar="F", help="Write the scores of single cases (JSONL)."
-)
+@click.option("--per-case", type=A_PATH, metavar="F", help="Write the scores of single cases (JSONL).")
 @click.option(
     "--html",
-    type=click.Path(path_type=Path),
+    type=A_PATH,
     metavar="F",
     help="Write a report with the chart of recall against line budget.",
 )
-@click.option(
-    "--repo", type=click.Path(path_type=Path), help="Adds budgets in tokens, symbols, and ranges outside files."
-)
+@click.option("--repo", type=A_PATH, help="Adds budgets in tokens, symbols, and ranges outside files.")
 @click.option("--all", "every", is_flag=True, help="Show every figure; without it the six that decide.")
 @click.option("--seed", default=0, show_default=True, help="Of the bootstrap draws.")
 @json_flag

@@ -6,11 +6,12 @@ import click
 
 from evergold.cli.opening import without_database
 from evergold.cli.output import emit_json, json_flag
+from evergold.cli.paths import A_PATH
 from evergold.cli.verdict import print_report
 
 
 @click.command()
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("folder", type=A_PATH)
 @json_flag
 @click.pass_context
 def command(ctx: click.Context, /, folder: Path, as_json: bool) -> int:

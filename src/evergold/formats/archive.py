@@ -86,7 +86,7 @@ class ArchiveWriter:
 def is_archive(path: Path) -> bool:
     """Whether a file looks like an archive of ours, whole or not."""
     try:
-        with zipfile.ZipFile(path) as opened:
+        with _zip(path) as opened:
             return LIST in opened.namelist()
     except (OSError, zipfile.BadZipFile):
         return False
@@ -119,9 +119,15 @@ def extract(path: Path, folder: Path, advance: Advance = lambda _: None) -> Arch
 
 
 @contextmanager
+def _zip(path: Path) -> Iterator[zipfile.ZipFile]:
+    with path.open("rb") as handle, zipfile.ZipFile(handle) as opened:
+        yield opened
+
+
+@contextmanager
 def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
     try:
-        with zipfile.ZipFile(path) as opened:
+        with _zip(path) as opened:
             yield opened
     except FileNotFoundError as problem:
         if problem.filename not in (None, str(path)):

@@ -7,6 +7,10 @@ renames. Whoever comes next (`recover`, or the next `FileSet` in that folder) fi
 behind, so a crash at any instant leaves the old set or the new set, never a mixture. Two sets with the same targets take
 turns: whoever renames holds the lock of every folder it renames in. Temporary files of a process that died are recognised
 by their lock being free, and removed.
+
+An object in a store is uploaded in parts and appears when its upload is completed. The objects of a set are sent first and then
+completed in the order in which they were opened; the last one, the manifest of those that have one, says that all are there.
+A name that ends in `.gz` or `.zst` is written packed.
 """
 
 import json
@@ -14,13 +18,16 @@ import os
 import re
 import secrets
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Self
 
 from evergold.errors import Unavailable
 from evergold.machine import lock
+from evergold.storage import location
+from evergold.storage.packing import packed
+from evergold.storage.remote import ObjectUpload, RemotePath
 
 _JOURNAL_PREFIX = ".evergold-journal."
 _TEMPORARY = re.compile(r"^\.(?P<target>.+)\.[0-9a-f]{16}\.tmp$")
@@ -40,10 +47,27 @@ class FileSet:
 
     def __init__(self) -> None:
         self._open: dict[Path, tuple[Path, BinaryIO]] = {}
+        self._uploads: dict[Path, ObjectUpload] = {}
+        self._packers: list[BinaryIO] = []
         self._begun = False
 
     def open(self, target: Path | str) -> BinaryIO:
         """A writable binary file that becomes `target` at the end. Missing folders are made."""
+        path = location(target)
+        handle = self._open_upload(path) if isinstance(path, RemotePath) else self._open_here(path)
+        packer = packed(handle, path)
+        if packer is None:
+            return handle
+        self._packers.append(packer)
+        return packer
+
+    def _open_upload(self, target: RemotePath) -> BinaryIO:
+        if target in self._uploads:
+            raise ValueError(f"{target} is already part of this set of files; give each output a path of its own")
+        self._uploads[target] = target.upload()
+        return self._uploads[target].as_file()
+
+    def _open_here(self, target: Path) -> BinaryIO:
         path = Path(os.path.realpath(target))
         if path in self._open:
             raise ValueError(f"{target} is already part of this set of files; give each output a path of its own")
@@ -56,13 +80,25 @@ class FileSet:
         return handle
 
     def commit(self) -> None:
-        """Flush everything to the disk, then rename all files into place."""
+        """Flush everything to the disk, then rename all files into place and complete all uploads."""
+        for packer in self._packers:
+            packer.close()
+        for upload in self._uploads.values():
+            upload.send()
+        self._commit_here()
+        for upload in self._uploads.values():
+            upload.complete()
+            self._begun = True
+
+    def _commit_here(self) -> None:
         for path, (_, handle) in self._open.items():
             handle.flush()
             if path.exists():
                 os.fchmod(handle.fileno(), path.stat().st_mode & 0o7777)
             os.fsync(handle.fileno())
         renames = [(temporary, path) for path, (temporary, _) in self._open.items()]
+        if not renames:
+            return
         try:
             with _folders_held(renames):
                 if len(renames) > 1:
@@ -75,7 +111,13 @@ class FileSet:
                 self._close()  # some are in place: the rest must stay for whoever finishes the journal
 
     def discard(self) -> None:
-        """Remove the temporary files; the targets stay as they were."""
+        """Remove the temporary files and give uploads up; the targets stay as they were."""
+        for packer in self._packers:
+            with suppress(Exception):  # what it still writes goes into a file that is thrown away
+                packer.close()
+        self._packers.clear()
+        for upload in self._uploads.values():
+            upload.discard()
         temporaries = [temporary for temporary, _ in self._open.values()]
         self._close()
         for temporary in temporaries:
@@ -131,7 +173,9 @@ def recover(folder: Path | str) -> list[Path]:
     Safe to call at any time, also while another process writes there: what a living process holds is left alone.
     Returns the targets that were completed. Readers of a set call it before they read.
     """
-    folder = Path(folder)
+    folder = location(folder)
+    if isinstance(folder, RemotePath):
+        return []
     try:
         names = sorted(entry.name for entry in os.scandir(folder) if entry.name.startswith("."))
     except FileNotFoundError:

@@ -223,10 +223,11 @@ class Parquet:
         pyarrow, parquet = arrow()
         number = 0
         try:
-            for batch in parquet.ParquetFile(path).iter_batches(BATCH):
-                for row in batch.to_pylist():
-                    number += 1
-                    yield attempted(row, f"{path.name}[{number}]", case_of)
+            with path.open("rb") as handle:
+                for batch in parquet.ParquetFile(handle, pre_buffer=False).iter_batches(BATCH):
+                    for row in batch.to_pylist():
+                        number += 1
+                        yield attempted(row, f"{path.name}[{number}]", case_of)
         except pyarrow.ArrowException as problem:
             reason = str(problem).splitlines()[0]
             raise BadInput(f"{path}: no Parquet file that can be read, behind row {number}: {reason}") from problem

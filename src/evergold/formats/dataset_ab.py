@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from evergold.errors import BadInput, Incomplete
 from evergold.formats.atomic import FileSet, recover, write_chunks
+from evergold.formats.rows import open_rows
 from evergold.model.case import BOOKKEEPING, Case, CaseKind, LineRange, Provenance, RankedPath, ReviewState, is_blank
 from evergold.model.faults import faults_of
 from evergold.model.rejected import Rejected
@@ -88,7 +89,7 @@ def case_of_rows(a: Row | None, b: Row | None) -> Case:
 
 def read_rows(path: Path, problems: list[tuple[int, str]] | None = None) -> Iterator[tuple[int, Row]]:
     """(line number, row). A line that is no JSON object raises BadInput, or is noted in `problems` and passed over."""
-    with path.open("rb") as handle:
+    with open_rows(path) as handle:
         for number, line in enumerate(handle, 1):
             if not line.strip():
                 continue
@@ -129,7 +130,7 @@ def cases_or_reasons(path: Path) -> Iterator[Case | Rejected]:
     sibling = sibling_of(path)
     recover(path.parent)
     others = {row["caseId"]: row for _, row in read_rows(sibling)} if sibling else {}
-    with path.open("rb") as handle:
+    with open_rows(path) as handle:
         for number, line in enumerate(handle, 1):
             if line.strip():
                 yield _case_or_reason(line, others, f"{path.name}:{number}")

@@ -11,6 +11,7 @@ beside it. Either file gives the whole cases back.
 
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
+from io import BufferedReader, UnsupportedOperation
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar
@@ -33,6 +34,7 @@ from evergold.formats.lines import Record, first_record, one_case, read_lines
 from evergold.model.case import Case
 from evergold.model.rejected import Rejected
 from evergold.model.tool_calls import ToolCall
+from evergold.storage import open_read
 
 HELD = {"input", "output", "expected", "name"}
 _KNOWN = (
@@ -79,12 +81,12 @@ class DeepEval:
 
     def read(self, path: Path) -> Iterator[Case | Rejected]:
         """One golden after the other; an array is mapped into memory, not copied and decoded whole."""
-        with path.open("rb") as handle:
-            if handle.read(64).removeprefix(BOM_UTF8).lstrip()[:1] == b"{" and _in_lines(path):
+        with open_read(path) as handle:
+            if handle.peek(64)[:64].removeprefix(BOM_UTF8).lstrip()[:1] == b"{" and _in_lines(path):
                 yield from read_lines(path, case_of)
                 return
             try:
-                mapped = memoryview(mmap(handle.fileno(), 0, access=ACCESS_READ))
+                mapped = _content(handle)
                 start = len(BOM_UTF8) if bytes(mapped[: len(BOM_UTF8)]) == BOM_UTF8 else 0
                 records = _decode_array(mapped[start:])
             except msgspec.ValidationError:
@@ -117,8 +119,16 @@ class _Array:
         return self.count
 
 
+def _content(handle: BufferedReader) -> memoryview:
+    """All of a file: mapped where it is a plain one of this machine, read where it is packed or in a store."""
+    try:
+        return memoryview(mmap(handle.fileno(), 0, access=ACCESS_READ))
+    except UnsupportedOperation:
+        return memoryview(handle.read())
+
+
 def _in_lines(path: Path) -> bool:
-    with path.open("rb") as handle:
+    with open_read(path) as handle:
         return "input" in first_record(handle.readline())
 
 

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from evergold.errors import EvergoldError
 from evergold.formats.atomic import FileSet
+from evergold.formats.rows import open_rows
 from evergold.model.case import Case
 from evergold.model.rejected import Rejected
 
@@ -34,7 +35,7 @@ def read_lines(path: Path, case_of: Callable[[Record], Case]) -> Iterator[Case |
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
     """The lines that hold something, without the byte order mark that some editors put in front."""
-    with path.open("rb") as handle:
+    with open_rows(path) as handle:
         for number, line in enumerate(handle, 1):
             bare = (line.removeprefix(BOM_UTF8) if number == 1 else line).strip()
             if bare:

@@ -37,12 +37,15 @@ from evergold.model.ident import hash_bytes
 from evergold.model.reference import Origin, Reference
 from evergold.model.rejected import Rejected
 from evergold.model.tool_calls import expected_of
+from evergold.storage.packing import ENDINGS
 
 TRAINING_KEYS = {"messages", "tools", "functions", "parallel_tool_calls"}
 
 
 def beside(path: Path) -> Path:
-    return path.with_name(path.stem + ".evergold.jsonl")
+    """The file of the cases themselves; never packed, because its lines are read out of order."""
+    plain = path.with_suffix("") if path.suffix in ENDINGS else path
+    return plain.with_name(plain.stem + ".evergold.jsonl")
 
 
 class _Training:

@@ -11,6 +11,7 @@ from typing import Any
 
 from evergold.errors import BadInput, NotFound
 from evergold.formats.dataset_ab import Row, read_rows
+from evergold.storage import matching
 
 Range = tuple[str, int, int]
 
@@ -35,15 +36,15 @@ class Predictions:
 
 def golden_rows(path: Path) -> Iterator[Row]:
     """The rows of a dataset A or B file. Raises BadInput for a bad line or a case listed twice."""
-    _require(path)
     seen: set[str] = set()
-    for number, row in read_rows(path):
-        if row["caseId"] in seen:
-            raise BadInput(f"{path}:{number}: case {row['caseId']!r} is listed twice; remove one of the lines")
-        if problem := _wrong_with(row):
-            raise BadInput(f"{path}:{number}: {problem}; mend or remove the line")
-        seen.add(row["caseId"])
-        yield row
+    for file in _files(path):
+        for number, row in read_rows(file):
+            if row["caseId"] in seen:
+                raise BadInput(f"{file}:{number}: case {row['caseId']!r} is listed twice; remove one of the lines")
+            if problem := _wrong_with(row):
+                raise BadInput(f"{file}:{number}: {problem}; mend or remove the line")
+            seen.add(row["caseId"])
+            yield row
 
 
 def _wrong_with(row: Row) -> str | None:
@@ -61,8 +62,19 @@ def _wrong_with(row: Row) -> str | None:
 
 def read_predictions(path: Path) -> Predictions:
     """`{"caseId", "ranges": [{"path","startLine","endLine"}]}` or `{"caseId", "paths": […]}`, best first."""
-    _require(path)
     predictions = Predictions()
+    for file in _files(path):
+        _add_predictions(file, predictions)
+    usable = any(row.ranges or row.paths or row.abstained for row in predictions.rows.values())
+    if predictions.problems and not usable:
+        raise BadInput(
+            f"{path}: no prediction can be read; {predictions.problems[0]}; a line is "
+            '{"caseId", "ranges": [{"path", "startLine", "endLine"}]} or {"caseId", "paths": […]}'
+        )
+    return predictions
+
+
+def _add_predictions(path: Path, predictions: Predictions) -> None:
     unreadable: list[tuple[int, str]] = []
     for number, row in read_rows(path, unreadable):
         case_id = row["caseId"]
@@ -74,13 +86,6 @@ def read_predictions(path: Path) -> Predictions:
             continue
         predictions.rows[case_id] = _predicted(row, f"{path.name}:{number}", predictions.problems)
     predictions.problems += [f"{path.name}:{number}: {reason}" for number, reason in unreadable]
-    usable = any(row.ranges or row.paths or row.abstained for row in predictions.rows.values())
-    if predictions.problems and not usable:
-        raise BadInput(
-            f"{path}: no prediction can be read; {predictions.problems[0]}; a line is "
-            '{"caseId", "ranges": [{"path", "startLine", "endLine"}]} or {"caseId", "paths": […]}'
-        )
-    return predictions
 
 
 def range_of(entry: Any) -> Range | str:
@@ -116,6 +121,10 @@ def _predicted(row: Row, where: str, problems: list[str]) -> PredictedRow:
     return PredictedRow(row["caseId"], ranges, named, entries is not None, abstained)
 
 
-def _require(path: Path) -> None:
-    if not path.is_file():
-        raise NotFound(f"no file {str(path)!r}")
+def _files(path: Path) -> list[Path]:
+    """The file, or those that a glob matches."""
+    files = matching(path)
+    for file in files:
+        if not file.is_file():
+            raise NotFound(f"no file {str(file)!r}")
+    return files

@@ -26,6 +26,7 @@ from evergold.formats.yaml_reading import Unreadable
 from evergold.formats.yaml_tasks import block_dumper
 from evergold.model.case import Case
 from evergold.model.rejected import Rejected
+from evergold.storage import open_read
 
 
 class _ListInYaml:
@@ -61,7 +62,7 @@ class _ListInYaml:
 
     def read(self, path: Path) -> Iterator[Case | Rejected]:
         """One case at a time, so that a file may be as long as it likes."""
-        with path.open("rb") as stream:
+        with open_read(path) as stream:
             try:
                 for number, record in enumerate(items(stream, self.key), 1):
                     yield attempted(record, f"{path.name}: {self.key}[{number}]", self.case)

@@ -13,6 +13,8 @@ from typing import Any, ClassVar
 
 import yaml
 
+from evergold.storage import open_read
+
 MAX_BYTES = 16 * 1024 * 1024  # of a document that is read whole, which takes some forty times as much memory
 MAX_NODES = 1_000_000
 MAX_DEPTH = 60
@@ -87,8 +89,10 @@ def read(text: str | bytes) -> YamlDocument:
 
 def bytes_of(path: Path) -> bytes:
     """A file that is to be read whole; one that is too large is refused unread."""
-    _check_bytes(path.stat().st_size)
-    return path.read_bytes()
+    with open_read(path) as handle:
+        content = handle.read(MAX_BYTES + 1)
+    _check_bytes(max(len(content), path.stat().st_size))
+    return content
 
 
 def _check_bytes(size: int) -> None:

@@ -1,27 +1,26 @@
 """Files of traces as lines: unpacked, without the mark some editors put before the text, and with the source that reads them."""
 
-import gzip
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from io import BufferedReader, BytesIO
 from itertools import chain
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 from evergold import plugins
 from evergold.errors import BadInput
 from evergold.model.rejected import Rejected
 from evergold.seams import Incoming, OfUnits, Source
+from evergold.storage.packing import unpacked
 
 SNIFF = 64 * 1024
-GZIP = b"\x1f\x8b"
 PARQUET = b"PAR1"
 MARK = b"\xef\xbb\xbf"
 
 
 @contextmanager
 def open_lines(path: Path, unit: str | None = None) -> Iterator["Lines"]:
-    with path.open("rb", buffering=SNIFF) as handle:
+    with cast(BufferedReader, path.open("rb", buffering=SNIFF)) as handle:
         yield Lines(handle, str(path), unit)
 
 
@@ -32,24 +31,19 @@ class Lines:
         self.name = name
         self.unit = unit  # what becomes a trace of a log that holds several turns: task or turn
         buffered = handle if isinstance(handle, BufferedReader) else BufferedReader(BytesIO(handle.read()), SNIFF)
-        beginning = buffered.peek(len(PARQUET))
-        packed = beginning.startswith(GZIP)
-        self._text = BufferedReader(gzip.GzipFile(fileobj=buffered), SNIFF) if packed else buffered
-        self._is_table = beginning.startswith(PARQUET)
+        self._text = unpacked(buffered, name)
+        self._is_table = self._text.peek(len(PARQUET)).startswith(PARQUET)
 
     def read_by(
         self, source: str | None, sources: dict[str, Source], progress: Callable[[int], None]
     ) -> Iterator[Incoming | Rejected]:
         """What the source of that name reads, or the one that knows the file; `sources` are those of this call so far."""
-        try:
-            if self._is_table:
-                yield from self._rows_by(source, sources, progress)
-                return
-            head = self._text.peek(SNIFF).removeprefix(MARK)
-            reader = self._source(head, source, sources)
-            yield from reader.read(self._counted(progress), self.name)
-        except (EOFError, gzip.BadGzipFile) as problem:
-            raise BadInput(f"{self.name}: not a whole gzip file: {problem}") from problem
+        if self._is_table:
+            yield from self._rows_by(source, sources, progress)
+            return
+        head = self._text.peek(SNIFF).removeprefix(MARK)
+        reader = self._source(head, source, sources)
+        yield from reader.read(self._counted(progress), self.name)
 
     def _rows_by(
         self, source: str | None, sources: dict[str, Source], progress: Callable[[int], None]

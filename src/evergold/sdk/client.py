@@ -18,6 +18,7 @@ from evergold.sdk.recording import (
 from evergold.sdk.spool import Spool
 from evergold.sdk.transports import EmbeddedTransport, HttpTransport, Transport
 from evergold.settings import Settings, load_settings
+from evergold.storage import location
 
 MAX_RECORDS = 10_000
 MAX_BYTES = 64_000_000
@@ -144,9 +145,9 @@ class Client:
 
         if self._url is not None:
             return export_from_server(
-                self._url, self._token or self._settings.server_token, Path(path), entry_type, limit
+                self._url, self._token or self._settings.server_token, location(path), entry_type, limit
             )
-        return export_from_workspace(self._settings, Path(path), entry_type, limit)
+        return export_from_workspace(self._settings, location(path), entry_type, limit)
 
     def _sampled(self, trace_id: str) -> bool:
         """By a hash of the id, so that every score of a trace and every retry decide the same."""

@@ -5,11 +5,13 @@ archive first, puts files where nothing refers to them yet, and then replaces th
 the moment at which the workspace changes. What the old database alone referred to is removed after it.
 """
 
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
+from typing import BinaryIO
 
 from pydantic import BaseModel
 
@@ -20,13 +22,14 @@ from evergold.formats.atomic import FileSet
 from evergold.machine import lock
 from evergold.scale.scratch import scratch_folder
 from evergold.settings import Settings
+from evergold.storage import RemotePath
 from evergold.store import Store
 from evergold.store.backup import builds_of, copy_database, rows_of
 from evergold.store.migrations import HEAD, REVISIONS
 from evergold.store.restore import move_builds, replace_database, require_free
 from evergold.workspace.backup_files import build_folders, collect, place_builds, place_rest, remove_unused
 
-DATABASE = "database.db"
+DATABASE, ARCHIVE = "database.db", "backup.zip"
 STEPS = 1000  # what the progress of each verb adds up to
 
 Progress = Callable[[int], None]
@@ -58,12 +61,16 @@ class Backups:
         if file.exists() and not archive.is_archive(file):
             raise Refused(f"{str(file)!r} exists and is no backup; choose another name")
         store, steps = self._store(), _Steps(progress)
-        with _scratch(file.parent) as scratch, FileSet() as files:
+        with _scratch(_folder_for(file, self._settings.home)) as scratch, FileSet() as files:
             copy_database(store.db, scratch / DATABASE, steps.upto(400))
-            handle = files.open(file)
+            drafts = FileSet() if isinstance(file, RemotePath) else files
+            handle = drafts.open(scratch / ARCHIVE if isinstance(file, RemotePath) else file)
             listed = self._pack(ArchiveWriter(handle), scratch / DATABASE, store.db.dialect, steps)
             handle.flush()
             archive.verify(Path(handle.name), steps.upto(STEPS, _size(listed)))
+            if isinstance(file, RemotePath):  # verified here, because a store shows an object only when it is whole
+                drafts.commit()
+                _copy(scratch / ARCHIVE, files.open(file))
         return _report(file, listed)
 
     def check(self, file: Path, progress: Progress = lambda _: None) -> BackupReport:
@@ -105,6 +112,16 @@ class Backups:
                 "missing": collected.missing,
             }
         )
+
+
+def _folder_for(file: Path, home: Path) -> Path:
+    """Where a backup is put together: beside its file, or in the workspace where it goes to a store."""
+    return home if isinstance(file, RemotePath) else file.parent
+
+
+def _copy(path: Path, target: BinaryIO) -> None:
+    with path.open("rb") as source:
+        shutil.copyfileobj(source, target, 1 << 20)
 
 
 class _Steps:

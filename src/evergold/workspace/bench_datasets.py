@@ -1,7 +1,6 @@
 """What a run can be made of: YAML datasets from folders, datasets that live in the store, and frozen versions of them."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from pydantic import BaseModel
 
@@ -11,6 +10,7 @@ from evergold.model.build import Build
 from evergold.model.case import Case
 from evergold.model.packed_cases import PackedCases
 from evergold.settings import Settings
+from evergold.storage import location
 from evergold.store import Store
 from evergold.store.builds import get_build, list_builds
 from evergold.store.cases import CaseFilter, dataset_names, iterate_cases
@@ -59,7 +59,7 @@ class BenchDatasets:
         self, name: str, *, limit: int | None = None, local: bool = False, dataset_type: str | None = None
     ) -> Frozen:
         """The cases of a dataset as they are now, or as `NAME@VERSION` froze them. `local`: a path is a name too."""
-        path = Path(name)
+        path = location(name)
         if local and dataset_type is not None:
             return read_split(path, dataset_type).first(limit)
         if local and path.suffix in (".yaml", ".yml") and path.is_file():

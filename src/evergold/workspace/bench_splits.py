@@ -29,6 +29,7 @@ from evergold.model.case import Case, written_case
 from evergold.model.packed_cases import PackedCases
 from evergold.model.rejected import Rejected
 from evergold.seams import Format
+from evergold.storage import open_read
 
 TYPES = ("qa", "summaries")
 
@@ -97,7 +98,7 @@ def _reader_of(path: Path, dataset_type: str, entry: FileEntry | None = None) ->
     if entry is not None:
         keys = shape_of(dataset_type, entry.model_extra or {}).keys
     else:
-        with path.open("rb") as lines:
+        with open_read(path) as lines:
             keys = {name: name for name in first_record(lines.readline())}
     question = next((keys[name] for name in INPUTS if name in keys), None)
     reference = next((keys[name] for name in REFERENCES if name in keys), None)
@@ -154,7 +155,7 @@ def _build_of(manifest: Manifest, split: str | None, dataset: str | None = None)
 
 
 def _frozen_cases(path: Path) -> Iterator[Case]:
-    with path.open("rb") as lines:
+    with open_read(path) as lines:
         for line in lines:
             row = orjson.loads(line)
             if "canary" not in row:

@@ -14,10 +14,11 @@ import orjson
 from evergold.build import manifest as manifests
 from evergold.build.diff import build_records
 from evergold.build.verify import SCHEMA_FILE
-from evergold.errors import Conflict, NotFound
+from evergold.errors import Conflict, NotFound, Refused
 from evergold.model.build import Build, Manifest
 from evergold.model.case import Provenance
 from evergold.model.ident import hash_bytes
+from evergold.storage import RemotePath, location
 from evergold.store.lineage import BuildStep
 from evergold.workspace.bench_splits import case_of_line
 
@@ -37,7 +38,7 @@ def located(build: Build) -> Path:
     """Where the files of a build are; refused where those of another one have taken their place."""
     if build.location is None:
         raise NotFound(f"where the files of {build.dataset} {build.version} are is not known; build it again")
-    path = Path(build.location)
+    path = location(build.location)
     there = manifests.read(path)
     if there.content_hash != build.content_hash:
         raise Conflict(
@@ -62,9 +63,11 @@ class BuildFiles:
 
 def files_of(build: Build) -> BuildFiles:
     """Find the files of a build: those that its manifest lists, and the manifest itself."""
-    location = located(build).resolve()
-    folder = location if location.is_dir() else location.parent
-    manifest_path = folder / "manifest.json" if location == folder else location
+    there = located(build).resolve()
+    if isinstance(there, RemotePath):
+        raise Refused(f"its files are in an object store ({there}) and stay there")
+    folder = there if there.is_dir() else there.parent
+    manifest_path = folder / "manifest.json" if there == folder else there
     manifest = Manifest.model_validate(build.manifest)
     paths = [manifests.locate(folder, manifest, name).resolve() for name in listed_files(manifest)]
     missing = [path.name for path in paths if not path.is_file()]

@@ -20,6 +20,7 @@ from evergold.model.build import Build, Manifest
 from evergold.model.case import Case, Provenance
 from evergold.model.faults import faults_of
 from evergold.settings import Settings
+from evergold.storage import location
 from evergold.store import Store
 from evergold.store.builds import (
     dataset_counts,
@@ -204,8 +205,8 @@ class Builds:
         return result[name]
 
     def _locate(self, name: str, dataset: str | None) -> Path:
-        if dataset is None and Path(name).exists():
-            return Path(name)
+        if dataset is None and location(name).exists():
+            return location(name)
         candidates = [build for build in self.versions(dataset) if build.version == name]
         if len(candidates) > 1:
             names = ", ".join(build.dataset for build in candidates)

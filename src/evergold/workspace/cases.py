@@ -13,6 +13,7 @@ from evergold.model.case import Case
 from evergold.model.rejected import Rejected
 from evergold.review.questions import with_answers, without_answers
 from evergold.seams import Format
+from evergold.storage import open_read
 from evergold.store import Store
 from evergold.store.builds import dataset_counts
 from evergold.store.case_facets import CaseFacets, case_facets
@@ -192,7 +193,7 @@ def _recognise(path: Path) -> str:
     readme = path / "README.md" if path.is_dir() else path
     head = b""
     if readme.is_file():
-        with readme.open("rb") as handle:
+        with open_read(readme) as handle:
             head = handle.read(SNIFF)
             if b"\n" not in head:
                 head += handle.readline(LONGEST_LINE)

@@ -15,6 +15,7 @@ from evergold.curate.live import Curation
 from evergold.errors import BadInput, unknown
 from evergold.model.case import Case, EntryType, Provenance
 from evergold.model.trace import Correction, CorrectionKind
+from evergold.storage import location
 from evergold.store.case_writes import Author
 from evergold.store.cases import CaseFilter
 from evergold.store.corrections import correction_case_id
@@ -117,7 +118,7 @@ class DatasetCalls:
     ) -> int:
         """Write entries, newest first; the file appears whole or not at all. Returns how many."""
         wanted = self._wanted(entry_type, tag, confirmed, since)
-        return self._cases.export(wanted, "live-jsonl", Path(output_path), limit=limit)
+        return self._cases.export(wanted, "live-jsonl", location(output_path), limit=limit)
 
     def _wanted(
         self, entry_type: str | None, tag: str | None, confirmed: bool | None, since: str | None = None

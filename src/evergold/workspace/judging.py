@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evergold.errors import BadInput, NotFound
+from evergold.formats.rows import open_rows
 from evergold.model.case import Case, CaseStatus, EntryType, ReviewState
 from evergold.model.judging import CalibrationInfo, JudgeInfo
 from evergold.model.reference import Origin
@@ -153,7 +154,7 @@ class Judging:
 
         if not path.is_file():
             raise NotFound(f"no labels at {str(path)!r}; give a JSONL file with input, output and label per line")
-        with path.open("rb") as lines:
+        with open_rows(path) as lines:
             return read_labels(lines, path.name)
 
     def labels_from_review(self, dataset: str) -> list["Label"]:

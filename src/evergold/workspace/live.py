@@ -22,6 +22,7 @@ from evergold.formats.erasing import erase_lines, erase_spooled
 from evergold.model.policy import Policy
 from evergold.seams import Detector
 from evergold.settings import Settings
+from evergold.storage import location as located
 from evergold.store import Store
 from evergold.store.authority import withdraw_score
 from evergold.store.curation import Changes, queue_counts, set_aside
@@ -212,7 +213,7 @@ class Live:
 
 
 def _erase_copies(erased: Erased) -> int:
-    return sum(erase_lines(Path(location), erased.case_ids, erased.tags) for location in erased.locations)
+    return sum(erase_lines(located(location), erased.case_ids, erased.tags) for location in erased.locations)
 
 
 def cutoff(older_than: str) -> str:

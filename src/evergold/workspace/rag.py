@@ -2,15 +2,16 @@
 
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from evergold.build import rag
 from evergold.build.lines import IMPLEMENTATION
 from evergold.build.partition import route_piece
-from evergold.build.source import state_of
+from evergold.build.source import is_packed, plain_lines, state_of
 from evergold.build.spec import RagSpec, load_spec
+from evergold.errors import BadInput
 from evergold.formats.atomic import write_bytes
 from evergold.model.build import Build, Manifest
 from evergold.scale.executors import jobs_for, open_cluster, open_processes
@@ -102,6 +103,11 @@ def build_rag(
     Compiled code lets threads of this process work at once, and they start in no time; what is only Python needs processes.
     """
     spec.require_sane()
+    if spec.unpacked is None and is_packed(spec.location):
+        if cluster:
+            raise BadInput(f"{spec.location} is packed; a cluster reads parts of plain lines: unpack it first")
+        with scratch_folder() as folder, plain_lines(spec.origin, Path(folder)) as plain:
+            return build_rag(replace(spec, unpacked=plain), jobs=jobs, progress=progress)
     count = jobs_for(jobs, state_of(spec.location).size)
     if cluster and spec.limit is None:
         with open_cluster(cluster) as workers:

@@ -12,6 +12,7 @@ from typing import Any
 import orjson
 
 from evergold.errors import Unavailable
+from evergold.storage import open_read
 
 SHOWN_PROBLEMS = 5
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -57,7 +58,7 @@ class LogLines:
 def numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
     """The lines that hold something, with their numbers."""
     try:
-        with path.open("rb") as file:
+        with open_read(path) as file:
             for number, line in enumerate(file, start=1):
                 if stripped := line.strip():
                     yield number, stripped

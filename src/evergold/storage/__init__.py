@@ -1,0 +1,59 @@
+"""Where files are: on this machine, or in an object store that fsspec knows. One door for all that reads and writes files.
+
+`location` makes a path of a name or URL, `matching` all the files of a glob, `open_read` opens one for reading and unpacks it.
+Files are written by `formats.atomic.FileSet`, which takes both kinds of path.
+"""
+
+import glob
+import os
+import posixpath
+from collections.abc import Iterable
+from pathlib import Path
+
+from evergold.errors import NotFound
+from evergold.storage.packing import open_read
+from evergold.storage.remote import RemotePath, is_url
+
+__all__ = ["RemotePath", "is_url", "location", "matching", "normal", "open_read", "relative"]
+
+MAGIC = frozenset("*?[")
+
+
+def location(name: str | Path) -> Path:
+    """The path that a name or URL means. `file://` is a path of this machine."""
+    if isinstance(name, Path):
+        return name
+    if not is_url(name):
+        return Path(name)
+    return Path(name.removeprefix("file://")) if name.startswith("file://") else RemotePath(name)
+
+
+def matching(name: str | Path) -> list[Path]:
+    """The files that a name, URL or glob means, in the order of their names; a glob that nothing matches is an error."""
+    path = location(name)
+    if not MAGIC.intersection(str(name)) or (not isinstance(path, RemotePath) and path.exists()):
+        return [path]
+    results: Iterable[Path] = (
+        path.expand() if isinstance(path, RemotePath) else map(Path, sorted(glob.glob(str(path), recursive=True)))
+    )
+    files = [one for one in results if not one.is_dir()]
+    if not files:
+        raise NotFound(f"no file matches {str(name)!r}; look at the folder, and put quotes around a glob")
+    return files
+
+
+def normal(path: Path) -> Path:
+    """The path without `.` and `..`, which object stores do not know."""
+    if isinstance(path, RemotePath):
+        scheme, rest = path.url.split("://", 1)
+        return RemotePath(f"{scheme}://{posixpath.normpath(rest)}")
+    return Path(os.path.normpath(path))
+
+
+def relative(path: Path, start: Path) -> str:
+    """The path as seen from a folder; as it is where the two have nothing in common, as a store and a disk."""
+    if isinstance(path, RemotePath) or isinstance(start, RemotePath):
+        if isinstance(path, RemotePath) and isinstance(start, RemotePath) and path.root_of == start.root_of:
+            return posixpath.relpath(path.key, start.key)
+        return str(path)
+    return Path(os.path.relpath(path, start)).as_posix()

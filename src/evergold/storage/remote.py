@@ -1,0 +1,301 @@
+"""An object in a store as a path: `s3://`, `gs://`, `az://`, `hf://` and whatever else fsspec knows.
+
+A `RemotePath` is a `Path`, so that what takes a path takes an object too: names and parents work as on any path, reading and
+listing go to the store. What only a disk can do (`os.fspath`, writing in place) is refused in one line. Whatever a store
+or its client raises becomes one line too: the clients of the stores have no exception in common.
+"""
+
+import io
+import os
+import re
+import stat
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from pathlib import PosixPath
+from typing import Any, BinaryIO, Never, Self, cast
+
+from evergold.errors import BadInput, EvergoldError, NotFound, Unavailable
+
+URL = re.compile(r"[a-z][a-z0-9+.-]*://")
+EXTRAS = {"s3": "s3", "s3a": "s3", "gs": "gs", "gcs": "gs", "az": "az", "abfs": "az", "abfss": "az", "hf": "hf"}
+"""Which extra brings the client of a store."""
+READ_BYTES = 1 << 20
+STAMPS = ("ETag", "etag", "LastModified", "last_modified", "mtime", "created")
+
+
+def is_url(name: str) -> bool:
+    return URL.match(name) is not None
+
+
+class RemotePath(PosixPath):
+    """An object, or a folder of objects, in a store."""
+
+    def __str__(self) -> str:
+        parts = self.parts
+        if not parts or not parts[0].endswith(":"):  # a part of an URL, as `relative_to` gives
+            return "/".join(parts) or "."
+        return f"{parts[0]}//{'/'.join(parts[1:])}"
+
+    def __repr__(self) -> str:
+        return f"RemotePath({str(self)!r})"
+
+    def __fspath__(self) -> Never:
+        raise BadInput(f"{self} is in an object store; a path of this machine is needed here")
+
+    def __rtruediv__(self, folder: Any) -> Self:
+        """An URL is absolute: joined to a folder it stays what it is."""
+        return self
+
+    @property
+    def url(self) -> str:
+        return str(self)
+
+    @property
+    def root_of(self) -> tuple[str, ...]:
+        """Store and bucket."""
+        return self.parts[:2]
+
+    @property
+    def key(self) -> str:
+        return "/" + "/".join(self.parts[2:])
+
+    def is_absolute(self) -> bool:
+        return True
+
+    def absolute(self) -> Self:
+        return self
+
+    def resolve(self, strict: bool = False) -> Self:
+        return self
+
+    def expanduser(self) -> Self:
+        return self
+
+    def exists(self, *, follow_symlinks: bool = True) -> bool:
+        return self._info() is not None
+
+    def is_file(self, *, follow_symlinks: bool = True) -> bool:
+        return (self._info() or {}).get("type") == "file"
+
+    def is_dir(self, *, follow_symlinks: bool = True) -> bool:
+        return (self._info() or {}).get("type") == "directory"
+
+    def is_symlink(self) -> bool:
+        return False
+
+    def samefile(self, other_path: Any) -> bool:
+        return bool(self == other_path)
+
+    def mkdir(self, mode: int = 0o777, parents: bool = False, exist_ok: bool = False) -> None:
+        """Do nothing: a store has no folders, only names with slashes."""
+
+    def stat(self, *, follow_symlinks: bool = True) -> os.stat_result:
+        info = self._info()
+        if info is None:
+            raise FileNotFoundError(f"no object {self}")
+        kind = stat.S_IFREG if info["type"] == "file" else stat.S_IFDIR
+        changed = info.get("LastModified") or info.get("mtime") or 0
+        seconds = int(changed.timestamp()) if isinstance(changed, datetime) else 0
+        return os.stat_result((kind | 0o644, 0, 0, 1, 0, 0, int(info.get("size") or 0), seconds, seconds, seconds))
+
+    def state(self) -> str:
+        """What tells one content of the object from the next; empty where there is none."""
+        info = self._info() or {}
+        return next((str(info[name]) for name in STAMPS if info.get(name)), "")
+
+    def open(
+        self,
+        mode: str = "r",
+        buffering: int = -1,
+        encoding: str | None = None,
+        errors: str | None = None,
+        newline: str | None = None,
+    ) -> Any:
+        """Open the object for reading; it is fetched as it is read."""
+        if mode not in ("r", "rb", "rt"):
+            raise BadInput(
+                f"{self} is in an object store, where nothing is written in place; give a path of this machine"
+            )
+        with answering(self.url):
+            file_system, path = _store(self.url)
+            handle = file_system.open(path, "rb")
+        reader = io.BufferedReader(_Download(self.url, handle), READ_BYTES)
+        return reader if mode == "rb" else io.TextIOWrapper(reader, encoding, errors, newline)
+
+    def upload(self) -> "ObjectUpload":
+        """Begin to write the object: it appears when the upload is completed."""
+        with answering(self.url):
+            file_system, path = _store(self.url)
+            return ObjectUpload(self.url, file_system.open(path, "wb", autocommit=False))
+
+    def write_bytes(self, data: Any) -> int:
+        """Replace the object as a whole."""
+        upload = self.upload()
+        try:
+            count = upload.write(data)
+            upload.send()
+            upload.complete()
+        finally:
+            upload.discard()
+        return count
+
+    def write_text(
+        self, data: str, encoding: str | None = None, errors: str | None = None, newline: str | None = None
+    ) -> int:
+        return self.write_bytes(data.encode(encoding or "utf-8", errors or "strict"))
+
+    def unlink(self, missing_ok: bool = False) -> None:
+        with answering(self.url):
+            file_system, path = _store(self.url)
+            if not missing_ok or file_system.exists(path):
+                file_system.rm_file(path)
+
+    def iterdir(self) -> Generator[Self, None, None]:
+        with answering(self.url):
+            file_system, path = _store(self.url)
+            names = sorted(file_system.ls(path, detail=False)) if file_system.exists(path) else []
+        yield from (self._named(name) for name in names if name.rstrip("/") != path.rstrip("/"))
+
+    def glob(self, pattern: str, **options: Any) -> Iterator[Self]:  # type: ignore[override]
+        return iter(self._expanded(f"{self.url.rstrip('/')}/{pattern}"))
+
+    def rglob(self, pattern: str, **options: Any) -> Iterator[Self]:  # type: ignore[override]
+        return iter(self._expanded(f"{self.url.rstrip('/')}/**/{pattern}"))
+
+    def expand(self) -> list[Self]:
+        """The objects whose URLs this one matches as a glob."""
+        return self._expanded(self.url)
+
+    def _expanded(self, pattern: str) -> list[Self]:
+        with answering(pattern):
+            file_system, path = _store(pattern)
+            return [self._named(name) for name in sorted(file_system.glob(path))]
+
+    def _named(self, name: str) -> Self:
+        return type(self)(f"{self.parts[0]}//{name.lstrip('/')}")
+
+    def _info(self) -> dict[str, Any] | None:
+        with answering(self.url):
+            file_system, path = _store(self.url)
+            try:
+                return cast("dict[str, Any]", file_system.info(path))
+            except FileNotFoundError:
+                return None
+
+
+class _Download(io.RawIOBase):
+    """An object that is read; a connection that is lost is one line."""
+
+    def __init__(self, url: str, handle: Any) -> None:
+        self.name = url
+        self._handle = handle
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        return int(self._handle.seek(offset, whence))
+
+    def tell(self) -> int:
+        return int(self._handle.tell())
+
+    def readinto(self, buffer: Any) -> int:
+        with answering(self.name):
+            data = self._handle.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        if not self.closed:
+            self._handle.close()
+        super().close()
+
+
+class ObjectUpload(io.RawIOBase):
+    """An object that is written in parts. `complete` makes it appear, `discard` takes the parts back."""
+
+    def __init__(self, url: str, handle: Any) -> None:
+        self.name = url
+        self._handle = handle
+        self._ended = False
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        with answering(self.name):
+            return int(self._handle.write(data))
+
+    def tell(self) -> int:
+        return int(self._handle.tell())
+
+    def flush(self) -> None:
+        """Do nothing: parts are sent when they are large enough."""
+
+    def send(self) -> None:
+        """Send what is left; the object does not exist yet."""
+        with answering(self.name):
+            self._handle.close()
+
+    def complete(self) -> None:
+        with answering(self.name):
+            self._handle.commit()
+        self._ended = True
+
+    def discard(self) -> None:
+        """Give the upload up. A store that cannot be reached forgets the parts by its own rules."""
+        if self._ended:
+            return
+        self._ended = True
+        with suppress(Exception):
+            self._handle.closed = True  # otherwise the client sends what is left when the handle is collected
+            self._handle.discard()
+
+    def as_file(self) -> BinaryIO:
+        return cast(BinaryIO, self)
+
+
+def _store(url: str) -> tuple[Any, str]:
+    """The client of the store and the name of the object there."""
+    scheme = url.split("://", 1)[0]
+    install = f"pip install 'evergold[{EXTRAS.get(scheme, 'cluster')}]'"
+    try:
+        from fsspec.core import url_to_fs
+    except ImportError:
+        raise Unavailable(f"{url} needs an extra: {install}") from None
+    try:
+        file_system, path = url_to_fs(url, use_listings_cache=False)
+    except ImportError as problem:
+        needed = install if scheme in EXTRAS else str(problem)
+        raise Unavailable(f"{url} needs a package that is not installed: {needed}") from None
+    except ValueError as problem:
+        raise BadInput(f"{url}: {problem}; known are {', '.join(sorted(EXTRAS))} and what else fsspec lists") from None
+    return file_system, path
+
+
+@contextmanager
+def answering(url: str) -> Iterator[None]:
+    """Turn whatever a store's client raises into one line of ours."""
+    try:
+        yield
+    except EvergoldError:
+        raise
+    except FileNotFoundError as problem:
+        raise NotFound(f"{url}: {_reason(problem) or 'no such object'}; check the bucket and the name") from problem
+    except PermissionError as problem:
+        raise Unavailable(f"{url}: {_reason(problem) or 'access denied'}; {CREDENTIALS}") from problem
+    except Exception as problem:
+        hint = CREDENTIALS if "redential" in f"{type(problem).__name__}{problem}" else "run the command again"
+        raise Unavailable(f"{url}: {_reason(problem) or type(problem).__name__}; {hint}") from problem
+
+
+CREDENTIALS = "check the credentials (environment, profile file or machine role, as the store's own tools read them)"
+
+
+def _reason(problem: BaseException) -> str:
+    text = " ".join(str(problem).split())
+    return text if len(text) <= 200 else text[:200] + "…"
