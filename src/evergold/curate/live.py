@@ -35,6 +35,7 @@ from evergold.store.candidates import (
     put_due_days,
     weigh_day,
 )
+from evergold.store.case_growth import note_late_turns
 from evergold.store.checks import has_spoken
 from evergold.store.corrections import count_unpaired, is_corrected, put_correction_cases
 from evergold.store.curation import (
@@ -239,6 +240,8 @@ class Curation:
                 put_finding(connection, finding, self._detector_name)
         if not waiting:
             return waiting, self._put_off(connection) if self._in_force else Changes()
+        if self._in_force:
+            note_late_turns(connection, waiting)
         earlier = self._checks.look_at(connection, waiting) if self._checks is not None else ()
         return waiting, self._curate(connection, [*waiting, *earlier], len(waiting))
 

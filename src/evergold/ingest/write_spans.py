@@ -13,6 +13,7 @@ from evergold.ingest.report import IngestReport
 from evergold.ingest.summarise import facts, trace_row
 from evergold.sources.span_lines import score_line
 from evergold.sources.trace_summary import SpanFacts, summarise, usable_facts
+from evergold.store.case_growth import note_growth
 from evergold.store.counters import count
 from evergold.store.curation_queue import enqueue, enqueue_new
 from evergold.store.recent_spans import RecentSpans
@@ -71,6 +72,7 @@ def write_spans(
     unreported = dict(fresh)
     written = [_written(connection, prepared, new, problems, unreported) for prepared in many]
     enqueue(connection, rebuilt)
+    note_growth(connection, batch.growing)
     enqueue_new(connection, {summary.id: summary.session_id for summary in summaries})
     counts = Counter(f"redacted.{kind}" for prepared in many for kind in prepared.redacted.elements())
     for prepared, one in zip(many, written, strict=True):

@@ -176,7 +176,7 @@ def take_back(connection: Connection, trace_id: str, comment: str) -> None:
         connection.execute(delete(trace_corrections).where(table.id == row.id))
         case_id = correction_case_id(trace_id, row.text)
         keys = [(name, case_id) for (name,) in rows_among(connection, DATASETS_OF, [case_id])]
-        worked_on = touched_cases(connection, keys, ("added", "refreshed"))
+        worked_on = touched_cases(connection, keys, ("added", "refreshed", "grew"))
         for key, (_, case) in held_cases(connection, keys).items():
             if key not in worked_on:
                 author = Author(who="correction", action="withdrawn", why=BELONGS_ELSEWHERE)

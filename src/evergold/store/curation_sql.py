@@ -52,7 +52,8 @@ COMPARED = f"""
     SELECT trace_id, reason, entry, CASE was {" ".join(f"WHEN {n} THEN '{t.value}'" for n, t in enumerate(Tier))} END AS was,
       CASE
       WHEN stands = 1 AND was > 0 THEN
-        CASE WHEN asked = was_question THEN NULL WHEN asked = '' THEN 'settled' WHEN asked = was_answered THEN NULL
+        CASE WHEN asked = was_question THEN NULL WHEN asked = '' AND was_question LIKE 'grew:%' THEN NULL
+          WHEN asked = '' THEN 'settled' WHEN asked = was_answered THEN NULL
           ELSE 'questioned' END
       WHEN stands = 1 AND entry IS NOT NULL THEN NULL
       WHEN tier = was THEN

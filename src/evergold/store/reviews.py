@@ -253,5 +253,7 @@ def open_question(connection: Connection, dataset: str, case_id: str) -> str | N
 
 def question_text(question: str) -> str | None:
     """Put a stored question (`reason:count`) into a sentence."""
+    if question.startswith("grew:"):
+        return "since then: more of its trace arrived"
     name = question.partition(":")[0].upper()
     return f"since then: {Policy().say(Reason[name])}" if name in Reason.__members__ else None

@@ -124,8 +124,8 @@ def _plan(connection: Connection, who: str, after: int) -> None:
             WITH touched AS (SELECT DISTINCT entry_id FROM case_revisions WHERE who = :who AND entry_id > :after
                 ORDER BY entry_id LIMIT :size),
               alive AS (SELECT r.entry_id, r.version, r.who FROM touched x JOIN case_revisions r ON r.entry_id = x.entry_id
-                WHERE r.action <> 'undone' AND NOT EXISTS (SELECT 1 FROM case_revisions u WHERE u.entry_id = r.entry_id
-                  AND u.action = 'undone' AND u.version > r.version AND {back_to} < r.version)),
+                WHERE r.action NOT IN ('undone', 'grew') AND NOT EXISTS (SELECT 1 FROM case_revisions u
+                  WHERE u.entry_id = r.entry_id AND u.action = 'undone' AND u.version > r.version AND {back_to} < r.version)),
               ends AS (SELECT x.entry_id, max(CASE WHEN a.who = :who THEN a.version END) AS mine,
                 coalesce(max(CASE WHEN a.who <> :who THEN a.version END), 0) AS theirs
                 FROM touched x LEFT JOIN alive a ON a.entry_id = x.entry_id GROUP BY x.entry_id),

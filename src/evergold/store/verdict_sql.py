@@ -42,6 +42,9 @@ STANDS = f"""CASE WHEN d.id IS NOT NULL AND (d.review = 'validated' OR d.decided
                   (SELECT 1 FROM trace_scores s WHERE s.trace_id = d.trace_id AND s.created_at > d.updated_at
                     AND NOT {CHECK} AND NOT {DETECTED}))) THEN 1 ELSE 0 END"""
 
+# Whether the trace has grown since anything else became of the entry.
+GREW = "EXISTS (SELECT 1 FROM case_revisions r WHERE r.entry_id = d.id AND r.version = d.version AND r.action = 'grew')"
+
 
 @dataclass(frozen=True)
 class Dialect:
@@ -203,9 +206,13 @@ class VerdictQuery:
 
     def _mistagged(self) -> str:
         """Whether a failure's `failed:` tags are others than the checks it fails, or an entry that another revision of the
-        policy made lacks a tag that this one gives; a tag that a person took away from an entry of this one stays away."""
+        policy made, or whose trace has grown since, lacks a tag that this one gives; a tag that a person took away stays away."""
         mine = "SELECT 1 FROM eval_dataset_tags g WHERE g.dataset_id = d.id AND g.tag"
-        rules = [f"d.policy_rev <> :rev AND ({' OR '.join(lacking)})"] if (lacking := list(self._lacking(mine))) else []
+        rules = (
+            [f"(d.policy_rev <> :rev OR {GREW}) AND ({' OR '.join(lacking)})"]
+            if (lacking := list(self._lacking(mine)))
+            else []
+        )
         if "failed_check" in self.policy.tags:
             checks = self.failed_checks("d.trace_id")
             rules.append(f"""d.entry_type = 'failure' AND (
