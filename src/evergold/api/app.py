@@ -30,6 +30,8 @@ ROUTERS = (
     "review",
     "questions",
     "overview",
+    "trajectories",
+    "replay_users",
     "runs",
     "reports",
     "builds",

@@ -14,7 +14,6 @@ from evergold.bench.plan import Plan
 from evergold.model.case import Case
 from evergold.model.judging import JudgeInfo
 from evergold.model.run import Asked, Attempt, Run, RunSpec, RunStatus
-from evergold.model.trajectory import AlignedTrajectory
 from evergold.report.compare import Comparison
 from evergold.report.leaderboard import Board
 from evergold.report.scores import Mean
@@ -182,14 +181,6 @@ def run_case(workspace: Opened, run_id: str, case_id: str) -> AttemptDetail:
     """One case of a run with its attempts."""
     case = workspace.bench.case(run_id, case_id)
     return AttemptDetail(case=case, attempts=list(workspace.bench.attempts(run_id, case_id)))
-
-
-@router.get("/benchmarks/runs/{run_id}/trajectories/{case_id:path}")
-def run_trajectory(
-    workspace: Opened, run_id: str, case_id: str, trial: Annotated[int, Query(ge=0, le=1000)] = 0
-) -> AlignedTrajectory:
-    """A replayed trajectory beside the recorded one, call by call, with the first divergence."""
-    return workspace.replays.aligned(run_id, case_id, trial)
 
 
 @router.post("/benchmarks/runs/{run_id}/cancel")

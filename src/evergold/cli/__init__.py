@@ -37,6 +37,7 @@ VERBS = {
     "judge": "Calibrate a judge against human labels.",
     "plugins": "List the plug-ins of every seam.",
     "score-retrieval": "Score what a retrieval found against golden cases.",
+    "replay-users": "Draft simulated users from conversations, and confirm them.",
     "replay-set": "Freeze cases that can be replayed as an agent benchmark.",
     "report": "The report of a run: terminal, Markdown, HTML, JSON, JUnit.",
     "serve": "REST, OTLP and the dashboard on http://127.0.0.1:8321.",

@@ -5,6 +5,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
+from evergold.model.moment import UtcTime
 from evergold.model.run import Usage
 from evergold.model.tool_calls import ToolCall
 
@@ -114,3 +115,23 @@ class AlignedTrajectory(BaseModel, frozen=True):
     ended: str | None
     stopped: str | None
     spent: list[StepSpent]
+
+
+class TrajectoryDifference(BaseModel, frozen=True):
+    """A case whose trajectory left the record in one of two runs: the metric `trajectory` in both."""
+
+    case_id: str
+    question: str
+    first: float
+    second: float
+
+
+class CaseReplay(BaseModel, frozen=True):
+    """A replay of a case by some run; `value` is the metric `trajectory` where it was measured."""
+
+    run_id: str
+    case_id: str
+    trial: int
+    model: str
+    created_at: UtcTime
+    value: float | None = None

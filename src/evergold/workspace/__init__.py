@@ -40,11 +40,13 @@ if TYPE_CHECKING:
     from evergold.workspace.overview import Overviews
     from evergold.workspace.picking import Picker
     from evergold.workspace.rag import RagBuilds
+    from evergold.workspace.replay_users import ReplayUsers
     from evergold.workspace.replays import Replays
     from evergold.workspace.retrieval import Retrieval
     from evergold.workspace.review import Review
     from evergold.workspace.task_files import TaskFileChecks
     from evergold.workspace.trace_notes import TraceNotes
+    from evergold.workspace.trajectories import Trajectories
     from evergold.workspace.trials import Trials
     from evergold.workspace.uploads import Uploads
     from evergold.workspace.views import ListViews
@@ -243,6 +245,20 @@ class Workspace:
         from evergold.workspace.replays import Replays
 
         return Replays(self.store, self.builds, self.bench)
+
+    @cached_property
+    def replay_users(self) -> "ReplayUsers":
+        """Simulated users of cases: drafts, and what people made of them."""
+        from evergold.workspace.replay_users import ReplayUsers
+
+        return ReplayUsers(self.store, self.settings)
+
+    @cached_property
+    def trajectories(self) -> "Trajectories":
+        """Replayed trajectories beside the recorded ones, of a run, of two runs and of a case."""
+        from evergold.workspace.trajectories import Trajectories
+
+        return Trajectories(self.store, self.bench)
 
     @cached_property
     def builds(self) -> "Builds":

@@ -1,21 +1,18 @@
 """Agent benchmarks from stored cases: freeze those that can be replayed, and say which cannot and why."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from evergold.bench.metrics.alignment import align
-from evergold.bench.metrics.trajectory import sides
 from evergold.bench.plan import Plan
 from evergold.bench.replay.readiness import obstacles
-from evergold.errors import BadInput, NotFound
+from evergold.errors import BadInput
 from evergold.model.case import Case, CaseStatus
 from evergold.model.replay import Replay
 from evergold.model.run import RunSpec
-from evergold.model.trajectory import AlignedCall, AlignedTrajectory, ResultOrigin, StepSpent
 from evergold.store.case_writes import Author, put_cases
 from evergold.store.cases import iterate_cases
 from evergold.workspace.builds import case_filter
@@ -94,30 +91,6 @@ class Replays:
             plan=self._bench.plan(spec, local=True),
         )
 
-    def aligned(self, run_id: str, case_id: str, trial: int = 0) -> AlignedTrajectory:
-        """A trajectory of a run beside the recorded one, call by call."""
-        case = self._bench.case(run_id, case_id)
-        attempt = next((one for one in self._bench.attempts(run_id, case_id) if one.trial == trial), None)
-        if attempt is None or "replay" not in attempt.metadata:
-            raise NotFound(f"run {run_id!r} has no replayed attempt {trial} at case {case_id!r}")
-        result, replay = align(*sides(case, attempt)), attempt.metadata["replay"]
-        origins = dict(zip((call.id for call in attempt.tool_calls), replay.get("calls", ()), strict=False))
-        spent = [StepSpent.model_validate(one) for one in replay.get("spent", ())]
-        paid = _spent_by_call(attempt.metadata["trajectory"], spent)
-        rows = [_with_origin(row, origins, paid) for row in result.rows()]
-        return AlignedTrajectory(
-            case_id=case_id,
-            trial=trial,
-            rows=rows,
-            first_divergence=result.first_divergence(),
-            why=result.why(),
-            recorded_answer=case.output,
-            answer=attempt.output,
-            ended=replay.get("ended"),
-            stopped=replay.get("stopped"),
-            spent=spent,
-        )
-
     def _chosen(self, source: str, filters: Mapping[str, Any]) -> Iterator[Case]:
         given = filters.get("tag") or ()
         tags = [given] if isinstance(given, str) else list(given)
@@ -129,21 +102,3 @@ class Replays:
             for case in iterate_cases(connection, wanted):
                 if all(any(fnmatchcase(tag, pattern) for tag in case.tags) for pattern in patterns):
                     yield case
-
-
-def _with_origin(row: AlignedCall, origins: Mapping[Any, str], paid: Mapping[str, StepSpent]) -> AlignedCall:
-    if row.made is None or row.made.id is None or row.made.id not in origins:
-        return row
-    known = {"origin": ResultOrigin(origins[row.made.id]), "spent": paid.get(row.made.id)}
-    return row.model_copy(update=known)
-
-
-def _spent_by_call(trajectory: Sequence[Mapping[str, Any]], spent: Sequence[StepSpent]) -> dict[str, StepSpent]:
-    """What the request of a call took, by the id of the first call that it made."""
-    paid: dict[str, StepSpent] = {}
-    for number, one in enumerate(spent):
-        end = spent[number + 1].message if number + 1 < len(spent) else len(trajectory)
-        calls = [call for message in trajectory[one.message : end] for call in message.get("tool_calls") or ()]
-        if calls:
-            paid[str(calls[0]["id"])] = one
-    return paid

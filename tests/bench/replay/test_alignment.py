@@ -29,7 +29,7 @@ def calls(*names: str) -> list[dict[str, Any]]:
     [
         (("a", "b", "c"), None, ["same", "same", "same"], None),
         (("a", "c"), 1, ["same", "missing", "same"], "b was left out"),
-        (("a", "b7", "c"), 1, ["same", "changed", "same"], "b was called with {'n': 7} instead of {'n': 0}"),
+        (("a", "b7", "c"), 1, ["same", "changed", "same"], 'b was called with {"n": 7} instead of {"n": 0}'),
         (("a", "c", "b"), 1, ["same", "missing", "same", "extra"], "b was left out; c was called"),
         (("a", "x", "c"), 1, ["same", "missing", "extra", "same"], "x was called instead of b"),
         (("a", "b"), 2, ["same", "same", "missing"], "c was not called"),

@@ -1160,6 +1160,126 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/benchmarks/runs/{run_id}/trajectories/{case_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Run Trajectory
+         * @description A replayed trajectory beside the recorded one, call by call, with the first divergence.
+         */
+        get: operations["run_trajectory_api_v1_benchmarks_runs__run_id__trajectories__case_id__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/benchmarks/compare/trajectories": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Differing Trajectories
+         * @description The cases whose trajectory left the record in one of two replays, the largest loss of the second first.
+         */
+        get: operations["differing_trajectories_api_v1_benchmarks_compare_trajectories_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/benchmarks/replays": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Replays Of Case
+         * @description The replays of a stored case, newest first; of a case made from a replay, that one comes first.
+         */
+        get: operations["replays_of_case_api_v1_benchmarks_replays_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/benchmarks/runs/{run_id}/failing-to-review": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Failing To Review
+         * @description Turn every failing replay of a run into a case to review: it stopped, or a metric lies below 0.5.
+         */
+        post: operations["failing_to_review_api_v1_benchmarks_runs__run_id__failing_to_review_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/replay-users/drafts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Draft Users
+         * @description Draft persona and goal for the cases that state none. Drafts are marked until a person confirms them.
+         */
+        post: operations["draft_users_api_v1_replay_users_drafts_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/replay-users": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Confirm User
+         * @description Confirm the simulated user of a case as it is, or as this request states it.
+         */
+        put: operations["confirm_user_api_v1_replay_users_put"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/benchmarks/datasets": {
         parameters: {
             query?: never;
@@ -1400,26 +1520,6 @@ export interface paths {
          * @description One case of a run with its attempts.
          */
         get: operations["run_case_api_v1_benchmarks_runs__run_id__cases__case_id__get"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/benchmarks/runs/{run_id}/trajectories/{case_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Run Trajectory
-         * @description A replayed trajectory beside the recorded one, call by call, with the first divergence.
-         */
-        get: operations["run_trajectory_api_v1_benchmarks_runs__run_id__trajectories__case_id__get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2525,6 +2625,27 @@ export interface components {
             cases: components["schemas"]["Case"][];
         };
         /**
+         * CaseReplay
+         * @description A replay of a case by some run; `value` is the metric `trajectory` where it was measured.
+         */
+        CaseReplay: {
+            /** Run Id */
+            run_id: string;
+            /** Case Id */
+            case_id: string;
+            /** Trial */
+            trial: number;
+            /** Model */
+            model: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Value */
+            value?: number | null;
+        };
+        /**
          * CaseStatus
          * @description Whether a case takes part: withdrawn by its policy, dismissed by a person, erased on request.
          * @enum {string}
@@ -2600,6 +2721,18 @@ export interface components {
             drift: {
                 [key: string]: number;
             };
+        };
+        /**
+         * ConfirmUser
+         * @description The user as a person wants it; what is left out stays as it was drafted.
+         */
+        ConfirmUser: {
+            /** Persona */
+            persona?: string | null;
+            /** Goal */
+            goal?: string | null;
+            /** Version */
+            version?: number | null;
         };
         /**
          * Context
@@ -2882,6 +3015,20 @@ export interface components {
          */
         Difficulty: "easy" | "medium" | "hard";
         /**
+         * DraftUsers
+         * @description Which cases get a draft, and which model writes it; without a model a rule does.
+         */
+        DraftUsers: {
+            /** Dataset */
+            dataset: string;
+            /** Filters */
+            filters?: {
+                [key: string]: unknown;
+            };
+            /** Model */
+            model?: string | null;
+        };
+        /**
          * Edit
          * @description Changed fields of a case, on the version the reviewer saw.
          */
@@ -3024,6 +3171,27 @@ export interface components {
             datasets: components["schemas"]["Facet"][];
             /** Tags */
             tags: components["schemas"]["Facet"][];
+        };
+        /**
+         * FailingToReview
+         * @description The dataset that failing replays go into.
+         */
+        FailingToReview: {
+            /**
+             * Dataset
+             * @default failures
+             */
+            dataset: string;
+        };
+        /**
+         * FailuresMade
+         * @description How many failing replays of a run are cases to review now, and where.
+         */
+        FailuresMade: {
+            /** Dataset */
+            dataset: string;
+            /** Cases */
+            cases: number;
         };
         /**
          * FileAtCommit
@@ -4819,6 +4987,20 @@ export interface components {
          */
         TraceStatus: "started" | "completed" | "failed";
         /**
+         * TrajectoryDifference
+         * @description A case whose trajectory left the record in one of two runs: the metric `trajectory` in both.
+         */
+        TrajectoryDifference: {
+            /** Case Id */
+            case_id: string;
+            /** Question */
+            question: string;
+            /** First */
+            first: number;
+            /** Second */
+            second: number;
+        };
+        /**
          * Turns
          * @description Which part is played: the last turn, each assistant turn with the true history, all user turns in order, or a
          *     conversation with a user that a model plays.
@@ -4889,6 +5071,28 @@ export interface components {
             output_tokens: number;
             /** Cost */
             cost?: number | null;
+        };
+        /**
+         * UsersDrafted
+         * @description What drafting did: `by` counts drafts per author, `problems` why a rule stood in for the model.
+         */
+        UsersDrafted: {
+            /** Dataset */
+            dataset: string;
+            /** Drafted */
+            drafted: number;
+            /** Had One */
+            had_one: number;
+            /** Without Messages */
+            without_messages: number;
+            /** By */
+            by: {
+                [key: string]: number;
+            };
+            /** Problems */
+            problems: {
+                [key: string]: number;
+            };
         };
         /** ValidationError */
         ValidationError: {
@@ -7085,6 +7289,209 @@ export interface operations {
             };
         };
     };
+    run_trajectory_api_v1_benchmarks_runs__run_id__trajectories__case_id__get: {
+        parameters: {
+            query?: {
+                trial?: number;
+            };
+            header?: never;
+            path: {
+                run_id: string;
+                case_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlignedTrajectory"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    differing_trajectories_api_v1_benchmarks_compare_trajectories_get: {
+        parameters: {
+            query: {
+                first: string;
+                second: string;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TrajectoryDifference"][];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    replays_of_case_api_v1_benchmarks_replays_get: {
+        parameters: {
+            query: {
+                dataset: string;
+                case_id: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CaseReplay"][];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    failing_to_review_api_v1_benchmarks_runs__run_id__failing_to_review_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FailingToReview"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FailuresMade"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    draft_users_api_v1_replay_users_drafts_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DraftUsers"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsersDrafted"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    confirm_user_api_v1_replay_users_put: {
+        parameters: {
+            query: {
+                dataset: string;
+                case_id: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ConfirmUser"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Case"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
     list_benchmark_datasets_api_v1_benchmarks_datasets_get: {
         parameters: {
             query?: never;
@@ -7492,40 +7899,6 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AttemptDetail"];
-                };
-            };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
-                };
-            };
-        };
-    };
-    run_trajectory_api_v1_benchmarks_runs__run_id__trajectories__case_id__get: {
-        parameters: {
-            query?: {
-                trial?: number;
-            };
-            header?: never;
-            path: {
-                run_id: string;
-                case_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["AlignedTrajectory"];
                 };
             };
             /** @description Validation Error */

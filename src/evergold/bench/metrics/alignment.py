@@ -3,6 +3,7 @@
 Calls of one message were made in parallel and match in any order among themselves. A step is the index of a recorded call.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,7 @@ from evergold.model.trajectory import AlignedCall, CallState
 
 Messages = Sequence[Mapping[str, Any]]
 Groups = list[list[ToolCall]]
+MOST_CHARACTERS = 200
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class Alignment:
             return f"step {step}: {want.name} was not called"
         got = self.made[step]
         if got.name == want.name and not any(made == step for _, made in self.pairs):
-            return f"step {step}: {want.name} was called with {got.args} instead of {want.args}"
+            return f"step {step}: {want.name} was called with {_short(got.args)} instead of {_short(want.args)}"
         if any(made == step for _, made in self.pairs):
             return f"step {step}: {want.name} was left out; {got.name} was called"
         return f"step {step}: {got.name} was called instead of {want.name}"
@@ -71,6 +73,12 @@ class Alignment:
             rows.append(AlignedCall(state=CallState.CHANGED, step=i, recorded=want, made=self.made[j]))
             left = [k for k in left if k > j]
         return rows + [AlignedCall(state=CallState.EXTRA, made=self.made[k]) for k in left]
+
+
+def _short(args: Mapping[str, Any]) -> str:
+    """Arguments as JSON, cut to what a sentence can hold."""
+    text = json.dumps(args, ensure_ascii=False, default=str)
+    return text if len(text) <= MOST_CHARACTERS else f"{text[:MOST_CHARACTERS]}…"
 
 
 def align(recorded: Messages, made: Messages) -> Alignment:

@@ -34,6 +34,7 @@ export function AttemptDrawer({ runId, caseId, tasks, open }: DrawerProps) {
       position="right"
       size="min(1080px, 94vw)"
       title={caseId}
+      closeButtonProps={{ "aria-label": "Close" }}
       classNames={{ title: classes.drawerTitle }}
     >
       <nav className={classes.pager} aria-label="Tasks of this page">
@@ -104,7 +105,7 @@ function OneAttempt({ runId, asked, attempt }: { runId: string; asked: Schemas["
           ) : (
             <TextBlock label="Answer" text={attempt.output ?? ""} absent="no text" />
           )}
-          <Calls label="Called" calls={attempt.tool_calls ?? []} />
+          {attempt.metadata?.replay === undefined && <Calls label="Called" calls={attempt.tool_calls ?? []} />}
         </div>
       </div>
       <Reasons attempt={attempt} />

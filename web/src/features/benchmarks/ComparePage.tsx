@@ -1,6 +1,7 @@
 /** Two or more runs over the same cases: differences with their intervals, and the tasks that flipped. */
 import { Button, Select } from "@mantine/core";
 import { getRouteApi, Link } from "@tanstack/react-router";
+import { ComparedTrajectories } from "@/features/replay/ComparedTrajectories";
 import { moment } from "@/ui/format";
 import { Page, Panel } from "@/ui/Page";
 import { Empty, Failed, Loading } from "@/ui/states";
@@ -16,8 +17,10 @@ export function ComparePage() {
   const known = useRunsById(runs);
   const [first, ...others] = runs;
   const found = useComparisons(first, others);
-  if (others.length === 0) return <NothingToCompare />;
+  if (first === undefined || others.length === 0) return <NothingToCompare />;
   const names = namesOf(runs, known);
+  const isReplay = (id: string) => Boolean(known.get(id)?.spec.replay);
+  const replays = first !== undefined && isReplay(first) ? others.filter(isReplay) : [];
   return (
     <Page
       title="Compare"
@@ -62,6 +65,14 @@ export function ComparePage() {
           </Panel>
         );
       })}
+      {replays.map((id) => (
+        <ComparedTrajectories
+          key={id}
+          first={first}
+          second={id}
+          names={[names.get(first) ?? first, names.get(id) ?? id]}
+        />
+      ))}
     </Page>
   );
 }

@@ -3,6 +3,7 @@ import { Button, Progress } from "@mantine/core";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { useMay } from "@/api/access";
+import { FailingReplays } from "@/features/replay/FailingReplays";
 import { Facts } from "@/ui/Facts";
 import { count, moment, plural, roughly } from "@/ui/format";
 import { Page, Panel } from "@/ui/Page";
@@ -75,6 +76,7 @@ function RunActions({ run }: { run: Run }) {
   return (
     <>
       {may && canResume(run) && <ResumeButton runId={run.id} />}
+      {may && run.spec.replay && <FailingReplays runId={run.id} />}
       <EndedActions run={run} />
     </>
   );

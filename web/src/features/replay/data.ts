@@ -1,9 +1,13 @@
-/** What a replayed trajectory asks for. */
-import { useQuery } from "@tanstack/react-query";
+/** What replayed trajectories ask for. */
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { api, type Schemas, unwrap } from "@/api/client";
+import { reviewerName } from "@/api/reviewer";
 
 export type AlignedTrajectory = Schemas["AlignedTrajectory"];
 export type AlignedCall = Schemas["AlignedCall"];
+export type Call = NonNullable<AlignedCall["made"]>;
+export type Spent = Schemas["StepSpent"];
+export type CaseReplay = Schemas["CaseReplay"];
 
 export const useTrajectory = (runId: string, caseId: string, trial: number) =>
   useQuery({
@@ -15,3 +19,57 @@ export const useTrajectory = (runId: string, caseId: string, trial: number) =>
         }),
       ),
   });
+
+export const useDiffering = (first: string, second: string) =>
+  useQuery({
+    queryKey: ["compare", first, second, "trajectories"],
+    retry: false,
+    queryFn: () => unwrap(api.GET("/api/v1/benchmarks/compare/trajectories", { params: { query: { first, second } } })),
+  });
+
+export const useReplaysOfCase = (dataset: string, caseId: string) =>
+  useQuery({
+    queryKey: ["replays", dataset, caseId],
+    queryFn: () => unwrap(api.GET("/api/v1/benchmarks/replays", { params: { query: { dataset, case_id: caseId } } })),
+  });
+
+export function useFailingToReview(runId: string) {
+  const cache = useQueryClient();
+  return useMutation({
+    mutationFn: () =>
+      unwrap(
+        api.POST("/api/v1/benchmarks/runs/{run_id}/failing-to-review", {
+          params: { path: { run_id: runId } },
+          body: { dataset: "failures" },
+        }),
+      ),
+    onSuccess: () => void cache.invalidateQueries({ queryKey: ["review"] }),
+  });
+}
+
+export type UserWords = { persona: string; goal: string };
+
+/** The simulated user that the metadata of a case states; null where it states none. */
+export function userOf(
+  metadata: { [name: string]: unknown } | undefined,
+): (UserWords & { draftedBy: string | null }) | null {
+  const { goal, persona, user_drafted: drafted, user_drafted_by: by } = metadata ?? {};
+  if (typeof goal !== "string") return null;
+  const draftedBy = drafted ? (typeof by === "string" ? by : "a program") : null;
+  return { goal, persona: typeof persona === "string" ? persona : "", draftedBy };
+}
+
+export function useConfirmUser(dataset: string, caseId: string, version: number) {
+  const cache = useQueryClient();
+  return useMutation({
+    mutationFn: (words: UserWords) =>
+      unwrap(
+        api.PUT("/api/v1/replay-users", {
+          params: { query: { dataset, case_id: caseId } },
+          headers: { "x-evergold-reviewer": reviewerName() },
+          body: { ...words, version },
+        }),
+      ),
+    onSuccess: () => cache.invalidateQueries({ queryKey: ["review"] }),
+  });
+}

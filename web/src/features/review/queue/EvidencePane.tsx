@@ -1,5 +1,7 @@
 /** The evidence of a stored case, by kind: conversation, spans and scores; contexts; or diff, tool calls and files. */
 import { Tabs } from "@mantine/core";
+import { CaseReplays } from "@/features/replay/CaseReplays";
+import { SimulatedUser } from "@/features/replay/SimulatedUser";
 import { Scores } from "@/features/traces/Scores";
 import { Waterfall } from "@/features/traces/Waterfall";
 import { Failed, Loading } from "@/ui/states";
@@ -30,6 +32,8 @@ export function EvidencePane({ entry, lit, shown, onEdit }: EvidencePaneProps) {
   const passages = entry.kind === "qa" || entry.kind === "summary" || entry.contexts.length > 0;
   return (
     <aside className={evidenceClasses.panel} aria-label="Evidence">
+      <SimulatedUser key={`${entry.id} ${entry.version}`} entry={entry} />
+      <CaseReplays dataset={entry.dataset} caseId={entry.id} />
       {passages && <Contexts entry={entry} lit={lit} />}
       {entry.kind === "task" && <ExpectedTools entry={entry} />}
       {evidence.isPending && <Loading what="evidence" />}
