@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evergold.redact.cards import is_card
-from evergold.redact.default import GROUPS, DefaultRedactor
+from evergold.redact.default import GROUPS, HINTS, DefaultRedactor
 from evergold.redact.fields import FIELDS, FieldRedactor
 from evergold.redact.folding import folded
 from evergold.redact.keys import MOST_REMEMBERED, Keys
@@ -211,3 +211,8 @@ def test_texts_looked_at_together_are_found_one_by_one(texts: list[str]) -> None
     cleaner = FieldRedactor(DefaultRedactor(), FIELDS)
     private = {number for number, text in enumerate(texts) if redact(text)[1]}
     assert private <= cleaner.suspected([[text] for text in texts])
+
+
+@pytest.mark.parametrize("country", ["ad", "ae", "ba", "be", "de", "ee"])
+def test_an_id_in_hex_is_not_even_suspected_to_be_a_bank_account(country: str) -> None:
+    assert not HINTS.Match(f"chatcmpl-{country}12a4f6789012c456 session-{country}99".encode())

@@ -43,10 +43,13 @@ def us_ssn(written: str) -> bool:
     return number[:3] not in ("000", "666") and number[0] != "9" and number[3:5] != "00" and number[5:] != "0000"
 
 
+NIE_DIGITS = str.maketrans("XYZ", "012")
+
+
 def spanish(written: str) -> bool:
     """DNI and NIE: the letter is the remainder by 23."""
-    letters = "".join(filter(str.isalnum, written)).upper()
-    number = letters[:-1].translate(str.maketrans("XYZ", "012"))
+    letters = (written if written.isalnum() else "".join(filter(str.isalnum, written))).upper()
+    number = letters[:-1].translate(NIE_DIGITS)
     return number.isdecimal() and SPANISH[int(number) % 23] == letters[-1]
 
 

@@ -42,17 +42,15 @@ def addresses_in(folded: Folded) -> Iterator[PrivateSpan]:
         return
     for ((at, end),) in matches(PLAIN, data):
         start = local_start(data, at, done)
-        if start is None or _is_picture(data, at, end):
+        if start is None or (data.find(b"x.", at, end) >= 0 and _is_picture(data, at, end)):
             continue
-        if data[start:at] == b"git" and data[end : end + 1] in (b":", b"/"):
+        if data[end : end + 1] in (b":", b"/") and data[start:at] == b"git":
             continue  # where a repository is, not who
         yield PrivateSpan(EMAIL, start, end)
         done = end
 
 
 def _is_picture(data: bytes, at: int, end: int) -> bool:
-    if b"x." not in data[at:end]:
-        return False
     sign = SIGN.match(data, at, end)
     return sign is not None and PICTURE.fullmatch(data, sign.end(), end) is not None
 
@@ -63,7 +61,7 @@ def local_start(data: bytes, at: int, done: int) -> int | None:
         first = max(done, at - LONGEST - 8)
         quoted = next(matches(QUOTED_BEFORE, data[first:at]), None)
         return None if quoted is None else first + quoted[0][0]
-    first = max(done, at - LONGEST)
+    first = at - LONGEST if at - LONGEST > done else done
     if data.find(b"\\u", first, at) >= 0:
         first = max(done, at - LONGEST_ESCAPED)
         window = data[first:at]

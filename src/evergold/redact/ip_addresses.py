@@ -6,44 +6,44 @@ from ipaddress import ip_address
 from evergold.redact.folding import Folded, byte_pattern, matches
 from evergold.redact.spans import PrivateSpan
 
-V4 = byte_pattern(rb"\b[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}\b")
+BYTE = rb"(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
+V4 = byte_pattern(rb"\b" + BYTE + rb"(?:\." + BYTE + rb"){3}\b")
 V6 = byte_pattern(rb"[0-9A-Fa-f]{0,4}:[0-9A-Fa-f:]{0,40}:[0-9A-Fa-f.:]{0,20}")
-GLUE = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:-=")
-VERSIONS = (b"version", b"v", b"==", b"/")
+WORD = frozenset(byte for byte in range(128) if chr(byte).isalnum())
+PLAIN_BEFORE = frozenset(b" ,;([")
 
 
 def ip_addresses_in(folded: Folded) -> Iterator[PrivateSpan]:
     """Find addresses of hosts other than this one (`127.0.0.1`, `::1`, `0.0.0.0`)."""
     data = folded.data
-    for pattern in (V6, V4):
-        for ((start, last),) in matches(pattern, data):
-            end = start + len(data[start:last].rstrip(b".:" if pattern is V4 else b"."))
-            if _is_address(data, start, end):
+    if b":" in data:
+        for ((start, last),) in matches(V6, data):
+            end = start + len(data[start:last].rstrip(b"."))
+            if _stands_apart(data, start, end) and _is_other_host(data[start:end].decode("ascii")):
                 yield PrivateSpan("IP", start, end)
+    for ((start, end),) in matches(V4, data):
+        written = data[start:end]
+        if not written.startswith(b"127.") and written != b"0.0.0.0" and _stands_apart(data, start, end):
+            yield PrivateSpan("IP", start, end)
 
 
-def _is_address(data: bytes, start: int, end: int) -> bool:
-    before, after = data[max(0, start - 9) : start], data[end : end + 2]
-    glued = (
-        before[-1:].isalnum()
-        or before[-1:] in (b".", b"_", b"-")
-        or before.lower().endswith((b"version ", b"==", b"snmp "))
-    )
-    if glued or after[:1].isalnum() or (after[:1] in b".-_" and after[1:].isalnum() and after):
+def _stands_apart(data: bytes, start: int, end: int) -> bool:
+    """Whether it is no part of a longer number, name or version."""
+    after = data[end : end + 2]
+    if after and (after[0] in WORD or (after[0] in b".-_" and after[1:].isalnum())):
         return False
-    if before[-1:] == b"/" and before[-2:-1] != b"/":
+    before = data[max(0, start - 9) : start]
+    if not before or before[-1] in PLAIN_BEFORE:
+        return not before.lower().endswith((b"version ", b"snmp "))
+    if before[-1] in WORD or before[-1] in b"._-" or before.endswith(b"=="):
         return False
-    written = data[start:end].decode("ascii")
-    if ":" not in written:
-        return _is_v4(written.split("."))
+    return before[-1:] != b"/" or before[-2:-1] == b"/"
+
+
+def _is_other_host(written: str) -> bool:
+    """Whether it is an address of version 6, and not one of this host."""
     try:
         address = ip_address(written)
     except ValueError:
         return False
     return not (address.is_loopback or address.is_unspecified) and sum(map(str.isdigit, written)) > 1
-
-
-def _is_v4(parts: list[str]) -> bool:
-    """Four numbers up to 255 without leading zeros. `ipaddress` says the same at ten times the cost."""
-    numbers = [int(part) for part in parts if part == "0" or part[:1] not in ("", "0")]
-    return len(parts) == len(numbers) == 4 and max(numbers) <= 255 and numbers[0] != 127 and any(numbers)

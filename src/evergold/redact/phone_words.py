@@ -41,9 +41,8 @@ NO_PHONE = _words(
 )
 
 
-def is_called_phone(folded: Folded, start: int, *, grouped: bool) -> bool:
-    """Say whether words right before `start` name a telephone. `grouped` digits also after `call me at` and its like."""
-    before = words_before(folded, start)
+def is_called_phone(folded: Folded, start: int, before: bytes, *, grouped: bool) -> bool:
+    """Say whether the words `before` a number name a telephone. `grouped` digits also after `call me at` and its like."""
     if not before:
         return False
     if holds(NAMED, before) or (grouped and holds(CALLED, before)):
@@ -51,16 +50,15 @@ def is_called_phone(folded: Folded, start: int, *, grouped: bool) -> bool:
     return max(before) >= 0x80 and OTHER_SCRIPTS.search(folded.text[max(0, start - NEAR) : start]) is not None
 
 
-def is_called_something_else(folded: Folded, start: int) -> bool:
-    """Say whether the word right before `start` names another kind of number."""
-    before = words_before(folded, start)
+def is_called_something_else(before: bytes) -> bool:
+    """Say whether the words `before` a number name another kind of number."""
     return bool(before) and holds(NO_PHONE, before)
 
 
 def words_before(folded: Folded, start: int) -> bytes:
     """The folded text near before `start`, or nothing where no word stands right before it: most numbers follow a sign."""
-    flat, last = folded.flat, start
-    while last > 0 and start - last < GAP and not (flat[last - 1].isalnum() or flat[last - 1] in "\x80\x81"):
+    flat, last, first = folded.flat, start, max(0, start - GAP)
+    while last > first and not (flat[last - 1].isalnum() or flat[last - 1] in "\x80\x81"):
         last -= 1
     if last == 0 or start - last == GAP or flat[last - 1].isdecimal():
         return b""

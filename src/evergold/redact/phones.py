@@ -9,7 +9,7 @@ import re
 from itertools import pairwise
 
 from evergold.redact.folding import Folded
-from evergold.redact.phone_words import is_called_phone, is_called_something_else
+from evergold.redact.phone_words import is_called_phone, is_called_something_else, words_before
 
 Stretch = tuple[int, int]
 
@@ -69,7 +69,7 @@ def phone_in(folded: Folded, start: int, end: int) -> Stretch | None:
         return _bare(folded, start, end)
     if DATE.match(text, start, end) or ADDRESS.match(text, start, end) or POSTCODE.fullmatch(text, start, end):
         return None
-    if is_called_something_else(folded, sign):
+    if is_called_something_else(words_before(folded, sign)):
         return None
     if text.startswith("00", start):
         return _international(text, start, start + 2, end)
@@ -96,10 +96,11 @@ def _international(text: str, sign: int, start: int, end: int) -> Stretch | None
 
 def _bare(folded: Folded, start: int, end: int) -> Stretch | None:
     """Digits without a sign or a gap: only the word before them can make them a telephone number."""
-    called = FEWEST <= end - start <= MOST and is_called_phone(folded, start, grouped=False)
-    if not called or is_called_something_else(folded, start) or not ANY.fullmatch(folded.flat, start, end):
+    if not FEWEST <= end - start <= MOST:
         return None
-    return start, end
+    before = words_before(folded, start)
+    called = is_called_phone(folded, start, before, grouped=False) and not is_called_something_else(before)
+    return (start, end) if called and ANY.fullmatch(folded.flat, start, end) else None
 
 
 def _distinct(text: str, start: int, end: int) -> Stretch | None:
@@ -122,7 +123,8 @@ def _whole(folded: Folded, start: int, end: int) -> Stretch | None:
         return start, end
     if SPACED.fullmatch(text, start, end) and not _is_list(groups):
         return start, end
-    called_phone = FEWEST <= count <= MOST and is_called_phone(folded, start, grouped=len(groups) > 1)
+    before = words_before(folded, start) if FEWEST <= count <= MOST else b""
+    called_phone = is_called_phone(folded, start, before, grouped=len(groups) > 1)
     if called_phone and ANY.fullmatch(text, start, end) and not DECIMAL.fullmatch(run):
         return start, end
     return None

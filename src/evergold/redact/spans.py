@@ -17,13 +17,19 @@ def without_overlaps(by_priority: Iterable[Iterable[PrivateSpan]]) -> list[Priva
     """Order spans by where they stand. Of two that overlap, the one of the earlier group is kept."""
     ranked = [(span[1], rank, span) for rank, spans in enumerate(by_priority) for span in spans]
     ranked.sort()
-    kept: list[tuple[int, int, PrivateSpan]] = []
-    for one in ranked:
-        while kept and kept[-1][2].end > one[0] and kept[-1][1] > one[1]:
+    kept: list[PrivateSpan] = []
+    ranks: list[int] = []
+    last = 0  # where the last one kept ends
+    for start, rank, span in ranked:
+        while start < last and ranks[-1] > rank:
             kept.pop()
-        if not kept or kept[-1][2].end <= one[0]:
-            kept.append(one)
-    return [span for _, _, span in kept]
+            ranks.pop()
+            last = kept[-1][2] if kept else 0
+        if start >= last:
+            kept.append(span)
+            ranks.append(rank)
+            last = span[2]
+    return kept
 
 
 def replaced(text: str, spans: list[PrivateSpan]) -> tuple[str, Counter[str]]:
