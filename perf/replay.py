@@ -2,11 +2,13 @@
 
     python -m perf.replay              # 500 and 10,000 trajectories, concurrency 20
     python -m perf.replay 500          # one size
+    python -m perf.replay each         # 1,000 conversations of 10 turns: how many requests find their prefix cached
 
 Each size runs in a process of its own, with a model that answers at once. Goal: at most 1.5 ms CPU per step, under 300 MB at
 10,000 trajectories.
 """
 
+import asyncio
 import json
 import resource
 import subprocess
@@ -18,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 SIZES, STEPS = (500, 10_000), 20
+CONVERSATIONS, TURNS = 1000, 10
 GOAL_MS, GOAL_MB = 1.5, 300.0
 
 
@@ -76,6 +79,66 @@ def one_size(folder: Path, count: int) -> dict[str, float]:
     return {"ms_per_step": 1000 * cpu / (count * STEPS), "wall_s": wall, "mb": memory}
 
 
+class PrefixCache:
+    """A provider's cache: a request finds the longest earlier request that it begins with, once that was answered."""
+
+    def __init__(self) -> None:
+        self.seen: set[int] = set()
+        self.requests = self.hits = 0
+
+    async def answer(self, messages: list[dict[str, Any]]) -> str:
+        """The model: answers each turn; before the last two messages stands the turn before."""
+        self.requests += 1
+        texts = [str(message["content"]) for message in messages]
+        self.hits += hash(tuple(texts[:-2])) in self.seen
+        await asyncio.sleep(0)
+        self.seen.add(hash(tuple(texts)))
+        return "ok"
+
+
+cache = PrefixCache()
+
+
+async def count_prefix(messages: list[dict[str, Any]]) -> str:
+    return await cache.answer(messages)
+
+
+def conversations() -> Iterator[Any]:
+    from evergold.model.case import Case
+
+    for number in range(CONVERSATIONS):
+        lines = [
+            {"role": role, "content": f"{role} {turn} of {number}"}
+            for turn in range(TURNS)
+            for role in ("user", "assistant")
+        ]
+        yield Case(
+            id=f"c{number:05}", dataset="talks", input="Go", messages=tuple(lines[:-1]), turn=(lines[-1],), output="ok"
+        )
+
+
+def each(folder: Path) -> int:
+    """Replay each turn of every conversation and count the requests whose prefix was answered before."""
+    from evergold.model.replay import Replay, Turns
+    from evergold.model.run import RunSpec
+    from evergold.settings import Settings
+    from evergold.store.case_writes import Author, put_cases
+    from evergold.workspace import Workspace
+
+    replay = Replay(turns=Turns.EACH)
+    spec = RunSpec(dataset="talks", model="python:perf.replay:count_prefix", metrics=("steps",), replay=replay)
+    with Workspace.open(Settings(home=folder)) as workspace:
+        workspace.store.db.write(lambda connection: put_cases(connection, conversations(), Author(who="perf")))
+        done = workspace.bench.work_on(workspace.bench.run_here(spec).id)
+    from perf.replay import cache as used  # the run imports this file by its name, not as the program
+
+    possible = CONVERSATIONS * (TURNS - 1)
+    print(
+        f"{done.done} requests of {CONVERSATIONS} conversations: {used.hits} of {possible} find the turn before cached"
+    )
+    return 0 if used.hits == possible and used.requests == CONVERSATIONS * TURNS else 1
+
+
 def _cpu() -> float:
     used = resource.getrusage(resource.RUSAGE_SELF)
     return used.ru_utime + used.ru_stime
@@ -102,5 +165,8 @@ if __name__ == "__main__":
         fill(Path(sys.argv[2]), int(sys.argv[3]))
     elif sys.argv[1:2] == ["one"]:
         print(json.dumps(one_size(Path(sys.argv[2]), int(sys.argv[3]))))
+    elif sys.argv[1:2] == ["each"]:
+        with tempfile.TemporaryDirectory() as folder:
+            sys.exit(each(Path(folder)))
     else:
         sys.exit(main())

@@ -9,15 +9,18 @@ import pytest
 
 from evergold.bench.judge_names import make_judge
 from evergold.bench.metrics import make_metric, measure
+from evergold.bench.replay import ReplayTarget
 from evergold.bench.targets import make_target
 from evergold.errors import Unavailable
 from evergold.model.case import Case, Context
+from evergold.model.replay import Replay
 from evergold.model.run import Attempt, Measurement, MeasurementState, Usage
 from evergold.model.tool_calls import ToolCall
 from evergold.settings import Settings
 from tests.builders import a_case, an_attempt
 from tests.native_servers import AnthropicServer, GoogleServer, texts_of
-from tests.openai_server import Reply, Script, ScriptedServer, broken, rate_limited, started
+from tests.openai_server import Body, Reply, Script, ScriptedServer, broken, rate_limited, started
+from tests.replays import flight_case
 
 # google-genai 3.1 has a bad escape in a docstring, which is a warning whenever it is compiled.
 pytestmark = pytest.mark.filterwarnings("ignore:invalid escape sequence")
@@ -184,3 +187,42 @@ def _numbers(value: Any) -> list[float]:
         items = value.values() if isinstance(value, dict) else value
         return [number for item in items for number in _numbers(item)]
     return [value] if isinstance(value, int | float) else []
+
+
+def tool_results(provider: str, body: Body) -> list[tuple[str, str]]:
+    """Results of tools in the last messages of a request, in the provider's own shape: (id of the call or name, text)."""
+    if provider == "anthropic":
+        parts = [part for part in body["messages"][-1]["content"] if part["type"] == "tool_result"]
+        return [(part["tool_use_id"], texts_of(part["content"])) for part in parts]
+    if provider == "google":
+        responses = [part["functionResponse"] for part in body["contents"][-1]["parts"]]
+        return [(one["name"], texts_of(one["response"])) for one in responses]
+    return [(one["tool_call_id"], texts_of(one["content"])) for one in body["messages"] if one["role"] == "tool"][1:]
+
+
+def test_a_replay_sends_recorded_results_in_the_shape_of_the_provider(native: Native) -> None:
+    names = ("find", "cancel", "refund")
+    tools = tuple({"type": "function", "function": {"name": name, "parameters": {"type": "object"}}} for name in names)
+    script = [
+        Reply("", tool_calls=(("find", {"id": "AB12"}),)),
+        Reply("One moment.", tool_calls=(("cancel", {"id": "AB12"}), ("refund", {"id": "AB12", "amount": 120}))),
+        Reply("Done."),
+    ]
+
+    async def play() -> Attempt:
+        target = ReplayTarget(make_target(native.provider.model, {}, Settings()), Replay())
+        try:
+            return await target.attempt(flight_case(tools=tools), 0, None)
+        finally:
+            await target.close()
+
+    with started(native.provider.make(script)) as server:
+        native.at(server)
+        made = asyncio.run(play())
+    assert (made.error, made.output, made.metadata["replay"]["calls"]) == (None, "Done.", ["recorded"] * 3)
+    assert [call.result for call in made.tool_calls] == ["open", "cancelled", "refunded"]
+    assert (made.usage.input_tokens, len(server.requests)) == (30, 3)
+    sent = tool_results(native.provider.name, server.requests[2])
+    assert ["cancelled" in text for _, text in sent] == [True, False] and "refunded" in sent[1][1]
+    ids = [call.id for call in made.tool_calls[1:]] if native.provider.name != "google" else ["cancel", "refund"]
+    assert [id for id, _ in sent] == ids

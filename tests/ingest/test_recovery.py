@@ -142,7 +142,7 @@ def answers(futures: list[Future[Any]]) -> list[BaseException | None]:
 @pytest.mark.parametrize("fault", [held, full, refused, paused], ids=lambda fault: str(fault.__name__))
 def test_a_fault_of_the_database_is_answered_and_forgotten(workspace: Workspace, fault: Fault) -> None:
     if on_sqlite(workspace) and fault in (refused, paused):
-        pytest.skip("a file neither refuses nor pauses")
+        pytest.skip("SQLite has no server that refuses or pauses; the same test runs on PostgreSQL")
     assert send(workspace, 0).result(PATIENCE).spans == 1
     with fault(workspace):
         for begin in (1, 4):
@@ -156,7 +156,7 @@ def test_a_fault_of_the_database_is_answered_and_forgotten(workspace: Workspace,
 @pytest.mark.parametrize("fault", [refused, paused], ids=lambda fault: str(fault.__name__))
 def test_reading_ends_with_an_answer_too(workspace: Workspace, fault: Fault) -> None:
     if on_sqlite(workspace):
-        pytest.skip("a file neither refuses nor pauses")
+        pytest.skip("SQLite has no server that refuses or pauses; the same test runs on PostgreSQL")
     assert workspace.intake.count(TraceFilter()) == 0
     with fault(workspace), pytest.raises(Unavailable, match="database 'postgres"):
         workspace.intake.count(TraceFilter())

@@ -63,7 +63,7 @@ def figures(kind: str, labelled: list[str]) -> Figures:
 def test_precision_and_recall_on_labelled_lines(folder: str, kind: str) -> None:
     labelled = lines(folder, FILES[kind]) + lines(folder, f"no_{FILES[kind]}")
     if not labelled:
-        pytest.skip("no line shaped this kind")
+        pytest.skip(f"the folder {folder} has no lines of the kind {kind}")
     result = figures(kind, labelled)
     summary = f"{folder} {kind}: {len(labelled)} lines, precision {result.precision:.3f}, recall {result.recall:.3f}"
     print(summary, *result.missed, *result.wrong, sep="\n  ")

@@ -11,8 +11,10 @@ from typing import Any, Literal
 
 from evergold.calls.failures import Failure
 from evergold.calls.prices import cost
+from evergold.conversation import text_of
 from evergold.errors import BadInput, Unavailable
 from evergold.model.run import Usage
+from evergold.model.tool_calls import ToolCall, calls_in
 
 VARIABLES = {
     "anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"),
@@ -63,7 +65,7 @@ class NativeModel:
         try:
             return await model_request(
                 self.model,
-                [_message(message) for message in messages],
+                _conversation(messages),
                 model_settings=wanted,
                 model_request_parameters=parameters,
             )
@@ -133,17 +135,43 @@ def _connected(provider: str, name: str, http: Any, *, key: str, url: str | None
     return MistralModel(name, provider=MistralProvider(api_key=key, base_url=url, http_client=http))
 
 
-def _message(message: Mapping[str, Any]) -> Any:
-    from pydantic_ai.messages import ModelRequest, ModelResponse, SystemPromptPart, TextPart, UserPromptPart
+def _conversation(messages: Sequence[Mapping[str, Any]]) -> list[Any]:
+    """Messages of the chat protocol as those of pydantic-ai: calls keep their ids, results of one message stand together."""
+    from pydantic_ai.messages import (
+        ModelRequest,
+        ModelResponse,
+        SystemPromptPart,
+        TextPart,
+        ToolCallPart,
+        ToolReturnPart,
+        UserPromptPart,
+    )
 
-    text = str(message.get("content") or "")
-    match message.get("role"):
-        case "system" | "developer":
-            return ModelRequest(parts=[SystemPromptPart(content=text)])
-        case "assistant":
-            return ModelResponse(parts=[TextPart(content=text)])
-        case _:
-            return ModelRequest(parts=[UserPromptPart(content=text)])
+    made: list[Any] = []
+    names: dict[Any, str] = {}
+    for message in messages:
+        text, role = text_of(dict(message)), message.get("role")
+        if role == "assistant":
+            calls = [call for call in calls_in([message]) if call.name]
+            names |= {call.id: call.name for call in calls}
+            said: list[Any] = [TextPart(content=text)] if text or not calls else []
+            asked = [_call_part(ToolCallPart, call) for call in calls]
+            made.append(ModelResponse(parts=[*said, *asked]))
+        elif role == "tool" and (id := message.get("tool_call_id")) in names:
+            part = ToolReturnPart(tool_name=names[id], content=text, tool_call_id=str(id))
+            if made and isinstance(made[-1], ModelRequest) and isinstance(made[-1].parts[-1], ToolReturnPart):
+                made[-1] = ModelRequest(parts=[*made[-1].parts, part])
+            else:
+                made.append(ModelRequest(parts=[part]))
+        elif role in ("system", "developer"):
+            made.append(ModelRequest(parts=[SystemPromptPart(content=text)]))
+        else:
+            made.append(ModelRequest(parts=[UserPromptPart(content=text)]))
+    return made
+
+
+def _call_part(part: Any, call: ToolCall) -> Any:
+    return part(tool_name=call.name, args=call.args, **({"tool_call_id": call.id} if call.id else {}))
 
 
 def _class_of(problem: Exception) -> str:

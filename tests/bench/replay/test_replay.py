@@ -12,6 +12,7 @@ from evergold.bench.targets.recorded import RecordedTarget
 from evergold.model.case import Case
 from evergold.model.replay import OnUnrecorded, Replay, Turns
 from evergold.model.run import Attempt, Measurement
+from evergold.model.tool_calls import calls_in
 from tests.builders import a_case
 from tests.replays import STEPS, flight_case, played, scripted
 
@@ -93,3 +94,20 @@ def test_a_case_without_a_conversation_and_a_failing_model_are_errors() -> None:
 
     assert "no conversation" in (played(RecordedTarget(), a_case("bare")).error or "")
     assert "out of order" in (played(PythonTarget("broken", broken, {})).error or "")
+
+
+def test_the_share_of_unrecorded_calls_and_the_number_of_steps() -> None:
+    """Four calls in three requests, one of them unknown to the record; then the answer is the fourth request."""
+    attempt = played(scripted([STEPS[0], [("book", {})], STEPS[1]]), on_unrecorded=OnUnrecorded.ERROR)
+    rate = measured("unrecorded_rate", attempt)
+    assert (rate.value, rate.details) == (1 / 4, {"unrecorded": 1, "calls": 4})
+    assert measured("steps", attempt).value == 4.0
+    silent = played(scripted([]))
+    assert measured("unrecorded_rate", silent).value is None and measured("steps", silent).value == 1.0
+
+
+def test_the_expected_calls_of_a_replayed_case_are_those_of_its_turn() -> None:
+    """find is right, refund is missing, cancel has another argument: 1 of 3 expected and 1 of 2 made, F1 = 2·1 / 5."""
+    case = flight_case(tool_calls=calls_in(flight_case().turn))
+    made = played(scripted([STEPS[0], [("cancel", {"id": "ZZ99"})]]), case, on_unrecorded=OnUnrecorded.ERROR)
+    assert measured("tool_correctness", made, case).value == pytest.approx(2 * 1 / 5)
