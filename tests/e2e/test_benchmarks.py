@@ -15,6 +15,7 @@ from tests.builders import a_case
 from tests.e2e.conftest import fill
 from tests.e2e.pages import PHONE
 from tests.e2e.pictures import PICTURES
+from tests.e2e.review_data import serious_faults
 from tests.openai_server import Body, Reply, serving
 
 pytestmark = pytest.mark.slow
@@ -151,8 +152,17 @@ def test_tools_behind_a_number_and_the_tasks_that_flipped(opened: Open, built_ap
 
         page.goto(f"{url}/benchmarks/compare?runs={quote(json.dumps(runs))}")
         expect(page.get_by_text("openai/talker against openai/caller")).to_be_visible()
-        page.get_by_role("link", name="Oslo and Cairo").first.click()
-        expect(page.get_by_role("dialog").get_by_text("I would look out of the window.")).to_be_visible()
+        page.get_by_role("button", name="Oslo and Cairo").first.click()
+        beside = page.get_by_role("dialog")
+        expect(beside.get_by_role("region", name="openai/talker")).to_contain_text("I would look out of the window.")
+        expect(beside.locator("mark").first).to_be_visible()
+        assert serious_faults(page) == []
+        page.keyboard.press("f")
+        expect(beside.get_by_text("1 of")).to_be_visible()
+        page.keyboard.press("Escape")
+        page.goto(f"{url}/benchmarks?tab=trends")
+        expect(page.get_by_role("img", name="over time")).to_be_visible()
+        assert serious_faults(page) == []
 
         page.goto(f"{url}/benchmarks?tab=leaderboard")
         expect(page.get_by_role("row").nth(1)).to_contain_text("openai/caller")

@@ -11,6 +11,7 @@ from evergold.workspace import Workspace
 from tests.api.serving import served
 from tests.e2e.conftest import fill
 from tests.e2e.pages import PHONE
+from tests.e2e.review_data import serious_faults
 from tests.e2e.sample import records
 
 pytestmark = pytest.mark.slow
@@ -18,11 +19,15 @@ pytestmark = pytest.mark.slow
 Open = Callable[..., Page]
 
 
-def test_an_empty_workspace_tells_exactly_what_to_run(opened: Open, empty_address: str) -> None:
+def test_an_empty_workspace_is_filled_from_the_page_or_by_a_snippet(opened: Open, empty_address: str) -> None:
     page = opened(empty_address)
     expect(page.get_by_role("heading", name="Nothing has come in yet")).to_be_visible()
-    expect(page.get_by_text(f"export OTEL_EXPORTER_OTLP_TRACES_ENDPOINT={empty_address}/v1/traces")).to_be_visible()
-    expect(page.get_by_text("evergold ingest traces.jsonl")).to_be_visible()
+    expect(page.get_by_role("button", name="Use sample data")).to_be_visible()
+    for name in ("Python", "TypeScript", "LangChain", "OpenAI SDK", "curl"):
+        page.get_by_role("tab", name=name, exact=True).click()
+        expect(page.get_by_role("tabpanel", name=name)).to_contain_text(empty_address)
+        expect(page.get_by_role("button", name=f"Copy {name}")).to_be_visible()
+    assert serious_faults(page) == []
     phone = opened(empty_address, viewport=PHONE)
     button = phone.get_by_role("list").get_by_role("button").first
     expect(button).to_be_in_viewport(ratio=1)

@@ -111,3 +111,9 @@ def test_an_edit_names_what_is_wrong() -> None:
 def test_another_base_commit_is_not_verified() -> None:
     case = a_case(kind="context", base_commit="abc1234", extra={"baseVerified": True, "kept": 1})
     assert edited(case, {"base_commit": "def5678"}).extra == {"kept": 1}
+
+
+def test_withdrawing_a_reopening_brings_back_the_opinions_before_it() -> None:
+    words = [word("ana", "approve"), word("bo", "reopen")]
+    assert settled(words, REV, 1) is None
+    assert settled([*words, word("bo", "withdraw")], REV, 1) is ReviewVerdict.APPROVE

@@ -1,13 +1,18 @@
 """/cases: HTTP in, workspace verb out."""
 
+from shutil import rmtree
 from typing import Annotated
 
 from fastapi import Query
+from fastapi.responses import FileResponse
 from pydantic import BaseModel
+from starlette.background import BackgroundTask
 
 from evergold.api.opened import Opened
 from evergold.api.routing import Router
+from evergold.api.who import Who
 from evergold.model.case import Case
+from evergold.model.case_actions import CaseChange, CaseChanged, NewCase
 from evergold.store.case_facets import CaseFacets
 from evergold.store.cases import CaseFilter, CaseOrder, Revision
 
@@ -42,6 +47,36 @@ def list_cases(workspace: Opened, query: Annotated[CaseQuery, Query()]) -> CaseP
 def facets(workspace: Opened, wanted: Annotated[CaseFilter, Query()]) -> CaseFacets:
     """What the list can be narrowed by, with counts; exact for lists of up to 10,000 cases."""
     return workspace.cases.facets(wanted)
+
+
+@router.post("", status_code=201)
+def create_case(workspace: Opened, wanted: NewCase, who: Who) -> Case:
+    """Write a case by hand; it waits for review like any other."""
+    return workspace.case_actions.create(wanted, who)
+
+
+@router.post("/changes")
+def change_cases(workspace: Opened, wanted: CaseChange, who: Who) -> CaseChanged:
+    """Tag, dismiss, bring back or move many cases; send each of `undo` here to take it back."""
+    return workspace.case_actions.change(wanted, who)
+
+
+@router.get("/export", response_class=FileResponse)
+def export_cases(
+    workspace: Opened,
+    wanted: Annotated[CaseFilter, Query()],
+    format: Annotated[str, Query(description="`GET /api/v1/cases/formats` lists them.")] = "case-jsonl",
+) -> FileResponse:
+    """The cases that pass every filter given, as one file of a format, newest first."""
+    path = workspace.cases.export_to_file(wanted, format)
+    gone = BackgroundTask(rmtree, path.parent, ignore_errors=True)
+    return FileResponse(path, filename=path.name, background=gone)
+
+
+@router.get("/formats")
+def export_formats(workspace: Opened) -> list[str]:
+    """The formats of one file in which cases are exported."""
+    return workspace.cases.file_formats()
 
 
 @router.get("/{dataset}/{case_id:path}/history")

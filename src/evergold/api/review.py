@@ -98,7 +98,7 @@ def me(workspace: Opened, who: Who) -> Me:
 @router.get("/review/queue")
 def queue(workspace: Opened, params: Annotated[QueueParams, Query()], who: Who) -> QueuePage:
     """A page of the queue, with counts over everything the filters match."""
-    wanted = QueueQuery(**params.model_dump(exclude={"limit", "offset"}))
+    wanted = QueueQuery(**params.model_dump(exclude={"limit", "offset"}, exclude_unset=True))
     return workspace.review.queue(wanted, who, limit=params.limit, offset=params.offset)
 
 

@@ -55,6 +55,8 @@ LISTED = {
         "DELETE /benchmarks/runs/{run_id}",
         "POST /builds",
         "PUT /review/questions",
+        "POST /cases",
+        "POST /cases/changes",
     ),
     Role.OWNER: ("GET /tokens", "POST /tokens", "DELETE /tokens/{token_id}", "POST /alerts/test"),
 }

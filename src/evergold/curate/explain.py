@@ -22,6 +22,13 @@ class Change(BaseModel, frozen=True, extra="forbid"):
     then: Tier
 
 
+class OwnScore(BaseModel, frozen=True, extra="forbid"):
+    """What the trace would be if somebody of the team scored it good (1) or bad (0)."""
+
+    value: float
+    then: Tier
+
+
 class Explanation(BaseModel, frozen=True, extra="forbid"):
     """One policy's verdict on one trace, with its grounds."""
 
@@ -32,6 +39,7 @@ class Explanation(BaseModel, frozen=True, extra="forbid"):
     deciding: tuple[Score, ...]
     left_out: tuple[Score, ...]
     changes: tuple[Change, ...]
+    own_scores: tuple[OwnScore, ...] = ()
 
 
 def explain(trace: Trace, scores: Sequence[Score], policy: Policy, facts: Facts = Facts()) -> Explanation:  # noqa: B008
@@ -46,7 +54,19 @@ def explain(trace: Trace, scores: Sequence[Score], policy: Policy, facts: Facts 
         deciding=verdict.deciding,
         left_out=tuple(score for score in scores if score not in taking_part),
         changes=tuple(_changes(trace, scores, policy, verdict, facts)),
+        own_scores=tuple(_own_scores(trace, scores, policy, verdict, facts)),
     )
+
+
+def _own_scores(
+    trace: Trace, scores: Sequence[Score], policy: Policy, verdict: Verdict, facts: Facts
+) -> Iterator[OwnScore]:
+    """Try a score that the reader of the explanation could give; those that change nothing are left out."""
+    for value in (1.0, 0.0):
+        own = Score(name="opinion", value=value, source=ScoreSource.HUMAN)
+        tier = classify(trace, [*scores, own], policy, facts).tier
+        if tier is not verdict.tier:
+            yield OwnScore(value=value, then=tier)
 
 
 def _changes(trace: Trace, scores: Sequence[Score], policy: Policy, verdict: Verdict, facts: Facts) -> Iterator[Change]:

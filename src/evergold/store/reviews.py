@@ -174,6 +174,8 @@ def _item_query(me: str) -> Select[Any]:
 
 def _matching(selected: Any, query: QueueQuery, me: str, dialect: str) -> Any:
     plain = query.model_dump(exclude={"standing", "reviewer", "text", "needs_look", "part"})
+    if query.part is QueuePart.DONE and "status" not in query.model_fields_set:
+        plain["status"] = None  # a dismissed case is done as well
     selected = filtered(selected, CaseFilter(**plain, search=query.text or None), dialect)
     if query.needs_look is not None:
         selected = selected.where(_entry.question != "" if query.needs_look else _entry.question == "")

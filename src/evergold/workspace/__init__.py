@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from evergold.workspace.backups import Backups
     from evergold.workspace.bench import Bench
     from evergold.workspace.builds import Builds
+    from evergold.workspace.case_actions import CaseActions
     from evergold.workspace.cases import Cases
     from evergold.workspace.dataset_calls import AsyncDatasetCalls, DatasetCalls
     from evergold.workspace.flows import Flows
@@ -122,6 +123,12 @@ class Workspace:
         from evergold.workspace.intake import Intake
 
         return Intake(self.store, self.settings)
+
+    @cached_property
+    def case_actions(self) -> "CaseActions":
+        from evergold.workspace.case_actions import CaseActions
+
+        return CaseActions(self.store)
 
     @cached_property
     def access(self) -> "Access":

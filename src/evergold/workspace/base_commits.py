@@ -68,7 +68,10 @@ class BaseCommits:
             return decision
         if settled.problems and not decision.override_base:
             reasons = "; ".join(settled.problems)
-            raise BadInput(f"case {case.id!r} cannot be approved: {reasons}; mend it, or approve with override_base")
+            raise BadInput(
+                f"case {case.id!r} cannot be approved: {reasons}; mend it, or approve with override_base",
+                problems=settled.problems,
+            )
         final = settled.case
         if settled.problems:
             final = overridden(settled.case, reviewer, decision.comment, settled.problems)

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any
 
 from evergold import plugins
@@ -33,6 +34,7 @@ from evergold.store.cases import (
 )
 from evergold.store.questions import answers_to
 from evergold.store.values import batches
+from evergold.workspace.naming import file_name
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -123,6 +125,19 @@ class Cases:
         if getattr(chosen, "numbered", False):
             options["numbers"] = self._numbers
         return chosen.write(counted_unheld(chosen_cases, chosen, unheld, rejected), path, **options)
+
+    def export_to_file(self, wanted: CaseFilter, format_name: str) -> Path:
+        """Write the cases into a file of a new folder, which the caller deletes."""
+        if format_name not in self.file_formats():
+            raise BadInput(unknown("format", format_name, self.file_formats()))
+        folder = Path(mkdtemp(prefix="evergold-export-"))
+        path = folder / (file_name(wanted.dataset or "cases") + self.suffix_of(format_name))
+        self.export(wanted, format_name, path)
+        return path
+
+    def file_formats(self) -> list[str]:
+        """The formats that are one file of cases."""
+        return [name for name in plugins.names("formats") if self.suffix_of(name)]
 
     def _with_answers(self, cases: Iterator[Case]) -> Iterator[Case]:
         """Give each case the answers of its reviewers, a batch of cases at a time."""

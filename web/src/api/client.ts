@@ -38,7 +38,7 @@ type Answer<T> = { data?: T; error?: unknown; response: Response };
 
 export async function unwrap<T>(call: Promise<Answer<T>>): Promise<T> {
   const { data, error, response } = await call.catch(() => {
-    throw new ApiError(0, "The server does not answer. Is `evergold serve` still running?");
+    throw new ApiError(0, "The server does not answer. Nothing you typed is lost; try again when it is back.");
   });
   if (!response.ok) throw new ApiError(response.status, explain(error, response.status), error);
   return data as T;

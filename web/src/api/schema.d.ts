@@ -161,7 +161,11 @@ export interface paths {
          */
         get: operations["list_cases_api_v1_cases_get"];
         put?: never;
-        post?: never;
+        /**
+         * Create Case
+         * @description Write a case by hand; it waits for review like any other.
+         */
+        post: operations["create_case_api_v1_cases_post"];
         delete?: never;
         options?: never;
         head?: never;
@@ -180,6 +184,66 @@ export interface paths {
          * @description What the list can be narrowed by, with counts; exact for lists of up to 10,000 cases.
          */
         get: operations["facets_api_v1_cases_facets_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/cases/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Change Cases
+         * @description Tag, dismiss, bring back or move many cases; send each of `undo` here to take it back.
+         */
+        post: operations["change_cases_api_v1_cases_changes_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/cases/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export Cases
+         * @description The cases that pass every filter given, as one file of a format, newest first.
+         */
+        get: operations["export_cases_api_v1_cases_export_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/cases/formats": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export Formats
+         * @description The formats of one file in which cases are exported.
+         */
+        get: operations["export_formats_api_v1_cases_formats_get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2538,6 +2602,45 @@ export interface components {
             updated_at?: string | null;
         };
         /**
+         * CaseChange
+         * @description One change to many cases. `dataset` moves them: each is written there, and withdrawn where it was.
+         */
+        CaseChange: {
+            /** Cases */
+            cases: components["schemas"]["CaseKey"][];
+            /**
+             * Add Tags
+             * @default []
+             */
+            add_tags: string[];
+            /**
+             * Remove Tags
+             * @default []
+             */
+            remove_tags: string[];
+            /** Dataset */
+            dataset?: string | null;
+            status?: components["schemas"]["CaseStatus"] | null;
+        };
+        /**
+         * CaseChanged
+         * @description The cases that changed, where they are now, and the changes that take it all back, in order.
+         */
+        CaseChanged: {
+            /** Cases */
+            cases: components["schemas"]["CaseKey"][];
+            /**
+             * Problems
+             * @default []
+             */
+            problems: string[];
+            /**
+             * Undo
+             * @default []
+             */
+            undo: components["schemas"]["CaseChange"][];
+        };
+        /**
          * CaseFacets
          * @description The values of a list of cases. Without `exact` there are more than `total`, and counts are of the newest of them.
          */
@@ -3144,6 +3247,11 @@ export interface components {
             left_out: components["schemas"]["Score"][];
             /** Changes */
             changes: components["schemas"]["Change"][];
+            /**
+             * Own Scores
+             * @default []
+             */
+            own_scores: components["schemas"]["OwnScore"][];
         };
         /** Facet */
         Facet: {
@@ -3576,6 +3684,27 @@ export interface components {
             canary?: boolean | null;
         };
         /**
+         * NewCase
+         * @description A case that somebody writes by hand.
+         */
+        NewCase: {
+            /** Dataset */
+            dataset: string;
+            /** Input */
+            input: string;
+            /** Expected */
+            expected: string;
+            /** @default chat */
+            kind: components["schemas"]["CaseKind"];
+            /** Name */
+            name?: string | null;
+            /**
+             * Tags
+             * @default []
+             */
+            tags: string[];
+        };
+        /**
          * NewComment
          * @description A comment to write.
          */
@@ -3663,6 +3792,15 @@ export interface components {
             checks: components["schemas"]["Check"][];
             /** Coverage */
             coverage: components["schemas"]["Coverage"][];
+        };
+        /**
+         * OwnScore
+         * @description What the trace would be if somebody of the team scored it good (1) or bad (0).
+         */
+        OwnScore: {
+            /** Value */
+            value: number;
+            then: components["schemas"]["Tier"];
         };
         /**
          * PairAgreement
@@ -5384,6 +5522,39 @@ export interface operations {
             };
         };
     };
+    create_case_api_v1_cases_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewCase"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Case"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
     facets_api_v1_cases_facets_get: {
         parameters: {
             query?: {
@@ -5426,6 +5597,105 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    change_cases_api_v1_cases_changes_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CaseChange"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CaseChanged"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    export_cases_api_v1_cases_export_get: {
+        parameters: {
+            query?: {
+                dataset?: string | null;
+                kind?: components["schemas"]["CaseKind"] | null;
+                entry_type?: components["schemas"]["EntryType"] | null;
+                confirmed?: boolean | null;
+                review?: components["schemas"]["ReviewState"] | null;
+                status?: components["schemas"]["CaseStatus"] | null;
+                tag?: string[];
+                source?: string | null;
+                check?: string | null;
+                metadata?: string[];
+                trace_id?: string | null;
+                session_id?: string | null;
+                policy?: string | null;
+                since?: string | null;
+                until?: string | null;
+                search?: string | null;
+                /** @description `GET /api/v1/cases/formats` lists them. */
+                format?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    export_formats_api_v1_cases_formats_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": string[];
                 };
             };
         };

@@ -62,19 +62,17 @@ export function ListState({ what, query, rows, empty, children }: ListStateProps
   return rows.length === 0 ? empty : children;
 }
 
-/** A command to run in a terminal, with a button that copies it. */
-export function Command({ children }: { children: string }) {
+/** A text to take somewhere else, with a button that copies it; `what` names it. */
+export function CopyText({ what, children }: { what: string; children: string }) {
   return (
     <div className={classes.command}>
-      <pre className={classes.code}>{children}</pre>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a long line scrolls, also by keyboard */}
+      <pre className={classes.code} tabIndex={0}>
+        {children}
+      </pre>
       <CopyButton value={children}>
         {({ copied, copy }) => (
-          <button
-            type="button"
-            className={classes.copy}
-            onClick={copy}
-            aria-label={copied ? "Copied" : "Copy the command"}
-          >
+          <button type="button" className={classes.copy} onClick={copy} aria-label={copied ? "Copied" : `Copy ${what}`}>
             {copied ? <CheckIcon size={16} /> : <CopyIcon size={16} />}
           </button>
         )}

@@ -12,6 +12,7 @@ import { Leaderboard } from "./Leaderboard";
 import { RunTable } from "./RunTable";
 import { matches } from "./runOrder";
 import { StartRun } from "./StartRun";
+import { Trends } from "./Trends";
 import { type BenchmarksView, benchmarksViewOf } from "./view";
 
 const route = getRouteApi("/benchmarks");
@@ -51,6 +52,7 @@ export function BenchmarksPage() {
         <Tabs.List mb="md">
           <Tabs.Tab value="runs">Runs</Tabs.Tab>
           <Tabs.Tab value="leaderboard">Leaderboard</Tabs.Tab>
+          <Tabs.Tab value="trends">Trends</Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value="runs">
           {rows.length > 0 && (
@@ -86,6 +88,17 @@ export function BenchmarksPage() {
           </Panel>
         </Tabs.Panel>
         <Tabs.Panel value="leaderboard">{tab === "leaderboard" && <Leaderboard />}</Tabs.Panel>
+        <Tabs.Panel value="trends">
+          {tab === "trends" && (
+            <Trends
+              runs={rows}
+              means={means.data ?? {}}
+              dataset={view.dataset}
+              metric={view.metric}
+              onChoose={(chosen) => show({ tab, ...chosen })}
+            />
+          )}
+        </Tabs.Panel>
       </Tabs>
       <StartRun opened={starting} close={() => setStarting(false)} />
     </Page>

@@ -1,22 +1,35 @@
 /** Two or more runs over the same cases: differences with their intervals, and the tasks that flipped. */
 import { Button, Select } from "@mantine/core";
 import { getRouteApi, Link } from "@tanstack/react-router";
+import type { Schemas } from "@/api/client";
 import { ComparedTrajectories } from "@/features/replay/ComparedTrajectories";
 import { moment } from "@/ui/format";
 import { Page, Panel } from "@/ui/Page";
+import { useShortcuts } from "@/ui/shortcuts";
 import { Empty, Failed, Loading } from "@/ui/states";
+import { BesideDrawer } from "./BesideDrawer";
 import classes from "./benchmarks.module.css";
 import { ComparisonTable } from "./ComparisonTable";
-import { type Run, useComparisons, useRunsById } from "./data";
+import { type Run, useComparisons, useResults, useRunsById } from "./data";
+import { ShareButton } from "./EndedActions";
+import { type CompareView, compareViewOf } from "./view";
 
 const route = getRouteApi("/benchmarks/compare");
 
 export function ComparePage() {
-  const { runs } = route.useSearch();
+  const { runs, case: opened = null, only } = route.useSearch();
   const navigate = route.useNavigate();
   const known = useRunsById(runs);
   const [first, ...others] = runs;
   const found = useComparisons(first, others);
+  const every = useResults(first ?? "", 0, only === "all" && others.length > 0);
+  const flips = [...new Set(found.flatMap((each) => (each.data ? flipsOf(each.data.metrics) : [])))];
+  const tasks = only === "all" ? [...new Set((every.data?.attempts ?? []).map(({ case_id }) => case_id))] : flips;
+  const show = (next: Partial<CompareView>) =>
+    void navigate({ search: (old) => compareViewOf({ ...old, ...next }), replace: true, resetScroll: false });
+  useShortcuts("Compare", [
+    { keys: "n", does: "First task side by side", run: () => tasks[0] && show({ case: tasks[0] }) },
+  ]);
   if (first === undefined || others.length === 0) return <NothingToCompare />;
   const names = namesOf(runs, known);
   const isReplay = (id: string) => Boolean(known.get(id)?.spec.replay);
@@ -26,17 +39,23 @@ export function ComparePage() {
       title="Compare"
       lead={<Link to="/benchmarks">Benchmarks</Link>}
       actions={
-        <Select
-          label="Baseline"
-          w={320}
-          maw="100%"
-          allowDeselect={false}
-          data={runs.map((id) => ({ value: id, label: names.get(id) ?? id }))}
-          value={first ?? null}
-          onChange={(chosen) =>
-            chosen && void navigate({ search: { runs: [chosen, ...runs.filter((id) => id !== chosen)] } })
-          }
-        />
+        <>
+          <Button variant="default" disabled={tasks.length === 0} onClick={() => show({ case: tasks[0] })}>
+            Side by side (n)
+          </Button>
+          <ShareButton />
+          <Select
+            label="Baseline"
+            w={320}
+            maw="100%"
+            allowDeselect={false}
+            data={runs.map((id) => ({ value: id, label: names.get(id) ?? id }))}
+            value={first ?? null}
+            onChange={(chosen) =>
+              chosen && void navigate({ search: { runs: [chosen, ...runs.filter((id) => id !== chosen)] } })
+            }
+          />
+        </>
       }
     >
       {found.map((each, index) => {
@@ -58,7 +77,11 @@ export function ComparePage() {
                   </p>
                 ))}
                 {each.data.metrics.length > 0 && (
-                  <ComparisonTable runId={other} metrics={each.data.metrics} asked={each.data.asked} />
+                  <ComparisonTable
+                    metrics={each.data.metrics}
+                    asked={each.data.asked}
+                    open={(caseId) => show({ case: caseId })}
+                  />
                 )}
               </>
             )}
@@ -73,8 +96,22 @@ export function ComparePage() {
           names={[names.get(first) ?? first, names.get(id) ?? id]}
         />
       ))}
+      <BesideDrawer
+        runs={runs}
+        names={names}
+        caseId={opened}
+        tasks={tasks}
+        only={only ?? "flips"}
+        onOnly={(next) => show({ only: next === "all" ? "all" : undefined })}
+        open={(caseId) => show({ case: caseId ?? undefined })}
+      />
     </Page>
   );
+}
+
+/** What fell comes before what rose: that is what one looks for first. */
+function flipsOf(metrics: readonly Schemas["MetricComparison"][]): string[] {
+  return [...metrics.flatMap((metric) => metric.lost), ...metrics.flatMap((metric) => metric.gained)];
 }
 
 function NothingToCompare() {

@@ -1,5 +1,4 @@
 /** One run against another, metric by metric. A number never stands without its interval and how many cases it rests on. */
-import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import type { Schemas } from "@/api/client";
 import { count } from "@/ui/format";
@@ -10,9 +9,13 @@ import { decimals } from "./words";
 type MetricComparison = Schemas["MetricComparison"];
 const SHOWN = 4;
 
-type TableProps = { runId: string; metrics: readonly MetricComparison[]; asked: Record<string, Asked> };
+type TableProps = {
+  metrics: readonly MetricComparison[];
+  asked: Record<string, Asked>;
+  open: (caseId: string) => void;
+};
 
-export function ComparisonTable({ runId, metrics, asked }: TableProps) {
+export function ComparisonTable({ metrics, asked, open }: TableProps) {
   return (
     <div className={classes.scroll}>
       <table className={classes.table}>
@@ -56,10 +59,10 @@ export function ComparisonTable({ runId, metrics, asked }: TableProps) {
                 {metric.unpaired > 0 && <span className={classes.under}>{count(metric.unpaired)} not in both</span>}
               </td>
               <td>
-                <Flips runId={runId} asked={asked} cases={metric.gained} />
+                <Flips open={open} asked={asked} cases={metric.gained} />
               </td>
               <td>
-                <Flips runId={runId} asked={asked} cases={metric.lost} />
+                <Flips open={open} asked={asked} cases={metric.lost} />
               </td>
             </tr>
           ))}
@@ -69,8 +72,8 @@ export function ComparisonTable({ runId, metrics, asked }: TableProps) {
   );
 }
 
-/** The tasks that changed sides, each a way to its answer in the run; many are folded. */
-function Flips({ runId, cases, asked }: Pick<TableProps, "runId" | "asked"> & { cases: readonly string[] }) {
+/** The tasks that changed sides, each a way to its answers side by side; many are folded. */
+function Flips({ open, cases, asked }: Pick<TableProps, "open" | "asked"> & { cases: readonly string[] }) {
   const [all, setAll] = useState(false);
   if (cases.length === 0) return <span className={classes.dim}>none</span>;
   const shown = all ? cases : cases.slice(0, SHOWN);
@@ -78,9 +81,9 @@ function Flips({ runId, cases, asked }: Pick<TableProps, "runId" | "asked"> & { 
     <ul className={classes.flips}>
       {shown.map((id) => (
         <li key={id}>
-          <Link to="/benchmarks/runs/$runId" params={{ runId }} search={{ case: id }} title={id} dir="auto">
+          <button type="button" className={classes.link} title={id} dir="auto" onClick={() => open(id)}>
             {asked[id]?.question ?? id}
-          </Link>
+          </button>
         </li>
       ))}
       {shown.length < cases.length && (

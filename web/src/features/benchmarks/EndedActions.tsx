@@ -1,9 +1,9 @@
 /** What can be done with a run that ended: read its report, measure its answers again, delete it. */
-import { Button, Group, Modal } from "@mantine/core";
+import { Button, CopyButton, Group, Modal } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { useMay } from "@/api/access";
-import { currentToken, requireToken } from "@/api/token";
+import { Download } from "@/ui/download";
 import { plural } from "@/ui/format";
 import classes from "./benchmarks.module.css";
 import { type Run, useDeleteRun, useRescore } from "./data";
@@ -15,6 +15,7 @@ export function EndedActions({ run }: { run: Run }) {
   return (
     <>
       <ReportLink runId={run.id} />
+      <ShareButton />
       {mayEdit && (
         <>
           <Button variant="default" loading={rescore.isPending} onClick={() => rescore.mutate()}>
@@ -31,41 +32,29 @@ export function EndedActions({ run }: { run: Run }) {
   );
 }
 
-/** A plain link; a server that asks for a token gets it in the header, which only a fetch can send. */
 function ReportLink({ runId }: { runId: string }) {
-  const [problem, setProblem] = useState("");
-  const href = `/api/v1/benchmarks/runs/${encodeURIComponent(runId)}/report.html`;
   return (
-    <>
-      <Button
-        component="a"
-        variant="default"
-        href={href}
-        target="_blank"
-        rel="noreferrer"
-        onClick={(event) => {
-          const token = currentToken();
-          if (!token) return;
-          event.preventDefault();
-          save(href, `report-${runId}.html`, token).then(setProblem, () => setProblem("The server does not answer."));
-        }}
-      >
-        Report
-      </Button>
-      {problem && <p className={classes.problem}>{problem}</p>}
-    </>
+    <Download href={`/api/v1/benchmarks/runs/${encodeURIComponent(runId)}/report.html`} name={`report-${runId}.html`}>
+      {(link) => (
+        <Button component="a" variant="default" target="_blank" rel="noreferrer" {...link}>
+          Report
+        </Button>
+      )}
+    </Download>
   );
 }
 
-/** Saves the report as a file; gives what went wrong, or an empty text. */
-async function save(href: string, name: string, token: string): Promise<string> {
-  const answer = await fetch(href, { headers: { Authorization: `Bearer ${token}` } });
-  if (answer.status === 401) requireToken();
-  if (!answer.ok) return `The server answered ${answer.status}.`;
-  const address = URL.createObjectURL(await answer.blob());
-  Object.assign(document.createElement("a"), { href: address, download: name }).click();
-  URL.revokeObjectURL(address);
-  return "";
+/** The address of what is shown, to send to somebody. */
+export function ShareButton() {
+  return (
+    <CopyButton value={window.location.href}>
+      {({ copied, copy }) => (
+        <Button variant="default" onClick={copy}>
+          {copied ? "Link copied" : "Copy link"}
+        </Button>
+      )}
+    </CopyButton>
+  );
 }
 
 function DeleteDialog({ run, opened, close }: { run: Run; opened: boolean; close: () => void }) {

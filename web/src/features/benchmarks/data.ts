@@ -40,8 +40,9 @@ export function useMeans(runs: readonly Run[]) {
   });
 }
 
-export const useResults = (runId: string, offset: number) =>
+export const useResults = (runId: string, offset: number, enabled = true) =>
   useQuery({
+    enabled,
     queryKey: ["runs", runId, "results", offset],
     queryFn: () =>
       unwrap(
@@ -62,6 +63,21 @@ export const useRunCase = (runId: string, caseId: string | null) =>
           params: { path: { run_id: runId, case_id: caseId ?? "" } },
         }),
       ),
+  });
+
+/** One task as each of several runs answered it. */
+export const useRunCases = (runIds: readonly string[], caseId: string | null) =>
+  useQueries({
+    queries: runIds.map((runId) => ({
+      queryKey: ["runs", runId, "case", caseId],
+      enabled: caseId !== null,
+      queryFn: () =>
+        unwrap(
+          api.GET("/api/v1/benchmarks/runs/{run_id}/cases/{case_id}", {
+            params: { path: { run_id: runId, case_id: caseId ?? "" } },
+          }),
+        ),
+    })),
   });
 
 export const useBoards = () =>

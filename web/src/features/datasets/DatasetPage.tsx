@@ -5,7 +5,7 @@ import { useState } from "react";
 import { useMay } from "@/api/access";
 import { plural } from "@/ui/format";
 import { Page, Panel } from "@/ui/Page";
-import { Command, Empty, Failed, Loading } from "@/ui/states";
+import { Empty, Failed, Loading } from "@/ui/states";
 import { Compare } from "./Compare";
 import { type Build, useBuilds, useDatasets } from "./data";
 import { Freeze } from "./Freeze";
@@ -151,8 +151,7 @@ function NeverFrozen({ dataset }: { dataset: string }) {
   return (
     <Panel>
       <Empty title="Never frozen">
-        <p>A version holds the cases as they are now, for ever. Make the first one with Freeze, or in a terminal:</p>
-        <Command>{`evergold build --dataset ${/^[\w.-]+$/.test(dataset) ? dataset : `"${dataset}"`}`}</Command>
+        <p>A version holds the cases as they are now, for ever. Make the first one with Freeze.</p>
       </Empty>
     </Panel>
   );

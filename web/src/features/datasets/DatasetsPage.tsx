@@ -1,8 +1,9 @@
 /** Every dataset: how much is in it, how much of that is validated, and its newest version. */
 import { Link } from "@tanstack/react-router";
+import { Beginning } from "@/ui/Beginning";
 import { count, plural, share } from "@/ui/format";
 import { Page, Panel } from "@/ui/Page";
-import { Command, Empty, ListState } from "@/ui/states";
+import { Empty, ListState } from "@/ui/states";
 import { type Dataset, useDatasets } from "./data";
 import classes from "./datasets.module.css";
 
@@ -57,8 +58,8 @@ function Row({ dataset }: { dataset: Dataset }) {
 function NoDataset() {
   return (
     <Empty title="No dataset yet">
-      <p>A dataset begins with its first case: curate traces, extract from a repository, or import a file.</p>
-      <Command>evergold curate</Command>
+      <p>A dataset begins with its first case: from traces, or from a file.</p>
+      <Beginning of="cases" sample />
     </Empty>
   );
 }

@@ -1,6 +1,5 @@
 /** The files of a version: split sizes, hashes, and the download of each. */
-import { useState } from "react";
-import { currentToken, requireToken } from "@/api/token";
+import { Download } from "@/ui/download";
 import { count, plural } from "@/ui/format";
 import { Failed, Loading } from "@/ui/states";
 import { type Build, useFiles } from "./data";
@@ -20,7 +19,7 @@ export function Files({ build }: { build: Build }) {
         const [split, entry] = splits.find(([, one]) => one.path.split("/").at(-1) === name) ?? [];
         return (
           <li key={name}>
-            <Download build={build} name={name} />
+            <FileLink build={build} name={name} />
             {entry && (
               <span className="eg-dim">
                 {split}: {plural(entry.count, "case")}
@@ -36,39 +35,15 @@ export function Files({ build }: { build: Build }) {
   );
 }
 
-/** A plain link; a server that asks for a token gets it in the header, which only a fetch can send. */
-function Download({ build, name }: { build: Build; name: string }) {
-  const [problem, setProblem] = useState<string | null>(null);
+function FileLink({ build, name }: { build: Build; name: string }) {
   const parts = [build.dataset, build.version, "files", name].map((part) => encodeURIComponent(part));
-  const href = `/api/v1/builds/${parts.join("/")}`;
   return (
-    <>
-      <a
-        href={href}
-        download
-        onClick={(event) => {
-          const token = currentToken();
-          if (!token) return;
-          event.preventDefault();
-          save(href, `${build.dataset}-${build.version}-${name}`, token).then(setProblem, () =>
-            setProblem("the server does not answer"),
-          );
-        }}
-      >
-        {name}
-      </a>
-      {problem && <span role="alert">{problem}</span>}
-    </>
+    <Download href={`/api/v1/builds/${parts.join("/")}`} name={`${build.dataset}-${build.version}-${name}`}>
+      {(link) => (
+        <a download {...link}>
+          {name}
+        </a>
+      )}
+    </Download>
   );
-}
-
-/** Gives what went wrong, or null. */
-async function save(href: string, name: string, token: string): Promise<string | null> {
-  const answer = await fetch(href, { headers: { Authorization: `Bearer ${token}` } });
-  if (answer.status === 401) requireToken();
-  if (!answer.ok) return `the server answered ${answer.status}`;
-  const address = URL.createObjectURL(await answer.blob());
-  Object.assign(document.createElement("a"), { href: address, download: name }).click();
-  URL.revokeObjectURL(address);
-  return null;
 }

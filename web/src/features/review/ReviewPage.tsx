@@ -1,18 +1,20 @@
 /** The queue: every kind of case that waits for a person, one desk, keys for everything. */
-import { Anchor, Button, TextInput } from "@mantine/core";
-import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { useCallback, useEffect, useMemo, useRef, useState } from "react";
-import { saveReviewerName } from "@/api/reviewer";
+import { Button } from "@mantine/core";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useCallback, useEffect, useMemo, useState } from "react";
+import { Beginning } from "@/ui/Beginning";
 import { useShortcuts } from "@/ui/shortcuts";
-import { Command, Empty, Failed, Loading } from "@/ui/states";
+import { Empty, Failed, Loading } from "@/ui/states";
 import { useMe } from "./me";
-import { BulkBar } from "./queue/BulkBar";
+import { ASSIGN_FIELD, BulkBar } from "./queue/BulkBar";
 import { CaseDesk } from "./queue/CaseDesk";
 import { claimNext, type Key, type QueueItem, useCaseFile, useQueue, useRefresh } from "./queue/data";
 import { ProgressView } from "./queue/ProgressView";
 import { QueueFilters } from "./queue/QueueFilters";
 import { nameOf, QueueList } from "./queue/QueueList";
 import classes from "./queue/queue.module.css";
+import { ReviewBar } from "./queue/ReviewBar";
+import { type Said, useUndo } from "./queue/useUndo";
 import { filtersOf, type QueueView } from "./queue/view";
 
 export function ReviewPage() {
@@ -23,7 +25,6 @@ export function ReviewPage() {
   const refresh = useRefresh();
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const [notice, setNotice] = useState<string | null>(null);
-  const search = useRef<HTMLInputElement>(null);
   const me = useMe();
 
   const items = useMemo(() => (queue.data?.pages ?? []).flatMap((page) => page.items), [queue.data]);
@@ -48,6 +49,7 @@ export function ReviewPage() {
     },
     [navigate],
   );
+  const undo = useUndo(me.data?.name ?? "", select);
   const at = current === null ? -1 : items.findIndex((item) => nameOf(item) === nameOf(current));
   const step = (by: 1 | -1) => select(items[Math.max(0, Math.min(items.length - 1, at + by))]);
   const waiting = (item: QueueItem) => item.review !== "validated" && item.status === "active";
@@ -57,6 +59,11 @@ export function ReviewPage() {
     const next = order.find(waiting);
     setNotice(next === undefined ? "Nothing else waits in this view." : null);
     select(next);
+  }
+
+  function decided(said: Said) {
+    undo.add(said);
+    nextWaiting();
   }
 
   async function claim() {
@@ -72,50 +79,45 @@ export function ReviewPage() {
     setChosen(next);
   }
 
+  function assignTo(item: QueueItem) {
+    if (!chosen.has(nameOf(item))) choose(item);
+    requestAnimationFrame(() => document.getElementById(ASSIGN_FIELD)?.focus());
+  }
+  const toggleDisputed = () => setView({ ...view, standing: view.standing === "disputed" ? undefined : "disputed" });
+  const toggleProgress = () => setView({ ...view, show: view.show ? undefined : "progress" });
+
   useShortcuts("Queue", [
     { keys: "j", does: "Next case", run: () => step(1) },
     { keys: "k", does: "Previous case", run: () => step(-1) },
     { keys: "n", does: "Next case that waits", run: nextWaiting },
     { keys: "c", does: "Claim the next case for me", run: () => void claim() },
     { keys: "x", does: "Choose this case for a bulk action", run: () => items[at] && choose(items[at] as QueueItem) },
-    { keys: "/", does: "Search", run: () => search.current?.focus() },
+    { keys: "i", does: "Assign this case", run: () => items[at] && assignTo(items[at] as QueueItem) },
+    { keys: "z", does: "Take the last verdict back", run: () => void undo.undo() },
+    { keys: "u", does: "Cases to adjudicate", run: toggleDisputed },
+    { keys: "p", does: "Progress", run: toggleProgress },
   ]);
   useEscapeToLeaveFields();
 
   return (
     <div className={classes.page}>
-      <header className={classes.bar}>
-        <h1>Review</h1>
-        <p className={classes.counts} role="status">
-          {queue.data
-            ? `${counts.waiting} waiting · ${counts.validated} validated · ${counts.disputed} disputed · ${total} in view`
-            : "Loading…"}
-        </p>
-        <WhoAmI name={me.data?.name} fixed={(me.data?.reviewers.length ?? 0) > 0} onChange={() => void me.refetch()} />
-        <Button size="xs" variant="default" onClick={() => void claim()}>
-          Claim next
-        </Button>
-        <Button
-          size="xs"
-          variant="default"
-          onClick={() => setView({ ...view, standing: view.standing === "disputed" ? undefined : "disputed" })}
-        >
-          {view.standing === "disputed" ? "All cases" : "Adjudicate"}
-        </Button>
-        <Button
-          size="xs"
-          variant="default"
-          onClick={() => setView({ ...view, show: view.show ? undefined : "progress" })}
-        >
-          {view.show ? "Queue" : "Progress"}
-        </Button>
-        <Anchor component={Link} to="/dev/evaldata" size="sm" c="var(--eg-accent)">
-          Validate files
-        </Anchor>
-      </header>
-      {notice && (
+      <ReviewBar
+        counts={queue.data ? { ...counts, total } : null}
+        me={me.data}
+        view={view}
+        onMe={() => void me.refetch()}
+        onClaim={() => void claim()}
+        onDisputed={toggleDisputed}
+        onProgress={toggleProgress}
+      />
+      {(notice || undo.message || undo.problem) && (
         <p className={classes.notice} role="status">
-          {notice}
+          {undo.problem ?? undo.message} {notice}
+          {undo.message && (
+            <Button size="compact-xs" variant="subtle" onClick={() => void undo.undo()}>
+              Undo
+            </Button>
+          )}
         </p>
       )}
       {view.show === "progress" ? (
@@ -123,7 +125,7 @@ export function ReviewPage() {
       ) : (
         <div className={classes.columns} data-open={current !== null || undefined} data-empty={empty || undefined}>
           <nav className={classes.sidebar} aria-label="Queue">
-            <QueueFilters view={view} searchRef={search} onView={setView} />
+            <QueueFilters view={view} onView={setView} />
             <BulkBar items={items.filter((item) => chosen.has(nameOf(item)))} onDone={() => setChosen(new Set())} />
             {queue.isPending && <Loading what="the queue" />}
             {queue.isError && <Failed error={queue.error} retry={() => void queue.refetch()} />}
@@ -146,7 +148,7 @@ export function ReviewPage() {
           ) : file.isError ? (
             <Failed error={file.error} />
           ) : (
-            <CaseDesk key={nameOf(current)} file={file.data} me={me.data?.name ?? ""} onDecided={nextWaiting} />
+            <CaseDesk key={nameOf(current)} file={file.data} me={me.data?.name ?? ""} onDecided={decided} />
           )}
           {current !== null && (
             <button
@@ -174,37 +176,6 @@ function useEscapeToLeaveFields() {
   }, []);
 }
 
-function WhoAmI({ name, fixed, onChange }: { name: string | undefined; fixed: boolean; onChange: () => void }) {
-  const [editing, setEditing] = useState(false);
-  const [value, setValue] = useState("");
-  if (fixed || !editing) {
-    return (
-      <button type="button" className={classes.who} disabled={fixed} onClick={() => setEditing(true)}>
-        Reviewing as {name ?? "…"}
-      </button>
-    );
-  }
-  return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        saveReviewerName(value);
-        setEditing(false);
-        onChange();
-      }}
-    >
-      <TextInput
-        size="xs"
-        aria-label="Your name"
-        placeholder="Your name"
-        autoFocus
-        value={value}
-        onChange={(event) => setValue(event.currentTarget.value)}
-      />
-    </form>
-  );
-}
-
 function Start({ empty, onStart }: { empty: boolean; onStart: () => void }) {
   if (!empty) {
     return (
@@ -215,8 +186,8 @@ function Start({ empty, onStart }: { empty: boolean; onStart: () => void }) {
   }
   return (
     <Empty title="Nothing to review in this view">
-      <p>Cases come here from curated traces, extracted flows and imported files:</p>
-      <Command>evergold import cases.jsonl</Command>
+      <p>Cases come here from curated traces, from files, and from the traces you send to review.</p>
+      <Beginning of="cases" sample />
     </Empty>
   );
 }

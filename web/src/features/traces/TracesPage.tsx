@@ -4,8 +4,9 @@ import { useMemo, useState } from "react";
 import { Beginning } from "@/ui/Beginning";
 import { count } from "@/ui/format";
 import { RecordList } from "@/ui/RecordList";
+import { Snippets } from "@/ui/Snippets";
 import { Split } from "@/ui/Split";
-import { Command, Empty, ListState } from "@/ui/states";
+import { Empty, ListState } from "@/ui/states";
 import { BulkActions } from "./BulkActions";
 import { columnsOf } from "./columns";
 import { type Trace, useTraces } from "./data";
@@ -69,8 +70,8 @@ function NoTraces({ filtered }: { filtered: boolean }) {
   return (
     <Empty title="No traces yet">
       <Beginning of="traces" sample>
-        <p>Or let an app with OpenTelemetry send its traces here by itself:</p>
-        <Command>{`export OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=${window.location.origin}/v1/traces`}</Command>
+        <p>Or let an app send its traces here by itself:</p>
+        <Snippets />
       </Beginning>
     </Empty>
   );

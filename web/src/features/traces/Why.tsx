@@ -1,10 +1,14 @@
 /** Why a trace is, or is not, golden: each policy's verdict, the scores that decided it, and what would change it. */
+import { Button, Group } from "@mantine/core";
+import { useMay } from "@/api/access";
 import { unit } from "@/ui/format";
 import { Loading } from "@/ui/states";
 import { Tier } from "@/ui/Tier";
 import { type Explanation, useExplanations } from "./data";
 import { Meter, WHOSE } from "./Scores";
+import { Outcome } from "./TraceActions";
 import classes from "./traces.module.css";
+import { useTraceActions } from "./useTraceActions";
 
 const BECOMES = {
   confirmed: "golden and confirmed",
@@ -15,18 +19,28 @@ const BECOMES = {
 
 export function Why({ traceId }: { traceId: string }) {
   const why = useExplanations(traceId);
+  const actions = useTraceActions([traceId]);
+  const mayScore = useMay("ingest");
   if (why.isPending) return <Loading what="verdict" rows={2} />;
   if (why.isError) return <p className={classes.note}>Why it is (not) golden cannot be told: {why.error.message}</p>;
   return (
     <section className={classes.verdicts} aria-label="Why this is, or is not, golden">
       {why.data.map((verdict) => (
-        <Verdict key={verdict.policy} verdict={verdict} />
+        <Verdict
+          key={verdict.policy}
+          verdict={verdict}
+          busy={actions.busy}
+          onScore={mayScore ? (value) => void actions.score(value) : undefined}
+        />
       ))}
+      <Outcome {...actions} />
     </section>
   );
 }
 
-function Verdict({ verdict }: { verdict: Explanation }) {
+type VerdictProps = { verdict: Explanation; busy: boolean; onScore?: (value: 0 | 1) => void };
+
+function Verdict({ verdict, busy, onScore }: VerdictProps) {
   return (
     <div className={classes.verdict} data-tier={verdict.tier}>
       <div className={classes.verdictHead}>
@@ -61,6 +75,21 @@ function Verdict({ verdict }: { verdict: Explanation }) {
             ))}
           </ul>
         </>
+      )}
+      {onScore && (
+        <Group gap={8} mt={6}>
+          {(verdict.own_scores ?? []).map(({ value, then }) => (
+            <Button
+              key={value}
+              size="compact-sm"
+              variant="default"
+              disabled={busy}
+              onClick={() => onScore(value === 1 ? 1 : 0)}
+            >
+              Score it {value === 1 ? "good" : "bad"}: it becomes {BECOMES[then]}
+            </Button>
+          ))}
+        </Group>
       )}
     </div>
   );

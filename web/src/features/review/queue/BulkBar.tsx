@@ -1,8 +1,12 @@
 /** One verdict on every chosen case, with an undo. What could not be done is listed. */
 import { Button, TextInput } from "@mantine/core";
 import { useState } from "react";
+import { useMe } from "../me";
 import { assign, type QueueItem, sayMany, useRefresh, type Verdict } from "./data";
 import classes from "./queue.module.css";
+
+/** The field that the key `i` leads to. */
+export const ASSIGN_FIELD = "assign-to";
 
 type BulkBarProps = { items: QueueItem[]; onDone: () => void };
 type Done = { verdict: Verdict; cases: { dataset: string; id: string; version: number }[]; errors: string[] };
@@ -10,6 +14,8 @@ type Done = { verdict: Verdict; cases: { dataset: string; id: string; version: n
 export function BulkBar({ items, onDone }: BulkBarProps) {
   const [done, setDone] = useState<Done | null>(null);
   const [reviewer, setReviewer] = useState("");
+  const [problem, setProblem] = useState<string | null>(null);
+  const me = useMe();
   const refresh = useRefresh();
 
   async function say(verdict: Verdict) {
@@ -30,12 +36,24 @@ export function BulkBar({ items, onDone }: BulkBarProps) {
     await refresh();
   }
 
+  async function give(to: string) {
+    try {
+      await assign(items, to);
+      setProblem(null);
+      onDone();
+    } catch (error) {
+      setProblem(error instanceof Error ? error.message : String(error));
+    }
+    await refresh();
+  }
+
   if (items.length === 0 && done === null) return null;
   return (
     <div className={classes.bulk} role="status">
       {items.length > 0 && (
         <>
           <span>{items.length} chosen</span>
+          {problem && <span role="alert">{problem}</span>}
           <Button size="compact-xs" variant="default" onClick={() => void say("approve")}>
             Approve {items.length}
           </Button>
@@ -45,16 +63,23 @@ export function BulkBar({ items, onDone }: BulkBarProps) {
           <form
             onSubmit={(event) => {
               event.preventDefault();
-              void assign(items, reviewer.trim()).then(onDone).then(refresh);
+              if (reviewer.trim()) void give(reviewer.trim());
             }}
           >
             <TextInput
+              id={ASSIGN_FIELD}
               size="xs"
+              list="known-reviewers"
               aria-label="Assign to"
               placeholder="Assign to…"
               value={reviewer}
               onChange={(event) => setReviewer(event.currentTarget.value)}
             />
+            <datalist id="known-reviewers">
+              {(me.data?.reviewers ?? []).map((name) => (
+                <option key={name} value={name} />
+              ))}
+            </datalist>
           </form>
         </>
       )}

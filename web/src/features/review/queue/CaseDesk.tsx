@@ -1,21 +1,26 @@
-/** One case on the desk: its panel by kind, opinions, history, and the verdict bar. */
-import { Button, TextInput } from "@mantine/core";
+/** One case on the desk: its panel by kind, opinions, questions, history, and the verdict bar. */
+import { TextInput } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { useCallback, useRef, useState } from "react";
 import { useShortcuts } from "@/ui/shortcuts";
 import type { Evidence } from "../evidence/rowEvidence";
+import { Questions, unanswered } from "../questions/Questions";
+import { OverrideDialog } from "../validator/OverrideDialog";
 import type { Entry } from "../validator/rows";
 import { ConflictBanner } from "./ConflictBanner";
 import { ContextPanel } from "./ContextPanel";
-import { type Case, type CaseFile, type Saying, useCaseEvidence, useRefresh, type Verdict } from "./data";
+import { type Case, type CaseFile, type Saying, useCaseEvidence, useRefresh } from "./data";
 import { EvidencePane } from "./EvidencePane";
 import { History } from "./History";
+import { lacking } from "./lacking";
 import { Opinions } from "./Opinions";
 import classes from "./queue.module.css";
 import { TextFields } from "./TextFields";
 import { useDraft } from "./useDraft";
+import type { Said } from "./useUndo";
+import { CORRECTION, mayCorrect, VerdictBar } from "./VerdictBar";
 
-type CaseDeskProps = { file: CaseFile; me: string; onDecided: (entry: Case, verdict: Verdict) => void };
+type CaseDeskProps = { file: CaseFile; me: string; onDecided: (said: Said) => void };
 
 export function CaseDesk({ file, me, onDecided }: CaseDeskProps) {
   const [lit, setLit] = useState<number | null>(null);
@@ -33,20 +38,29 @@ export function CaseDesk({ file, me, onDecided }: CaseDeskProps) {
   const draft = useDraft(file, saved);
   const evidence = useCaseEvidence({ dataset, id });
   const { entry } = draft;
-  const missing = lacking(entry);
+  const missing = [...lacking(entry), ...unanswered(file, me)];
+  const decided = file.case.review === "validated" || file.case.status === "dismissed";
 
   async function say(saying: Saying) {
     const after = await draft.decide({ comment, ...saying });
     await refresh();
-    if (after !== null) onDecided(after, saying.verdict);
+    if (after !== null) onDecided({ before: file, after, saying });
   }
-  const correct = () => void say({ verdict: "approve", changes: { entry_type: "correction" } });
+  const sayLater = (saying: Saying) => () => void say(saying);
 
   useShortcuts("This case", [
     { keys: "a", does: "Approve", run: () => void (missing.length === 0 && say({ verdict: "approve" })) },
-    { keys: "d", does: "Dismiss", run: () => void say({ verdict: "dismiss" }) },
-    { keys: "o", does: "Ask for a second opinion", run: () => void say({ verdict: "second_opinion" }) },
-    { keys: "s", does: "Skip", run: () => void say({ verdict: "skip" }) },
+    { keys: "d", does: "Dismiss", run: sayLater({ verdict: "dismiss" }) },
+    { keys: "o", does: "Ask for a second opinion", run: sayLater({ verdict: "second_opinion" }) },
+    { keys: "s", does: "Skip", run: sayLater({ verdict: "skip" }) },
+    ...(mayCorrect(entry) ? [{ keys: "C", does: "Save as correction", run: sayLater(CORRECTION) }] : []),
+    ...(decided ? [{ keys: "r", does: "Reopen", run: sayLater({ verdict: "reopen" }) }] : []),
+    ...(file.standing === "disputed"
+      ? [
+          { keys: "A", does: "Rule: approve", run: sayLater({ verdict: "approve", adjudicate: true }) },
+          { keys: "D", does: "Rule: dismiss", run: sayLater({ verdict: "dismiss", adjudicate: true }) },
+        ]
+      : []),
     { keys: "e", does: "Edit the expected answer or query", run: () => first.current?.focus() },
     { keys: "m", does: "Write a comment", run: () => note.current?.focus() },
   ]);
@@ -74,6 +88,7 @@ export function CaseDesk({ file, me, onDecided }: CaseDeskProps) {
           ) : (
             <TextFields entry={entry} onEdit={draft.edit} onLight={setLit} firstRef={first} />
           )}
+          <Questions file={file} entry={entry} me={me} />
           <TextInput
             ref={note}
             label="Comment"
@@ -83,40 +98,16 @@ export function CaseDesk({ file, me, onDecided }: CaseDeskProps) {
           />
           <History history={file.history} />
         </div>
-        <footer className={classes.verdicts}>
-          <Button
-            disabled={missing.length > 0}
-            aria-describedby="lacking"
-            onClick={() => void say({ verdict: "approve" })}
-          >
-            {entry.kind === "chat" && entry.entry_type === "golden" ? "Confirm" : "Approve"}
-          </Button>
-          {entry.kind === "chat" && entry.entry_type !== "correction" && (
-            <Button variant="default" disabled={!entry.expected?.trim()} onClick={correct}>
-              Save as correction
-            </Button>
-          )}
-          <Button variant="default" onClick={() => void say({ verdict: "dismiss" })}>
-            Dismiss
-          </Button>
-          <Button variant="default" onClick={() => void say({ verdict: "second_opinion" })}>
-            Second opinion
-          </Button>
-          {file.case.review === "validated" || file.case.status === "dismissed" ? (
-            <Button variant="default" onClick={() => void say({ verdict: "reopen" })}>
-              Reopen
-            </Button>
-          ) : (
-            <Button variant="subtle" onClick={() => void say({ verdict: "skip" })}>
-              Skip
-            </Button>
-          )}
-          <span id="lacking" className={classes.lacking} aria-live="polite">
-            {missing.length > 0 && `${missing.join(", ")} missing`}
-          </span>
-        </footer>
+        <VerdictBar entry={entry} decided={decided} missing={missing} onSay={(saying) => void say(saying)} />
       </section>
       <EvidencePane entry={entry} lit={lit} shown={shown} onEdit={draft.edit} />
+      {draft.disproved && (
+        <OverrideDialog
+          problems={draft.disproved}
+          onCancel={draft.dismiss}
+          onOverride={(why) => void say({ verdict: "approve", overrideBase: true, comment: why })}
+        />
+      )}
     </>
   );
 }
@@ -131,35 +122,4 @@ function DeskHead({ entry, state }: { entry: Case; state: string }) {
       </p>
     </header>
   );
-}
-
-/** The server's rule on what a kind needs, asked of the draft: the button must not wait for a save. */
-function lacking(entry: Case): string[] {
-  const blank = (value: unknown) =>
-    typeof value === "string" ? value.trim() === "" : value == null || (Array.isArray(value) && value.length === 0);
-  const needed: Record<Case["kind"], [string, unknown][]> = {
-    chat: [
-      ["question", entry.input],
-      ["answer", blank(entry.expected) ? entry.output : entry.expected],
-    ],
-    context: [
-      ["query", entry.input],
-      ["base commit", entry.base_commit],
-      ["paths", entry.paths],
-    ],
-    qa: [
-      ["question", entry.input],
-      ["answer", entry.expected],
-    ],
-    summary: [
-      ["instruction", entry.input],
-      ["summary", entry.expected],
-    ],
-    task: [
-      ["name", entry.name],
-      ["task", entry.input],
-      ["expected output", entry.expected],
-    ],
-  };
-  return needed[entry.kind].filter(([, value]) => blank(value)).map(([name]) => name);
 }

@@ -1,9 +1,12 @@
 /** How far we are, who did it, and how far reviewers agree, with the interval that says how sure that is. */
 import { Progress, Table } from "@mantine/core";
 import type { components } from "@/api/schema";
+import { duration, share } from "@/ui/format";
 import { Panel } from "@/ui/Page";
 import { Failed, Loading } from "@/ui/states";
 import { useAgreement, useProgress } from "./data";
+import { FigureText } from "./FigureText";
+import { QuestionAgreement } from "./QuestionAgreement";
 import classes from "./queue.module.css";
 
 type Figure = components["schemas"]["AgreementFigure"];
@@ -14,7 +17,7 @@ export function ProgressView() {
   if (progress.isPending || agreement.isPending) return <Loading what="progress" />;
   if (progress.isError) return <Failed error={progress.error} />;
   if (agreement.isError) return <Failed error={agreement.error} />;
-  const found = agreement.data;
+  const agreed = agreement.data;
   return (
     <div className={classes.progress}>
       <Panel title="Datasets">
@@ -48,31 +51,37 @@ export function ProgressView() {
       </Panel>
       <Panel title="Reviewers">
         {progress.data.reviewers.length ? (
-          <Reviewers rows={progress.data.reviewers} />
+          <Reviewers rows={progress.data.reviewers} goal={progress.data.daily_goal} />
         ) : (
           <p className={classes.source}>Nobody has decided on a case yet.</p>
         )}
       </Panel>
-      <Panel title="Agreement" aside={`${found.shared} cases with two opinions or more, ${found.disputed} disputed`}>
+      <Panel title="Agreement" aside={`${agreed.shared} cases with two opinions or more, ${agreed.disputed} disputed`}>
         <dl className={classes.figures}>
-          <Shown name="Equal verdicts" figure={found.agreement} />
-          <Shown name="Fleiss' kappa, everybody" figure={found.fleiss} />
-          {found.pairs.map(({ reviewers, cohen }) => (
+          <Shown name="Equal verdicts" figure={agreed.agreement} />
+          <Shown name="Fleiss' kappa, everybody" figure={agreed.fleiss} />
+          {agreed.pairs.map(({ reviewers, cohen }) => (
             <Shown key={reviewers.join()} name={`Cohen's kappa, ${reviewers.join(" and ")}`} figure={cohen} />
           ))}
         </dl>
       </Panel>
+      <QuestionAgreement rows={agreed.questions} />
     </div>
   );
 }
 
-function Reviewers({ rows }: { rows: readonly components["schemas"]["ReviewerProgress"][] }) {
+type ReviewersProps = { rows: readonly components["schemas"]["ReviewerProgress"][]; goal: number };
+
+function Reviewers({ rows, goal }: ReviewersProps) {
   return (
-    <Table.ScrollContainer minWidth={420}>
+    <Table.ScrollContainer minWidth={640} scrollAreaProps={{ viewportProps: { tabIndex: 0 } }}>
       <Table>
         <Table.Thead>
           <Table.Tr>
             <Table.Th>Reviewer</Table.Th>
+            <Table.Th>Today</Table.Th>
+            <Table.Th>Time per case</Table.Th>
+            <Table.Th>Agrees with colleagues</Table.Th>
             <Table.Th>Approved</Table.Th>
             <Table.Th>Dismissed</Table.Th>
             <Table.Th>Second opinions asked</Table.Th>
@@ -83,6 +92,9 @@ function Reviewers({ rows }: { rows: readonly components["schemas"]["ReviewerPro
           {rows.map((row) => (
             <Table.Tr key={row.reviewer}>
               <Table.Td>{row.reviewer}</Table.Td>
+              <Table.Td>{goal > 0 ? `${row.today} of ${goal}` : row.today}</Table.Td>
+              <Table.Td>{row.seconds_per_case === null ? "—" : duration(row.seconds_per_case * 1000)}</Table.Td>
+              <Table.Td>{row.agreement.value === null ? "—" : share(row.agreement.value, 1)}</Table.Td>
               <Table.Td>{row.approve}</Table.Td>
               <Table.Td>{row.dismiss}</Table.Td>
               <Table.Td>{row.second_opinion}</Table.Td>
@@ -96,24 +108,11 @@ function Reviewers({ rows }: { rows: readonly components["schemas"]["ReviewerPro
 }
 
 function Shown({ name, figure }: { name: string; figure: Figure }) {
-  const bounds =
-    figure.low === null || figure.high === null
-      ? "no interval"
-      : `95 %: ${figure.low.toFixed(2)} to ${figure.high.toFixed(2)}`;
   return (
     <div>
       <dt>{name}</dt>
       <dd>
-        {figure.value === null ? (
-          <span className={classes.source}>{figure.reason}</span>
-        ) : (
-          <>
-            <b>{figure.value.toFixed(2)}</b>{" "}
-            <span className={classes.source}>
-              {bounds}, n = {figure.n}
-            </span>
-          </>
-        )}
+        <FigureText figure={figure} />
       </dd>
     </div>
   );

@@ -103,7 +103,10 @@ function Said({ label, text }: { label: string; text: string }) {
   return (
     <section className={classes.said} aria-label={label}>
       <h3>{label}</h3>
-      <p>{text || "nothing"}</p>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a long text scrolls, also by keyboard */}
+      <p dir="auto" tabIndex={0}>
+        {text || "nothing"}
+      </p>
     </section>
   );
 }

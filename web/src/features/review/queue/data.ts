@@ -4,13 +4,26 @@ import { api, type Schemas, unwrap } from "@/api/client";
 import { reviewerName } from "@/api/reviewer";
 
 export type Case = Schemas["Case"];
+export type Question = Schemas["ReviewQuestion"];
+export type Answer = Schemas["ReviewAnswer"];
 export type CaseFile = Schemas["CaseFile"];
 export type QueueItem = Schemas["QueueItem"];
 export type Verdict = Schemas["ReviewVerdict"];
 export type Filters = Partial<
   Pick<
     Schemas["QueueQuery"],
-    "dataset" | "kind" | "entry_type" | "review" | "status" | "standing" | "reviewer" | "tag" | "text"
+    | "dataset"
+    | "kind"
+    | "entry_type"
+    | "review"
+    | "status"
+    | "standing"
+    | "reviewer"
+    | "part"
+    | "tag"
+    | "source"
+    | "check"
+    | "text"
   >
 >;
 export type Key = { dataset: string; id: string };
@@ -26,7 +39,12 @@ export function useQueue(filters: Filters) {
     initialPageParam: 0,
     placeholderData: keepPreviousData,
     queryFn: ({ pageParam }) =>
-      unwrap(api.GET("/api/v1/review/queue", { params: { query: { ...filters, limit: PAGE, offset: pageParam } } })),
+      unwrap(
+        api.GET("/api/v1/review/queue", {
+          params: { query: { ...filters, limit: PAGE, offset: pageParam } },
+          headers: headers(),
+        }),
+      ),
     getNextPageParam: (last, pages) => {
       const seen = pages.reduce((sum, page) => sum + page.items.length, 0);
       return seen < last.total ? seen : undefined;
@@ -61,7 +79,13 @@ export const saveChanges = (key: Key, version: number, changes: Changes) =>
     }),
   );
 
-export type Saying = { verdict: Verdict; comment?: string; changes?: Changes; adjudicate?: boolean };
+export type Saying = {
+  verdict: Verdict;
+  comment?: string;
+  changes?: Changes;
+  adjudicate?: boolean;
+  overrideBase?: boolean;
+};
 
 export const sayVerdict = (key: Key, version: number, saying: Saying) =>
   unwrap(
@@ -74,9 +98,17 @@ export const sayVerdict = (key: Key, version: number, saying: Saying) =>
         comment: saying.comment ?? "",
         changes: saying.changes ?? {},
         adjudicate: saying.adjudicate ?? false,
-        override_base: false,
+        override_base: saying.overrideBase ?? false,
       },
     }),
+  );
+
+export const saveAnswers = (key: Key, answers: { [question: string]: unknown }) =>
+  unwrap(api.PUT("/api/v1/review/answers", { params: { query: key }, headers: headers(), body: { answers } }));
+
+export const saveQuestions = (dataset: string, questions: Question[]) =>
+  unwrap(
+    api.PUT("/api/v1/review/questions", { params: { query: { dataset } }, headers: headers(), body: { questions } }),
   );
 
 export const claimNext = (filters: Filters) =>
@@ -124,7 +156,18 @@ export function useDeleteView() {
 }
 
 export const useProgress = () =>
-  useQuery({ queryKey: ["review", "progress"], queryFn: () => unwrap(api.GET("/api/v1/review/progress")) });
+  useQuery({
+    queryKey: ["review", "progress"],
+    queryFn: () => {
+      const midnight = new Date();
+      midnight.setHours(0, 0, 0, 0);
+      return unwrap(api.GET("/api/v1/review/progress", { params: { query: { day_began: midnight.toISOString() } } }));
+    },
+  });
+
+/** The values by which the queue can be narrowed: those of the cases there are. */
+export const useFacets = () =>
+  useQuery({ queryKey: ["review", "facets"], queryFn: () => unwrap(api.GET("/api/v1/cases/facets")) });
 
 export const useAgreement = () =>
   useQuery({ queryKey: ["review", "agreement"], queryFn: () => unwrap(api.GET("/api/v1/review/agreement")) });

@@ -17,6 +17,9 @@ export type Draft = {
   changes: Changes;
   state: "saved" | "editing" | "saving" | "failed";
   problem: string | null;
+  /** Why the repository disproves the base commit of a case that was to be approved. */
+  disproved: string[] | null;
+  dismiss: () => void;
   conflict: Conflict | null;
   edit: (changes: Changes) => void;
   decide: (saying: Saying) => Promise<Case | null>;
@@ -31,6 +34,7 @@ export function useDraft(file: CaseFile, onMoved: () => void): Draft {
   const [changes, setChanges] = useState<Changes>({});
   const [state, setState] = useState<Draft["state"]>("saved");
   const [problem, setProblem] = useState<string | null>(null);
+  const [disproved, setDisproved] = useState<string[] | null>(null);
   const [conflict, setConflict] = useState<Conflict | null>(null);
   const pending = useRef<Changes>({});
   const version = useRef(file.case.version);
@@ -70,6 +74,7 @@ export function useDraft(file: CaseFile, onMoved: () => void): Draft {
   );
 
   const { dataset, id } = key;
+  const { kind } = file.case;
   const flush = useCallback((): Promise<unknown> => {
     running.current = running.current.then(async () => {
       const sent = { ...pending.current };
@@ -106,13 +111,15 @@ export function useDraft(file: CaseFile, onMoved: () => void): Draft {
       try {
         const entry = await sayVerdict({ dataset, id }, version.current, { ...saying, changes: sent });
         accepted(entry, sent);
+        setDisproved(null);
         return entry;
       } catch (fault) {
         failed(fault, sent);
+        if (saying.verdict === "approve" && kind === "context") setDisproved(reasonsOf(fault));
         return null;
       }
     },
-    [accepted, failed, dataset, id],
+    [accepted, failed, dataset, id, kind],
   );
 
   const resolve = useCallback(
@@ -132,9 +139,17 @@ export function useDraft(file: CaseFile, onMoved: () => void): Draft {
     changes,
     state,
     problem,
+    disproved,
+    dismiss: () => setDisproved(null),
     conflict,
     edit,
     decide,
     resolve,
   };
+}
+
+/** The reasons that the server lists for refusing an approval; none where it refused for something else. */
+function reasonsOf(fault: unknown): string[] | null {
+  const body = fault instanceof ApiError && fault.status === 400 ? (fault.body as { problems?: string[] }) : {};
+  return body.problems?.length ? body.problems : null;
 }

@@ -7,6 +7,7 @@ export const STANDINGS = ["open", "agreed", "disputed", "second_opinion"] as con
 export const REVIEWS = ["unvalidated", "validated"] as const;
 export const STATUSES = ["active", "dismissed"] as const;
 export const TYPES = ["golden", "failure", "correction"] as const;
+export const PARTS = ["mine", "others", "nobodys", "done"] as const;
 
 export type QueueView = {
   q?: string;
@@ -16,7 +17,10 @@ export type QueueView = {
   standing?: (typeof STANDINGS)[number];
   review?: (typeof REVIEWS)[number];
   status?: (typeof STATUSES)[number];
+  part?: (typeof PARTS)[number];
   tag?: string;
+  source?: string;
+  check?: string;
   reviewer?: string;
   /** The case on the desk. */
   dataset?: string;
@@ -29,6 +33,8 @@ export function readQueueView(search: Record<string, unknown>): QueueView {
     q: text(search.q),
     set: text(search.set),
     tag: text(search.tag),
+    source: text(search.source),
+    check: text(search.check),
     reviewer: text(search.reviewer),
     dataset: text(search.dataset),
     id: text(search.id),
@@ -37,19 +43,15 @@ export function readQueueView(search: Record<string, unknown>): QueueView {
     standing: oneOf(STANDINGS, search.standing),
     review: oneOf(REVIEWS, search.review),
     status: oneOf(STATUSES, search.status),
+    part: oneOf(PARTS, search.part),
     show: oneOf(["progress"] as const, search.show),
   });
 }
 
 export function filtersOf(view: QueueView): Filters {
   const { q, set, type, dataset: _dataset, id: _id, show: _show, ...same } = view;
-  return withoutBlanks({
-    ...same,
-    dataset: set,
-    entry_type: type,
-    text: q,
-    status: view.status ?? ("active" as const),
-  });
+  const status = view.status ?? (view.part === "done" ? undefined : ("active" as const));
+  return withoutBlanks({ ...same, dataset: set, entry_type: type, text: q, status });
 }
 
 export function viewOf(filters: Filters): QueueView {

@@ -4,7 +4,7 @@ import { useDebouncedValue } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { type DragEvent, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { api, unwrap } from "@/api/client";
-import { Command, Empty, Loading } from "@/ui/states";
+import { Empty, Loading } from "@/ui/states";
 import { EvidencePanel } from "../evidence/EvidencePanel";
 import { useRowEvidence } from "../evidence/rowEvidence";
 import { useMe } from "../me";
@@ -284,8 +284,7 @@ function Welcome({ onOpen }: { onOpen: (() => Promise<void>) | null }) {
           Open {count === 1 ? "the case" : `the ${count} cases`} of the workspace
         </Button>
       )}
-      <p>No files yet? Extract them from finished agent work:</p>
-      <Command>evergold extract sidekick --workspace-id ID --out-dir .</Command>
+      <p>The files are extracted from finished agent work; the page on agent flows in the documentation says how.</p>
     </Empty>
   );
 }
