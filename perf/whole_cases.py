@@ -5,9 +5,9 @@
 The file is part of the public repository sierra-research/tau-bench and is not shipped here; any file of that shape (`traj`,
 `reward`) will do. Each conversation is sent natively per turn (with and without the model calls), as OTLP JSON per
 conversation and as OTLP protobuf per turn, each into a workspace with today's defaults, redaction off. Counted per way:
-cases that lack a message, call, result or tool; golden where the reward is 1 and failure where it is 0; runs of the
-recorded answers and of a target that is never right; a frozen version; per format the cases written, left out for want of
-a reference, and changed when they are read back.
+cases that lack a message, call, result or tool; golden where the reward is 1 and failure where it is 0; runs over some cases
+of the recorded answers and of a target that is never right; a frozen version of all; per format, of the case of each whole
+conversation: written, left out for want of a reference, changed when read back.
 """
 
 import argparse
@@ -28,11 +28,10 @@ from evergold.model.run import RunSpec
 from evergold.settings import Settings
 from evergold.sources.otlp import Wire
 from evergold.store.cases import CaseFilter
-from evergold.store.values import batches
 from evergold.workspace import Workspace
 from perf.conversations_sent import FIRST_NS, SECOND, WAYS, Message, Recorded
 
-PART = 250
+RUN_AT_MOST = 40  # the offline judge takes its time
 SKIPPED = ("dataset-a", "dataset-b", "qa", "summaries")  # rows of other kinds of cases
 TARGET = "perf.whole_cases:never_right"
 
@@ -133,12 +132,6 @@ def changed_by(cases: Sequence[Case], name: str, folder: Path) -> tuple[int, int
     return written, len(unfit), changed
 
 
-def _in_parts(cases: Sequence[Case], name: str, folder: Path) -> tuple[int, ...]:
-    """The same, a few hundred cases to a file: a file of YAML tasks is read whole and may not be longer."""
-    parts = [changed_by(part, name, folder) for part in batches(cases, PART)]
-    return tuple(map(sum, zip(*parts, strict=True)))
-
-
 def never_right(prompt: str) -> str:
     """A target that answers nothing it was asked."""
     return "I cannot help."
@@ -161,12 +154,14 @@ def measured(way: str, sent: Sequence[Recorded]) -> tuple[Counter[str], dict[str
                 case.id not in frozen or frozen[case.id].content() != case.content() for case in cases
             )
             names = sorted({*plugins.names("formats")} - {*SKIPPED})
-            figures["formats"] = {name: _in_parts(cases, name, settings.home) for name in names}
+            whole = [case for one in sent if (case := case_of(cases, one))]
+            figures["formats"] = {name: changed_by(whole, name, settings.home) for name in names}
     return lost, figures
 
 
 def _run(workspace: Workspace, model: str) -> dict[str, str]:
-    run = workspace.bench.run_here(RunSpec(dataset="live", model=model, metrics=("correctness", "tool_correctness")))
+    metrics = ("correctness", "tool_correctness")
+    run = workspace.bench.run_here(RunSpec(dataset="live", model=model, metrics=metrics, limit=RUN_AT_MOST))
     means = workspace.bench.results.means(run)
     return {mean.metric: str(mean) for mean in means}
 

@@ -10,9 +10,11 @@ from evergold.model.case import Case, EntryType
 from evergold.model.reference import Origin
 from evergold.model.trace import Correction
 from evergold.settings import Settings
+from evergold.sources.otlp import Wire
 from evergold.store.cases import CaseFilter
 from evergold.workspace import Workspace
 from tests.builders import a_model_call, a_score, a_trace
+from tests.otlp import an_llm_span, protobuf_body
 
 GOOD = (a_score("check", 0.9),)
 ASKED = [
@@ -123,3 +125,18 @@ def test_refresh_completes_earlier_cases_as_revisions_and_once(ws: Workspace) ->
     assert len(case.messages) == 4 and case.provenance.user_id == "u1"
     assert [revision.action for revision in ws.cases.history("live", case.id)] == ["added", "refreshed"]
     assert ws.live.refresh() == (1, 0)
+
+
+def test_a_crash_is_the_reason_and_not_the_score_beside_it(ws: Workspace) -> None:
+    for number, value in enumerate((0.5, 0.9)):
+        ws.intake.accept([a_trace(f"t{number}", status="failed", scores=(a_score("check", value),))])
+        (verdict,) = ws.live.explain(f"t{number}")
+        assert "failed" in verdict.reason, verdict.reason
+
+
+def test_the_message_type_of_a_span_is_a_tag_of_its_case(ws: Workspace) -> None:
+    rated = [("gen_ai.evaluation.result", {"gen_ai.evaluation.name": "x", "gen_ai.evaluation.score.value": 1.0})]
+    body = protobuf_body(an_llm_span(attributes={"message_type": "refund"}, events=rated))
+    ws.intake.receive_traces(body, Wire.PROTOBUF).result()
+    ws.live.curate()
+    assert "refund" in the_case(ws).tags

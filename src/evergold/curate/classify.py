@@ -68,6 +68,9 @@ class Tally:
         return self.app + tuple(score for score in self.checks if score.value >= high)
 
 
+BETWEEN = (Reason.SYSTEM_BETWEEN, Reason.USER_BETWEEN)  # a crash says more than a score in the middle
+
+
 @dataclass(frozen=True)
 class Facts:
     """What the store knows of a trace beside its scores: corrected by a person, seen by the checks a policy asks for, chosen
@@ -85,7 +88,8 @@ def classify(trace: Trace, scores: Sequence[Score], policy: Policy, facts: Facts
     """
     verdict = by_scores(Tally.of(scores, policy), policy)
     if verdict.tier is Tier.NONE:
-        return verdict
+        crashed = trace.status is TraceStatus.FAILED and verdict.reason in BETWEEN
+        return Verdict(Tier.NONE, Reason.TRACE_FAILED) if crashed else verdict
     if not eligible(trace, policy):
         return Verdict(Tier.NONE, Reason.INELIGIBLE)
     if verdict.tier is not Tier.FAILURE and (flaw := unfit(trace, policy)):

@@ -245,11 +245,11 @@ class VerdictQuery:
         yield f"WHEN worst_app < :low THEN {CODE[Reason.FAILED_CHECK]}"
         yield f"WHEN worst_user < :low THEN {CODE[Reason.USER_NEGATIVE]}"
         yield f"WHEN {system} IS NULL THEN {CODE[Reason.NO_SYSTEM]}"
+        yield f"WHEN t.status = 'failed' AND NOT ({system} < :low AND by_human = 0) THEN {CODE[Reason.TRACE_FAILED]}"
         yield f"WHEN {system} < :low AND by_human = 1 THEN {CODE[Reason.USER_BETWEEN]}"
         yield f"WHEN {system} < :low THEN {CODE[Reason.FAILED_CHECK]}"
         yield f"WHEN {system} < :high THEN {CODE[Reason.SYSTEM_BETWEEN]}"
         yield f"WHEN best_user < :high THEN {CODE[Reason.USER_BETWEEN]}"
-        yield f"WHEN t.status = 'failed' THEN {CODE[Reason.TRACE_FAILED]}"
         yield f"WHEN {reply} = '' THEN {CODE[Reason.NO_OUTPUT]}"
         if fallbacks := list(self._fallbacks(reply)):
             yield f"WHEN {' OR '.join(fallbacks)} THEN {CODE[Reason.FALLBACK]}"
