@@ -153,3 +153,14 @@ def test_a_restored_backup_gives_back_every_turn(settings: Settings, tmp_path: P
     Workspace(elsewhere).backups.restore(tmp_path / "backup.zip")
     with Workspace.open(elsewhere) as restored:
         assert [read(restored, turn) for turn in range(TURNS)] == before
+
+
+def test_an_archived_session_comes_back_day_by_day(settings: Settings, tmp_path: Path) -> None:
+    """Each turn builds on the day before; the archive holds every one whole."""
+    with Workspace.open(settings) as workspace:
+        for turn in range(TURNS):
+            send(workspace, sent(turn))
+        assert workspace.archives.move("1d", tmp_path / "archive").traces == TURNS
+        for day in sorted((path.name for path in (tmp_path / "archive").iterdir()), reverse=True):
+            assert workspace.archives.restore(day.removeprefix("day="), tmp_path / "archive") == 1
+        assert [read(workspace, turn) for turn in range(TURNS)] == [carried(sent(turn)) for turn in range(TURNS)]

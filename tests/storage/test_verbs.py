@@ -152,3 +152,14 @@ def test_retrieval_is_scored_from_a_store_by_the_command_line(s3: str, tmp_path:
     assert done.code == 0, done.err
     assert done.json["n"] == 2
     assert location(f"{ROOT}/scores.jsonl").read_bytes().count(b"\n") == 2
+
+
+def test_traces_are_archived_in_a_store_and_brought_back(s3: str, tmp_path: Path) -> None:
+    with Workspace.open(Settings(home=tmp_path)) as workspace:
+        lines = [json.loads(a_line(number)) | {"started_at": "2026-01-05T10:00:00Z"} for number in range(3)]
+        put("in.jsonl", b"".join(json.dumps(line).encode() + b"\n" for line in lines))
+        workspace.intake.ingest([location(f"{ROOT}/in.jsonl")])
+        assert workspace.archives.move("1d", f"{ROOT}/archive").traces == 3
+        assert workspace.archives.get(f"{ROOT}/archive", "t1").input == "Q1"
+        assert workspace.archives.restore("2026-01-05", f"{ROOT}/archive") == 3
+        assert workspace.intake.get("t2").output == "A"

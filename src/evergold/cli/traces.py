@@ -1,7 +1,10 @@
 """`evergold traces`: what came in, and forgetting it."""
 
+from pathlib import Path
+
 import click
 
+from evergold.cli.archiving import archive_command, in_archive, restore_command, show_archived
 from evergold.cli.forgetting import erase_command, prune_command
 from evergold.cli.opening import opened
 from evergold.cli.output import emit_json, json_flag, one_line, table
@@ -13,11 +16,13 @@ WIDTH = 100
 
 @click.group()
 def command() -> None:
-    """List and show traces; forget them by age, or everything of one user."""
+    """List and show traces; archive them by day; forget them by age, or everything of one user."""
 
 
 command.add_command(prune_command)
 command.add_command(erase_command)
+command.add_command(archive_command)
+command.add_command(restore_command)
 
 
 @command.command("list")
@@ -31,12 +36,18 @@ command.add_command(erase_command)
 @click.option("--search", help="Words of the question or answer, the last one as a beginning; or an id's beginning.")
 @click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True)
 @click.option("--before", metavar="CURSOR", help="The page after: `next` of the page before, as --json prints it.")
+@in_archive
 @json_flag
 @click.pass_context
-def list_command(ctx: click.Context, /, limit: int, before: str | None, as_json: bool, **filters: object) -> None:
+def list_command(
+    ctx: click.Context, /, limit: int, before: str | None, archive: Path | None, as_json: bool, **filters: object
+) -> None:
     """List traces, newest first."""
     wanted = TraceFilter.model_validate(filters)
     with opened(ctx) as workspace:
+        if archive is not None:
+            show_archived(workspace.archives.search(archive, wanted, limit), as_json)
+            return
         result, cursor = workspace.intake.page(wanted, limit=limit, before=before)
         total = workspace.intake.count(wanted)
     if as_json:
@@ -48,12 +59,13 @@ def list_command(ctx: click.Context, /, limit: int, before: str | None, as_json:
 
 @command.command("show")
 @click.argument("trace_id")
+@in_archive
 @json_flag
 @click.pass_context
-def show_command(ctx: click.Context, trace_id: str, as_json: bool) -> None:
+def show_command(ctx: click.Context, trace_id: str, archive: Path | None, as_json: bool) -> None:
     """Show one trace: its steps as a tree, and its scores."""
     with opened(ctx) as workspace:
-        trace = workspace.intake.get(trace_id)
+        trace = workspace.intake.get(trace_id) if archive is None else workspace.archives.get(archive, trace_id)
     if as_json:
         emit_json(trace)
         return

@@ -54,6 +54,7 @@ class Erased:
     run_copies: int = 0
     build_files: int = 0
     spooled: int = 0
+    archived: int = 0
     case_ids: list[str] = field(default_factory=list)
     locations: list[str] = field(default_factory=list)
     tags: set[str] = field(default_factory=set)
@@ -84,10 +85,16 @@ def prune_batch(connection: Connection, before: str) -> int:
     """
     chosen = f"SELECT t.id FROM traces t WHERE t.started_at < :before AND {UNCITED} ORDER BY t.started_at LIMIT :size"
     old = list(connection.execute(text(chosen), {"before": before, "size": BATCH}).scalars())
-    keep_contents(connection, old)
-    release(connection, old)
+    return delete_traces(connection, old)
+
+
+def delete_traces(connection: Connection, trace_ids: Sequence[str]) -> int:
+    """Delete traces with all that belongs to them; what is read from them elsewhere is written down first."""
+    keep_contents(connection, trace_ids)
+    release(connection, trace_ids)
     return sum(
-        connection.execute(*_listed("DELETE FROM traces WHERE id IN ({})", batch)).rowcount for batch in batches(old)
+        connection.execute(*_listed("DELETE FROM traces WHERE id IN ({})", batch)).rowcount
+        for batch in batches(trace_ids)
     )
 
 
@@ -110,7 +117,7 @@ def erase_user(connection: Connection, user: str, who: str, why: str, begun: Era
     trace_ids = _traces_of(connection, user)
     erased = copies_of(connection, user)
     if begun is not None:
-        erased.build_files, erased.spooled = begun.build_files, begun.spooled
+        erased.build_files, erased.spooled, erased.archived = begun.build_files, begun.spooled, begun.archived
     with _for_good(connection):
         _erase(connection, user, trace_ids, erased)
     connection.execute(

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from evergold.store import Store
     from evergold.workspace.access import Access
     from evergold.workspace.alerts import Alerts
+    from evergold.workspace.archives import Archives
     from evergold.workspace.backups import Backups
     from evergold.workspace.bench import Bench
     from evergold.workspace.builds import Builds
@@ -154,6 +155,12 @@ class Workspace:
         from evergold.workspace.cases import Cases
 
         return Cases(self.store)
+
+    @cached_property
+    def archives(self) -> "Archives":
+        from evergold.workspace.archives import Archives
+
+        return Archives(self.store)
 
     @cached_property
     def live(self) -> "Live":

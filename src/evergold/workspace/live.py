@@ -163,12 +163,15 @@ class Live:
     def erase(self, user: str, *, who: str = "system", why: str = "") -> Erased:
         """Erase everything that came from a user: traces, the cases made of them, copies of those, what lies in the spool.
 
-        Files go first: should this be cut short, what is still in the tables leads the next attempt to them.
+        Files and archives go first: should this be cut short, what is still in the tables leads the next attempt to them.
         """
+        from evergold.workspace.archives import Archives
+
         with self._store.db.read() as connection:
             begun = copies_of(connection, user)
         begun.build_files = _erase_copies(begun)
         begun.spooled = erase_spooled(self._settings.home / "spool", user)
+        begun.archived = Archives(self._store).erase(user)
         erased = self._store.db.write(lambda connection: erase_user(connection, user, who, why, begun))
         erased.build_files += _erase_copies(erased)
         if erased.traces:

@@ -1,0 +1,56 @@
+"""`evergold traces archive` and `evergold traces restore`: old traces into files by day, and a day back."""
+
+from pathlib import Path
+
+import click
+
+from evergold.cli.opening import opened
+from evergold.cli.output import emit_json, json_flag, progress, table
+from evergold.cli.paths import A_PATH
+from evergold.model.trace import Trace
+
+in_archive = click.option(
+    "--archive", type=A_PATH, metavar="URL", help="Look into this archive, not into the workspace."
+)
+
+
+@click.command("archive")
+@click.option("--older-than", required=True, metavar="AGE", help="Age as 30d, 12h or 2w.")
+@click.option("--to", "target", required=True, type=A_PATH, metavar="URL", help="A folder, here or in an object store.")
+@json_flag
+@click.pass_context
+def archive_command(ctx: click.Context, older_than: str, target: Path, as_json: bool) -> None:
+    """Move old traces with everything about them into Parquet files by day, verified by hash.
+
+    What a dataset entry cites stays in the workspace. Killed in the middle, nothing is lost: the same command again finishes.
+    """
+    with opened(ctx) as workspace, progress("archiving", None) as advance:
+        done = workspace.archives.move(older_than, target, advance)
+    if as_json:
+        emit_json(vars(done))
+        return
+    kept = f"; {done.kept} changed meanwhile and stay" if done.kept else ""
+    click.echo(f"archived {done.traces} traces of {done.days} days, {done.bytes / 1e6:.1f} MB, in {target}{kept}")
+
+
+@click.command("restore")
+@click.argument("day", metavar="DAY")
+@click.option("--from", "source", required=True, type=A_PATH, metavar="URL", help="The archive.")
+@json_flag
+@click.pass_context
+def restore_command(ctx: click.Context, day: str, source: Path, as_json: bool) -> None:
+    """Bring the traces of DAY (2026-01-05) back from an archive. Traces that are there stay as they are."""
+    with opened(ctx) as workspace:
+        count = workspace.archives.restore(day, source)
+    if as_json:
+        emit_json({"restored": count, "day": day})
+    else:
+        click.echo(f"restored {count} traces of {day}")
+
+
+def show_archived(traces: list[Trace], as_json: bool) -> None:
+    if as_json:
+        emit_json({"traces": [trace.model_dump(mode="json") for trace in traces]})
+        return
+    rows = [(trace.started_at, trace.id, trace.status, trace.name, trace.input, trace.output) for trace in traces]
+    table(f"{len(traces)} traces", ("started", "id", "status", "name", "input", "output"), rows)

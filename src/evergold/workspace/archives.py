@@ -1,0 +1,267 @@
+"""Archives of traces: moving old ones out of the database into files by day, reading them there, bringing a day back.
+
+A day's traces are written first, as a part that is verified by its hash; then they are deleted, each only if it still is
+what was written. A command that was killed leaves traces in both places at worst; the same command again finishes.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from evergold.errors import NotFound
+from evergold.formats import trace_archive as files
+from evergold.formats.columns import arrow
+from evergold.model.trace import Reaction, Score, Trace
+from evergold.storage import location
+from evergold.store import Store
+from evergold.store.archiving import (
+    LISTS,
+    SPAN,
+    archivable,
+    archivable_days,
+    delete_archived,
+    digest_of,
+    put_records,
+    records_of,
+)
+from evergold.store.facts import fact, put_fact
+from evergold.store.rows import SpanRow
+from evergold.store.trace_filter import TraceFilter
+from evergold.store.traces import span_of, trace_of
+from evergold.store.values import batches
+from evergold.workspace.live import cutoff
+
+BATCH = 500
+PLACES = "archives"
+SEARCHED = ("input_text", "output_text", "name")
+EQUAL = ("session_id", "user_id", "status", "name", "model")
+
+Progress = Callable[[int], None]
+
+
+@dataclass
+class Archived:
+    """What one call moved. `kept` changed or was cited while it was being moved, and stays."""
+
+    days: int = 0
+    traces: int = 0
+    kept: int = 0
+    bytes: int = 0
+    json_bytes: int = 0
+
+
+class Archives:
+    """The facade of archives."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def move(self, older_than: str, to: str | Path, progress: Progress = lambda _: None) -> Archived:
+        """Move traces older than `30d` that no dataset entry cites, with everything about them, into an archive."""
+        arrow()
+        before, archive = cutoff(older_than), location(to)
+        self._remember(archive)
+        with self._store.db.read() as connection:
+            days = archivable_days(connection, before)
+        done = Archived()
+        for day in days:
+            self._move_day(files.folder_of(archive, day), day, before, done, progress)
+        return done
+
+    def _move_day(self, folder: Path, day: str, before: str, done: Archived, progress: Progress) -> None:
+        with self._store.db.read() as connection:
+            trace_ids = archivable(connection, day, before)
+        written = self._digests(folder)  # of an earlier call that was cut short
+        digests: dict[str, str] = {}
+        part = files.write_part(folder, self._unwritten(trace_ids, written, digests))
+        if part is not None:
+            files.require_whole(folder, part)
+            done.bytes += part.bytes
+            done.json_bytes += part.json_bytes
+        done.days += 1
+        for batch in batches(trace_ids, BATCH):
+            chosen = {one: digests[one] for one in batch if one in digests}
+            deleted = self._store.db.write(partial(delete_archived, digests=chosen))
+            done.traces += deleted
+            done.kept += len(batch) - deleted
+            progress(len(batch))
+
+    def _unwritten(
+        self, ids: list[str], written: dict[str, str], digests: dict[str, str]
+    ) -> Iterator[list[dict[str, Any]]]:
+        """The records that the archive lacks, some at a time; `digests` gets those of all."""
+        for batch in batches(ids, BATCH):
+            with self._store.db.read() as connection:
+                records = records_of(connection, batch)
+            fresh = []
+            for record in records:
+                digests[record["id"]] = digest = digest_of(record)
+                if written.get(record["id"]) != digest:
+                    fresh.append(record | {"digest": digest})
+            if fresh:
+                yield fresh
+
+    def _digests(self, folder: Path) -> dict[str, str]:
+        """Which traces a day holds already, in which state; of several the newest."""
+        known: dict[str, str] = {}
+        for part in files.parts_of(folder):
+            for rows in files.read_part(folder / part.file, ["id", "digest"]):
+                for row in rows:
+                    known.setdefault(row["id"], row["digest"])
+        return known
+
+    def restore(self, day: str, source: str | Path) -> int:
+        """Bring the traces of a day back; those that are in the workspace stay as they are. Returns how many came back."""
+        folder = files.folder_of(location(source), day)
+        parts = files.parts_of(folder)
+        if not parts:
+            days = files.days_in(location(source))
+            listed = f"from {days[0]} to {days[-1]}" if days else "no day"
+            raise NotFound(f"no day {day} in the archive {source}; it has {listed}")
+        for part in parts:
+            files.require_whole(folder, part)
+        count = 0
+        for part in parts:  # the newest first: what it brings, an older one leaves alone
+            for rows in files.read_part(folder / part.file):
+                records = [files.record_of(row, LISTS) for row in rows]
+                count += self._store.db.write(partial(put_records, records=records))
+        self._remember(location(source))
+        return count
+
+    def search(self, source: str | Path, wanted: TraceFilter, limit: int) -> list[Trace]:
+        """Find traces in an archive, newest first, without their spans; the words of a search must all be there."""
+        found: list[Trace] = []
+        for day, folder in self._days(source):
+            if (wanted.since and day < wanted.since[:10]) or (wanted.until and day > wanted.until[:10]):
+                continue
+            rows = self._newest(folder, partial(_is_wanted, wanted=wanted))
+            found += [_trace(row) for row in sorted(rows, key=lambda row: str(row["started_at"]), reverse=True)]
+            if len(found) >= limit:
+                break
+        return found[:limit]
+
+    def get(self, source: str | Path, trace_id: str) -> Trace:
+        """Read one trace of an archive, whole."""
+        for _, folder in self._days(source):
+            for row in self._newest(folder, partial(_has_id, trace_id=trace_id)):
+                return _trace(row)
+        raise NotFound(f"no trace {trace_id!r} in the archive {source}")
+
+    def places(self) -> list[str]:
+        """Where this workspace has archives."""
+        with self._store.db.read() as connection:
+            return list(json.loads(fact(connection, PLACES) or "[]"))
+
+    def erase(self, user: str) -> int:
+        """Take a user's traces, and what the user said of others, out of every archive; returns how many traces went."""
+        gone = 0
+        for place in self.places():
+            for _, folder in self._days(place):
+                for part in files.parts_of(folder):
+                    gone += _without_user(folder, part, user)
+        return gone
+
+    def _days(self, source: str | Path) -> Iterator[tuple[str, Path]]:
+        archive = location(source)
+        days = files.days_in(archive)
+        if not days:
+            raise NotFound(f"no archive of traces at {source}; `evergold traces archive` writes one")
+        yield from ((day, files.folder_of(archive, day)) for day in reversed(days))
+
+    def _newest(self, folder: Path, keep: Callable[[Any], Any]) -> Iterator[dict[str, Any]]:
+        """The rows of a day that are wanted; of a trace that is in several parts, the newest."""
+        seen: set[str] = set()
+        for part in files.parts_of(folder):
+            for rows in files.read_part(folder / part.file, keep=keep):
+                fresh = [row for row in rows if row["id"] not in seen]
+                seen.update(row["id"] for row in fresh)
+                yield from fresh
+
+    def _remember(self, archive: Path) -> None:
+        """Note where archives are, so that erasing a user finds them."""
+        name = str(archive.absolute())
+        if name not in self.places():
+            self._store.db.write(lambda connection: put_fact(connection, PLACES, json.dumps([*self.places(), name])))
+
+
+def _trace(row: dict[str, Any]) -> Trace:
+    record = files.record_of(row, LISTS)
+    spans = tuple(span_of(SpanRow(row["id"], *(span[name] for name in SPAN))) for span in record["spans"])
+    scores = tuple(_score(score) for score in record["trace_scores"])
+    tags = [tag["tag"] for tag in record["trace_tags"]]
+    trace = trace_of(row, spans, scores)
+    return trace.model_copy(update={"tags": tuple(dict.fromkeys([*trace.tags, *tags]))})
+
+
+def _score(row: dict[str, Any]) -> Score:
+    return Score.model_validate(
+        {name: row[name] for name in ("name", "value", "source", "comment", "span_id", "created_at")}
+    )
+
+
+def _is_wanted(batch: Any, wanted: TraceFilter) -> Any:
+    """Which rows of a batch pass the filters."""
+    import pyarrow
+    import pyarrow.compute as compute
+
+    kept = pyarrow.array([True] * batch.num_rows)
+    for name in EQUAL:
+        if value := getattr(wanted, name):
+            chosen = [str(one) for one in value] if isinstance(value, tuple) else [str(value)]
+            kept = compute.and_(kept, compute.is_in(batch[name], pyarrow.array(chosen, pyarrow.large_string())))
+    for value, compare in ((wanted.since, compute.greater_equal), (wanted.until, compute.less)):
+        if value is not None:
+            kept = compute.and_(kept, compare(batch["started_at"], value))
+    for word in (wanted.search or "").split():
+        anywhere = compute.starts_with(batch["id"], word)
+        for name in SEARCHED:
+            hit = compute.match_substring_regex(batch[name], _begins(word), ignore_case=True)
+            anywhere = compute.or_(anywhere, compute.fill_null(hit, False))
+        kept = compute.and_(kept, anywhere)
+    return kept
+
+
+def _begins(word: str) -> str:
+    """A pattern for the beginning of a word; scripts that put no spaces between words are looked into."""
+    return (r"(^|[^\pL\pN])" if word.isascii() else "") + re.escape(word)
+
+
+def _has_id(batch: Any, trace_id: str) -> Any:
+    import pyarrow.compute as compute
+
+    return compute.equal(batch["id"], trace_id)
+
+
+def _without_user(folder: Path, part: files.ArchivePartList, user: str) -> int:
+    """Write a part anew without a user; the old one goes when the new one is there. One that has nothing of theirs stays."""
+    path, gone, changed = folder / part.file, 0, False
+    for rows in files.read_part(path, ["user_id", "trace_corrections", "trace_scores"]):
+        for row in rows:
+            record = files.record_of(row, LISTS)
+            gone += record["user_id"] == user
+            changed = changed or record["user_id"] == user or _unsaid(record, user) is not record
+    if changed:
+        kept = (
+            [_unsaid(files.record_of(row, LISTS), user) for row in rows if row["user_id"] != user]
+            for rows in files.read_part(path)
+        )
+        files.write_part(folder, (batch for batch in kept if batch))
+        files.remove_part(folder, part)
+    return gone
+
+
+def _unsaid(record: dict[str, Any], user: str) -> dict[str, Any]:
+    """A record of somebody else without the user's corrections and reactions."""
+    reaction = Reaction(trace_id="any", emoji=None, author=user).key
+    left = {
+        "trace_corrections": [row for row in record["trace_corrections"] if row["author"] != user],
+        "trace_scores": [row for row in record["trace_scores"] if row["key"] != reaction],
+    }
+    if all(left[name] == record[name] for name in left):
+        return record
+    changed = {name: value for name, value in (record | left).items() if name != "digest"}
+    return changed | {"digest": digest_of(changed)}

@@ -1,0 +1,168 @@
+"""Old traces go into files by day with everything about them, come back the same, and are never lost on the way."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from evergold.errors import BadInput, NotFound
+from evergold.model.trace import Correction, Reaction, Score, Span, Trace
+from evergold.model.trace_notes import Retagging
+from evergold.settings import Settings
+from evergold.store.archiving import Record, records_of
+from evergold.store.trace_filter import TraceFilter
+from evergold.workspace import Workspace, archives
+from tests.builders import a_case
+
+DAYS = ("2026-01-05", "2026-01-06")
+
+
+def a_day(day: str, count: int = 3) -> Iterator[Trace]:
+    history = "The story so far. " * 40
+    for number in range(count):
+        attributes = {"gen_ai.input.messages": f"{history} turn {number}", "gen_ai.request.model": "m1"}
+        span = Span(id="s", name="chat", kind="llm", input=f"Q{number}", metadata={"attributes": attributes})
+        yield Trace(
+            id=f"{day}-{number}",
+            session_id=f"of {day}",
+            user_id=f"user{number}",
+            name="answer",
+            input=f"Q{number}",
+            output=f"Reply {number} of {day}",
+            started_at=f"{day}T10:0{number}:00Z",
+            tags=("app",),
+            spans=(span,),
+            scores=(Score(name="ok", value=1.0),),
+        )
+
+
+@pytest.fixture
+def workspace(settings: Settings) -> Iterator[Workspace]:
+    with Workspace.open(settings) as opened:
+        for day in DAYS:
+            opened.intake.accept(list(a_day(day)))
+        opened.intake.accept(
+            [
+                Correction(trace_id=f"{DAYS[0]}-0", text="No, it is X", author="user2"),
+                Reaction(trace_id=f"{DAYS[0]}-1", emoji="👍", author="user2"),
+            ]
+        )
+        opened.trace_notes.retag(Retagging(trace_ids=[f"{DAYS[0]}-0"], add=["looked at"]), who="ana")
+        opened.trace_notes.comment(f"{DAYS[0]}-0", "strange", who="ana")
+        yield opened
+
+
+def everything(workspace: Workspace) -> list[Record]:
+    with workspace.store.db.read() as connection:
+        return records_of(connection, [f"{day}-{number}" for day in DAYS for number in range(3)])
+
+
+def ids(workspace: Workspace) -> set[str]:
+    return {trace.id for trace in workspace.intake.page(TraceFilter(), limit=100)[0]}
+
+
+def test_a_day_comes_back_as_it_was(workspace: Workspace, tmp_path: Path) -> None:
+    before = everything(workspace)
+    shown = workspace.intake.get(f"{DAYS[0]}-0")
+    done = workspace.archives.move("1d", tmp_path / "archive")
+    assert (done.days, done.traces, done.kept) == (2, 6, 0)
+    assert ids(workspace) == set()
+    archived = workspace.archives.get(tmp_path / "archive", f"{DAYS[0]}-0")
+    assert (archived.spans, archived.input, archived.tags) == (shown.spans, shown.input, shown.tags)
+    for day in DAYS:
+        assert workspace.archives.restore(day, tmp_path / "archive") == 3
+        assert workspace.archives.restore(day, tmp_path / "archive") == 0
+    assert everything(workspace) == before
+    assert [trace.id for trace in workspace.intake.page(TraceFilter(search="Reply"), limit=9)[0]]
+
+
+def test_what_a_dataset_cites_stays(workspace: Workspace, tmp_path: Path) -> None:
+    cited = f"{DAYS[0]}-1"
+    workspace.cases.put([a_case("c", dataset="live", provenance={"trace_id": cited})])
+    workspace.archives.move("1d", tmp_path / "archive")
+    assert ids(workspace) == {cited}
+
+
+class Killed(BaseException):
+    pass
+
+
+@pytest.mark.parametrize("batches", [0, 1, 2])
+def test_a_call_that_is_cut_short_is_finished_by_the_next(
+    workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, batches: int
+) -> None:
+    """Cut after so many batches were deleted: every trace is in the workspace, in the archive or in both, once."""
+    monkeypatch.setattr(archives, "BATCH", 1)
+    before, left = everything(workspace), batches
+
+    def progress(_: int) -> None:
+        nonlocal left
+        if not left:
+            raise Killed
+        left -= 1
+
+    with pytest.raises(Killed):
+        workspace.archives.move("1d", tmp_path / "archive", progress)
+    workspace.archives.move("1d", tmp_path / "archive")
+    assert ids(workspace) == set()
+    assert len(list((tmp_path / "archive").rglob("*.parquet"))) == 2
+    for day in DAYS:
+        assert workspace.archives.restore(day, tmp_path / "archive") == 3
+    assert everything(workspace) == before
+
+
+def test_a_trace_that_changed_after_it_was_archived_stays_and_its_newest_state_counts(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    archive = tmp_path / "archive"
+    workspace.archives.move("1d", archive)
+    workspace.archives.restore(DAYS[0], archive)
+    workspace.trace_notes.comment(f"{DAYS[0]}-2", "later", who="ana")
+    before = everything(workspace)
+    workspace.archives.move("1d", archive)
+    workspace.archives.restore(DAYS[0], archive)
+    assert everything(workspace) == before
+    assert len(workspace.archives.search(archive, TraceFilter(), 100)) == 6
+
+
+def test_an_archive_is_searched_where_it_is(workspace: Workspace, tmp_path: Path) -> None:
+    archive = tmp_path / "archive"
+    workspace.archives.move("1d", archive)
+
+    def found(**wanted: str) -> list[str]:
+        return [trace.id for trace in workspace.archives.search(archive, TraceFilter.model_validate(wanted), 2)]
+
+    assert found(search="reply 1") == [f"{DAYS[1]}-1", f"{DAYS[0]}-1"]
+    assert found(user_id="user2", until=DAYS[1]) == [f"{DAYS[0]}-2"]
+    assert found(search="nowhere") == []
+    with pytest.raises(NotFound, match="no trace 'x'"):
+        workspace.archives.get(archive, "x")
+    with pytest.raises(NotFound, match="no archive of traces"):
+        workspace.archives.search(tmp_path / "none", TraceFilter(), 1)
+
+
+def test_erasing_a_user_reaches_the_archive(workspace: Workspace, tmp_path: Path) -> None:
+    archive = tmp_path / "archive"
+    workspace.archives.move("1d", archive)
+    assert workspace.live.erase("user2").archived == 2
+    assert {trace.user_id for trace in workspace.archives.search(archive, TraceFilter(), 100)} == {"user0", "user1"}
+    for day in DAYS:
+        workspace.archives.restore(day, archive)
+    records = {record["id"]: record for record in everything(workspace)}
+    assert records[f"{DAYS[0]}-0"]["trace_corrections"] == []
+    assert [score["name"] for score in records[f"{DAYS[0]}-1"]["trace_scores"]] == ["ok"]
+    assert workspace.live.erase("user2").archived == 0
+
+
+def test_a_damaged_archive_brings_nothing_back(workspace: Workspace, tmp_path: Path) -> None:
+    archive = tmp_path / "archive"
+    workspace.archives.move("1d", archive)
+    part = next((archive / f"day={DAYS[0]}").glob("*.parquet"))
+    data = bytearray(part.read_bytes())
+    data[len(data) // 2] ^= 1
+    part.write_bytes(data)
+    with pytest.raises(BadInput, match="does not match its hash"):
+        workspace.archives.restore(DAYS[0], archive)
+    with pytest.raises(NotFound, match=f"no day 2020-01-01 in the archive .* from {DAYS[0]} to {DAYS[1]}"):
+        workspace.archives.restore("2020-01-01", archive)
+    assert ids(workspace) == set()
