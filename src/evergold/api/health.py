@@ -13,6 +13,7 @@ from evergold.api.middleware.meter import Instruments
 from evergold.api.opened import Opened
 from evergold.api.roles import needing
 from evergold.model.access import Role
+from evergold.overdue import hanging
 from evergold.workspace import Workspace
 
 router = APIRouter(tags=["health"])
@@ -50,6 +51,9 @@ router.add_route("/metrics", needing(Role.READER, metrics), methods=["GET"], inc
 def _waiting(workspace: Workspace) -> CollectorRegistry:
     """Gauges that are read when asked; a database that is away leaves them out and says so."""
     registry = CollectorRegistry()
+    stuck = Gauge("evergold_plugins_hanging", "Plug-ins left out because a call hung.", ["plugin"], registry=registry)
+    for name in hanging():
+        stuck.labels(name).set(1)
     backlog = workspace.operations.backlog()
     Gauge("evergold_database_up", "1 while the database answers.", registry=registry).set(backlog is not None)
     if backlog is None:

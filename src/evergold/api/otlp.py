@@ -36,7 +36,8 @@ Receive = Callable[[bytes, Wire], Future[SpansWritten]]
 async def traces(request: Request) -> Response:
     """Spans, from any instrumented app."""
     wire, body = await _body(request)
-    written = await _received(_workspace(request).intake.receive_traces, body, wire)
+    intake = _workspace(request).intake
+    written = await _received(intake.receive_traces, body, wire, here=intake.is_quick and len(body) <= LARGE)
     _count(request, written)
     return _reply(wire, written, "rejectedSpans")
 
@@ -44,7 +45,8 @@ async def traces(request: Request) -> Response:
 async def logs(request: Request) -> Response:
     """Evaluation results and the events of models and agents; other log records are counted and left out."""
     wire, body = await _body(request)
-    written = await _received(_workspace(request).intake.receive_logs, body, wire)
+    intake = _workspace(request).intake
+    written = await _received(intake.receive_logs, body, wire, here=intake.is_quick and len(body) <= LARGE)
     _count(request, written)
     return _reply(wire, written, "rejectedLogRecords")
 
@@ -74,8 +76,9 @@ async def _body(request: Request) -> tuple[Wire, bytes]:
     return wire, unpacked(packed, encoding, limit)
 
 
-async def _received(receive: Receive, body: bytes, wire: Wire) -> SpansWritten:
-    if len(body) <= LARGE:
+async def _received(receive: Receive, body: bytes, wire: Wire, *, here: bool) -> SpansWritten:
+    """Store a request; `here`: on the event loop, as small ones are read in less time than a thread takes to begin."""
+    if here:
         return await answered(receive(body, wire))
     async with ONE_AT_A_TIME if len(body) > HUGE else nullcontext():
         written = await run_in_threadpool(receive, body, wire)

@@ -18,7 +18,7 @@ from evergold.curate.choosing import DayChoices
 from evergold.curate.classify import Facts
 from evergold.curate.explain import Explanation, explain
 from evergold.curate.findings import Finding, findings_in, forget_findings, put_finding
-from evergold.curate.guarded import guarded
+from evergold.curate.guarded import Called, guarded
 from evergold.curate.taggers import is_built_in
 from evergold.errors import BadInput, unknown
 from evergold.model.policy import Policy
@@ -324,7 +324,8 @@ class Curation:
             trace = get_trace(connection, trace_id)
             tags: set[str] = set()
             for name, tagger in taggers.items():
-                tags |= guarded(connection, f"tagger {name}", partial(_tags_of, tagger, trace), set())
+                called = Called(f"tagger {name}", tagger)
+                tags |= guarded(connection, called, partial(_tags_of, tagger, trace), set())
             put_tags(connection, entry, tags)
 
 

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from evergold import plugins
 from evergold.ingest.prepare import PreparedSpans, prepare_request
+from evergold.redact.bounded import BoundedRedactor
 from evergold.redact.fields import FieldRedactor
 from evergold.redact.keys import Keys
 from evergold.settings import Settings
@@ -47,7 +48,7 @@ def _redactor_of(rules: ReadingRules) -> "Redactor | None":
     redactor: Redactor = plugins.load(
         "redactors", rules.redactor, **({"ip_addresses": True} if rules.ip_addresses else {})
     )
-    return redactor
+    return BoundedRedactor(redactor, rules.redactor) if plugins.is_foreign(redactor) else redactor
 
 
 class RequestReader:
@@ -58,6 +59,11 @@ class RequestReader:
         self._redactor: Redactor | None = _redactor_of(rules)
         self._keys = Keys(self._redactor)
         self.cleaner()
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether reading takes a time that is known: with a redactor of another package it is not."""
+        return not isinstance(self._redactor, BoundedRedactor)
 
     def cleaner(self) -> FieldRedactor:
         """A redactor whose count of what it found begins at nothing."""

@@ -52,6 +52,7 @@ class Ingest:
         rules = rules_of(settings)
         self._here = RequestReader(rules)
         self._reader = Reader(rules, self._here.read, enabled=settings.server_reader and usable_cores() > 1)
+        self.is_quick = self._here.is_quick
         self._under_way = 0  # requests without an answer yet
         self._counting = threading.Lock()
         self.on_commit: Callable[[], None] = lambda: None  # called after each commit that stored something

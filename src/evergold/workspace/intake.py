@@ -70,6 +70,11 @@ class Intake:
         """Redact a correction as it would be stored."""
         return self._stage.redacted(correction)
 
+    @property
+    def is_quick(self) -> bool:
+        """Whether reading a small request takes less than a few milliseconds."""
+        return self._stage.is_quick
+
     def receive_traces(self, body: bytes, wire: Wire) -> Future[SpansWritten]:
         """Take an OTLP trace request; the future is done when its spans are committed."""
         return self._stage.request(Request("traces", wire, body))
