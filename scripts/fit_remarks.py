@@ -33,7 +33,7 @@ from scripts.remark_data import (
 WEIGHTS = Path(model.__file__).with_name("remark_weights.json")
 RIDGE = 0.5
 STEPS = 300
-BACKGROUND = 2.0  # what the unread chats of people weigh, against the written list
+BACKGROUND = 5.0  # what the unread chats of people weigh, against the written list
 SPOKEN = ("SelfFeeding", "Personachat", "WoW")  # the parts of EURTAD that share no chat with what is measured on
 Floats = NDArray[np.float64]
 

@@ -11,11 +11,9 @@ from evergold.seams import Redactor
 from evergold.text.folding import folded
 
 SECRET_KINDS = frozenset({"SECRET", "CARD", "PASSWORD", "KEY", "TOKEN"})
-REPEAT_SECONDS = 24 * 3600
 CUT_SHORT = frozenset({"length", "max_tokens", "max_output_tokens", "model_length", "token_limit"})
 FILTERED = frozenset({"content_filter", "safety", "recitation", "blocklist", "prohibited_content"})
 _PLACEHOLDER = re.compile(r"\[(" + "|".join(sorted(SECRET_KINDS)) + r")\]")
-_WORDS = re.compile(r"\w+")
 _OTHER_LANGUAGE_ASKED = re.compile(
     r"\b(?:translat\w*|traduc\w*|traduz\w*|ubersetz\w*|traduis\w*|language|idioma|how do (?:you|i) say|como se dice|"
     r"in (?:english|spanish|french|german|italian|portuguese|chinese|japanese)|english|spanish|ingles|espanol|"
@@ -88,20 +86,6 @@ class NoSecret:
         return CheckResult(1.0, "no secret in the answer")
 
 
-class NotRepeated:
-    """0.5 when the user asked the same again within a day, 1.0 when the session went on; no result before the next turn."""
-
-    name: ClassVar[str] = "not_repeated"
-    version: ClassVar[str] = "1"
-
-    def check(self, turn: Turn) -> CheckResult | None:
-        if turn.next_input is None or (turn.next_seconds or 0.0) > REPEAT_SECONDS:
-            return None
-        if same_question(turn.input, turn.next_input):
-            return CheckResult(0.5, "the user asked the same again", turn.next_input[:80])
-        return CheckResult(1.0, "the user went on")
-
-
 class ToolOk:
     """0.0 when a tool call failed and no later call of that tool succeeded; no result without tool calls."""
 
@@ -142,16 +126,3 @@ class ValidJson:
 def _looks_like_json(reply: str) -> bool:
     fenced = _FENCE.match(reply)
     return (fenced[1] if fenced else reply).strip()[:1] in ("{", "[")
-
-
-def same_question(first: str, second: str) -> bool:
-    """Whether two messages ask the same: the same words and numbers, whatever the case, accents and order of marks."""
-    one, two = _WORDS.findall(folded(first[:1000])), _WORDS.findall(folded(second[:1000]))
-    if len(one) < 3 and not (one == two and "?" in first + second):
-        return False
-    if one == two:
-        return True
-    mine, theirs = set(one), set(two)
-    numbers = {word for word in mine ^ theirs if any(map(str.isdigit, word))}
-    shared = len(mine & theirs)
-    return not numbers and len(mine) >= 4 and shared >= 0.85 * max(len(mine), len(theirs))

@@ -18,7 +18,8 @@ LANGUAGES = ("english", "spanish")
 @dataclass(frozen=True)
 class Phrases:
     """Compiled sets. `opening` and `courtesy` are stripped; `technical` matches whole replies; `error`, `apology` and
-    `filler` match whole clauses, `refusal` their beginning."""
+    `filler` match whole clauses, `refusal` their beginning. Those of signals: `gives_up` matches whole clauses, the others are
+    looked for in a whole message."""
 
     opening: re.Pattern[str]
     courtesy: re.Pattern[str]
@@ -27,6 +28,10 @@ class Phrases:
     technical: re.Pattern[str]
     error: re.Pattern[str]
     filler: re.Pattern[str]
+    gives_up: re.Pattern[str]
+    settled: re.Pattern[str]
+    wants_person: re.Pattern[str]
+    hands_over: re.Pattern[str]
 
 
 @cache

@@ -2,8 +2,9 @@
 
 from evergold import plugins
 from evergold.checks.answered import Answered
-from evergold.checks.builtin import Finished, LanguageMatch, NoSecret, NotRepeated, ToolOk, ValidJson
+from evergold.checks.builtin import Finished, LanguageMatch, NoSecret, ToolOk, ValidJson
 from evergold.checks.grounded import Grounded
+from evergold.checks.signals import NotGivenUp, NotHandedOver, NotRepeated
 from evergold.settings import Settings
 
 
@@ -26,6 +27,14 @@ def make_language_match(settings: Settings) -> LanguageMatch:
 def make_no_secret(settings: Settings) -> NoSecret:
     name = settings.redact_redactor or "default"
     return NoSecret(plugins.load("redactors", name))
+
+
+def make_not_given_up(settings: Settings) -> NotGivenUp:
+    return NotGivenUp()
+
+
+def make_not_handed_over(settings: Settings) -> NotHandedOver:
+    return NotHandedOver()
 
 
 def make_not_repeated(settings: Settings) -> NotRepeated:

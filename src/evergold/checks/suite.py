@@ -14,7 +14,9 @@ from evergold.overdue import PLUGIN_SECONDS, Overdue, call_within
 from evergold.plugins import is_foreign
 from evergold.seams import Check
 
-FOLLOW_UP = frozenset({"not_repeated"})  # checks whose result comes with the next turn of the session
+FOLLOW_UP = frozenset(
+    {"not_repeated", "not_given_up", "not_handed_over"}
+)  # checks whose result comes with the next turn of the session
 
 MOST_AHEAD = 10_000
 

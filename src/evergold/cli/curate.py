@@ -10,6 +10,7 @@ from evergold.cli.output import emit_json, json_flag, progress, table
 from evergold.cli.paths import A_PATH
 from evergold.curate.explain import Explanation
 from evergold.errors import BadInput
+from evergold.model.remark import ShownRemark
 from evergold.store.curation import Changes
 from evergold.workspace import Workspace
 
@@ -117,11 +118,23 @@ def _explain(explanations: list[Explanation], as_json: bool) -> None:
     for shown in explanations:
         click.echo(f"{shown.policy}: {shown.tier.value}, because {shown.reason}")
         for score in shown.deciding:
-            click.echo(f"  decided by  {score.name} = {score.value:g} ({score.source.value})")
+            why = f": {score.comment}" if score.comment else ""
+            click.echo(f"  decided by  {score.name} = {score.value:g} ({score.source.value}){why}")
         for score in shown.left_out:
             click.echo(f"  left out    {score.name} = {score.value:g} ({score.source.value})")
+        for remark in shown.remarks:
+            click.echo(f"  remark      {remark_line(remark)}")
         for change in shown.changes:
             click.echo(f"  if {change.when}, it would be {change.then.value}")
+
+
+def remark_line(remark: ShownRemark) -> str:
+    """Say in one line what a message says of which turn, how probably, and by what words."""
+    words = "; ".join(remark.evidence) or "no words of its own"
+    return (
+        f"{remark.kind.value} with probability {remark.probability:.2f}: {remark.message_id} on {remark.target_id}, "
+        f'"{remark.message}" ({words})'
+    )
 
 
 def _undo(workspace: Workspace, label: str, as_json: bool) -> None:

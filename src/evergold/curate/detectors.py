@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from evergold.curate.remark_features import touches
 from evergold.curate.remark_model import ALARMS, classify
+from evergold.model.admission import admits, agrees
 from evergold.model.remark import EarlierTurn, Remark, RemarkKind, UserMessage
 from evergold.seams import Detector
 
@@ -34,7 +35,8 @@ class PatternDetector:
         recent = recent_turns(message)
         if not recent or len(message.text) > LONGEST:
             return None
-        turn = _concerned(message.text, recent)
+        granted = message.reply if admits(message.reply) or agrees(message.reply) else None
+        turn = _concerned(f"{message.text}\n{granted}" if granted else message.text, recent)
         guess = classify(message.text, turn.output, turn.input, message.reply)
         if guess.kind not in ALARMS and turn is not recent[0]:
             turn = recent[0]
@@ -65,7 +67,10 @@ def recent_turns(message: UserMessage) -> tuple[EarlierTurn, ...]:
 
 
 def _concerned(message: str, recent: Sequence[EarlierTurn]) -> EarlierTurn:
-    """Choose the turn whose content a message touches; the last one unless an earlier one is touched clearly more."""
+    """Choose the turn whose content a message touches; the last one unless an earlier one is touched clearly more.
+
+    An answer that admits the mistake names what it mends, so its words count with those of the message.
+    """
     last = touches(message, recent[0].output, recent[0].input)
     best, most = recent[0], last
     for turn in recent[1:]:

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from evergold.curate.classify import Facts, Tally, Verdict, classify
 from evergold.model.policy import Policy, Reason, Tier
+from evergold.model.remark import ShownRemark
 from evergold.model.trace import Score, ScoreSource, Trace
 
 UNCHANGEABLE = {Reason.TRACE_FAILED, Reason.NO_OUTPUT, Reason.FALLBACK, Reason.INELIGIBLE, Reason.NOT_SAMPLED}
@@ -40,6 +41,7 @@ class Explanation(BaseModel, frozen=True, extra="forbid"):
     left_out: tuple[Score, ...]
     changes: tuple[Change, ...]
     own_scores: tuple[OwnScore, ...] = ()
+    remarks: tuple[ShownRemark, ...] = ()
 
 
 def explain(trace: Trace, scores: Sequence[Score], policy: Policy, facts: Facts = Facts()) -> Explanation:  # noqa: B008

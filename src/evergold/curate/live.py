@@ -51,6 +51,7 @@ from evergold.store.curation import (
     take_these,
 )
 from evergold.store.curation_tags import changed_entries, put_tags
+from evergold.store.remarks import remarks_about
 from evergold.store.traces import get_trace
 from evergold.store.undo import Undone, find_revision, undo_batch
 from evergold.store.values import batches
@@ -193,11 +194,15 @@ class Curation:
         return decided
 
     def explain(self, trace_id: str) -> list[Explanation]:
-        """Each policy's verdict on a trace, its grounds, and what would change it."""
+        """Each policy's verdict on a trace, its grounds, the remarks behind them, and what would change it."""
         with self._store.db.read() as connection:
             trace = get_trace(connection, trace_id)
             facts = [self._facts(connection, policy, trace_id) for policy in self.policies]
-        return [explain(trace, trace.scores, policy, known) for policy, known in zip(self.policies, facts, strict=True)]
+            remarks = tuple(remarks_about(connection, trace_id))
+        return [
+            explain(trace, trace.scores, policy, known).model_copy(update={"remarks": remarks})
+            for policy, known in zip(self.policies, facts, strict=True)
+        ]
 
     def _facts(self, connection: Connection, policy: Policy, trace_id: str) -> Facts:
         scope = self.scope_of(policy)

@@ -6,6 +6,7 @@ Only the beginning of long texts is looked at, so that the time does not grow wi
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from math import log2
 
@@ -14,20 +15,38 @@ from evergold.text.folding import folded
 
 MESSAGE, ANSWER = 600, 4000  # characters of a message and of an answer that are looked at
 MOST_COMPARED, MOST_CLAUSES = 200, 20
+MANY_WORDS, OPEN_END = 25, 300  # a longer message than this, and how much of the end of an answer is looked at
+ROOT = 6  # letters by which words are compared where endings do not matter: reserva, reservar
 _TOKEN = re.compile(r"\d+(?:[.,:/]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)*")
-DENYING = """not no ni isn't isnt wasn't aren't arent doesn't doesnt don't dont never nunca tampoco nor without sin"""
+DENYING = """not no ni isn't isnt wasn't aren't arent doesn't doesnt don't dont never nunca tampoco nor"""
 _CLAUSE = re.compile(r"[.;:!?,\n]\s+| - |\bbut\b|\bpero\b|\bbecause\b|\bporque\b")
 _IS = re.compile(
     r"\b(?:is|are|was|were|it's|its|that's|be|means|es|son|era|eran|fue|seria|ser|somos|significa|lleva)\b|'s\b"
 )
+_SUBJECT = re.compile(r"([^\W\d_]{3,}) (?:is|are|was|were|has|es|esta|son|estan|era|fue|tiene|no es|no esta)\b")
 _JUDGES = re.compile(
     r"\b(?:wrong|incorrect|mistake\w*|right|correct|true|false|accurate|sense|what i|what we|mal|incorrect[oa]|error|fals[oa]|"
-    r"ciert[oa]|verdad|correct[oa]|asi|equivoc\w+|lo que|thanks?|gracias|sorry|please|work\w*|funciona|sirve|again)\b"
+    r"ciert[oa]|verdad|correct[oa]|asi|equivoc\w+|lo que|thanks?|gracias|sorry|please|work\w*|funciona|sirve|again|"
+    r"not the ones?|no (?:es|era|son|eran|fue|fueron) (?:el|la|los|las) que)\b"
 )
+_HAS_NONE = re.compile(  # the answer has nothing to offer, so a next message with other values changes the wish
+    r"\b(?:unfortunately|sorry|afraid|unable|could not|couldn't|no \w+ (?:available|matching|match|found)|"
+    r"(?:there (?:is|are)|i have|we have) (?:no|not any)|lo siento|lamento|lamentablemente|"
+    r"(?:lo )?sentimos|no (?:hay|quedan?|tenemos|encuentro|dispongo|esta disponible))\b"
+)
+_SENTENCE = re.compile(r"(?<=[.!?])\s+")
+_OPEN = re.compile(
+    r"\b(?:what|which|why|how|who|whom|where|when|name|tell|give|describe|que|cual|cuales|por que|como|quien|donde|cuando|"
+    r"cuant[oa]s?|dime|cuentame|explica\w*)\b"
+)
+_TELL = re.compile(r"\b(?:please|tell me|give|name|describe|dime|cuentame|explica\w*|por favor)\b")
 _LETTERS = re.compile(r"[^\W\d_]")
+_THERE = re.compile(r"\bthere\b(?!'s| (?:is|are|was|were|will|has|have|seems?)\b)")  # a place, not "there is"
 _QUOTED = re.compile(r"[\"“«']([^\"”»']{2,40})[\"”»']")
 COUNTS = """zero one two three four five six seven eight nine ten eleven twelve
 cero uno dos tres cuatro cinco seis siete ocho nueve diez once doce"""
+AUXILIARY = """can could will would shall should may might must do does did has have had was were is are am
+puede puedo puedes pueden podria podrian debe deben debia sera seria serian habia hubo haya sea fuera estaba ser estar"""
 FUNCTION = """a an the and or but if so to of in on at for by with from as is are was were be been am it its it's this that these
 those there here he she they we i you me my your our their his her him them us do does did done have has had will would
 can could should may might must not no yes ok okay please just only also very too then than when what which who how why
@@ -36,19 +55,21 @@ el la los las un una unos unas y o u pero si no ya de del al a en por para con s
 esta estan estaba este esto ese eso esa esos esas estas yo tu te ti me mi mis se su sus lo le les nos os muy mas
 menos tan tanto hay ha he has han hoy solo pues porque cuando donde quien cual cuanto tengo tiene tienes va voy
 eh che jaja lol um hm vale bueno gracias thanks thank"""
-TO_ASSISTANT = """you your yours tu te ti usted ustedes vos su this that it esto eso"""
+TO_ASSISTANT = """you your yours tu te ti usted ustedes vos su this that it esto eso ahi alli"""
 ANSWER_CUES = """denial wrong_of_answer wrong_opens i_said i_meant should_be source you_did opposite again doubts actually
 angry human gives_up understands_nothing"""
 ADDRESSING, OF_ANSWERS = frozenset(TO_ASSISTANT.split()), frozenset(ANSWER_CUES.split())
 OF_THINGS = frozenset({"fails", "wrong"})  # cues that a thing may have as well as an answer
 _DENYING, _FUNCTION = frozenset(DENYING.split()), frozenset(FUNCTION.split())
+_AUXILIARY = frozenset(word for plain in AUXILIARY.split() for word in (plain, f"{plain}n't", f"{plain}nt"))
 _COUNTS = {word: str(at % 13) for at, word in enumerate(COUNTS.split())} | {"una": "1"}
 SEEN = (
     "question", "exclaims", "shouts", "short", "words", "long", "reply_asks", "denial_answers", "denied_word", "said_before",
     "number_said_before", "other_number", "same_number", "of_answer", "of_question", "novel", "respelled", "repeats",
     "bare_value", "quotes_answer", "states_other_number", "states_of_answer", "denial_states", "denial_number",
     "doubt_asked", "wrong_asked", "contrast", "no_answer", "order_restates", "replaces_number", "own_change", "plain_denial",
-    "plain_wrong", "gives_value", "wrong_and_value", "denial_and_value",
+    "plain_wrong", "gives_value", "wrong_and_value", "denial_and_value", "reply_asks_open", "many_words", "opinion_answers",
+    "answer_has_none",
 )  # fmt: skip
 
 
@@ -98,6 +119,7 @@ def see(message: str, answer: str | None, question: str) -> MessageFeatures:
     values |= against
     values["gives_value"] = float(not values["question"] and _gives_value(spoken, given, asked))
     values |= _together(values, cues)
+    values["doubt_asked"] = float("doubts" in cues and "?" in spoken)  # also "sure? it was 5 yesterday"
     return MessageFeatures({name: value for name, value in values.items() if value}, words | evidence)
 
 
@@ -110,20 +132,30 @@ def speaks_of_its_own(message: str, answer: str | None, question: str, seen: Mes
     cues = {name.removeprefix("cue:") for name in seen.values if name.startswith("cue:")}
     if not cues & OF_THINGS or cues & OF_ANSWERS or "```" in (answer or ""):
         return False
-    words = Words.of(folded(message[:MESSAGE]))
-    if len(words.content) < 3 or not ADDRESSING.isdisjoint(words.tokens):
+    text = folded(message[:MESSAGE])
+    words = Words.of(text)
+    if len(words.content) < 3 or not ADDRESSING.isdisjoint(words.tokens) or _THERE.search(text):
         return False
     return touches(message, answer, question) == 0
 
 
 def touches(message: str, answer: str | None, question: str) -> int:
-    """Count the content words and numbers of a message that a turn has; a word of the answer that is denied counts twice."""
-    message_words, given = Words.of(folded(message[:MESSAGE])), Words.of(folded((answer or "")[:ANSWER]))
+    """Count the content words and numbers of a message that a turn has, whatever the endings of long words.
+
+    A word of the answer that is denied counts twice, and so does one of which the message says what it is ("Ana is away").
+    """
+    text = folded(message[:MESSAGE])
+    message_words, given = Words.of(text), Words.of(folded((answer or "")[:ANSWER]))
     asked = Words.of(folded(question[:ANSWER]))
-    shared = (message_words.content & (given.content | asked.content)) | (
+    shared = (_roots(message_words.content) & _roots(given.content | asked.content)) | (
         message_words.numbers & (given.numbers | asked.numbers)
     )
-    return len(shared) + len(set(_denied(message_words.tokens, given.content | given.numbers)))
+    stated = {word[:ROOT] for word in map(_stem, _SUBJECT.findall(text))} & shared
+    return len(shared) + len(stated | set(_denied(message_words.tokens, given.content | given.numbers)))
+
+
+def _roots(words: Iterable[str]) -> set[str]:
+    return {word[:ROOT] for word in words}
 
 
 def _form(message: str, message_words: Words, answer: str | None) -> dict[str, float]:
@@ -137,8 +169,17 @@ def _form(message: str, message_words: Words, answer: str | None) -> dict[str, f
         "words": min(log2(len(message_words.tokens) + 1) / 7, 1.0),
         "long": float(len(message) > MESSAGE),
         "reply_asks": float(bool(answer) and answer is not None and answer.rstrip().endswith("?")),
+        "reply_asks_open": float(_asks_open(answer)),
+        "answer_has_none": float(_HAS_NONE.search(folded((answer or "")[:ANSWER])) is not None),
+        "many_words": float(len(message_words.tokens) > MANY_WORDS),
         "no_answer": float(not (answer or "").strip()),
     }
+
+
+def _asks_open(answer: str | None) -> bool:
+    """Whether an answer ends by asking for more than a yes or no: then the next message most probably replies to it."""
+    last = _SENTENCE.split(folded((answer or "")[-OPEN_END:]).strip())[-1]
+    return bool(_OPEN.search(last)) and (last.endswith("?") or _TELL.search(last) is not None)
 
 
 def _against(message_words: Words, given: Words, asked: Words, text: str) -> tuple[dict[str, float], dict[str, str]]:
@@ -204,8 +245,8 @@ def _together(values: dict[str, float], cues: dict[str, str]) -> dict[str, float
         "plain_denial": float(denial and not (going_on or glad or has("reply_asks"))),
         "wrong_and_value": float((wrong or "wrong_opens" in cues) and bool(has("gives_value"))),
         "denial_and_value": float(denial and bool(has("gives_value")) and not (going_on or glad or has("reply_asks"))),
+        "opinion_answers": float("opinion" in cues and bool(has("reply_asks") or has("reply_asks_open"))),
         "plain_wrong": float(wrong and not (going_on or glad)),
-        "doubt_asked": float("doubts" in cues and bool(has("question"))),
         "wrong_asked": float(wrong and bool(has("question"))),
         "order_restates": float(("orders" in cues or "wants" in cues) and bool(has("said_before"))),
     }
@@ -217,7 +258,7 @@ def _gives_value(text: str, given: Words, asked: Words) -> bool:
         if _JUDGES.search(clause):
             continue
         clause_words = Words.of(clause)
-        fresh = (clause_words.content - given.content) | (clause_words.numbers - given.numbers)
+        fresh = (clause_words.content - given.content - _AUXILIARY) | (clause_words.numbers - given.numbers)
         if fresh and (_IS.search(clause) or len(clause_words.tokens) <= 3 or fresh & (asked.content | asked.numbers)):
             return True
     return False

@@ -1,4 +1,4 @@
-"""Does a reply admit that the one before it was wrong? Then what it says is the corrected answer."""
+"""Does a reply admit that the one before it was wrong, or agree with a user who said so? Then it is the corrected answer."""
 
 import re
 import unicodedata
@@ -12,10 +12,28 @@ _ADMITS = re.compile(
     r"tienes (?:toda la )?razon|tiene (?:usted )?razon|mi error|me equivoque|me confundi|mis disculpas|disculpa|perdon|"
     r"gracias por (?:la correccion|corregir\w*|avisar\w*))\b"
 )
+# What grants a user's statement; after a question it may only confirm ("is it at 5?" "Correct, at 5").
+_AGREES = re.compile(
+    r"(?:(?:oh|ah|hm+|yes|si|ay|ups|oops|vaya),? )?(?:(?:good|fair|great) (?:point|catch|spot)|"
+    r"that(?:'s| is) (?:true|right|correct)|"
+    r"true|correct|right|fair enough|cierto|correcto|(?:es|muy) (?:cierto|verdad)|verdad|bien visto|buen punto|en efecto|"
+    r"efectivamente|thank(?:s| you) for (?:checking|letting (?:me|us) know|the (?:update|heads[- ]up|clarification)|"
+    r"telling (?:me|us)|flagging|spotting|noticing|clarifying)|gracias por (?:la (?:aclaracion|informacion)|aclarar\w*|"
+    r"decir\w*|el aviso))\b"
+)
 OPENING = 200  # an admission stands at the beginning
 
 
 def admits(reply: str | None) -> bool:
     """Whether a reply opens by admitting a mistake."""
+    return _ADMITS.search(_opening(reply)) is not None
+
+
+def agrees(reply: str | None) -> bool:
+    """Whether a reply opens by granting what the user stated."""
+    return _AGREES.match(_opening(reply)) is not None
+
+
+def _opening(reply: str | None) -> str:
     bare = unicodedata.normalize("NFD", (reply or "")[:OPENING].casefold().replace("’", "'"))
-    return _ADMITS.search("".join(sign for sign in bare if not unicodedata.combining(sign))) is not None
+    return "".join(sign for sign in bare if not unicodedata.combining(sign)).lstrip(' ¡!"')

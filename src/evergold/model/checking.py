@@ -18,7 +18,8 @@ class ToolStep:
 class Turn:
     """A trace as checks see it: the question, the answer, how it ended, and what the user asked afterwards.
 
-    `next_input` is the user's next message in the session, `next_seconds` how long after this turn it came. `system` is the
+    `next_input` is the user's next message in the session, `next_seconds` how long after this turn it came, `next_output`
+    the answer it got. `system` is the
     text of the instructions where the trace has any.
     """
 
@@ -37,6 +38,7 @@ class Turn:
     contexts: tuple[str, ...] = ()
     next_input: str | None = None
     next_seconds: float | None = None
+    next_output: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from pydantic import BaseModel
+
 
 class RemarkKind(StrEnum):
     """What a message says of an earlier answer: what is right instead, that it is wrong, that it may be, the question again."""
@@ -42,3 +44,15 @@ class Remark:
     trace_id: str
     probability: float
     evidence: tuple[str, ...] = ()
+
+
+class ShownRemark(BaseModel, frozen=True, extra="forbid"):
+    """A remark as people see it: the message, the turn it is on, what it says, how probably, by what words, who found it."""
+
+    message_id: str
+    target_id: str
+    kind: RemarkKind
+    probability: float
+    evidence: tuple[str, ...] = ()
+    detector: str = ""
+    message: str = ""

@@ -33,7 +33,7 @@ def turns_of(connection: Connection, trace_ids: Iterable[str]) -> list[Turn]:
     """Read traces as checks see them, each with its tool calls, how its last model call ended, and the next message."""
     turns: list[Turn] = []
     query = f"""SELECT t.id, t.input_text, t.output_text, t.status, t.name, t.started_at, t.ended_at, t.tags, t.metadata, t.seq,
-        n.input_text, n.started_at
+        n.input_text, n.started_at, n.output_text
         FROM traces t LEFT JOIN traces n ON n.id = CASE WHEN t.session_id IS NULL THEN NULL ELSE {NEXT} END
         WHERE t.id"""
     for batch in batches(trace_ids):
@@ -62,6 +62,7 @@ def _turn(row: Any, tools: dict[int, Any], reasons: dict[int, Any], contexts: di
         contexts=tuple(contexts.get(seq, ())),
         next_input=row[10],
         next_seconds=seconds_between(row[5], row[11]),
+        next_output=row[12],
     )
 
 

@@ -5,11 +5,12 @@ from collections.abc import Iterable, Sequence
 from sqlalchemy import Connection, text
 
 from evergold.model.moment import seconds_between
-from evergold.model.remark import EarlierTurn, Remark, RemarkKind, UserMessage
+from evergold.model.remark import EarlierTurn, Remark, RemarkKind, ShownRemark, UserMessage
 from evergold.store.bulk import rows_among
 from evergold.store.values import batches, dumps, loads, now
 
 EARLIER = 4  # turns before a message that it can be on
+SHOWN = 200  # characters of a message that an explanation shows
 MOST = 4000  # characters of a message and of an answer that a detector is given
 _EARLIER = """SELECT x.id FROM traces x WHERE x.session_id = t.session_id
     AND (x.started_at < t.started_at OR (x.started_at = t.started_at AND x.id < t.id))
@@ -101,11 +102,21 @@ def forget_remarks(connection: Connection) -> None:
     connection.execute(text("DELETE FROM remarks WHERE dismissed = 0"))
 
 
-def remarks_on(connection: Connection, trace_id: str) -> list[tuple[str, Remark]]:
-    """Give the remarks on a trace's answer that count, each with the trace of the message."""
-    query = """SELECT message_id, kind, probability, evidence FROM remarks
-        WHERE trace_id = :id AND dismissed = 0 ORDER BY message_id"""
+def remarks_about(connection: Connection, trace_id: str) -> list[ShownRemark]:
+    """Give the remarks on a trace's answer and the one that its own message makes, those a person dismissed left out."""
+    query = f"""SELECT r.message_id, r.trace_id, r.kind, r.probability, r.evidence, r.detector,
+            substr(t.input_text, 1, {SHOWN})
+        FROM remarks r JOIN traces t ON t.id = r.message_id
+        WHERE (r.trace_id = :id OR r.message_id = :id) AND r.dismissed = 0 ORDER BY t.started_at, r.message_id"""
     return [
-        (row[0], Remark(RemarkKind(row[1]), trace_id, float(row[2]), tuple(loads(row[3]))))
+        ShownRemark(
+            message_id=row[0],
+            target_id=row[1],
+            kind=RemarkKind(row[2]),
+            probability=float(row[3]),
+            evidence=tuple(loads(row[4])),
+            detector=row[5],
+            message=row[6],
+        )
         for row in connection.execute(text(query), {"id": trace_id})
     ]
