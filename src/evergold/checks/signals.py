@@ -59,7 +59,7 @@ class NotGivenUp:
 
 
 class NotHandedOver:
-    """0.5 when the user wanted a person, in this message or the next, or the answer hands over to one; else 1.0."""
+    """0.5 when the answer hands over to a person or the user wants one right after it; else 1.0."""
 
     name: ClassVar[str] = "not_handed_over"
     version: ClassVar[str] = "1"
@@ -67,8 +67,6 @@ class NotHandedOver:
     def check(self, turn: Turn) -> CheckResult | None:
         if words := hands_over(turn.output or ""):
             return CheckResult(0.5, "the answer hands over to a person", words)
-        if words := wants_person(turn.input):
-            return CheckResult(0.5, "the user asked for a person", words)
         following = _following(turn)
         if following is None:
             return None
