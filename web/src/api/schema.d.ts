@@ -3252,6 +3252,11 @@ export interface components {
              * @default []
              */
             own_scores: components["schemas"]["OwnScore"][];
+            /**
+             * Remarks
+             * @default []
+             */
+            remarks: components["schemas"]["ShownRemark"][];
         };
         /** Facet */
         Facet: {
@@ -4220,6 +4225,12 @@ export interface components {
             };
         };
         /**
+         * RemarkKind
+         * @description What a message says of an earlier answer: what is right instead, that it is wrong, that it may be, the question again.
+         * @enum {string}
+         */
+        RemarkKind: "correction" | "complaint" | "doubt" | "repeat" | "none";
+        /**
          * Replay
          * @description The rules of a replay. `user_model` plays the simulated user and `tool_model` invents results of unrecorded calls;
          *     both default to the model under test. The limits hold for one trajectory; `max_turns` counts messages of the user.
@@ -4843,6 +4854,34 @@ export interface components {
          * @enum {string}
          */
         ScoreSource: "system" | "user" | "human" | "llm_judge";
+        /**
+         * ShownRemark
+         * @description A remark as people see it: the message, the turn it is on, what it says, how probably, by what words, who found it.
+         */
+        ShownRemark: {
+            /** Message Id */
+            message_id: string;
+            /** Target Id */
+            target_id: string;
+            kind: components["schemas"]["RemarkKind"];
+            /** Probability */
+            probability: number;
+            /**
+             * Evidence
+             * @default []
+             */
+            evidence: string[];
+            /**
+             * Detector
+             * @default
+             */
+            detector: string;
+            /**
+             * Message
+             * @default
+             */
+            message: string;
+        };
         /**
          * Span
          * @description One step inside a trace. `kind`: llm, tool, retriever, agent, chain, embedding or span.

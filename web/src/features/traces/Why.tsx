@@ -59,6 +59,19 @@ function Verdict({ verdict, busy, onScore }: VerdictProps) {
           ))}
         </ul>
       )}
+      {(verdict.remarks ?? []).length > 0 && (
+        <ul className={classes.deciding} aria-label="Remarks that were detected">
+          {(verdict.remarks ?? []).map((remark) => (
+            <li key={remark.message_id}>
+              “{remark.message}”{" "}
+              <span className="eg-dim">
+                {remark.kind} on {remark.target_id}, probability {unit(remark.probability)}:{" "}
+                {(remark.evidence ?? []).join("; ")}
+              </span>
+            </li>
+          ))}
+        </ul>
+      )}
       {verdict.left_out.length > 0 && (
         <p className={classes.reason}>
           Took no part: {verdict.left_out.map((score) => `${score.name} (${unit(score.value)})`).join(", ")}
