@@ -22,7 +22,7 @@ from statistics import median
 
 from evergold.extract.extracted import Extracted
 from evergold.extract.filters import HistoryRules
-from evergold.extract.history import history_cases
+from evergold.extract.history import Walk, history_cases
 from evergold.extract.run import Extraction, HistoryQuery, extract_history
 from evergold.repo.git import Repo
 from evergold.repo.quoting import path_text, unquote
@@ -65,7 +65,7 @@ def check(repo_dir: Path, commits: int) -> int:
     expected = counted(repo_dir, commits)
     ours: dict[str, Lines] = {}
     with Repo.open(repo_dir) as repo:
-        for item in history_cases(repo, EVERYTHING, first_parent=True):
+        for item in history_cases(repo, EVERYTHING, Walk(first_parent=True)):
             if isinstance(item, Extracted) and item.case.id in expected:
                 ours[item.case.id] = {(r.path, line) for r in item.case.ranges for line in range(r.start, r.end + 1)}
             if len(ours) >= sum(bool(lines) for lines in expected.values()):

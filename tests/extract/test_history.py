@@ -7,7 +7,7 @@ import pytest
 
 from evergold.extract.extracted import Extracted, SkippedItem
 from evergold.extract.filters import HistoryRules, is_revert
-from evergold.extract.history import history_cases
+from evergold.extract.history import Walk, history_cases
 from evergold.extract.message import read_message
 from evergold.model.ident import hash_bytes
 from evergold.repo.git import Repo
@@ -23,7 +23,7 @@ def made(tmp_path: Path) -> GitRepo:
 
 def extracted(made: GitRepo, first_parent: bool = False, **rules: object) -> tuple[dict[str, Extracted], list[str]]:
     with Repo.open(made.path) as repo:
-        items = list(history_cases(repo, HistoryRules(**rules), first_parent=first_parent))  # type: ignore[arg-type]
+        items = list(history_cases(repo, HistoryRules(**rules), Walk(first_parent=first_parent)))  # type: ignore[arg-type]
     cases = {item.case.id: item for item in items if isinstance(item, Extracted)}
     return cases, [str(item) for item in items if isinstance(item, SkippedItem)]
 

@@ -1,6 +1,7 @@
 """Workers: processes here, a real Dask cluster of processes elsewhere; the same build from both."""
 
 import os
+import signal
 import subprocess
 import sys
 from dataclasses import replace
@@ -10,11 +11,16 @@ import pytest
 
 from evergold.build import rag
 from evergold.errors import BadInput, Unavailable
+from evergold.extract.run import HistoryQuery
 from evergold.machine import usable_cores
 from evergold.scale import executors
 from evergold.scale.executors import SMALL_BYTES, jobs_for, open_cluster, open_processes
+from evergold.settings import Settings
+from evergold.workspace import Workspace
+from evergold.workspace.flows import Destination
 from evergold.workspace.rag import build_rag
 from tests.build.rag_builders import a_spec, an_offline_record
+from tests.repos import GitRepo
 
 
 def test_small_jobs_stay_here_and_large_ones_use_every_core() -> None:
@@ -63,3 +69,39 @@ def test_a_real_cluster_of_processes_builds_the_same_bytes(tmp_path: Path, monke
         manifest = build_rag(by_url, cluster=cluster.scheduler_address)
     assert manifest.rejected == {"duplicate task_id": 100}
     assert [path.read_bytes() for path in files[:-1]] == alone[:-1]
+
+
+def _dies_once(marker: Path) -> str:
+    if not marker.exists():
+        marker.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return "done"
+
+
+@pytest.mark.slow
+def test_a_cluster_outlives_a_worker_extracts_the_same_and_refuses_another_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from distributed import LocalCluster
+
+    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
+    with LocalCluster(**options) as cluster:  # type: ignore[no-untyped-call]
+        address = cluster.scheduler_address
+        with open_cluster(address) as workers:
+            assert workers.executor.submit(_dies_once, tmp_path / "marker").result() == "done"
+        repo = GitRepo(tmp_path / "repo")
+        for number in range(5):
+            repo.commit(
+                {"a.py": f"first = {number}\nsecond = 2\n"}, f"Change the first value of the module to {number}"
+            )
+        folders = (tmp_path / "here", tmp_path / "there")
+        for folder, cluster_address in zip(folders, (None, address), strict=True):
+            Workspace(Settings(home=tmp_path)).flows.history(
+                HistoryQuery(repo.path), Destination(folder), cluster=cluster_address
+            )
+        for name in ("dataset_a_file_paths.unvalidated.jsonl", "dataset_b_line_ranges.unvalidated.jsonl"):
+            assert (folders[0] / name).read_bytes() == (folders[1] / name).read_bytes() != b""
+        with monkeypatch.context() as patch:
+            patch.setattr(executors, "version", lambda name: "0.0.7")
+            with pytest.raises(Unavailable, match=r"has evergold 0\.1\.0, this is 0\.0\.7"), open_cluster(address):
+                pytest.fail("never opened")

@@ -66,6 +66,9 @@ def sidekick(ctx: click.Context, /, as_json: bool, **given: Any) -> int:
 @click.option("--no-default-excludes", is_flag=True, help="Count vendored, generated and lock files too.")
 @click.option("--keep-reverts", is_flag=True, help="Make cases of reverts too.")
 @click.option("--limit", type=click.IntRange(1), help="Stop after so many cases.")
+@click.option(
+    "--cluster", metavar="tcp://…", help="Dask scheduler whose workers, which see the repository, do the work."
+)
 @shared_options
 @click.pass_context
 def git(ctx: click.Context, /, as_json: bool, **given: Any) -> int:
@@ -78,7 +81,7 @@ def git(ctx: click.Context, /, as_json: bool, **given: Any) -> int:
     )
     query = HistoryQuery(given["repo"], given["revision"], given["since"], given["first_parent"], given["limit"])
     with without_database(ctx) as workspace:
-        return report(workspace.flows.history(query, destination(given), rules, progress), as_json)
+        return report(workspace.flows.history(query, destination(given), rules, progress, given["cluster"]), as_json)
 
 
 for _verb in VERBS:

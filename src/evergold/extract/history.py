@@ -4,7 +4,9 @@ The base needs no proof here, since the diff was made against it. Git does the b
 they go; everything else is a filter with a name.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from evergold.errors import BadInput
@@ -22,6 +24,7 @@ from evergold.repo.git import Repo
 from evergold.repo.history import Commit, commits, diffs
 
 COMMITS_AT_ONCE = 2000
+COMMITS_A_PART = 100
 DIFFS_AT_ONCE = 50
 
 NO_WORDS = "its message says too little"
@@ -46,27 +49,58 @@ class Parsed(NamedTuple):
     left_out: int
 
 
+class Walk(NamedTuple):
+    """Which commits are looked at, and in which order."""
+
+    revision: str = "HEAD"
+    since: str = ""
+    first_parent: bool = False
+
+
+WHOLE = Walk()
+
+HistoryItem = Extracted | Rejected | SkippedItem
+Spread = Callable[[Callable[[list[Commit]], list[HistoryItem]], Iterable[list[Commit]]], Iterable[list[HistoryItem]]]
+"""Has a function done for each part by somebody else, and gives the results in the order of the parts."""
+
+
 def history_cases(
     repo: Repo,
     rules: HistoryRules,
-    revision: str = "HEAD",
-    since: str = "",
-    first_parent: bool = False,
+    walk: Walk = WHOLE,
     wanted: Wanted = lambda case_id: True,
-) -> Iterator[Extracted | Rejected | SkippedItem | str]:
+    spread: Spread | None = None,
+) -> Iterator[HistoryItem | str]:
     """Cases newest first; a `Skipped` per commit left out, the id alone per case that is not `wanted`."""
     chosen: dict[str, Commit] = {}
-    for commit in commits(repo, revision, first_parent, since):
-        if reason := _unfit(commit, repo, rules, first_parent):
+    for commit in commits(repo, walk.revision, walk.first_parent, walk.since):
+        if reason := _unfit(commit, repo, rules, walk.first_parent):
             yield SkippedItem(reason)
         elif not wanted(commit.id):
             yield commit.id
         else:
             chosen[commit.id] = commit
         if len(chosen) == COMMITS_AT_ONCE:
-            yield from _cases(repo, chosen, rules)
+            yield from _read(repo, chosen, rules, spread)
             chosen = {}
-    yield from _cases(repo, chosen, rules)
+    yield from _read(repo, chosen, rules, spread)
+
+
+def _read(repo: Repo, chosen: dict[str, Commit], rules: HistoryRules, spread: Spread | None) -> Iterator[HistoryItem]:
+    """The cases of the commits, read here or part by part by workers."""
+    if spread is None:
+        yield from _cases(repo, chosen, rules)
+        return
+    listed = list(chosen.values())
+    parts = [listed[start : start + COMMITS_A_PART] for start in range(0, len(listed), COMMITS_A_PART)]
+    for items in spread(partial(cases_of_part, repo.path.absolute(), rules), parts):
+        yield from items
+
+
+def cases_of_part(repo_dir: Path, rules: HistoryRules, part: list[Commit]) -> list[HistoryItem]:
+    """The cases of some commits, by a worker that sees the same repository."""
+    with Repo.open(repo_dir) as repo:
+        return list(_cases(repo, {commit.id: commit for commit in part}, rules))
 
 
 def _cases(repo: Repo, chosen: dict[str, Commit], rules: HistoryRules) -> Iterator[Extracted | Rejected | SkippedItem]:

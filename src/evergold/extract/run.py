@@ -14,7 +14,7 @@ from evergold.errors import NotFound
 from evergold.extract.extracted import Extracted, SkippedItem, Wanted
 from evergold.extract.filters import HistoryRules
 from evergold.extract.flow_cases import Rules, extract_flow
-from evergold.extract.history import history_cases
+from evergold.extract.history import Spread, Walk, history_cases
 from evergold.extract.prove import prove
 from evergold.formats.dataset_ab import read_cases
 from evergold.formats.dataset_pair import DatasetPair, RowOutcome, locked
@@ -158,14 +158,19 @@ class HistoryQuery:
 
 
 def extract_history(
-    query: HistoryQuery, into: Extraction, rules: HistoryRules, advance: Callable[[int], None] = lambda commits: None
+    query: HistoryQuery,
+    into: Extraction,
+    rules: HistoryRules,
+    advance: Callable[[int], None] = lambda commits: None,
+    spread: Spread | None = None,
 ) -> Summary:
-    """Cases of a git history; `limit` counts cases, known ones too."""
+    """Cases of a git history; `limit` counts cases, known ones too. `spread` has workers read parts of it."""
+    walk = Walk(query.revision, query.since, query.first_parent)
     with Repo.open(query.repo_dir) as repo:
 
         def produce(wanted: Wanted) -> Iterator[Item]:
             result = 0
-            for item in history_cases(repo, rules, query.revision, query.since, query.first_parent, wanted):
+            for item in history_cases(repo, rules, walk, wanted, spread):
                 yield item
                 advance(1)
                 result += not isinstance(item, SkippedItem | Rejected)

@@ -9,9 +9,10 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor
+from concurrent.futures import CancelledError, Executor, ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.metadata import version
 from multiprocessing import get_context, parent_process
 from multiprocessing.context import BaseContext
 from typing import Any
@@ -90,10 +91,47 @@ def open_cluster(address: str) -> Iterator[Workers]:
         client: Any = Client(address, timeout=CONNECT_SECONDS)  # type: ignore[no-untyped-call]
     except (OSError, ValueError) as problem:
         raise Unavailable(f"no Dask scheduler at {address!r} ({problem}); start one with `dask scheduler`") from problem
-    with client:
+    with client, _answering(address):
         threads = sum(client.nthreads().values())
         if not threads:
             raise Unavailable(
                 f"the Dask cluster at {address!r} has no workers; start some with `dask worker {address}`"
             )
+        _require_same_version(client)
         yield Workers(client.get_executor(pure=False), threads)
+
+
+@contextmanager
+def _answering(address: str) -> Iterator[None]:
+    """Turn what Dask raises when a cluster falls apart into one line. A worker that dies has its part done by another."""
+    from distributed import KilledWorker
+    from distributed.client import FutureCancelledError
+    from distributed.comm.core import CommClosedError
+
+    try:
+        yield
+    except KilledWorker as problem:
+        reason = str(problem).splitlines()[0]
+        raise Unavailable(
+            f"workers of the cluster at {address!r} died over one part of the work: {reason}"
+        ) from problem
+    except (CommClosedError, FutureCancelledError, CancelledError) as problem:
+        raise Unavailable(
+            f"the Dask scheduler at {address!r} went away; nothing was written: start it and give the command again"
+        ) from problem
+
+
+def _require_same_version(client: Any) -> None:
+    """Refuse workers that run another version of this program, whose parts might differ from ours."""
+    ours = _installed()
+    for worker, theirs in client.run(_installed, on_error="return").items():
+        if isinstance(theirs, BaseException):
+            raise Unavailable(f"worker {worker} cannot run evergold ({theirs}); install evergold {ours} there")
+        if theirs != ours:
+            raise Unavailable(
+                f"worker {worker} has evergold {theirs}, this is {ours}; install the same version on both"
+            )
+
+
+def _installed() -> str:
+    return version("evergold")

@@ -6,11 +6,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from evergold.build.pace import in_order
 from evergold.extract.agents.boundaries import TRAILERS
 from evergold.extract.agents.extraction import AgentRules
 from evergold.extract.extracted import DATASET
 from evergold.extract.filters import HistoryRules
 from evergold.extract.flow_cases import Rules
+from evergold.extract.history import Spread
 from evergold.extract.run import (
     EXTRACTED,
     Extraction,
@@ -24,6 +26,7 @@ from evergold.extract.run import (
 )
 from evergold.extract.run_agents import extract_sessions
 from evergold.model.case import Case
+from evergold.scale.executors import open_cluster
 from evergold.seams import FlowSource
 from evergold.workspace.cases import Cases
 
@@ -66,6 +69,16 @@ def _silent(_label: str, _total: int | None) -> AbstractContextManager[Advance]:
     return nullcontext(lambda _: None)
 
 
+@contextmanager
+def _spread_over(cluster: str | None) -> "Iterator[Spread | None]":
+    """A function that has parts done by the workers of a cluster, a few for each of them under way; None without one."""
+    if cluster is None:
+        yield None
+        return
+    with open_cluster(cluster) as workers:
+        yield lambda work, parts: in_order(workers.executor, work, parts, 2 * workers.count)
+
+
 class Flows:
     """`cases`: the facade of stored cases, asked for only when an extraction goes into the store."""
 
@@ -83,14 +96,19 @@ class Flows:
             return extract_sidekick(source, extraction, query.repo_dir, rules, advance)
 
     def history(
-        self, query: HistoryQuery, into: Destination, rules: HistoryRules | None = None, progress: Progress = _silent
+        self,
+        query: HistoryQuery,
+        into: Destination,
+        rules: HistoryRules | None = None,
+        progress: Progress = _silent,
+        cluster: str | None = None,
     ) -> Summary:
-        """Extract the commits of a repository."""
+        """Extract the commits of a repository; with the address of a Dask cluster, by workers that see the repository."""
         rules = rules or HistoryRules()
         if not rules.repository:
             rules = replace(rules, repository=repository_name(query.repo_dir))
-        with self._opened(into) as extraction, progress("commits", None) as advance:
-            return extract_history(query, extraction, rules, advance)
+        with self._opened(into) as extraction, progress("commits", None) as advance, _spread_over(cluster) as spread:
+            return extract_history(query, extraction, rules, advance, spread)
 
     def sessions(self, query: SessionQuery, into: Destination, progress: Progress = _silent) -> Summary:
         """Extract the sessions of a coding agent that led to commits."""
