@@ -46,7 +46,7 @@ def test_a_set_freezes_what_can_be_replayed_and_names_the_rest(tmp_path: Path) -
     with Workspace.open(Settings(home=tmp_path)) as workspace:
         fill(workspace, *four_cases())
         made = workspace.replays.freeze_set("live", "agents@v1", {"tag": "tool:*"})
-        assert (made.dataset, made.version, made.cases) == ("agents", "v1", 1)
+        assert (made.dataset, made.version, made.cases, made.with_calls, made.requests) == ("agents", "v1", 1, 1, 3)
         assert set(made.cases_left_out) == {"lost", "cut"} and sum(made.left_out.values()) == 2
         assert "find has no result" in made.cases_left_out["lost"][0] and "cut" in made.cases_left_out["cut"][0]
         spec = RunSpec(dataset="agents@v1", model="recorded", metrics=("trajectory",), replay=Replay())
@@ -83,6 +83,11 @@ def test_the_command_prints_counts_reasons_and_the_estimate(tmp_path: Path) -> N
         and "left out 1: a call of find has no result" in done.output
     )
     assert "3 requests" in done.output and "$" in done.output
+    assert "next: evergold run agents@v1 --model openai/gpt-4o --replay" in done.output
+    plain = CliRunner().invoke(root, [*words[:-1], "agents@v2"])
+    assert "3 requests" in plain.output and "--model NAME gives the price" in plain.output
+    none = CliRunner().invoke(root, ["--home", str(tmp_path), "replay-set", "live", "--filter", "tag=y", "--out", "n"])
+    assert "passes the filter; evergold curate" in str(none.exception)
 
 
 def test_the_turns_of_a_conversation_are_sent_in_order_so_that_each_prefix_is_cached(tmp_path: Path) -> None:

@@ -16,31 +16,38 @@ from evergold.workspace.replays import ReplaySet
 @click.option(
     "--filter", "filters", metavar="FIELD=VALUE", multiple=True, help="Only cases with this; tag=tool:* is a pattern."
 )
-@click.option(
-    "--model", default="recorded", show_default=True, metavar="NAME", help="Estimate the cost for this model."
-)
+@click.option("--model", metavar="NAME", help="Estimate the price for this model.")
 @json_flag
 @click.pass_context
-def command(ctx: click.Context, /, dataset: str, out: str, as_json: bool, **flags: Any) -> None:
+def command(ctx: click.Context, /, dataset: str, out: str, model: str | None, as_json: bool, **flags: Any) -> None:
     """Freeze the cases of DATASET that can be replayed, say which cannot and why, and estimate power and cost."""
     with opened(ctx) as workspace:
-        result = workspace.replays.freeze_set(dataset, out, filters_of(flags["filters"]), model=flags["model"])
+        result = workspace.replays.freeze_set(dataset, out, filters_of(flags["filters"]), model=model or "recorded")
     if as_json:
         emit_json(result)
     else:
-        _show(result)
+        _show(result, model)
 
 
-def _show(result: ReplaySet) -> None:
+def _show(result: ReplaySet, model: str | None) -> None:
     plan = result.plan
     click.echo(f"{result.dataset}@{result.version}: {result.cases} cases can be replayed")
     for reason, count in result.left_out.items():
         click.echo(f"  left out {count}: {reason}")
     for case_id, reasons in list(result.cases_left_out.items())[:5]:
         click.echo(f"    {case_id}: {'; '.join(reasons)}", err=True)
-    money = "unknown price" if plan.cost is None else f"about ${plan.cost:.4f}"
+    if result.with_calls < result.cases:
+        kept = "--filter tag=tool:* keeps such cases"
+        click.echo(f"  calls    {result.with_calls} of them have tool calls, which `trajectory` measures; {kept}")
     effect = plan.smallest_visible_effect
-    click.echo(
-        f"  a run    {plan.calls} requests, about {plan.input_tokens:,} tokens in, {plan.output_tokens:,} out ({money})"
-    )
+    tokens = f"about {plan.input_tokens:,} tokens in, {plan.output_tokens:,} out"
+    click.echo(f"  a run    {result.requests} requests, {tokens} ({_price(plan.cost, model)})")
     click.echo(f"  visible  {'no difference (too few cases)' if effect is None else f'differences of {effect:.3f} up'}")
+    name = model or "openai/gpt-4o"
+    click.echo(f"next: evergold run {result.dataset}@{result.version} --model {name} --replay --metric trajectory")
+
+
+def _price(cost: float | None, model: str | None) -> str:
+    if model is None:
+        return "--model NAME gives the price"
+    return f"no price is known for {model}" if cost is None else f"about ${cost:.4f} with {model}"

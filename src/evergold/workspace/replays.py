@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel
 
 from evergold.bench.plan import Plan
-from evergold.bench.replay.readiness import obstacles
+from evergold.bench.replay.readiness import obstacles, requests_of
 from evergold.errors import BadInput
 from evergold.model.case import Case, CaseStatus
 from evergold.model.replay import Replay
 from evergold.model.run import RunSpec
+from evergold.model.tool_calls import calls_in
 from evergold.store.case_writes import Author, put_cases
 from evergold.store.cases import iterate_cases
 from evergold.workspace.builds import case_filter
@@ -27,11 +28,16 @@ MOST_NAMED = 100
 
 
 class ReplaySet(BaseModel, frozen=True):
-    """A frozen set of cases that can be replayed. `left_out` counts reasons, `cases_left_out` names the first cases."""
+    """A frozen set of cases that can be replayed. `left_out` counts reasons, `cases_left_out` names the first cases.
+
+    `requests` counts what a model that follows the record is asked; `with_calls` the cases that `trajectory` applies to.
+    """
 
     dataset: str
     version: str
     cases: int
+    with_calls: int
+    requests: int
     left_out: dict[str, int]
     cases_left_out: dict[str, list[str]]
     plan: Plan
@@ -70,11 +76,11 @@ class Replays:
             reasons.update(problems)
             if len(named) < MOST_NAMED:
                 named[case.id] = problems
+        if not ready and not reasons:
+            how = "evergold curate makes cases of traces, evergold cases list shows them with their tags"
+            raise BadInput(f"no case of {source!r} passes the filter; {how}")
         if not ready:
-            why = (
-                "; ".join(f"{count}: {reason}" for reason, count in reasons.most_common(5))
-                or "no case passes the filter"
-            )
+            why = "; ".join(f"{count}: {reason}" for reason, count in reasons.most_common(5))
             raise BadInput(f"no case of {source!r} can be replayed ({why})")
         author = Author(action="copied", why=f"replay set of {source}")
         self._store.db.write(lambda connection: put_cases(connection, ready, author))
@@ -86,6 +92,8 @@ class Replays:
             dataset=name,
             version=build.version,
             cases=counts,
+            with_calls=sum(bool(calls_in([*case.messages, *case.turn])) for case in ready),
+            requests=sum(requests_of(case, spec.replay or Replay()).calls for case in ready),
             left_out=dict(reasons.most_common()),
             cases_left_out=named,
             plan=self._bench.plan(spec, local=True),
