@@ -90,6 +90,20 @@ def test_a_check_that_fails_to_run_is_counted_and_gives_no_score(tmp_path: Path)
         assert tiers(ws, "t1") == {"t1": "candidate"}
 
 
+def test_a_failing_check_is_not_run_at_every_curate(tmp_path: Path) -> None:
+    file = tmp_path / "own.toml"
+    file.write_text('[[check]]\nname = "raises"\nkind = "python"\nfunction = "tests.checks.test_stage:raises"')
+    with opened(tmp_path, checks_files=(str(file),)) as ws:
+        ws.intake.accept([a_trace("t1")])
+        ws.live.curate()
+        for value in (0.9, 1.0):
+            ws.intake.accept([ScoreLine(trace_id="t1", name="app", value=value, key="app")])
+            ws.live.curate()
+        assert ws.live.checks.state()["errors"] == {"raises": 1}
+        ws.live.checks.backfill()
+        assert ws.live.checks.state()["errors"] == {"raises": 2}
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

@@ -5,6 +5,7 @@ A result is a score under the key `check:` and the check's name. It queues nothi
 
 import re
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, text
@@ -14,7 +15,7 @@ from evergold.model.moment import seconds_between
 from evergold.model.trace import TraceStatus
 from evergold.store.bulk import insert_rows, rows_among
 from evergold.store.counters import count
-from evergold.store.values import batches, loads, now, storable
+from evergold.store.values import batches, loads, now, stamp, storable
 
 CHECK_KEY = "check:"
 SCORE_COLUMNS = ("trace_id", "key", "name", "source", "value", "comment", "version", "created_at")
@@ -26,6 +27,7 @@ BEFORE = """(SELECT x.id FROM traces x WHERE x.session_id = t.session_id
     ORDER BY x.started_at DESC, x.id DESC LIMIT 1)"""
 FINISH = re.compile(r"finish_?reasons?\\*\"\s*:\s*\[?\s*\\*\"([A-Za-z_]+)", re.I)
 WINDOW = 80
+RETRY_AFTER = timedelta(hours=1)  # a check that failed is not run on the same trace again before
 Steps = tuple[dict[int, list[ToolStep]], dict[int, list[str]], dict[int, list[str]]]
 
 
@@ -103,13 +105,17 @@ def _steps(connection: Connection, seqs: Sequence[int]) -> Steps:
 
 
 def unchecked(connection: Connection, trace_ids: Sequence[str], suite: str) -> list[str]:
-    """Of some traces, those that have not been through this suite of checks."""
-    query = "SELECT trace_id FROM trace_checks WHERE suite = {0} AND failed = '' AND trace_id"
+    """Of some traces, those that have not been through this suite of checks, or failed in it longer ago than RETRY_AFTER.
+
+    `evergold check-traces --backfill` runs every check again at once.
+    """
+    query = "SELECT trace_id FROM trace_checks WHERE suite = {0} AND (failed = '' OR checked_at > {0}) AND trace_id"
+    since = stamp(datetime.now(UTC) - RETRY_AFTER)
     done: set[str] = set()
     for batch in batches(trace_ids):
         mark = "?" if connection.dialect.name == "sqlite" else "%s"
         listed = ", ".join([mark] * len(batch))
-        rows = connection.exec_driver_sql(f"{query.format(mark)} IN ({listed})", (suite, *batch))
+        rows = connection.exec_driver_sql(f"{query.format(mark)} IN ({listed})", (suite, since, *batch))
         done.update(rows.scalars())
     return [trace_id for trace_id in trace_ids if trace_id not in done]
 
