@@ -2,11 +2,14 @@
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.api.serving import served
 from tests.e2e.pages import PHONE
+from tests.e2e.review_data import serious_faults
 from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.slow
@@ -133,3 +136,40 @@ def test_two_people_edit_one_case_and_nothing_is_lost(opened: Open, address: str
     expect(second.get_by_text("Saved.")).to_be_visible()
     second.get_by_role("button", name="Undo").click()
     expect(second.get_by_role("region", name="Expected")).to_contain_text("Order 1182 was refunded.")
+
+
+def test_cases_are_written_tagged_together_and_exported(opened: Open, tmp_path: Path) -> None:
+    with served(tmp_path) as url:
+        page = opened(f"{url}/cases")
+        expect(page.get_by_role("button", name="New case…")).to_be_visible()
+        page.keyboard.press("N")
+        dialog = page.get_by_role("dialog")
+        dialog.get_by_label("Question").fill("How long do refunds take?")
+        dialog.get_by_label("Expected answer").fill("Three days.")
+        assert serious_faults(page) == []
+        dialog.get_by_role("button", name="Make the case").click()
+        expect(page.get_by_role("heading", name="How long do refunds take?")).to_be_visible()
+        expect(page.get_by_role("link", name="Review it")).to_be_visible()
+        page.goto(f"{url}/cases")
+        expect(rows(page).first).to_contain_text("How long do refunds take?")
+        page.keyboard.press("a")
+        bar = page.get_by_role("region", name="Chosen cases")
+        bar.get_by_label("Tag").fill("refunds")
+        page.keyboard.press("Enter")
+        expect(bar).to_contain_text("Changed 1 case.")
+        assert serious_faults(page) == []
+        bar.get_by_role("button", name="Undo").click()
+        expect(bar).to_contain_text("Taken back.")
+        page.get_by_role("button", name="Export…").click()
+        with page.expect_download() as download:
+            page.get_by_role("menuitem", name="live-jsonl").click()
+        assert "Three days." in download.value.path().read_text()
+        page.context.close()
+
+
+def test_motion_is_short_for_who_asks_for_less(opened: Open, address: str) -> None:
+    page = opened(f"{address}/cases", reduced_motion="reduce")
+    page.get_by_role("button", name="New case…").click()
+    page.get_by_role("dialog").wait_for()
+    slow = "each => parseFloat(getComputedStyle(each).transitionDuration) > 0.01"
+    assert page.evaluate(f"() => [...document.querySelectorAll('*')].filter({slow}).length") == 0

@@ -91,8 +91,8 @@ def test_two_versions_are_compared_field_by_field(opened: Open, frozen_address: 
     expect(changed.get_by_text("output", exact=True)).to_be_visible()
     expect(changed.locator("del")).to_have_text("Lima.")
     expect(changed.locator("ins")).to_have_text("Lima, on the Rímac.")
-    expect(page.get_by_role("list", name="Added").get_by_role("link", name="hand-3")).to_be_visible()
-    expect(page.get_by_role("list", name="Removed").get_by_role("link", name="hand-2")).to_be_visible()
+    expect(page.get_by_role("list", name="Added").get_by_role("link", name="Which river flows")).to_be_visible()
+    expect(page.get_by_role("list", name="Removed").get_by_role("link", name="the capital of Chile")).to_be_visible()
     expect(page.get_by_role("img", name="Length of the input of v1 and v2").locator("svg")).to_be_visible()
 
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from sqlalchemy import text
 
 from evergold.errors import BadInput, Conflict, Incomplete, NotFound
 from evergold.model.case import Case, CaseStatus, ReviewState
@@ -180,3 +181,12 @@ def test_views_are_saved_replaced_and_deleted(review: Review) -> None:
     review.delete_view("mine")
     with pytest.raises(NotFound):
         review.delete_view("mine")
+
+
+def test_agreement_and_progress_are_given_after_a_judged_case_was_erased(review: Review, store: Store) -> None:
+    review.decide(key(), say("approve"), "ana")
+    store.db.write(
+        lambda connection: connection.execute(text("UPDATE case_reviews SET label = '{}'"))
+    )  # as erasing does
+    assert review.agreement()["shared"] == 0
+    assert review.progress()["reviewers"][0]["approve"] == 1

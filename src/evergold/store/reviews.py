@@ -241,7 +241,7 @@ def _opinions(connection: Connection, query: Select[Any]) -> list[Opinion]:
             dataset=row["dataset"],
             id=row["case_id"],
             **{name: row[name] for name in ("version", "reviewer", "verdict", "comment", "created_at")},
-            **loads(row["label"]),
+            **{"rev": ""} | loads(row["label"]),
         )
         for row in connection.execute(query).mappings()
     ]

@@ -7,16 +7,16 @@ import { CopyText } from "./states";
 export function Snippets() {
   const snippets = snippetsFor(window.location.origin, currentToken());
   return (
-    <Tabs defaultValue={snippets[0]?.name ?? ""} keepMounted={false} w="100%">
+    <Tabs defaultValue="0" keepMounted={false} w="100%">
       <Tabs.List>
-        {snippets.map(({ name }) => (
-          <Tabs.Tab key={name} value={name}>
+        {snippets.map(({ name }, index) => (
+          <Tabs.Tab key={name} value={String(index)}>
             {name}
           </Tabs.Tab>
         ))}
       </Tabs.List>
-      {snippets.map(({ name, text }) => (
-        <Tabs.Panel key={name} value={name} pt="xs">
+      {snippets.map(({ name, text }, index) => (
+        <Tabs.Panel key={name} value={String(index)} pt="xs">
           <CopyText what={name}>{text}</CopyText>
         </Tabs.Panel>
       ))}

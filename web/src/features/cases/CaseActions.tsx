@@ -33,6 +33,20 @@ export function CaseActions({ entry }: { entry: Case }) {
           Open its trace
         </Button>
       )}
+      <Button
+        size="compact-sm"
+        variant="default"
+        renderRoot={(props) => <Link to="/review" search={{ dataset: entry.dataset, id: entry.id }} {...props} />}
+      >
+        Review it
+      </Button>
+      <Button
+        size="compact-sm"
+        variant="default"
+        renderRoot={(props) => <Link to="/benchmarks" search={{ q: entry.dataset }} {...props} />}
+      >
+        Runs of its dataset
+      </Button>
       <output>
         {undo.problem || (before && "Saved.")}{" "}
         {before && (

@@ -1,12 +1,15 @@
 /** Every case, newest first, with filters; one opens beside the list. */
 import { getRouteApi, Outlet, useNavigate, useParams } from "@tanstack/react-router";
-import { useMemo } from "react";
+import { useMemo, useState } from "react";
+import { useMay } from "@/api/access";
 import { Beginning } from "@/ui/Beginning";
 import { count, plural } from "@/ui/format";
 import { RecordList } from "@/ui/RecordList";
 import { Split } from "@/ui/Split";
 import { Empty, ListState } from "@/ui/states";
+import { BulkCases } from "./BulkCases";
 import { CaseFilters } from "./CaseFilters";
+import { CaseTools } from "./CaseTools";
 import { columnsOf } from "./columns";
 import { type Case, useCases } from "./data";
 import { type CaseView, isNarrowed } from "./view";
@@ -22,13 +25,21 @@ export function CasesPage() {
   const rows = useMemo(() => cases.data?.pages.flatMap((page) => page.cases) ?? [], [cases.data]);
   const total = cases.data?.pages[0]?.total;
   const shown = useMemo(() => columnsOf(view), [view]);
+  const [marked, setMarked] = useState<ReadonlySet<string>>(new Set());
+  const mayEdit = useMay("editor");
+  const chosen = rows.filter((row) => marked.has(keyOf(row))).map(({ dataset, id }) => ({ dataset, id }));
   const show = (next: CaseView) => void navigate({ to: ".", search: next, replace: true });
 
   return (
     <Split
       title="Cases"
       lead={total === undefined ? undefined : plural(total, "case")}
-      filters={<CaseFilters view={view} onChange={show} />}
+      filters={
+        <>
+          <CaseFilters view={view} onChange={show} />
+          <CaseTools view={view} />
+        </>
+      }
       list={
         <ListState
           what="cases"
@@ -36,8 +47,11 @@ export function CasesPage() {
           rows={rows}
           empty={<NoCases filtered={isNarrowed(view)} reset={() => show({})} />}
         >
+          {marked.size > 0 && <BulkCases cases={chosen} onClear={() => setMarked(new Set())} />}
           <RecordList
             label="Cases"
+            marked={mayEdit ? marked : undefined}
+            onMark={mayEdit ? setMarked : undefined}
             rows={rows}
             columns={shown.columns}
             template={shown.template}

@@ -3,10 +3,11 @@ import { Button } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
 import { count } from "@/ui/format";
-import type { Diff } from "./data";
+import { type Diff, useCase } from "./data";
 import classes from "./datasets.module.css";
 
 const SHOWN = 20;
+const LONGEST = 160;
 const NAMES = ["added", "removed", "changed", "moved", "unchanged"] as const;
 
 /** `stored`: whether the cases are in the store, and so have pages of their own; those of a RAG build are in its files only. */
@@ -15,7 +16,7 @@ export function DiffView({ dataset, diff, stored }: { dataset: string; diff: Dif
   const link = (id: string) =>
     stored ? (
       <Link to="/cases/$dataset/$caseId" params={{ dataset, caseId: id }} search={{ dataset }}>
-        {id}
+        <CaseName dataset={dataset} id={id} />
       </Link>
     ) : (
       <code>{id}</code>
@@ -62,6 +63,16 @@ export function DiffView({ dataset, diff, stored }: { dataset: string; diff: Dif
         )}
       </Group>
     </>
+  );
+}
+
+/** The question of a case; its id while that is not known, or where the case is gone. */
+function CaseName({ dataset, id }: { dataset: string; id: string }) {
+  const held = useCase(dataset, id);
+  return (
+    <span dir="auto" title={id}>
+      {held.data?.name || held.data?.input.slice(0, LONGEST) || id}
+    </span>
   );
 }
 

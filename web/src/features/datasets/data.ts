@@ -146,3 +146,14 @@ export function casesIn(build: Build): number {
 export function brief(hash: string | null | undefined): string {
   return hash ? hash.replace("sha256:", "").slice(0, 10) : "unknown";
 }
+
+/** One case as it is now; a case of an old version may be gone. */
+export function useCase(dataset: string, caseId: string) {
+  return useQuery({
+    queryKey: ["case", dataset, caseId],
+    retry: false,
+    staleTime: 60_000,
+    queryFn: () =>
+      unwrap(api.GET("/api/v1/cases/{dataset}/{case_id}", { params: { path: { dataset, case_id: caseId } } })),
+  });
+}

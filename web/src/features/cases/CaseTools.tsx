@@ -1,0 +1,90 @@
+/** A new case, cases out of a file, and the listed cases as a file. */
+import { Button, Group, Menu, Modal } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
+import { useMay } from "@/api/access";
+import { api, unwrap } from "@/api/client";
+import { Beginning } from "@/ui/Beginning";
+import { Download } from "@/ui/download";
+import { useShortcuts } from "@/ui/shortcuts";
+import { NewCase } from "./NewCase";
+import { asQuery, type CaseView } from "./view";
+
+export function CaseTools({ view }: { view: CaseView }) {
+  const [open, setOpen] = useState<"new" | "import" | null>(null);
+  const mayEdit = useMay("editor");
+  const navigate = useNavigate();
+  useShortcuts("Cases", mayEdit ? [{ keys: "N", does: "New case", run: () => setOpen("new") }] : []);
+  const close = () => setOpen(null);
+  return (
+    <Group gap={8}>
+      {mayEdit && (
+        <>
+          <Button size="compact-sm" variant="default" onClick={() => setOpen("new")}>
+            New case…
+          </Button>
+          <Button size="compact-sm" variant="default" onClick={() => setOpen("import")}>
+            Import…
+          </Button>
+        </>
+      )}
+      <ExportMenu view={view} />
+      {open === "new" && (
+        <NewCase
+          dataset={view.dataset ?? "live"}
+          onClose={close}
+          onMade={({ dataset, id }) => {
+            close();
+            void navigate({ to: "/cases/$dataset/$caseId", params: { dataset, caseId: id }, search: view });
+          }}
+        />
+      )}
+      <Modal
+        opened={open === "import"}
+        onClose={close}
+        title="Import cases"
+        closeButtonProps={{ "aria-label": "Close" }}
+      >
+        <Beginning of="cases" />
+      </Modal>
+    </Group>
+  );
+}
+
+function ExportMenu({ view }: { view: CaseView }) {
+  const formats = useQuery({
+    queryKey: ["case-formats"],
+    staleTime: Number.POSITIVE_INFINITY,
+    queryFn: () => unwrap(api.GET("/api/v1/cases/formats")),
+  });
+  return (
+    <Menu shadow="md" position="bottom-end">
+      <Menu.Target>
+        <Button size="compact-sm" variant="default">
+          Export…
+        </Button>
+      </Menu.Target>
+      <Menu.Dropdown mah="60dvh" style={{ overflowY: "auto" }}>
+        {(formats.data ?? []).map((format) => (
+          <Download key={format} href={exportAddress(view, format)} name={`${view.dataset ?? "cases"}-${format}`}>
+            {(link) => (
+              <Menu.Item component="a" download {...link}>
+                {format}
+              </Menu.Item>
+            )}
+          </Download>
+        ))}
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
+
+/** The address of the listed cases as a file: the same filters as the list. */
+export function exportAddress(view: CaseView, format: string): string {
+  const query = new URLSearchParams({ format });
+  for (const [name, value] of Object.entries(asQuery(view))) {
+    for (const each of Array.isArray(value) ? value : [value]) if (each !== undefined) query.append(name, String(each));
+  }
+  return `/api/v1/cases/export?${query}`;
+}
