@@ -35,6 +35,12 @@ class CaseQuery(CaseFilter):
     order: CaseOrder = CaseOrder.NEWEST
 
 
+class ExportQuery(CaseFilter):
+    """The filters, and the format; `GET /api/v1/cases/formats` lists those there are."""
+
+    format: str = "case-jsonl"
+
+
 @router.get("")
 def list_cases(workspace: Opened, query: Annotated[CaseQuery, Query()]) -> CasePage:
     """Cases that pass every filter given."""
@@ -62,13 +68,10 @@ def change_cases(workspace: Opened, wanted: CaseChange, who: Who) -> CaseChanged
 
 
 @router.get("/export", response_class=FileResponse)
-def export_cases(
-    workspace: Opened,
-    wanted: Annotated[CaseFilter, Query()],
-    format: Annotated[str, Query(description="`GET /api/v1/cases/formats` lists them.")] = "case-jsonl",
-) -> FileResponse:
+def export_cases(workspace: Opened, query: Annotated[ExportQuery, Query()]) -> FileResponse:
     """The cases that pass every filter given, as one file of a format, newest first."""
-    path = workspace.cases.export_to_file(wanted, format)
+    wanted = CaseFilter(**query.model_dump(include=set(CaseFilter.model_fields)))
+    path = workspace.cases.export_to_file(wanted, query.format)
     gone = BackgroundTask(rmtree, path.parent, ignore_errors=True)
     return FileResponse(path, filename=path.name, background=gone)
 

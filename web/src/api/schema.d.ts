@@ -5692,7 +5692,6 @@ export interface operations {
                 since?: string | null;
                 until?: string | null;
                 search?: string | null;
-                /** @description `GET /api/v1/cases/formats` lists them. */
                 format?: string;
             };
             header?: never;
