@@ -161,8 +161,8 @@ def measured(way: str, sent: Sequence[Recorded]) -> tuple[Counter[str], dict[str
 
 def _run(workspace: Workspace, model: str) -> dict[str, str]:
     metrics = ("correctness", "tool_correctness")
-    run = workspace.bench.run_here(RunSpec(dataset="live", model=model, metrics=metrics, limit=RUN_AT_MOST))
-    means = workspace.bench.results.means(run)
+    created = workspace.bench.run_here(RunSpec(dataset="live", model=model, metrics=metrics, limit=RUN_AT_MOST))
+    means = workspace.bench.results.means(workspace.bench.work_on(created.id))
     return {mean.metric: str(mean) for mean in means}
 
 

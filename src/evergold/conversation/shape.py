@@ -101,7 +101,7 @@ def tool_message(content: Any, ident: Any = None, name: Any = None, *, failed: b
 def result_content(content: Any) -> Any:
     """A result's content: text parts as text, other parts as they are, any other value as JSON text."""
     if isinstance(content, list) and content and all(isinstance(part, dict) for part in content):
-        if all("type" in part and isinstance(part.get("text"), str) for part in content):
+        if all(("type" in part or len(part) == 1) and isinstance(part.get("text"), str) for part in content):
             parts = [{"type": "text", "text": part["text"]} for part in content]
             return parts[0]["text"] if len(parts) == 1 else parts
         if all(part.get("type") in ("text", "image_url") for part in content):

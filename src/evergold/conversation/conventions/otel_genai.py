@@ -13,18 +13,14 @@ MESSAGE_EVENTS = ("gen_ai.system.message", "gen_ai.user.message", "gen_ai.assist
 CHOICE = "gen_ai.choice"
 PARAMETERS = "gen_ai.request."
 IDENTS = ("id", "tool_call_id")
+EXCHANGE = ("gen_ai.input.messages", "gen_ai.output.messages", "gen_ai.system_instructions", "gen_ai.tool.definitions")
 
 
 def read(view: SpanView) -> Exchange:
     attributes = view.attributes
     exchange = _from_attributes(attributes)
     if not exchange:
-        for event in view.events:
-            inner = event.get("attributes")
-            if isinstance(inner, dict) and (inner_exchange := _from_attributes(inner)):
-                exchange.input = exchange.input or inner_exchange.input
-                exchange.output = exchange.output or inner_exchange.output
-                exchange.tools = exchange.tools or inner_exchange.tools
+        exchange = _from_attributes(_gathered(view))
     if not exchange:
         exchange.input, exchange.output = _from_events(view.events)
     if not exchange:
@@ -38,6 +34,12 @@ def read(view: SpanView) -> Exchange:
     return exchange
 
 
+def _gathered(view: SpanView) -> Attributes:
+    """The attributes of an exchange from the span and its events: each may stand in an event of its own (Strands)."""
+    sources = [view.attributes, *map(_attributes, view.events)]
+    return {key: next((source[key] for source in sources if source.get(key)), None) for key in EXCHANGE}
+
+
 def _from_attributes(attributes: Attributes) -> Exchange:
     exchange = Exchange(
         messages_in(attributes.get("gen_ai.input.messages"), "input"),
@@ -48,7 +50,7 @@ def _from_attributes(attributes: Attributes) -> Exchange:
         system = instructions_in(instructions)
         known = [message.get("content") for message in exchange.input]
         exchange.input = [message for message in system if message.get("content") not in known] + exchange.input
-    if "gen_ai.tool.definitions" in attributes:
+    if attributes.get("gen_ai.tool.definitions"):
         exchange.tools = tools_in(attributes["gen_ai.tool.definitions"])
     return exchange
 
