@@ -1,137 +1,118 @@
-"""Fit how the small model's answer and the features of the words are combined into one calibrated probability.
+"""Fit how the small model's answer and the words are combined, for each kind of text, and the thresholds of verdicts.
 
-    python -m scripts.judge_model.combine DATA ROWS.jsonl HELD.npz      writes judge/combination.json
+    python -m scripts.judge_model.combine DESIGN.npz      the file of `combine_data`; writes judge/combination.json
 
-Fitted on the rows that `sources` held out, each kind of text with the same weight and each label with half of it, so
-that .5 is the border of balanced accuracy. A feature's sign is known beforehand and may not be turned (`RISING`).
+Within a kind, each source weighs what `SHARES` says and each label half of that, so that .5 is the border of balanced
+accuracy. Rows with changed words cannot show what words are worth in text as people and models write it, so the words'
+share beside the model (`WORDS`) is set: as high as costs little on such rows, see `docs/offline-judge.md`.
 """
 
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from evergold.judge import combination
-from evergold.judge.combination import combined_features
-from evergold.judge.evidence import EvidenceSearch
-from evergold.judge.features import claim_features
-from evergold.judge.regression import shipped_weights
-from evergold.text.words import Text, sentences
+from evergold.judge.combination import COPIED, LONG, SHORT, kinds
+from scripts.judge_model.combine_data import NAMES
+from scripts.judge_model.made import REFUTED
 from scripts.judge_model.train_figures import auroc, balanced_accuracy
 
 PACKAGE = Path(combination.__file__).parent
-GROUPS = {
-    "wice": 4.0,
-    "summedits": 2.0,
-    "cg2c": 0.5,
-    "fever": 0.4,
-    "fm2": 0.5,
-    "symmetric": 0.2,
-    "mnli": 0.3,
-    "conj": 0.1,
+WORDS = {COPIED: 0.3, SHORT: 0.1, LONG: 0.5}
+"""What the words weigh beside the model, both in units of their spread within the kind."""
+SHARES = {
+    COPIED: {"made": 2.0, "summedits": 1.0, "conj": 0.5, "fever": 0.3},
+    SHORT: {"fever": 1.0, "fm2": 1.0, "symmetric": 1.0, "mnli": 1.0, "conj": 0.3},
+    LONG: {"wice": 2.0, "summedits": 1.0},
 }
-"""Text as the judge meets it weighs most; pairs of single sentences, which the model was trained on by the thousand, least."""
-MOST_OF_A_SOURCE = 400
-RISING = ("words", "model")
-STEPS, RATE, RIDGE = 3000, 0.5, 3e-3
-
-
-def documents(data: Path) -> dict[str, list[str]]:
-    """The whole evidence of each claim that the rows have only a window of."""
-    found: dict[str, list[str]] = {}
-    for line in (data / "ryokamoi+wice/data/entailment_retrieval/claim/dev.jsonl").read_text().splitlines():
-        row = json.loads(line)
-        found[row["claim"]] = row["evidence"]
-    for path in (data / "salesforce+factualNLG/data/summedits").glob("summedits_*.json"):
-        for record in json.loads(path.read_text() or "[]"):
-            parts = list(sentences(record["doc"]))
-            found |= dict.fromkeys(sentences(record["summary"]), parts)
-    for path in (data / "derenlei+FactCG/data").glob("*/CG2C*.json"):
-        for line in path.read_text().splitlines():
-            row = json.loads(line)
-            parts = list(sentences(row["text_a"]))
-            found |= dict.fromkeys(row["text_b"], parts)
-    return found
-
-
-def design(data: Path, rows: Path, held: Path) -> tuple[list[str], list[str], np.ndarray, np.ndarray]:
-    every = [row for row in map(json.loads, rows.open()) if row["held"] and row["label"] >= 0]
-    logits = np.load(held)["student"]
-    odds = np.exp(logits - logits.max(axis=1, keepdims=True))
-    answers = odds / odds.sum(axis=1, keepdims=True)
-    whole = documents(data)
-    sources, matrix, good = [], [], []
-    used: dict[str, int] = {}
-    names: list[str] = []
-    for row, answer in zip(every, answers, strict=True):
-        source = row["source"].split("-")[0]
-        used[row["source"]] = used.get(row["source"], 0) + 1
-        long = source in ("wice", "summedits", "cg2c")
-        text = Text(row["claim"])
-        if used[row["source"]] > MOST_OF_A_SOURCE or not text.stems:
-            continue
-        evidence = EvidenceSearch(whole[row["claim"]] if long else sentences(row["premise"]), None)
-        if not evidence.sentences:
-            continue
-        words = shipped_weights().lexical.log_odds(claim_features(text, evidence))
-        features = combined_features(words, answer)
-        names = list(features)
-        sources.append(source)
-        matrix.append(list(features.values()))
-        good.append(row["label"] == 0)
-    return names, sources, np.array(matrix), np.array(good)
-
-
-def fit(
-    names: list[str], sources: list[str], matrix: np.ndarray, good: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
-    means, scales = matrix.mean(axis=0), matrix.std(axis=0) + 1e-9
-    x = (matrix - means) / scales
-    where = np.array(sources)
-    weight = np.zeros(len(good))
-    for source, share in GROUPS.items():
-        for label in (True, False):
-            chosen = (where == source) & (good == label)
-            weight[chosen] = share / max(1, chosen.sum())
-    weight /= weight.sum()
-    rising = np.array([name in RISING for name in names])
-    w, bias = np.zeros(len(names)), 0.0
-    for _ in range(STEPS):
-        p = 1 / (1 + np.exp(-(x @ w + bias)))
-        error = weight * (p - good)
-        w -= RATE * (x.T @ error + RIDGE * w)
-        bias -= RATE * error.sum()
-        w = np.where(rising & (w < 0), 0.0, w)
-    return means, scales, w, bias
+RIDGE, ROUNDS, FOLDS = 1e-3, 30, 5
+Arrays = dict[str, np.ndarray]
 
 
 def main() -> None:
-    names, sources, matrix, good = design(*map(Path, sys.argv[1:4]))
-    means, scales, w, bias = fit(names, sources, matrix, good)
-    folds = np.random.default_rng(17).integers(0, 5, len(good))
-    p = np.zeros(len(good))
-    for fold in range(5):
-        inside = folds != fold
-        m, s, weights, b = fit(
-            names, [one for one, kept in zip(sources, inside, strict=True) if kept], matrix[inside], good[inside]
-        )
-        p[~inside] = 1 / (1 + np.exp(-((matrix[~inside] - m) / s @ weights + b)))
-    model = matrix[:, names.index("model")]
-    for source in GROUPS:
-        chosen = np.array(sources) == source
+    with np.load(sys.argv[1]) as opened:
+        data = {name: opened[name] for name in opened.files}
+    columns = dict(zip(NAMES, data["matrix"].T, strict=True))
+    good = data["labels"] == 0
+    rows = [kinds({"copied": c, "evidence": e}) for c, e in zip(columns["copied"], columns["evidence"], strict=True)]
+    shares = {kind: np.array([row[kind] for row in rows]) for kind in WORDS}
+    order = {group: number % FOLDS for number, group in enumerate(sorted(set(data["groups"])))}
+    folds = np.array([order[group] for group in data["groups"]])
+    out = np.zeros(len(good))
+    for fold in range(FOLDS):
+        fitted = fit(columns, shares, data["sources"], good, folds != fold)
+        out[folds == fold] = probabilities(fitted, columns, shares)[folds == fold]
+    for source in sorted(set(data["sources"])):
+        chosen = data["sources"] == source
         print(
-            f"{source:10} n={chosen.sum():4} model alone {auroc(model[chosen], good[chosen]):.3f}, combined "
-            f"{auroc(p[chosen], good[chosen]):.3f}, balanced accuracy {balanced_accuracy(p[chosen] >= 0.5, good[chosen]):.3f}"
+            f"{source:10} n={chosen.sum():4} model {auroc(columns['model'][chosen], good[chosen]):.3f}, words "
+            f"{auroc(columns['words'][chosen], good[chosen]):.3f}, combined {auroc(out[chosen], good[chosen]):.3f}, "
+            f"balanced accuracy {balanced_accuracy(out[chosen] >= 0.5, good[chosen]):.3f}"
         )
     stored = {
-        "means": dict(zip(names, np.round(means, 6).tolist(), strict=True)),
-        "scales": dict(zip(names, np.round(scales, 6).tolist(), strict=True)),
-        "weights": dict(zip(names, np.round(w, 6).tolist(), strict=True)),
-        "bias": round(float(bias), 6),
+        "kinds": fit(columns, shares, data["sources"], good, np.ones(len(good), dtype=bool)),
+        "thresholds": {"supported": 0.5, "refuted": refuted_from(columns["refuted"], out, data["labels"])},
     }
-    print(stored["weights"], stored["bias"])
+    print(json.dumps(stored, indent=1))
     (PACKAGE / "combination.json").write_text(json.dumps(stored, indent=1) + "\n")
+
+
+def fit(columns: Arrays, shares: Arrays, sources: np.ndarray, good: np.ndarray, used: np.ndarray) -> dict[str, Any]:
+    """The regression of each kind, fitted on the rows that `used` marks."""
+    fitted = {}
+    for kind, words in WORDS.items():
+        weight = shares[kind] * used * _balance(sources, good, shares[kind] * used, SHARES[kind])
+        weight /= weight.sum()
+        means = {name: float(weight @ columns[name]) for name in ("words", "model")}
+        scales = {name: float(np.sqrt(weight @ (columns[name] - means[name]) ** 2)) for name in means}
+        both = sum(w * (columns[n] - means[n]) / scales[n] for n, w in (("model", 1.0), ("words", words)))
+        slope, bias = _line(both, good, weight)
+        weights = {"words": slope * words, "model": slope}
+        parts = {"means": means, "scales": scales, "weights": weights}
+        rounded = {part: {name: round(value, 6) for name, value in values.items()} for part, values in parts.items()}
+        fitted[kind] = rounded | {"bias": round(bias, 6)}
+    return fitted
+
+
+def _balance(sources: np.ndarray, good: np.ndarray, there: np.ndarray, shares: dict[str, float]) -> np.ndarray:
+    weight = np.zeros(len(good))
+    for source, share in shares.items():
+        for label in (True, False):
+            chosen = (sources == source) & (good == label)
+            weight[chosen] = share / max(1e-9, there[chosen].sum())
+    return weight
+
+
+def _line(x: np.ndarray, good: np.ndarray, weight: np.ndarray) -> tuple[float, float]:
+    """The slope and the bias of a logistic regression on one number, by Newton's method."""
+    design = np.column_stack([x, np.ones(len(x))])
+    found = np.zeros(2)
+    for _ in range(ROUNDS):
+        p = 1 / (1 + np.exp(-np.clip(design @ found, -30, 30)))
+        gradient = design.T @ (weight * (p - good)) + RIDGE * found
+        curvature = (design * (weight * p * (1 - p))[:, None]).T @ design + RIDGE * np.eye(2)
+        found -= np.linalg.solve(curvature, gradient)
+    return float(found[0]), float(found[1])
+
+
+def probabilities(fitted: dict[str, Any], columns: Arrays, shares: Arrays) -> np.ndarray:
+    total = np.zeros(len(columns["model"]))
+    for kind, model in fitted.items():
+        terms = (model["weights"][n] * (columns[n] - model["means"][n]) / model["scales"][n] for n in model["weights"])
+        total += shares[kind] / (1 + np.exp(-(sum(terms) + model["bias"])))
+    return total
+
+
+def refuted_from(refuted: np.ndarray, supported: np.ndarray, labels: np.ndarray) -> float:
+    """The threshold that best tells refuted claims from unknown ones, among claims that are not supported."""
+    asked = (supported < 0.5) & np.isin(labels, (1, REFUTED))
+    true = labels[asked] == REFUTED
+    steps = np.arange(0.05, 0.96, 0.05)
+    scores = [balanced_accuracy(refuted[asked] >= step, true) for step in steps]
+    return round(float(steps[int(np.argmax(scores))]), 2)
 
 
 if __name__ == "__main__":

@@ -1,13 +1,15 @@
 """Distil the student from the teachers' answers. Needs torch, tokenizers and an accelerator.
 
-    python -m scripts.judge_model.distil FOLDER WORK OUT [--start PACKED] [--seconds N] [--rate R] [--seed N]
+    python -m scripts.judge_model.distil FOLDER WORK OUT [--start PACKED] [--epochs N | --seconds N] [--rate R] [--seed N]
 
-FOLDER and WORK are those of `teach`, FOLDER with `minilm-*.npz` besides. OUT gets the student (`student-*.npz`, float16),
-its answers on the rows held out (`held.npz`), and `figures.json`.
+FOLDER and WORK are those of `teach`, FOLDER with `minilm-*.npz` besides, unless `--start` names a packed student
+(`claim_model.npz`) to go on from. OUT gets the student (`student-*.npz`, float16), its answers on the rows held out
+(`held.npz`), and `figures.json`, which holds the options as well.
 """
 
 import argparse
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,7 @@ from scripts.judge_model.encoder import MINILM, Encoder, cut_inner, load_public,
 from scripts.judge_model.teach import all_rows, held_rows, read_tokenizer
 from scripts.judge_model.training import Options, answers, figures, fit, say
 
-INNER, PARTS = 768, 4
+INNER, PARTS, DROP = 768, 4, 0.03
 
 
 def main() -> None:
@@ -27,8 +29,8 @@ def main() -> None:
     for name in ("folder", "work", "out"):
         parser.add_argument(name, type=Path)
     parser.add_argument("--start", type=Path)
-    parser.add_argument("--seconds", type=float, default=0.0)
-    parser.add_argument("--rate", type=float, default=4e-4)
+    for name, value in (("epochs", 1.0), ("seconds", 0.0), ("rate", 4e-4)):
+        parser.add_argument(f"--{name}", type=float, default=value)
     for name, default in (("seed", 19), ("rows", 0), ("size", 1024)):
         parser.add_argument(f"--{name}", type=int, default=default)
     arguments = parser.parse_args()
@@ -45,11 +47,14 @@ def main() -> None:
         load_student(student, arguments.start)
     student.to(DEVICE)
     same = torch.arange(MINILM.vocabulary, device=DEVICE)
-    options = Options("student", arguments.seed, arguments.size, arguments.rate, 0.03, 1.0, arguments.seconds)
+    options = Options(
+        "student", arguments.seed, arguments.size, arguments.rate, DROP, arguments.epochs, arguments.seconds
+    )
     say(f"{len(soft)} pairs")
-    fit(student, batches, same, options, soft)
+    epochs = fit(student, batches, same, options, soft)
     on_held = answers(student, Batches.of(tokens), same)
-    report: dict[str, Any] = {"student": figures(held, on_held.softmax(1).cpu().numpy())}
+    report: dict[str, Any] = {"pairs": len(soft), "options": asdict(options) | {"epochs": round(epochs, 2)}}
+    report["student"] = figures(held, on_held.softmax(1).cpu().numpy())
     say(f"student: {report['student']}")
     arguments.out.mkdir(parents=True, exist_ok=True)
     save(student, arguments.out)

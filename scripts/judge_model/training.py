@@ -32,7 +32,8 @@ class Options:
     seconds: float = 0.0
 
 
-def fit(model: Encoder, batches: Batches, ids_map: Tensor, options: Options, soft: Tensor | None = None) -> None:
+def fit(model: Encoder, batches: Batches, ids_map: Tensor, options: Options, soft: Tensor | None = None) -> float:
+    """Fit a model in place; return the number of epochs it took."""
     rng = np.random.default_rng(options.seed)
     torch.manual_seed(options.seed)
     optimizer = torch.optim.AdamW(model.parameters(), lr=options.rate, weight_decay=0.01, fused=DEVICE == "cuda")
@@ -67,6 +68,7 @@ def fit(model: Encoder, batches: Batches, ids_map: Tensor, options: Options, sof
             if step >= steps:
                 break
         order = batches.order(rng, options.size)
+    return step / len(order)
 
 
 def _pace(begun: float) -> float:

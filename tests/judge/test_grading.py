@@ -1,4 +1,4 @@
-"""Correctness on probes: 150 that shaped the rules, 150 written afterwards that measure them."""
+"""Correctness on probes: 150 that shaped the rules, and 150 and 100 written afterwards that measure them."""
 
 import json
 from pathlib import Path
@@ -11,11 +11,11 @@ from evergold.judge.claim_model import shipped_model
 from evergold.judge.grading import grade
 
 PROBES = Path(__file__).parent / "probes"
-RIGHT_FROM, WRONG_BELOW, SHARE = 0.7, 0.4, 0.95
+RIGHT_FROM, WRONG_BELOW = 0.7, 0.4
 
 
-@pytest.mark.parametrize("name", ["shaping", "measuring"])
-def test_right_answers_are_graded_high_and_wrong_ones_low(name: str) -> None:
+@pytest.mark.parametrize(("name", "share"), [("shaping", 0.95), ("measuring", 0.95), ("fresh", 0.93)])
+def test_right_answers_are_graded_high_and_wrong_ones_low(name: str, share: float) -> None:
     probes = [json.loads(line) for line in (PROBES / f"{name}.jsonl").read_text().splitlines()]
     missed = []
     for probe in probes:
@@ -24,7 +24,7 @@ def test_right_answers_are_graded_high_and_wrong_ones_low(name: str) -> None:
         good = made.value > RIGHT_FROM if probe["verdict"] == "right" else made.value < WRONG_BELOW
         if not good:
             missed.append((probe["class"], probe["expected"], probe["answer"], made))
-    assert len(missed) <= (1 - SHARE) * len(probes), missed
+    assert len(missed) <= (1 - share) * len(probes) + 1e-9, missed
 
 
 def test_only_equal_texts_are_surely_right() -> None:

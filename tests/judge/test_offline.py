@@ -58,7 +58,7 @@ def test_what_the_contexts_say_is_more_faithful_than_what_they_do_not(judge: Off
     good = value("faithfulness", "The Eiffel Tower was completed in March 1889.", judge)
     number = value("faithfulness", "The Eiffel Tower was opened to visitors in May 1921.", judge)
     nonsense = value("faithfulness", "Quantum computers factor large integers with ease.", judge)
-    assert good > 0.5 > max(number, nonsense)
+    assert good > 0.5 > number > nonsense
 
 
 @pytest.mark.parametrize("judge", JUDGES, ids=["model", "lexical"])
@@ -96,8 +96,8 @@ def test_tool_arguments_can_be_judged_too() -> None:
 def test_what_it_says_is_labelled() -> None:
     made = measured("correctness", "It was completed in 1889.")
     assert made.details["scoring"] == "offline" and (made.reason or "").startswith("offline: ")
-    assert JUDGES[0].identity.startswith("offline/4 (claim model ")
-    assert JUDGES[1].identity.startswith("offline/4 (lexical, weights ")
+    assert JUDGES[0].identity.startswith("offline/5 (claim model ")
+    assert JUDGES[1].identity.startswith("offline/5 (lexical, weights ")
     assert make_offline("lexical", Settings()).identity == JUDGES[1].identity
     with pytest.raises(BadInput, match="write offline"):
         make_offline("gpt", Settings())

@@ -49,6 +49,8 @@ LISTED = {
         "POST /benchmarks/runs/{run_id}/cancel",
         "POST /benchmarks/runs/{run_id}/resume",
         "POST /benchmarks/runs/{run_id}/rescore",
+        "POST /benchmarks/runs/{run_id}/calibration",
+        "POST /judges/calibration",
         "POST /benchmarks/runs/{run_id}/to-review",
         "POST /benchmarks/runs/{run_id}/failing-to-review",
         "POST /replay-users/drafts",

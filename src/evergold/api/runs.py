@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from evergold.api.opened import Opened
 from evergold.api.routing import Router
+from evergold.bench.calibrate import Calibration
 from evergold.bench.plan import Plan
 from evergold.model.case import Case
 from evergold.model.judging import JudgeInfo
@@ -69,6 +70,21 @@ class Rescore(BaseModel, extra="forbid"):
     judge: str | None = None
 
 
+class CalibrateRun(BaseModel, extra="forbid"):
+    """The dataset whose reviews are the labels; the run's own where none is named."""
+
+    dataset: Annotated[str, Query(min_length=1, max_length=200)] | None = None
+
+
+class CalibrateJudge(BaseModel, extra="forbid"):
+    """Which judge is measured, on which metric, against the reviews of which dataset."""
+
+    judge: Annotated[str, Query(min_length=1, max_length=500)]
+    metric: Annotated[str, Query(min_length=1, max_length=200)]
+    dataset: Annotated[str, Query(min_length=1, max_length=200)]
+    passing: Annotated[float, Query(ge=0, le=1)] = 0.5
+
+
 class Resume(BaseModel, extra="forbid"):
     retry_errors: bool = False
     budget_tokens: Annotated[int, Query(ge=1)] | None = None
@@ -105,6 +121,19 @@ def list_judges(workspace: Opened) -> list[JudgeInfo]:
 def run_calibration(workspace: Opened, run_id: str) -> dict[str, str]:
     """Per judged metric of a run: `calibrated`, or why its judge is not."""
     return workspace.judging.states(workspace.bench.get(run_id))
+
+
+@router.post("/benchmarks/runs/{run_id}/calibration")
+def calibrate_run(workspace: Opened, run_id: str, wanted: CalibrateRun) -> list[Calibration]:
+    """Measure the judge of a run against people's verdicts on a stored dataset, for each judged metric."""
+    return workspace.judging.calibrate_run(run_id, wanted.dataset)
+
+
+@router.post("/judges/calibration")
+def calibrate_judge(workspace: Opened, wanted: CalibrateJudge) -> Calibration:
+    """Measure any judge on any judged metric against people's verdicts on a stored dataset."""
+    labels = workspace.judging.labels_from_review(wanted.dataset)
+    return workspace.judging.calibrate(wanted.judge, wanted.metric, labels, wanted.passing)
 
 
 @router.post("/benchmarks/runs", status_code=201)

@@ -7,7 +7,6 @@ from evergold.model.checking import CheckResult, Turn
 from evergold.model.trace import ScoreSource
 from evergold.text.words import sentences
 
-SUPPORTED = 0.5
 LOOKED_AT = 20_000
 
 
@@ -33,7 +32,11 @@ class Grounded:
         claims = [claim for claim in sentences(turn.output[:LOOKED_AT]) if not claim.endswith("?")]
         if not claims:
             return None
-        unsupported = [claim for claim in claims if self._judge.support(claim, evidence)[0] < SUPPORTED]
+        unsupported = [
+            claim
+            for claim, found in zip(claims, self._judge.supports(claims, evidence), strict=True)
+            if found.verdict != "supported"
+        ]
         value = 1.0 - len(unsupported) / len(claims)
         reason = f"{len(claims) - len(unsupported)} of {len(claims)} sentences are supported"
         return CheckResult(value, reason, "; ".join(unsupported)[:160])

@@ -65,6 +65,12 @@ def compare_code(expected: str, output: str) -> tuple[float, str]:
     return (0.35 * share, f"the code differs; tokens alike {share:.2f}")
 
 
+def has_code(code: str, text: str) -> bool:
+    """Whether the tokens of some code stand in a text, one after the other."""
+    wanted = _tokens(extract(code))
+    return bool(wanted) and _inside(wanted, _tokens(text.replace("`", " ")))
+
+
 def _tokens(text: str) -> tuple[str, ...]:
     text = re.sub(r"(?m)(?:^|\s)(?:#|//|--\s).*$", "", text)
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)

@@ -28,6 +28,7 @@ _SEPARATOR = re.compile(r"\s*(?:,(?!\d)|;|\n|\s(?:and|y|e|&|or|o)\s)\s*(?:(?:and
 _SENTENCE = re.compile(
     r"\b(?:is|are|was|were|has|have|had|will|can|does|did|es|son|fue|esta|está|tiene|hay)\b|[.!?]\s+[A-Z]", re.I
 )
+_BRACKET = re.compile(r"\s*(?:```\w*\s*)?[{\[]")
 _WORD = re.compile(r"[^\W_]+(?:[.\-'’][^\W_]+)*")
 
 
@@ -109,7 +110,7 @@ def _echo(question: str, expected: str, output: str) -> Grade | None:
 
 
 def _json(question: str, expected: str, output: str) -> Grade | None:
-    want = _parsed(expected)
+    want = _parsed(expected) if _BRACKET.match(expected) else None  # brackets inside code or a sentence are no JSON
     if not isinstance(want, dict | list):
         return None
     got = _parsed(output)

@@ -13,7 +13,8 @@ from typing import Any
 from evergold.errors import BadInput
 from evergold.judge.answers import compare_answers
 from evergold.judge.claim_model import REFUTED, ClaimModel, ModelDamaged, shipped_model
-from evergold.judge.combination import combined_features, shipped_combination
+from evergold.judge.code import has_code, looks_like_code
+from evergold.judge.combination import shipped_combination
 from evergold.judge.evidence import EvidenceSearch, window
 from evergold.judge.features import claim_features
 from evergold.judge.grading import grade
@@ -26,11 +27,16 @@ from evergold.text.embed import embedder
 from evergold.text.markers import without_markers
 from evergold.text.words import Text, sentences
 
-VERSION = "4"
-SUPPORTED_FROM = 0.5
-REFUTED_FROM = 0.5
+VERSION = "5"
 SAME_FROM = 0.7
 ALIKE_FROM = 0.8
+NEAR_SENTENCE = 0.5
+SAME_CODE, OTHER_CODE = 0.97, 0.3
+LOOKED_AT = 2000
+LEAST_SHARED = 0.1
+LONGEST_WORD = 100
+LONGEST_CLAIM = 20_000
+MOSTLY = 0.5
 USEFUL_COVERAGE = 0.6
 
 Data = dict[str, Any]
@@ -44,6 +50,14 @@ class Support:
     refuted: float
     row: dict[str, float]
     identical: bool = False
+
+    @property
+    def verdict(self) -> str:
+        """Supported, contradicted or not found, by the thresholds of the calibration."""
+        borders = shipped_combination().thresholds
+        if self.supported >= borders["supported"]:
+            return "supported"
+        return "contradicted" if self.refuted >= borders["refuted"] else "not_found"
 
 
 class OfflineJudge:
@@ -78,7 +92,8 @@ class OfflineJudge:
     @property
     def identity(self) -> str:
         if self.model is not None:
-            return f"offline/{VERSION} (claim model {self.model.digest[7:15]})"
+            weights = f"{self.model.digest[7:15]}+{shipped_combination().digest[7:11]}"
+            return f"offline/{VERSION} (claim model {weights})"
         basis = "lexical" if self.embedder is None else self.embedder.name
         note = f"; no claim model: {self.problem}" if self.problem else ""
         return f"offline/{VERSION} ({basis}, weights {self._weights.digest[7:15]}{note})"
@@ -98,27 +113,26 @@ class OfflineJudge:
 
     def supports(self, claims: Sequence[str], evidence: EvidenceSearch) -> list[Support]:
         """The verdicts of many claims on one body of evidence; the model answers them in batches."""
-        texts = [Text(claim) for claim in claims]
+        texts = [Text(claim[:LONGEST_CLAIM]) for claim in claims]
         empty = [not text.stems or not evidence.sentences for text in texts]
         rows = [{} if none else claim_features(text, evidence) for text, none in zip(texts, empty, strict=True)]
+        words = self._weights.lexical if evidence.embedder is None else self._weights.embedded
+        by_words = [Support(_shared(row) * words.probability(row) if row else 0.0, _guessed(row), row) for row in rows]
         if self.model is None:
-            words = self._weights.lexical if evidence.embedder is None else self._weights.embedded
-            return [Support(words.probability(row) if row else 0.0, _guessed(row), row) for row in rows]
-        pairs = [
-            ("", "") if none else (window(text, evidence), text.raw) for text, none in zip(texts, empty, strict=True)
-        ]
-        answers = self.model.probabilities(pairs)
+            return by_words
+        asked = [number for number, text in enumerate(texts) if rows[number] and _readable(text)]
+        answers = self.model.probabilities([(window(texts[i], evidence), texts[i].raw) for i in asked])
+        answered = dict(zip(asked, answers.tolist(), strict=True))
         whole = {sentence.stems for sentence in evidence.sentences}
         found = []
-        for text, row, answer in zip(texts, rows, answers, strict=True):
-            if not row:
-                found.append(Support(0.0, 0.0, row))
-            elif text.stems in whole:
+        for number, (text, row) in enumerate(zip(texts, rows, strict=True)):
+            if row and text.stems in whole:
                 found.append(Support(1.0, 0.0, row, identical=True))
+            elif number in answered:
+                answer = answered[number]
+                found.append(Support(shipped_combination().probability(row, answer), answer[REFUTED], row))
             else:
-                words_odds = self._weights.lexical.log_odds(row)
-                together = combined_features(words_odds, answer.tolist())
-                found.append(Support(shipped_combination().probability(together), float(answer[REFUTED]), row))
+                found.append(_of_code(text, evidence, by_words[number]) if row else by_words[number])
         return found
 
     def evidence(self, passages: list[str]) -> EvidenceSearch:
@@ -150,7 +164,7 @@ class OfflineJudge:
         evidence = self.evidence(inputs["contexts"])
         verdicts: list[Data] = []
         for number, found in enumerate(self.supports(inputs["claims"], evidence), start=1):
-            verdict = {"id": number, "verdict": _verdict(found), "reason": f"offline: {_why(found)}"}
+            verdict = {"id": number, "verdict": found.verdict, "reason": f"offline: {_why(found)}"}
             verdicts.append(verdict if inputs.get("mode") == "non_contradiction" else verdict | {"p": found.supported})
         return {"verdicts": verdicts}
 
@@ -178,7 +192,7 @@ class OfflineJudge:
             best = max((found.supported for found in self.supports(claims, evidence)), default=0.0)
             wanted = {word for claim in claims for word in Text(claim).content}
             covered = len(wanted & evidence.where.keys()) / max(1, len(wanted))
-            useful = best >= SUPPORTED_FROM or covered >= USEFUL_COVERAGE
+            useful = best >= shipped_combination().thresholds["supported"] or covered >= USEFUL_COVERAGE
             reason = f"offline: holds {covered:.0%} of the expected words; best support {best:.2f}"
             verdicts.append({"id": number, "verdict": "useful" if useful else "not_useful", "reason": reason})
         return {"verdicts": verdicts}
@@ -205,16 +219,33 @@ def make_offline(address: str, _settings: Settings) -> OfflineJudge:
     return OfflineJudge(lexical=address == "lexical")
 
 
+def _shared(row: dict[str, float]) -> float:
+    """1, or less for a claim that shares next to no word with any sentence: nothing can support it by words then."""
+    return min(1.0, row["best_sentence"] / LEAST_SHARED)
+
+
 def _guessed(row: dict[str, float]) -> float:
     """Refutation as words alone show it: a number or a negation differs from a sentence that is otherwise near."""
     contradicting = row.get("negation", 0) > 0 or row.get("missing_numbers", 0) > 0
-    return float(contradicting and row.get("best_sentence", 0) >= SUPPORTED_FROM)
+    return float(contradicting and row.get("best_sentence", 0) >= NEAR_SENTENCE)
 
 
-def _verdict(found: Support) -> str:
-    if found.supported >= SUPPORTED_FROM:
-        return "supported"
-    return "contradicted" if found.refuted >= REFUTED_FROM else "not_found"
+def _readable(claim: Text) -> bool:
+    """Whether the small model can read a claim: prose with words of its vocabulary, most of whose letters are Latin."""
+    if min(map(len, claim.words)) > LONGEST_WORD:
+        return False
+    letters = [letter for letter in claim.raw[:LOOKED_AT] if letter.isalpha()]
+    latin = sum(letter < "\u0250" for letter in letters)
+    return latin >= MOSTLY * len(letters) and not looks_like_code(claim.raw)
+
+
+def _of_code(claim: Text, evidence: EvidenceSearch, by_words: Support) -> Support:
+    """Code is supported where the contexts have it token by token; other text is left to its words."""
+    if not looks_like_code(claim.raw):
+        return by_words
+    if has_code(claim.raw, "\n".join(sentence.raw for sentence in evidence.sentences)):
+        return Support(SAME_CODE, 0.0, by_words.row)
+    return Support(min(by_words.supported, OTHER_CODE), by_words.refuted, by_words.row)
 
 
 def _why(found: Support) -> str:
@@ -229,5 +260,5 @@ def _why(found: Support) -> str:
         "negation": "its negation",
     }
     lacking = [what for name, what in absent.items() if found.row[name] > 0]
-    refuted = f"; the contexts say otherwise ({found.refuted:.2f})" if _verdict(found) == "contradicted" else ""
+    refuted = f"; the contexts say otherwise ({found.refuted:.2f})" if found.verdict == "contradicted" else ""
     return f"support {found.supported:.2f}{refuted}" + (f"; the contexts lack {', '.join(lacking)}" if lacking else "")

@@ -8,13 +8,27 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import islice
 
-WORD = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)*|\d+[^\W_]*", re.UNICODE)
-SENTENCE_END = re.compile(r"(?<=[.!?…。！？])[\"'”’)\]]*\s+(?=[\"'“‘(\[]*[A-Z0-9À-ÖØ-Þ#*\-•])|\n+|(?<=[。！？])")
-ABBREVIATION = re.compile(
+UNSPACED = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+"""Scripts written without spaces (Thai, Japanese, Chinese): each letter is a word of its own."""
+WORD = re.compile(
+    rf"\d+(?:[.,]\d+)*|[{UNSPACED}]|[^\W\d_{UNSPACED}]+(?:['’][^\W\d_{UNSPACED}]+)*|\d+[^\W_]*", re.UNICODE
+)
+SENTENCE_END = re.compile(
+    r"(?<=[.!?…。！？])[\"'”’)\]]*\s+(?=[\"'“‘(\[]*[A-Z0-9À-ÖØ-Þ#*\-•])|\n+|(?<=[。！？।॥۔؟])|(?<= [.!?])\s+(?=\S)"
+)
+CASELESS_END = re.compile(r"(?<=[.!?…。！？])[\"'”’)\]]*\s+(?=\S)|\n+|(?<=[。！？।॥۔؟])")
+"""Where sentences end in text without capital letters: lower-cased text, and scripts that have none."""
+ABBREVIATED = (
     r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|Sr|Jr|St|Gen|Col|Lt|Sgt|Rep|Sen|Gov|Capt|No|Nos|vs|etc|approx|Inc|Ltd|Co|Corp|Jan|Feb|"
     r"Mar|Apr|Jun|Jul|Aug|Sep|Sept|Oct|Nov|Dec|Fig|Eq|al|cf|e\.g|i\.e|U\.S|U\.K|a\.m|p\.m)|\b[A-Z]|^\d+)\.$"
 )
+ABBREVIATION = re.compile(ABBREVIATED)
+CASELESS_ABBREVIATION = re.compile(ABBREVIATED.replace("|No|Nos", "").replace("|al|", "|"), re.IGNORECASE)
+"""In lower-case text `no.` and `al.` are words at the end of a sentence more often than abbreviations."""
+SENTENCE_START = re.compile(r"[.!?][\"'”’)\]]*\s+[\"'“‘(\[]*[^\W\d_]")
+STARTS_READ = 20
 LIST_MARK = re.compile(r"^\s*(?:[-*•–]|\d{1,2}[.)]|#+)\s+")
 FUNCTION_WORDS = """a about above after again all also am an and any are as at be because been before being below between
 both but by can could did do does doing down during each few for from further had has have having he her here hers
@@ -124,12 +138,24 @@ def ngrams(items: tuple[str, ...], n: int) -> tuple[tuple[str, ...], ...]:
 
 
 def sentences(text: str) -> tuple[str, ...]:
-    """Sentences and list items, in order, without list marks; abbreviations do not end one."""
+    """Sentences and list items, in order, without list marks; abbreviations do not end one.
+
+    A sentence begins with a capital letter, unless the text begins none so, or the full stop stands apart (`word .`).
+    """
+    end, abbreviation = (CASELESS_END, CASELESS_ABBREVIATION) if _caseless(text) else (SENTENCE_END, ABBREVIATION)
     parts: list[str] = []
-    for piece in SENTENCE_END.split(text):
-        if parts and ABBREVIATION.search(parts[-1]):
+    for piece in end.split(text):
+        if parts and abbreviation.search(parts[-1]):
             parts[-1] = f"{parts[-1]} {piece.strip()}"
         elif piece and piece.strip():
             parts.append(piece.strip())
-    redact_record = (LIST_MARK.sub("", part).strip() for part in parts)
-    return tuple(part for part in redact_record if WORD.search(part))
+    bare = (LIST_MARK.sub("", part).strip() for part in parts)
+    return tuple(part for part in bare if WORD.search(part))
+
+
+def _caseless(text: str) -> bool:
+    """Whether sentences of a text begin without capital letters: it has none, or at least two begin so and no other."""
+    if not any(map(str.isupper, text)):
+        return True
+    begun = [start.group()[-1] for start in islice(SENTENCE_START.finditer(text), STARTS_READ)]
+    return len(begun) >= 2 and all(map(str.islower, begun))

@@ -149,6 +149,21 @@ class Judging:
         self._calibrations.add(result.judge, name, result.prompt_hash, result.model_dump_json())
         return result
 
+    def calibrate_run(self, run_id: str, dataset: str | None = None) -> list["Calibration"]:
+        """Measure the judge of a run against people's verdicts on a dataset, for each judged metric of the run.
+
+        The dataset is the run's own where none is named.
+        """
+        from evergold.bench.judge_names import judge_named
+
+        run = self._runs.get(run_id)
+        judged = [metric.name for metric in run.metrics if metric.judge is not None]
+        if not judged:
+            raise BadInput(f"run {run_id} has no judged metric; there is nothing to calibrate")
+        labels = self.labels_from_review(dataset or run.spec.dataset.partition("@")[0])
+        judge = judge_named(run.spec.judge, self._settings)
+        return [self.calibrate(judge, name, labels) for name in judged]
+
     def labels_from_file(self, path: Path) -> list["Label"]:
         from evergold.bench.calibrate import read_labels
 

@@ -1417,7 +1417,31 @@ export interface paths {
          */
         get: operations["run_calibration_api_v1_benchmarks_runs__run_id__calibration_get"];
         put?: never;
-        post?: never;
+        /**
+         * Calibrate Run
+         * @description Measure the judge of a run against people's verdicts on a stored dataset, for each judged metric.
+         */
+        post: operations["calibrate_run_api_v1_benchmarks_runs__run_id__calibration_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/judges/calibration": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Calibrate Judge
+         * @description Measure any judge on any judged metric against people's verdicts on a stored dataset.
+         */
+        post: operations["calibrate_judge_api_v1_judges_calibration_post"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2435,6 +2459,63 @@ export interface components {
             error: string | null;
         };
         /**
+         * CalibrateJudge
+         * @description Which judge is measured, on which metric, against the reviews of which dataset.
+         */
+        CalibrateJudge: {
+            /** Judge */
+            judge: string;
+            /** Metric */
+            metric: string;
+            /** Dataset */
+            dataset: string;
+            /**
+             * Passing
+             * @default 0.5
+             */
+            passing: number;
+        };
+        /**
+         * CalibrateRun
+         * @description The dataset whose reviews are the labels; the run's own where none is named.
+         */
+        CalibrateRun: {
+            /** Dataset */
+            dataset?: string | null;
+        };
+        /**
+         * Calibration
+         * @description What was measured, of which judge, asked how. Another model, prompt or version is another judge.
+         */
+        Calibration: {
+            /** Judge */
+            judge: string;
+            /** Metric */
+            metric: string;
+            /** Version */
+            version: string;
+            /** Prompt Hash */
+            prompt_hash: string | null;
+            /** Passing */
+            passing: number;
+            /** Labels */
+            labels: number;
+            /** Unscored */
+            unscored: {
+                [key: string]: number;
+            };
+            agreement: components["schemas"]["Figure"] | null;
+            kappa: components["schemas"]["Figure"] | null;
+            spearman: components["schemas"]["Figure"] | null;
+            false_pass: components["schemas"]["Figure"] | null;
+            false_fail: components["schemas"]["Figure"] | null;
+            /**
+             * Agreed
+             * @default []
+             */
+            agreed: (boolean | null)[];
+        };
+        /**
          * CalibrationInfo
          * @description How far a judge agrees with people on a metric: Cohen's kappa with its 95 % interval.
          */
@@ -3305,6 +3386,17 @@ export interface components {
             dataset: string;
             /** Cases */
             cases: number;
+        };
+        /** Figure */
+        Figure: {
+            /** Value */
+            value: number;
+            /** Low */
+            low: number | null;
+            /** High */
+            high: number | null;
+            /** N */
+            n: number;
         };
         /**
          * FileAtCommit
@@ -7880,6 +7972,74 @@ export interface operations {
                     "application/json": {
                         [key: string]: string;
                     };
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    calibrate_run_api_v1_benchmarks_runs__run_id__calibration_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CalibrateRun"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Calibration"][];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    calibrate_judge_api_v1_judges_calibration_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CalibrateJudge"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Calibration"];
                 };
             };
             /** @description Validation Error */

@@ -11,8 +11,9 @@ import { Failed, Loading } from "@/ui/states";
 import { AttemptDrawer } from "./AttemptDrawer";
 import { AttemptTable } from "./AttemptTable";
 import classes from "./benchmarks.module.css";
-import { canResume, goesOn, type Mean, PAGE, type Run, useCalibration, useCancel, useResults, useResume } from "./data";
+import { canResume, goesOn, type Mean, PAGE, type Run, useCancel, useResults, useResume } from "./data";
 import { EndedActions } from "./EndedActions";
+import { Uncalibrated } from "./Uncalibrated";
 import { meanInWords, remaining, spent, tokens } from "./words";
 
 const route = getRouteApi("/benchmarks/runs/$runId");
@@ -121,19 +122,6 @@ function Going({ run }: { run: Run }) {
         {left === null ? "" : ` · about ${roughly(left)} left`}
       </p>
     </div>
-  );
-}
-
-/** A judge that nobody measured against people gives numbers to be careful with. */
-function Uncalibrated({ runId }: { runId: string }) {
-  const states = useCalibration(runId);
-  const doubts = Object.entries(states.data ?? {}).filter(([, state]) => state !== "calibrated");
-  if (doubts.length === 0) return null;
-  return (
-    <p className={classes.doubt} role="note">
-      The judge is uncalibrated for {doubts.map(([metric, state]) => `${metric} (${state})`).join(", ")}. Read these
-      numbers with care until it is measured against people's labels.
-    </p>
   );
 }
 

@@ -202,3 +202,18 @@ export function useCalibration(runId: string) {
       unwrap(api.GET("/api/v1/benchmarks/runs/{run_id}/calibration", { params: { path: { run_id: runId } } })),
   });
 }
+
+/** Measures the run's judge against people's verdicts on the run's dataset. */
+export function useCalibrate(runId: string) {
+  const cache = useQueryClient();
+  return useMutation({
+    mutationFn: () =>
+      unwrap(
+        api.POST("/api/v1/benchmarks/runs/{run_id}/calibration", { params: { path: { run_id: runId } }, body: {} }),
+      ),
+    onSuccess: () => {
+      void cache.invalidateQueries({ queryKey: ["run", runId, "calibration"] });
+      void cache.invalidateQueries({ queryKey: ["judges"] });
+    },
+  });
+}

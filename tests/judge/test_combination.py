@@ -1,0 +1,73 @@
+"""How model and words are combined: by kind of text, with thresholds of the calibration, on input of any kind."""
+
+import pytest
+
+from evergold.judge.claim_model import REFUTED, SUPPORTED
+from evergold.judge.combination import kinds, shipped_combination
+from evergold.judge.evidence import EvidenceSearch
+from evergold.judge.features import claim_features
+from evergold.judge.offline import OfflineJudge
+from evergold.text.words import Text
+
+JUDGE = OfflineJudge()
+
+
+@pytest.mark.parametrize("copied", [0.0, 0.3, 0.5, 0.7, 1.0])
+@pytest.mark.parametrize("sentences", [1.0, 6.0, 40.0])
+def test_the_shares_of_the_kinds_sum_to_one(copied: float, sentences: float) -> None:
+    shares = kinds({"copied": copied, "evidence": sentences})
+    assert sum(shares.values()) == pytest.approx(1) and min(shares.values()) >= 0
+
+
+@pytest.mark.parametrize("claim", ["The budget rises by ten percent.", "Parks get more money next year."])
+def test_a_surer_model_never_lowers_the_probability(claim: str) -> None:
+    evidence = EvidenceSearch(["The budget for parks rises by ten percent.", "It was agreed on Monday."], None)
+    row = claim_features(Text(claim), evidence)
+    given = [shipped_combination().probability(row, (p, 1 - p, 0.0)) for p in (0.01, 0.2, 0.5, 0.8, 0.99)]
+    assert given == sorted(given) and given[0] < 0.5 < given[-1]
+
+
+def test_verdicts_have_thresholds_of_their_own() -> None:
+    thresholds = shipped_combination().thresholds
+    assert set(thresholds) == {"supported", "refuted"} and thresholds["supported"] != thresholds["refuted"]
+    evidence = JUDGE.evidence(["The bridge was opened in 1932 and is open every day."])
+    found = {claim: JUDGE.supports([claim], evidence)[0] for claim in ("The bridge was opened in 1950.", "Cats purr.")}
+    assert [one.verdict for one in found.values()] == ["contradicted", "not_found"]
+    assert (SUPPORTED, REFUTED) == (0, 2)
+
+
+@pytest.mark.parametrize(
+    ("context", "right", "wrong"),
+    [
+        ("東京は日本の首都です。人口は約千四百万人です。", "東京は日本の首都です", "大阪は中国の古い港町である"),
+        (
+            "Москва является столицей России. Её население 13 миллионов.",
+            "Москва столица России.",
+            "Париж стоит на Сене.",
+        ),
+        ("العاصمة هي القاهرة وهي مدينة كبيرة.", "العاصمة هي القاهرة", "باريس تقع في فرنسا الجميلة"),
+        ("กรุงเทพเป็นเมืองหลวงของไทย", "กรุงเทพเป็นเมืองหลวง", "ช้างชอบกินผลไม้"),
+        ("Run `let x = frob(7) in bar` to begin.", "let x = frob(7) in bar", "let x = frob(8) in bar"),
+        ("```zig\nconst n: u32 = list.len;\n```", "const n: u32 = list.len;", "const n: u64 = list.cap;"),
+    ],
+)
+def test_scripts_and_languages_the_model_cannot_read_are_left_to_words_and_tokens(
+    context: str, right: str, wrong: str
+) -> None:
+    one, other = JUDGE.supports([right, wrong], JUDGE.evidence([context]))
+    assert one.supported > 0.5 > other.supported
+
+
+@pytest.mark.parametrize("claim", ["", " ", "?!", "\x00", "...", "the of and"])
+@pytest.mark.parametrize("contexts", [[], [""], ["the of and in a"], ["Bread is made of flour."]])
+def test_empty_claims_and_contexts_of_function_words_get_an_answer(claim: str, contexts: list[str]) -> None:
+    (found,) = JUDGE.supports([claim], JUDGE.evidence(contexts))
+    assert 0 <= found.supported <= 1 and found.verdict in ("supported", "contradicted", "not_found")
+
+
+@pytest.mark.parametrize("text", ["a" * 1_000_000, "word " * 200_000, "字" * 300_000])
+def test_a_megabyte_is_judged(text: str) -> None:
+    (small,) = JUDGE.supports(["Bread is made of flour."], JUDGE.evidence([text, "Bread is made of flour."]))
+    assert small.supported == 1.0
+    (large,) = JUDGE.supports([text], JUDGE.evidence(["Bread is made of flour."]))
+    assert large.supported < 0.5
