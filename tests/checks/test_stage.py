@@ -1,9 +1,11 @@
 """Checks over stored traces: what grows from an exporter alone, what is replaced, and what could not run."""
 
+import threading
 from pathlib import Path
 
 import pytest
 
+from evergold.checks.grounded import Grounded
 from evergold.errors import BadInput
 from evergold.model.checking import Turn
 from evergold.model.trace import ScoreLine, ScoreSource, Trace, TraceStatus
@@ -151,3 +153,28 @@ def test_a_day_gives_at_most_its_limit_spread_over_kinds_of_questions(tmp_path: 
         assert ws.live.stats().candidate == 5
         assert tiers(ws, "c") == {"c": "candidate"}
         assert ws.live.curation.backfill().by_kind == {}
+
+
+def hangs(turn: Turn) -> float:
+    threading.Event().wait()
+    return 1.0
+
+
+def test_a_check_that_hangs_costs_its_own_result_once(tmp_path: Path) -> None:
+    file = tmp_path / "own.toml"
+    file.write_text(
+        '[[check]]\nname = "hangs"\nkind = "python"\nfunction = "tests.checks.test_stage:hangs"\ntimeout_seconds = 0.05'
+    )
+    with opened(tmp_path, checks_files=(str(file),)) as ws:
+        ws.intake.accept([a_trace("t1"), a_trace("t2", input="Where is Quito?")])
+        ws.live.curate()
+        assert ws.live.checks.state()["errors"] == {"hangs": 2}
+        assert tiers(ws, "t1", "t2") == {"t1": "candidate", "t2": "candidate"}
+
+
+def test_grounded_gives_a_judges_score_that_a_policy_leaves_out_by_default(tmp_path: Path) -> None:
+    turn = Turn("t", "Where is Lima?", "Lima is in Norway.", contexts=("Lima is the capital of Peru.",))
+    result = Grounded().check(turn)
+    assert result is not None and result.value < 1.0 and "Norway" in result.evidence
+    assert Grounded().source is ScoreSource.LLM_JUDGE
+    assert Grounded().check(Turn("t", "Where is Lima?", "In Peru.")) is None

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from evergold.errors import BadInput
 from evergold.model.case import Case, CaseStatus, EntryType, ReviewState
 from evergold.model.review import CaseKey, Decision, QueueQuery, ReviewVerdict
 from evergold.model.trace import ScoreLine, ScoreSource
@@ -148,3 +149,29 @@ def test_a_withdrawn_detected_score_does_not_come_back(ws: Workspace) -> None:
     ws.intake.accept([user("t2", 0.9)])
     ws.live.curate()
     assert entry(ws).entry_type is EntryType.GOLDEN
+
+
+def test_two_policies_that_disagree_each_keep_their_own_entry(ws: Workspace, tmp_path: Path) -> None:
+    strict = tmp_path / "strict.toml"
+    strict.write_text('name = "strict"\ndataset = "strict"\n[thresholds]\nfailure_below = 0.95\ngolden_from = 0.99\n')
+    ws.intake.accept([a_trace("t1", scores=(a_score("check", 0.9),))])
+    both = ws.live.under([*ws.live.curation.policies, *ws.live.with_policy_files([strict]).policies])
+    both.backfill()
+    assert {case.dataset: case.entry_type for case in cases(ws)} == {"live": "golden", "strict": "failure"}
+    assert [explained.tier for explained in both.explain("t1")] == ["candidate", "failure"]
+    review(ws, cases(ws, dataset="strict")[0], ReviewVerdict.APPROVE, entry_type="golden")
+    both.backfill()
+    assert {case.dataset: case.entry_type for case in cases(ws)} == {"live": "golden", "strict": "golden"}
+
+
+def test_a_review_of_a_case_that_its_policy_just_withdrew_is_refused_in_one_line(ws: Workspace) -> None:
+    ws.intake.accept([a_trace("t1", scores=(a_score("check", 1.0, key="k"),))])
+    ws.live.curate()
+    (seen,) = cases(ws)
+    ws.intake.accept([ScoreLine(trace_id="t1", name="check", value=0.5, key="k")])
+    ws.live.curate()
+    (withdrawn,) = cases(ws)
+    assert withdrawn.status is CaseStatus.WITHDRAWN
+    with pytest.raises(BadInput, match="is withdrawn; it can no longer be reviewed"):
+        review(ws, seen, ReviewVerdict.APPROVE)
+    assert cases(ws) == [withdrawn]
