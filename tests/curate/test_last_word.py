@@ -73,6 +73,19 @@ class LastWord(RuleBasedStateMachine):
         self.ws.live.checks.backfill()
         self.ws.live.curation.backfill()
 
+    @rule(golden_from=st.sampled_from([0.4, 0.95]))
+    def another_policy(self, golden_from: float) -> None:
+        file = Path(self._folder.name) / "other.toml"
+        file.write_text(f'name = "default"\n[thresholds]\ngolden_from = {golden_from}\n')
+        self.ws.live.with_policy_files([file]).backfill()
+
+    @rule(detector=st.sampled_from(["", "patterns"]))
+    def switch_the_detector(self, detector: str) -> None:
+        self.ws.close()
+        folder = Path(self._folder.name)
+        self.ws = Workspace.open(Settings(home=folder, checks_builtin="true", curation_detector=detector))
+        self.ws.live.curation.backfill()
+
     @rule()
     def undo(self) -> None:
         if self.ws.live.policies()[0].first_used:
