@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from evergold.checks import phrase_files
 from evergold.checks.signals import NotGivenUp, NotHandedOver, gives_up, hands_over, same_question, wants_person
+from evergold.errors import BadInput
 from evergold.model.checking import Turn
 
 LABELLED = [
@@ -54,3 +56,11 @@ def test_what_keeps_a_turn_out(check: NotGivenUp | NotHandedOver, turn: Turn, va
 )
 def test_the_same_question(first: str, second: str, same: bool) -> None:
     assert same_question(first, second) is same
+
+
+def test_a_phrase_file_in_another_encoding_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "phrases").mkdir()
+    (tmp_path / "phrases" / "spanish.toml").write_bytes('[sets]\nopening = ["señor"]\n'.encode("latin-1"))
+    monkeypatch.setattr(phrase_files, "files", lambda package: tmp_path)
+    with pytest.raises(BadInput, match=r"spanish\.toml cannot be read as UTF-8 TOML"):
+        phrase_files.read("spanish")
