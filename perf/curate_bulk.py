@@ -159,7 +159,7 @@ class Loop:
             "INSERT INTO case_revisions (entry_id, version, action, who, why, evidence, created_at) "
             "VALUES (?, 1, 'added', ?, ?, ?, ?)",
             (
-                *(entry, f"policy {POLICY.label}", POLICY.say(verdict.reason)),
+                *(entry, f"policy {POLICY.label}", POLICY.explain(verdict.reason)),
                 *(json.dumps(evidence, separators=(",", ":")), moment),
             ),
         )

@@ -6,7 +6,7 @@
 
 Both servers are `evergold serve` on SQLite in an empty folder, with this environment's packages; the other one runs
 from the files of that commit or branch. Each round has a warm-up and a load, and three figures between the two moments at
-which each is stored: user and system time of the server and its reading process, time by the clock, and bytes of the
+which each is stored: user and system time of the server and its children, time by the clock, and bytes of the
 database and its log after the load. A busy machine disturbs the clock, and CPU time little. Curation in the background is
 off unless asked for: how much of it falls into the measured time is chance.
 """

@@ -23,7 +23,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 
 from evergold.settings import Settings
-from evergold.sources.otlp import Wire
+from evergold.sources.spans import Wire
 from evergold.workspace import Workspace
 from perf.otlp_load import FIRST_NS, words
 
@@ -155,7 +155,7 @@ def _pair(key: str, value: Any) -> KeyValue:
 def stored_bytes(bodies: Sequence[Sequence[bytes]], *, parts: bool = False) -> int:
     """Bytes of the database that holds these turns, less those of an empty one."""
     with tempfile.TemporaryDirectory() as name:
-        settings = Settings(home=Path(name), server_reader=False)
+        settings = Settings(home=Path(name))
         database = Path(name) / "evergold.db"
         with Workspace.open(settings) as workspace:
             workspace.intake.counts()

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from evergold.model.trace import TraceStatus
 from evergold.settings import Settings
-from evergold.store.bulk import insert_rows
+from evergold.store.rows import insert_rows
 from evergold.store.trace_filter import TraceFilter
 from evergold.workspace import Workspace
 from perf.otlp_load import WORDS

@@ -26,7 +26,7 @@ from evergold.model.case import Case, EntryType
 from evergold.model.rejected import Rejected
 from evergold.model.run import RunSpec
 from evergold.settings import Settings
-from evergold.sources.otlp import Wire
+from evergold.sources.spans import Wire
 from evergold.store.cases import CaseFilter
 from evergold.workspace import Workspace
 from perf.conversations_sent import FIRST_NS, SECOND, WAYS, Message, Recorded
@@ -140,7 +140,7 @@ def never_right(prompt: str) -> str:
 def measured(way: str, sent: Sequence[Recorded]) -> tuple[Counter[str], dict[str, Any]]:
     """Losses by kind, and the figures of run, version and formats."""
     with tempfile.TemporaryDirectory() as name:
-        settings = Settings(home=Path(name), server_reader=False, redact_redactor="")
+        settings = Settings(home=Path(name), redact_redactor="")
         with Workspace.open(settings) as workspace:
             send(workspace, way, sent)
             workspace.live.curate()

@@ -7,6 +7,10 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, ArrayValue, KeyValue, KeyValueList
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
+from evergold.sources.otlp import json as otlp_json
+from evergold.sources.otlp import protobuf
+from evergold.sources.spans import Received, Wire
+
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 NOON = 1_767_225_600_000_000_000  # 2026-01-01T00:00:00Z
 
@@ -126,3 +130,13 @@ def _json_value(value: AnyValue) -> dict[str, Any]:
         case "string_value":
             return {"stringValue": value.string_value}
     return {}
+
+
+def read_traces(body: bytes, wire: Wire) -> Received:
+    """Decode a trace request in either encoding."""
+    return protobuf.read_traces(body) if wire is Wire.PROTOBUF else otlp_json.read_traces(body)
+
+
+def read_logs(body: bytes, wire: Wire) -> Received:
+    """Decode a log request in either encoding."""
+    return protobuf.read_logs(body) if wire is Wire.PROTOBUF else otlp_json.read_logs(body)

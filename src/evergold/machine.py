@@ -1,4 +1,4 @@
-"""What the operating system gives: processor cores, and locks on files. Works on Linux, macOS and Windows."""
+"""The operating system's processor cores and file locks, on Linux, macOS and Windows."""
 
 import os
 from typing import IO, Any

@@ -54,11 +54,6 @@ class Settings:
         1024,
         "Longest single text in a span, in thousands of characters; the rest is cut and counted.",
     )
-    server_reader: bool = setting(
-        "server.reader",
-        True,
-        "Read spans in a second process while many requests come at once; never on a single core.",
-    )
     redact_redactor: str = setting(
         "redact.redactor", "default", "Redactor applied before anything is stored; empty: none."
     )

@@ -277,7 +277,10 @@ def test_a_rule_that_was_taken_out_ends_its_alert_in_silence(
         ({"alerts_rules": ({"kind": "intake_stop"},)}, "did you mean 'intake_stopped'"),
         ({"alerts_rules": ({"kind": "intake_stopped", "afer": "3m"},)}, "did you mean 'after'"),
         ({"alerts_rules": ({"kind": "intake_stopped", "after": "3x"},)}, "use 30m"),
-        ({"alerts_rules": ({"kind": "failing_rate", "check": "a", "above": 7},)}, "above = 7"),
+        (
+            {"alerts_rules": ({"kind": "failing_rate", "check": "a", "above": 7},)},
+            "above: is 7; it must be less than 1",
+        ),
         ({"alerts_rules": (STOPPED, STOPPED)}, "give one of them a name"),
         ({"alerts_webhook": "ftp://x"}, "http://"),
         ({"alerts_webhook": "http://x", "alerts_secret": "plain"}, "env:NAME"),

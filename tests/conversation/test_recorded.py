@@ -29,7 +29,7 @@ def plain(message: dict[str, Any]) -> tuple[str, str, list[Any]]:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_every_message_is_in_the_conversation(path: Path, tmp_path: Path) -> None:
-    with Workspace.open(Settings(home=tmp_path, server_reader=False, checks_builtin="false")) as workspace:
+    with Workspace.open(Settings(home=tmp_path, checks_builtin="false")) as workspace:
         assert not workspace.intake.ingest([path], source="otlp").problems
         listed, _ = workspace.intake.page(TraceFilter(), limit=10)
         read = [conversation_of(workspace.intake.get(trace.id)) for trace in listed]

@@ -11,7 +11,7 @@ from evergold.curate.background import Curator
 from evergold.curate.live import Curation
 from evergold.model.policy import Policy
 from evergold.settings import Settings
-from evergold.sources.otlp import Wire
+from evergold.sources.spans import Wire
 from evergold.store.cases import CaseFilter
 from evergold.store.curation import set_aside
 from evergold.workspace import Workspace

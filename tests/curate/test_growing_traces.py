@@ -10,7 +10,7 @@ from evergold.errors import Conflict
 from evergold.model.case import Case
 from evergold.model.review import CaseKey, Decision, QueueQuery, ReviewVerdict
 from evergold.settings import Settings
-from evergold.sources.otlp import Wire
+from evergold.sources.spans import Wire
 from evergold.store.cases import CaseFilter
 from evergold.workspace import Workspace
 from tests.builders import a_score, a_trace

@@ -51,12 +51,12 @@ def test_a_revision_is_the_meaning_not_the_spelling() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[thresholds]\ngolden_from = 1.5", "thresholds.golden_from = 1.5"),
+        ("[thresholds]\ngolden_from = 1.5", "thresholds.golden_from: is 1.5; at most 1 is allowed"),
         ("[thresholds]\ngolden_from = 0.1", "failure_below 0.3 is above golden_from 0.1"),
         ("treshold = 1", "unknown key 'treshold'; did you mean 'thresholds'?"),
         ("[sample]\ncandidat = 1", "unknown key 'candidat'; did you mean 'candidate'?"),
         ('tags = ["colour"]', "unknown tag extractor 'colour'"),
-        ('name = "no spaces"', "name = 'no spaces'"),
+        ('name = "no spaces"', "name: is 'no spaces'; it must match"),
         ("name = ", "cannot be read as TOML"),
     ],
 )

@@ -66,9 +66,9 @@ def test_every_field() -> None:
         ("    dificulty: easy\n", "10: tasks[0].dificulty is unknown; did you mean difficulty?"),
         (
             "    difficulty: brutal\n",
-            "10: tasks[0].difficulty: input should be 'easy', 'medium' or 'hard', not 'brutal'",
+            "10: tasks[0].difficulty is 'brutal'; allowed is 'easy', 'medium' or 'hard'",
         ),
-        ("    context: just text\n", "10: tasks[0].context: input should be a valid list, not 'just text'"),
+        ("    context: just text\n", "10: tasks[0].context must be a list, not a text"),
         ("    expected_tools: [{name: a, arguments: {}}]\n", "10: tasks[0].expected_tools[0].arguments is unknown; "),
         ("    id: twice\n", "10: the key 'id' is already set on line 5"),
         (

@@ -39,18 +39,18 @@ def test_flags_win_over_the_section_and_the_section_over_what_is_built_in(tmp_pa
         (
             "size: 500",
             "size: big",
-            "default.yaml:7: generation.chunks.size: Input should be a valid integer, got 'big'",
+            "default.yaml:7: generation.chunks.size: must be a number, not 'big'",
         ),
         (
             "size: 500",
             "size: 5",
-            "default.yaml:7: generation.chunks.size: Input should be greater than or equal to 100",
+            "default.yaml:7: generation.chunks.size: is 5; at least 100 is allowed",
         ),
         ("size: 500", "overlap: 900", "generation.chunks: overlap 900 is more than half of size 1200"),
         ("{qa: 3}", "{qa: 0, summaries: 0}", "generation.tasks: nothing is asked for"),
         ("documents: docs", "document: docs", "default.yaml:4: generation: unknown key 'document'"),
         ("documents: docs", "- docs", "not valid YAML"),
-        ("documents: docs", "retrieval: {method: magic}", "Input should be 'bm25' or 'embeddings', got 'magic'"),
+        ("documents: docs", "retrieval: {method: magic}", "is 'magic'; allowed is 'bm25' or 'embeddings'"),
     ],
 )
 def test_a_mistake_is_named_with_its_line(tmp_path: Path, before: str, after: str, said: str) -> None:

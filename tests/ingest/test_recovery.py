@@ -14,10 +14,10 @@ import pytest
 from sqlalchemy import Connection, create_engine, text
 
 from evergold.errors import Unavailable
-from evergold.ingest.deadline import answered
+from evergold.ingest.ingest import answered
 from evergold.ingest.write_spans import SpansWritten
 from evergold.settings import Settings
-from evergold.sources.otlp import Wire
+from evergold.sources.spans import Wire
 from evergold.store import db as store_db
 from evergold.store import watch
 from evergold.store.trace_filter import TraceFilter
@@ -170,7 +170,7 @@ def test_a_writer_that_dies_is_replaced_and_its_requests_are_answered(
         raise SystemExit("killed")
 
     with monkeypatch.context() as patch:
-        patch.setattr("evergold.store.writer.Writer._commit", dies)
+        patch.setattr("evergold.store.commit.writer.Writer._commit", dies)
         assert isinstance(send(workspace, 0).exception(PATIENCE), SystemExit)
     assert send(workspace, 1).result(PATIENCE).spans == 1
 

@@ -34,7 +34,7 @@ def test_each_record_is_as_if_it_had_come_alone() -> None:
     together, one_by_one = a_cleaner(), a_cleaner()
     expected = [record if isinstance(record, Rejected) else redact_record(record, one_by_one) for record in many]
     assert redact_all(many, together) == expected
-    assert together.found == one_by_one.found and together.found["EMAIL"] == 9 * (TOGETHER // 2)
+    assert together.counts == one_by_one.counts and together.counts["EMAIL"] == 9 * (TOGETHER // 2)
 
 
 def test_with_nothing_to_redact_records_stay_as_they_are() -> None:

@@ -9,9 +9,9 @@ from sqlalchemy import func, select, text
 
 from evergold.ingest.write_spans import SpansWritten
 from evergold.settings import Settings
-from evergold.sources.otlp import Wire
+from evergold.sources.spans import Wire
 from evergold.store import Store
-from evergold.store.recent_spans import RecentSpans
+from evergold.store.compact.recent_spans import RecentSpans
 from evergold.store.retention import erase_user, prune_batch
 from evergold.store.schema import spans as spans_table
 from evergold.store.trace_filter import TraceFilter

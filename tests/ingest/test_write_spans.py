@@ -13,7 +13,7 @@ from evergold.errors import BadInput
 from evergold.ingest.write_spans import SpansWritten
 from evergold.model.trace import Reaction, ScoreLine, Span, SpanLine, Trace
 from evergold.settings import Settings
-from evergold.sources.otlp import Wire
+from evergold.sources.spans import Wire
 from evergold.store import Store
 from evergold.store.schema import curation_queue
 from evergold.store.schema import spans as spans_table

@@ -109,7 +109,7 @@ def test_keys_are_redacted_and_kept_apart() -> None:
     told = {"users": {"jo@example.com": 1, "[EMAIL]": 2, "al@example.com": {"bo@example.org": "x"}}, "n": {7: "y"}}
     clean = cleaner.clean({"metadata": told})["metadata"]
     assert clean == {"users": {"[EMAIL]#2": 1, "[EMAIL]": 2, "[EMAIL]#3": {"[EMAIL]": "x"}}, "n": {7: "y"}}
-    assert cleaner.found == {"EMAIL": 3}
+    assert cleaner.counts == {"EMAIL": 3}
     assert cleaner.clean({"metadata": clean}) == {"metadata": clean}
 
 
@@ -127,7 +127,7 @@ def test_a_key_tells_what_its_value_is() -> None:
         "order_id": "4155552671",
         "api_key": {"type": "x"},
     }
-    assert cleaner.found == {"SECRET": 1, "PHONE": 1}
+    assert cleaner.counts == {"SECRET": 1, "PHONE": 1}
 
 
 def test_records_with_a_private_key_are_suspected_each() -> None:

@@ -82,7 +82,7 @@ def test_questions_are_the_same_from_toml_and_yaml(tmp_path: Path, review: Revie
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("questions = 3", "questions: Input should be"),
+        ("questions = 3", "questions: must be a list"),
         ('[[questions]]\nname = "Bad Name"\nkind = "text"\ntitle = "T"', "questions.0.name"),
         ('[[questions]]\nname = "a"\nkind = "choice"\ntitle = "T"\noptions = ["one"]', "at least two options"),
         ('[[questions]]\nname = "a"\nkind = "span"\ntitle = "T"', "at least one label"),

@@ -394,7 +394,7 @@ def test_otlp_as_the_printer_of_protobuf_writes_it(workspace: Workspace, named_a
 
 
 def test_a_span_has_one_content_whichever_way_it_comes(workspace: Workspace) -> None:
-    from evergold.sources.otlp import Wire
+    from evergold.sources.spans import Wire
 
     body = json_body(an_llm_span(0), a_span(1, parent=0, attributes={"retrieval.documents.0.document.content": "x"}))
     workspace.intake.receive_traces(body, Wire.JSON).result()

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evergold.errors import BadInput, TooLarge, Unsupported
-from evergold.sources.otlp import Wire, read_logs, read_traces, unpacked, wire_of
-from evergold.sources.spans import shortened
-from tests.otlp import TRACE, a_span, json_body, protobuf_body, span_id
+from evergold.sources.otlp.body import unpacked, wire_of
+from evergold.sources.spans import Wire, shortened
+from tests.otlp import TRACE, a_span, json_body, protobuf_body, read_logs, read_traces, span_id
 
 MB = 1 << 20
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)

@@ -7,13 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evergold.sources import attribute_plan
-from evergold.sources.attribute_plan import MOST, plan_for
-from evergold.sources.otlp import Wire, read_traces
-from evergold.sources.read_span import ParsedSpan, read_span
-from evergold.sources.span_fields import raw_of
-from evergold.sources.spans import WireEvent, WireSpan
-from tests.otlp import a_span, protobuf_body
+from evergold.sources.conventions import attribute_plan
+from evergold.sources.conventions.attribute_plan import MOST, plan_for
+from evergold.sources.conventions.read_span import ParsedSpan, read_span
+from evergold.sources.conventions.span_fields import raw_of
+from evergold.sources.spans import Wire, WireEvent, WireSpan
+from tests.otlp import a_span, protobuf_body, read_traces
 
 QUESTION, ANSWER = "What is the capital of Peru?", "Lima."
 OPENAI_IN = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": QUESTION}]
@@ -331,12 +330,12 @@ def test_retrieved_documents_in_rank_order(attributes: dict[str, Any], documents
 )
 def test_whose_call_it_was(attributes: dict[str, Any]) -> None:
     said = read(attributes)
-    assert (said.session_id, said.user_id, said.tags, said.metadata) == ("s", "u", ["a", "b"], {"plan": "pro"})
+    assert (said.session_id, said.texts["user_id"], said.tags, said.metadata) == ("s", "u", ["a", "b"], {"plan": "pro"})
 
 
 def test_the_openllmetry_association() -> None:
     said = read({"traceloop.association.properties.session_id": "s", "traceloop.association.properties.user_id": "u"})
-    assert (said.session_id, said.user_id) == ("s", "u")
+    assert (said.session_id, said.texts["user_id"]) == ("s", "u")
 
 
 def test_langfuse_may_state_the_trace_itself() -> None:

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from evergold.sources.scores import scores_in
+from evergold.sources.conventions.scores import scores_in
 from evergold.sources.spans import WireEvent, WireSpan
 
 

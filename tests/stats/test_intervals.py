@@ -56,7 +56,7 @@ def test_nothing_has_no_mean_and_one_value_has_no_width() -> None:
     assert proportion_interval(0, 0) is None
     for one in (t_interval([0.7]), mean_bootstrap([0.7]), clustered_interval([0.7], ["a"])):
         assert one is not None
-        assert (one.value, one.low, one.high, one.half_width) == (0.7, None, None, None)
+        assert (one.value, one.low, one.high) == (0.7, None, None)
 
 
 def test_clusters_of_one_give_the_plain_interval() -> None:
@@ -73,8 +73,9 @@ def test_copies_of_a_case_add_no_certainty_when_clustered() -> None:
     assert once is not None and copied is not None
     assert copied.low == pytest.approx(once.low)
     naive = t_interval(np.repeat(values, 5))
-    assert naive is not None and naive.half_width is not None and once.half_width is not None
-    assert naive.half_width < once.half_width / 2
+    assert naive is not None and naive.low is not None and naive.high is not None
+    assert once.low is not None and once.high is not None
+    assert naive.high - naive.low < (once.high - once.low) / 2
 
 
 def test_a_single_cluster_says_nothing_about_others() -> None:
@@ -102,7 +103,7 @@ def test_a_bootstrap_gives_the_same_bounds_for_the_same_seed_and_however_it_is_s
 ) -> None:
     values = np.random.default_rng(3).random(50)
     first = mean_bootstrap(values, seed=5)
-    monkeypatch.setattr("evergold.stats.intervals.CELLS_AT_ONCE", 50 * 128)
+    monkeypatch.setattr("evergold.stats.bootstrap.CELLS_AT_ONCE", 50 * 128)
     assert mean_bootstrap(values, seed=5) == first
     assert mean_bootstrap(values, seed=6) != first
 

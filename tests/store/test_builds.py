@@ -35,7 +35,7 @@ def test_versions_are_kept_and_compared(settings: Settings, tmp_path: Path) -> N
         assert (found.added, found.removed, found.moved) == (["c12", "c13", "c14", "c15"], [], {})
         assert [build.version for build in builds.versions("live")] == ["v1", "v2"]
         (dataset,) = builds.datasets()
-        assert (dataset["cases"], len(dataset["builds"])) == (16, 2)
+        assert (dataset.cases, len(dataset.builds)) == (16, 2)
         with pytest.raises(Conflict):
             builds.freeze(with_options(builds.default_spec("live", "v1", tmp_path / "elsewhere"), shares=halves))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine, create_engine
 
-from evergold.store.checkpointing import OFTEN, Checkpointing
+from evergold.store.commit.checkpointing import OFTEN, Checkpointing
 
 
 @pytest.fixture

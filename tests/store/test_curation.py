@@ -2,14 +2,13 @@
 
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 import pytest
 from sqlalchemy import Connection, text
 
-from evergold.curate.classify import Facts, classify
-from evergold.curate.taggers import automatic_tags
+from evergold.curate.classify import Facts, Tally, classify
 from evergold.model.case import Case, CaseStatus
 from evergold.model.policy import Eligibility, JudgeRole, Policy, Sampling, Thresholds, Tier
 from evergold.model.trace import Correction, Score, ScoreSource, Span, Trace, TraceStatus
@@ -41,6 +40,33 @@ POLICIES = [
         ),
     ),
 ]
+
+
+def automatic_tags(trace: Trace, scores: Sequence[Score], policy: Policy) -> tuple[str, ...]:
+    """The tags the policy asks for, in Python: what the SQL is held to."""
+    tags: set[str] = set(trace.tags)
+    for kind in policy.tags:
+        tags.update(_tags(kind, trace, scores, policy))
+    return tuple(sorted(tag for tag in tags if tag))
+
+
+def _tags(kind: str, trace: Trace, scores: Sequence[Score], policy: Policy) -> Iterable[str]:
+    if kind == "message_type":
+        return _text(trace, "message_type", "")
+    if kind == "model":
+        return _text(trace, "model", "model:")
+    if kind == "tool":
+        return {f"tool:{span.name}" for span in trace.spans if span.kind == "tool" and span.name}
+    if kind == "failed_check":
+        low, tally = policy.thresholds.failure_below, Tally.of(scores, policy)
+        return {f"failed:{score.name}" for score in (*tally.app, *tally.checks) if score.value < low}
+    raise AssertionError(f"a tag kind without a rule here: {kind}")
+
+
+def _text(trace: Trace, key: str, prefix: str) -> Iterator[str]:
+    value = trace.metadata.get(key)
+    if isinstance(value, str) and value:
+        yield prefix + value
 
 
 def random_traces(count: int, seed: int) -> list[Trace]:
@@ -123,7 +149,7 @@ def test_sql_and_python_give_the_same_verdicts(store: Store, policy: Policy) -> 
             assert set(entry.tags) == set(automatic_tags(trace, trace.scores, policy))
             assert entry.provenance.inclusion_probability == verdict.included
             (told,) = history(store, entry)
-            assert told.why == policy.say(verdict.reason)
+            assert told.why == policy.explain(verdict.reason)
             assert sorted((s["name"], s["source"]) for s in told.evidence["scores"]) == sorted(
                 (s.name, s.source.value) for s in verdict.deciding
             )

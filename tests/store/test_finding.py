@@ -16,8 +16,8 @@ from evergold.model.trace_notes import Retagging
 from evergold.model.views import ListPage, ListView
 from evergold.settings import Settings
 from evergold.store.cases import CaseFilter, CaseOrder
-from evergold.store.gram_index import RUN, pairs_of
 from evergold.store.search import SearchTerms
+from evergold.store.text_index.grams import RUN, pairs_of
 from evergold.store.trace_filter import TraceFilter, TraceOrder, score_condition
 from evergold.workspace import Workspace
 from tests.builders import a_case

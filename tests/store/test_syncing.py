@@ -11,7 +11,7 @@ import pytest
 from evergold.errors import Unavailable
 from evergold.settings import Settings
 from evergold.store import Store
-from evergold.store.syncing import CommitOutcome, Syncing
+from evergold.store.commit.syncing import CommitOutcome, Syncing
 from tests.patience import PATIENCE
 
 

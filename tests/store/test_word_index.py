@@ -7,8 +7,8 @@ import pytest
 from sqlalchemy import Connection, text
 
 from evergold.settings import Settings
+from evergold.store.text_index.words import AT_ONCE, ENOUGH, words_waiting
 from evergold.store.trace_filter import TraceFilter
-from evergold.store.word_index import AT_ONCE, ENOUGH, words_waiting
 from evergold.workspace import Workspace
 from tests.builders import a_trace
 

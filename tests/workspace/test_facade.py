@@ -25,7 +25,7 @@ def imported(path: Path) -> list[tuple[str, str]]:
     ]
 
 
-FILES = sorted([*(ROOT / "cli").glob("*.py"), *(ROOT / "api").glob("*.py")])
+FILES = sorted([*(ROOT / "cli").glob("*.py"), *(ROOT / "api").rglob("*.py")])
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.name}")

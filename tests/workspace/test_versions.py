@@ -124,7 +124,7 @@ def test_rag_builds_are_versions_like_any_other(ws: Workspace, tmp_path: Path) -
     second = registered(ws, tmp_path, "v2", "At nine.", "At noon.", "Never.")
     assert (second.dataset, second.parent) == ("help", "v1")
     [dataset] = ws.builds.datasets()
-    assert [build["version"] for build in dataset["builds"]] == ["v1", "v2"]
+    assert [build.version for build in dataset.builds] == ["v1", "v2"]
     assert ws.builds.diff("v1", "v2", "help").to_json()["counts"] == {
         "added": 1,
         "removed": 0,

@@ -1,1 +1,1 @@
-"""What the workspace shows → people who should know: rules, webhook, log, page."""
+"""Alerts: rules over the workspace's figures, sent by webhook, written to the log and shown in the page."""

@@ -30,6 +30,7 @@ from pydantic import AfterValidator, BaseModel, Field, ValidationError
 
 from evergold.errors import BadInput, unknown
 from evergold.model.alert import AlertKind
+from evergold.model.faults import refused_settings
 
 DURATION = re.compile(r"^(\d+)\s*([smhd])$")
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
@@ -135,10 +136,4 @@ def _parsed(table: Mapping[str, Any], where: str) -> AlertRule:
     try:
         return KINDS[kind].model_validate(dict(table))
     except ValidationError as problem:
-        lines = [
-            unknown("key", str(item["loc"][-1]), tuple(KINDS[kind].model_fields))
-            if item["type"] == "extra_forbidden"
-            else f"{'.'.join(map(str, item['loc']))} = {item['input']!r}: {item['msg'].removeprefix('Value error, ')}"
-            for item in problem.errors()
-        ]
-        raise BadInput(f"{where}: {lines[0]}", problems=lines if len(lines) > 1 else ()) from problem
+        raise refused_settings(problem, KINDS[kind], where) from problem

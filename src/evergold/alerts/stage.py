@@ -73,7 +73,7 @@ class AlertStage:
             return False
         readings, sizes = self._read(now)
         changed = self._store.db.write(partial(self._keep, readings=readings, sizes=sizes, now=now))
-        self._say(changed)
+        self._log_changes(changed)
         return True
 
     def readings(self) -> list[Reading]:
@@ -86,7 +86,9 @@ class AlertStage:
         if readings:
             now = self._clock()
             calm = str(stamp(now))  # a gate does not flap
-            self._say(self._store.db.write(partial(self._apply, readings=readings, moment=calm, calm_before=calm)))
+            self._log_changes(
+                self._store.db.write(partial(self._apply, readings=readings, moment=calm, calm_before=calm))
+            )
 
     def deliver_due(self, most: int = 20) -> int:
         """Send the notifications that are due and that no other server is sending; how many were sent or tried."""
@@ -158,7 +160,7 @@ class AlertStage:
             queue_delivery(connection, alert_id, event, moment)
         return alert_by_id(connection, alert_id), event
 
-    def _say(self, changed: Sequence[tuple[Alert, AlertEvent]]) -> None:
+    def _log_changes(self, changed: Sequence[tuple[Alert, AlertEvent]]) -> None:
         for alert, event in changed:
             _log.warning("alert %d %s: %s", alert.id, event.value, alert.text)
 

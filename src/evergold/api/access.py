@@ -1,4 +1,4 @@
-"""Which tokens a server knows, and the token that a request carries."""
+"""Read the tokens that a server is configured with, and the token of a request."""
 
 from base64 import b64decode
 from binascii import Error as Base64Error

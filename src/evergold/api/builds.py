@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 from evergold.api.opened import Opened
 from evergold.api.routing import Router
 from evergold.build.look import Comparison, Sample
-from evergold.model.build import Build
+from evergold.model.build_views import BuildDiff, BuildView
 from evergold.workspace.builds import Lineage
 
 router = Router(prefix="/api/v1/builds", tags=["builds"])
@@ -33,17 +33,17 @@ class NewBuild(BaseModel, extra="forbid"):
 
 
 @router.get("")
-def list_builds(workspace: Opened, dataset: str | None = None) -> list[Build]:
+def list_builds(workspace: Opened, dataset: str | None = None) -> list[BuildView]:
     """Every build, oldest first, by dataset."""
-    return workspace.builds.versions(dataset)
+    return [BuildView.of(build) for build in workspace.builds.versions(dataset)]
 
 
 @router.post("", status_code=201)
-def freeze_dataset(workspace: Opened, wanted: NewBuild) -> Build:
+def freeze_dataset(workspace: Opened, wanted: NewBuild) -> BuildView:
     """Freeze a dataset as it is now."""
     options = wanted.model_dump(include={"group_by", "seed", "filters", "on_leak", "canary", "repeats"})
     build, _ = workspace.builds.freeze_as(wanted.dataset, wanted.version, shares=wanted.split, **options)
-    return build
+    return BuildView.of(build)
 
 
 @router.get("/{dataset:path}/lineage/{case_id:path}")
@@ -55,9 +55,9 @@ def case_lineage(workspace: Opened, dataset: str, case_id: str) -> Lineage:
 @router.get("/{dataset:path}/diff")
 def diff_builds(
     workspace: Opened, dataset: str, before: Annotated[str, Query()], after: Annotated[str, Query()]
-) -> dict[str, Any]:
+) -> BuildDiff:
     """Added, removed, moved and changed cases between two versions, field by field."""
-    return workspace.builds.diff(before, after, dataset).to_json()
+    return BuildDiff.model_validate(workspace.builds.diff(before, after, dataset).to_json())
 
 
 @router.get("/{dataset:path}/compare")
@@ -95,6 +95,6 @@ def download_file(workspace: Opened, dataset: str, version: str, name: str) -> F
 
 
 @router.get("/{dataset:path}/{version}")
-def get_build(workspace: Opened, dataset: str, version: str) -> Build:
+def get_build(workspace: Opened, dataset: str, version: str) -> BuildView:
     """One build with its manifest."""
-    return workspace.builds.get(dataset, version)
+    return BuildView.of(workspace.builds.get(dataset, version))

@@ -1,4 +1,4 @@
-"""What every route takes: the open workspace."""
+"""The open workspace, as a parameter that every route can take."""
 
 from typing import Annotated
 

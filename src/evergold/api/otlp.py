@@ -17,10 +17,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from evergold.api.roles import needing
-from evergold.ingest.deadline import answered
+from evergold.ingest.ingest import answered
 from evergold.ingest.write_spans import SpansWritten
 from evergold.model.access import Role
-from evergold.sources.otlp import Wire, unpacked, wire_of
+from evergold.sources.otlp.body import unpacked, wire_of
+from evergold.sources.spans import Wire
 from evergold.workspace import Workspace
 
 LARGE = 16_000  # reading more than this takes milliseconds, which would hold up the other requests

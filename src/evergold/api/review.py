@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field
 from evergold.api.opened import Opened
 from evergold.api.routing import Router
 from evergold.api.who import Who
+from evergold.model.build_views import ValueChange
 from evergold.model.case import Case, CaseId
 from evergold.model.evidence import BaseCandidate, BaseCheck, Evidence, FileAtCommit, ProvedRow
 from evergold.model.moment import UtcTime
@@ -74,6 +75,12 @@ class BulkResult(CaseKey, frozen=True):
     error: str | None
 
 
+class Assigned(BaseModel):
+    """How many cases were assigned."""
+
+    assigned: int
+
+
 class Assign(BaseModel, extra="forbid"):
     """Cases for a reviewer."""
 
@@ -117,9 +124,10 @@ def edit_case(workspace: Opened, key: Key, edit: Edit, who: Who) -> Case:
 @router.get("/review/difference")
 def difference(
     workspace: Opened, key: Key, first: Annotated[int, Query(ge=1)], last: Annotated[int, Query(ge=1)]
-) -> dict[str, Any]:
+) -> dict[str, ValueChange]:
     """Each field that changed from version `first` to version `last`."""
-    return workspace.review.difference(key, first, last)
+    changes = workspace.review.difference(key, first, last)
+    return {field: ValueChange.model_validate(change) for field, change in changes.items()}
 
 
 @router.post("/decisions")
@@ -154,9 +162,9 @@ def assignments(workspace: Opened, reviewer: str | None = None) -> list[Assignme
 
 
 @router.post("/review/assignments")
-def assign(workspace: Opened, wanted: Assign) -> dict[str, int]:
+def assign(workspace: Opened, wanted: Assign) -> Assigned:
     """Assign cases to a reviewer."""
-    return {"assigned": workspace.review.assign(wanted.cases, wanted.reviewer)}
+    return Assigned(assigned=workspace.review.assign(wanted.cases, wanted.reviewer))
 
 
 @router.delete("/review/assignments", status_code=204)

@@ -1,4 +1,4 @@
-"""Whose request it is: the reviewer behind a token, or the name a client gives itself."""
+"""Name the caller of a request: the reviewer behind a token, or the name a client gives itself."""
 
 from typing import Annotated
 

@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field, ValidationError
 from evergold.bench.metrics import measure
 from evergold.errors import BadInput
 from evergold.model.case import Case, Context
-from evergold.model.faults import faults_of
+from evergold.model.faults import first_fault
 from evergold.model.run import Attempt, Measurement
 from evergold.model.tool_calls import ExpectedTool, ToolCall
 from evergold.seams import Judge
@@ -87,7 +87,7 @@ def read_labels(lines: Iterable[bytes], name: str) -> list[Label]:
         except orjson.JSONDecodeError as problem:
             problems.append(f"{name}:{number}: not JSON: {problem}")
         except ValidationError as problem:
-            problems.append(f"{name}:{number}: {faults_of(problem.errors(include_url=False), Label)[0]}")
+            problems.append(f"{name}:{number}: {first_fault(problem, Label)}")
     if problems:
         raise BadInput(f"{len(problems)} labels cannot be read; the first: {problems[0]}", problems=problems)
     if not result:

@@ -1,4 +1,4 @@
-"""Who works on a run. One holder at a time, by a lease in the database that must be renewed to stay valid.
+"""The lease of a run: one process works on it at a time, and must renew the lease in the database to keep it.
 
 A holder that dies stops renewing, and the run is free when the lease runs out. On the same machine nobody has to wait:
 the holder's name says which process it is, and whether that process still lives can be looked up.

@@ -154,9 +154,9 @@ def _conversation(messages: Sequence[Mapping[str, Any]]) -> list[Any]:
         if role == "assistant":
             calls = [call for call in calls_in([message]) if call.name]
             names |= {call.id: call.name for call in calls}
-            said: list[Any] = [TextPart(content=text)] if text or not calls else []
+            texts: list[Any] = [TextPart(content=text)] if text or not calls else []
             asked = [_call_part(ToolCallPart, call) for call in calls]
-            made.append(ModelResponse(parts=[*said, *asked]))
+            made.append(ModelResponse(parts=[*texts, *asked]))
         elif role == "tool" and (id := message.get("tool_call_id")) in names:
             part = ToolReturnPart(tool_name=names[id], content=text, tool_call_id=str(id))
             if made and isinstance(made[-1], ModelRequest) and isinstance(made[-1].parts[-1], ToolReturnPart):

@@ -1,4 +1,4 @@
-"""How well a retrieval found what a task needed: the score of one case.
+"""Score the retrieval of one case: the files and lines it needed against those that were returned.
 
 Everything is a set of (path, line) at the base commit, held as merged spans per path. A line predicted twice is charged
 once; a case without golden lines is not applicable instead of perfect; nothing predicted has recall 0 and *no* precision.

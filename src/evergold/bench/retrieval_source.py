@@ -1,4 +1,4 @@
-"""What needs the files themselves: budgets in tokens, symbols, and ranges that lie outside their file.
+"""Retrieval figures that need the files: budgets in tokens, symbols, and ranges that lie outside their file.
 
 A token is taken as four bytes: near enough to compare two retrievals under one budget, whatever the tokenizer. Symbols
 are the functions, methods and classes of Python files, told apart by the standard library's own parser; lines outside of

@@ -1,4 +1,4 @@
-"""What a check found, and how it is told: to a program as JSON, to a CI system as JUnit XML."""
+"""Findings of a check, as JSON for programs and as JUnit XML for CI systems."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

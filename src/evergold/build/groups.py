@@ -1,7 +1,7 @@
-"""Which split a case goes to. Cases that belong together (one session, document, repository) never part.
+"""Assign cases to splits. Cases that belong together (one session, document, repository) stay together.
 
 Groups are put in an order fixed by the seed and dealt out until each split has its share of the cases. A group that an
-earlier version already placed stays where it was, also when none of its cases of then takes part any more: what a model was
+earlier version already had stays where it was, also when none of its cases of then takes part any more: what a model was
 tuned on must not turn up in tomorrow's test set.
 """
 
@@ -58,12 +58,12 @@ def group_key(case: Case, group_by: str) -> str:
     return f"{kind}:{value}" if value else f"case:{case.id}"
 
 
-def settled(cases: Iterable[Case], placed: Mapping[str, str], group_by: str) -> dict[str, str]:
-    """Group → the split in which earlier versions had it; `placed` says that of single cases. Most of them decide."""
+def settled(cases: Iterable[Case], earlier_splits: Mapping[str, str], group_by: str) -> dict[str, str]:
+    """Group → the split in which earlier versions had it; `earlier_splits` says that of single cases. Most of them decide."""
     votes: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for case in cases:
-        if case.id in placed:
-            votes[group_key(case, group_by)][placed[case.id]] += 1
+        if case.id in earlier_splits:
+            votes[group_key(case, group_by)][earlier_splits[case.id]] += 1
     return {key: min(result, key=lambda name: (-result[name], name)) for key, result in votes.items()}
 
 
@@ -88,15 +88,15 @@ def require_groups(cases: Sequence[Case], group_by: str) -> int:
     return lacking
 
 
-def deal(cases: Sequence[Case], dealing: Dealing, placed: Mapping[str, str]) -> dict[str, str]:
-    """Case id → split. `placed` is where earlier versions had groups. Repeats of one question join their groups."""
+def deal(cases: Sequence[Case], dealing: Dealing, earlier_splits: Mapping[str, str]) -> dict[str, str]:
+    """Case id → split. `earlier_splits` is where earlier versions had groups. Repeats of one question join their groups."""
     shares, seed = dealing.shares, dealing.seed
     groups, joined = _joined(cases, dealing)
     counts: Counter[str] = Counter()
     chosen = {
         key: min(votes, key=lambda name: (-votes[name], name))
         for key, members in joined.items()
-        if (votes := Counter(placed[one] for one in members if placed.get(one) in shares))
+        if (votes := Counter(earlier_splits[one] for one in members if earlier_splits.get(one) in shares))
     }
     for key, split in chosen.items():
         counts[split] += len(groups[key])

@@ -1,4 +1,4 @@
-"""What should not be on both sides: near-duplicates across splits, and cases that a prompt or a training file already shows."""
+"""Find leaks: near-duplicates across splits, and cases that a prompt or a training file already shows."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path

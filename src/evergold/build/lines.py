@@ -1,4 +1,4 @@
-"""Many lines of JSON at once: compiled where there was a compiler at installation, else in Python; the same either way.
+"""Read and write many lines of JSON at once: compiled where a compiler was present at installation, else in Python.
 
 What the three functions do stands at the top of `_lines.c` and, in Python, in `lines_reference.py`.
 """

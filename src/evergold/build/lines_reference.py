@@ -66,14 +66,14 @@ def weave(table: Table, recipes: Sequence[bytes | tuple[Piece, ...] | None]) -> 
 def _values(line: bytes, outer: tuple[bytes, ...], inner: tuple[bytes, ...]) -> list[bytes | None]:
     require_utf8(line)
     members = members_of(line)
-    values = _placed(members, outer)
+    values = _values_of(members, outer)
     opened = values[-1] or b"null"
     if not members or b"\r" in line or opened[:1] not in (b"{", b"n"):
         raise Refusal("not taken")
-    return values + _placed({} if opened == b"null" else members_of(opened), inner)
+    return values + _values_of({} if opened == b"null" else members_of(opened), inner)
 
 
-def _placed(members: Mapping[str, bytes], names: tuple[bytes, ...]) -> list[bytes | None]:
+def _values_of(members: Mapping[str, bytes], names: tuple[bytes, ...]) -> list[bytes | None]:
     indexes = _indexes(names)
     values: list[bytes | None] = [None] * len(names)
     for name, value in members.items():

@@ -19,7 +19,7 @@ from pydantic import ValidationError
 from evergold.errors import BadInput, NotFound
 from evergold.formats.atomic import recover
 from evergold.model.build import Manifest
-from evergold.model.faults import faults_of
+from evergold.model.faults import first_fault
 from evergold.model.ident import content_hash
 from evergold.storage import is_url, location, normal
 
@@ -89,7 +89,7 @@ def read(path: Path) -> Manifest:
     except FileNotFoundError:
         raise NotFound(f"no manifest at {path}; build one with `evergold build`") from None
     except ValidationError as problem:
-        first = faults_of(problem.errors(include_url=False), Manifest)[0]
+        first = first_fault(problem, Manifest)
         raise BadInput(f"{path} is not a manifest: {first}") from None
     except OSError as problem:
         raise BadInput(f"cannot read {path}: {problem.strerror}") from problem

@@ -1,4 +1,4 @@
-"""In order, and not too far ahead: results of work that others do, taken as fast as they can be used."""
+"""Take results of parallel work in order, with a bound on how far the workers run ahead."""
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator

@@ -1,4 +1,4 @@
-"""What became of a range of the offline file: the records it gave, and the lines that gave none.
+"""The result of reading one range of the offline file: its records, and the lines that gave none.
 
 A part travels from the worker that made it to whoever puts the parts together, so it is small: outputs too large for that
 wait in a file.

@@ -1,4 +1,4 @@
-"""What a split looks like from afar: types, tags, lengths, repetitions. Two versions are compared by it."""
+"""Profile a split by types, tags, lengths and repetitions, so that two versions can be compared."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Which ids were there already: a set of fingerprints that takes 20 to 30 bytes an id, where Python's own takes over 100.
+"""A set of ids as fingerprints: 20 to 30 bytes an id, where Python's own set takes over 100.
 
 A build of ten gigabytes has a million ids and must still fit beside everything else in a hundred megabytes.
 """

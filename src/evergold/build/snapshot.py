@@ -71,17 +71,23 @@ class FrozenSnapshot:
 
 
 def freeze(
-    spec: SnapshotSpec, cases: Iterable[Case], parent: Build | None = None, placed: Mapping[str, str] | None = None
+    spec: SnapshotSpec,
+    cases: Iterable[Case],
+    parent: Build | None = None,
+    earlier_splits: Mapping[str, str] | None = None,
 ) -> FrozenSnapshot:
     """Makes the build and puts its files in place. For a build that a store remembers, `draft` and `staged` do it in step."""
-    frozen = draft(spec, cases, parent, placed)
+    frozen = draft(spec, cases, parent, earlier_splits)
     with staged(frozen):
         pass
     return frozen
 
 
 def draft(
-    spec: SnapshotSpec, cases: Iterable[Case], parent: Build | None = None, placed: Mapping[str, str] | None = None
+    spec: SnapshotSpec,
+    cases: Iterable[Case],
+    parent: Build | None = None,
+    earlier_splits: Mapping[str, str] | None = None,
 ) -> FrozenSnapshot:
     """The build, not yet written. `cases` are all of the dataset that pass the filter, those that take no part included."""
     spec.require_sane()
@@ -93,7 +99,7 @@ def draft(
     taken, repeats = _repeats(spec, taken, clusters, excluded)
     repeats["ungrouped"] = require_groups(taken, spec.group_by)
     dealing = Dealing(spec.shares, spec.group_by, spec.seed, clusters.name_of)
-    split_of = deal(taken, dealing, placed or {})
+    split_of = deal(taken, dealing, earlier_splits or {})
     leaks = _look_for_leaks(spec, taken, split_of) | {"repeats": repeats | report_of(clusters, split_of, SHOWN)}
     lines = {case.id: _line(case) for case in taken}
     contents = {name: b"".join(_of_split(spec, name, taken, split_of, lines)) for name in spec.shares}

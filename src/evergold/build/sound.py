@@ -1,4 +1,4 @@
-"""Many records at once: is there nothing to be found against any of them?
+"""Check many records at once for anything that the careful reader would have to look at.
 
 Nearly every record of nearly every build is sound. So what a check asks of a record is asked of a block of them first, column by
 column. Only where the answer is no does `check.py` look at the block again, record by record, and say which and why.

@@ -1,4 +1,4 @@
-"""Where offline records are read from: a file here, or an object in a store (`s3://…`, `gs://…`)."""
+"""Open offline records: a file here, or an object in a store (`s3://…`, `gs://…`)."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""What to build, from a config file and flags: every path absolute, every wrong value named before anything is read."""
+"""Read what to build from a config file and flags: every path absolute, every wrong value named before anything is read."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

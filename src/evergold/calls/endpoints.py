@@ -1,4 +1,4 @@
-"""Where a model answers: `openai/NAME` at any OpenAI-compatible URL, or `local/smollm2` on this machine.
+"""Addresses of models: `openai/NAME` at any OpenAI-compatible URL, or `local/smollm2` on this machine.
 
 Targets and judges both ask here, so that a URL or key is looked up in one order everywhere: the setting, then the
 variable every OpenAI client honours. A URL without a key is fine (local servers want none); the public API without one

@@ -1,4 +1,4 @@
-"""How many calls may be under way: more while they succeed, half as many after a 429, none while asked to wait.
+"""Limit the calls under way: more while they succeed, half as many after a 429, none while asked to wait.
 
 The limit starts small and grows by one with every success until the first refusal; after that by one per round of
 successes. Calls that were already under way when the limit was halved do not halve it again: one burst is one signal.

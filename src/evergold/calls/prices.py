@@ -1,4 +1,4 @@
-"""What a call cost. A price that nobody knows is null, which is not the same as free."""
+"""Compute the cost of a call. A price that nobody knows is null, which is not the same as free."""
 
 from functools import cache
 from typing import Any

@@ -1,4 +1,4 @@
-"""What is tried again, how often and after how long: decided by the class of the error, never by its words.
+"""Decide which errors are retried, how often and after how long: by the class of the error, never by its words.
 
 | class                                   | why                                       | tried again           |
 |-----------------------------------------|-------------------------------------------|-----------------------|

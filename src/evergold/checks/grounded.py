@@ -34,8 +34,8 @@ class Grounded:
             return None
         unsupported = [
             claim
-            for claim, found in zip(claims, self._judge.supports(claims, evidence), strict=True)
-            if found.verdict != "supported"
+            for claim, support in zip(claims, self._judge.supports(claims, evidence), strict=True)
+            if support.verdict != "supported"
         ]
         value = 1.0 - len(unsupported) / len(claims)
         reason = f"{len(claims) - len(unsupported)} of {len(claims)} sentences are supported"

@@ -1,4 +1,4 @@
-"""Which language a text is in: by its script, and in Latin script by small words. It would rather say nothing than guess."""
+"""Detect the language of a text: by its script, and in Latin script by small words; None where it is unclear."""
 
 import re
 import unicodedata

@@ -21,6 +21,7 @@ from evergold.checks.calling import called_function, imported
 from evergold.checks.json_schema import check_schema, violations
 from evergold.errors import BadInput, NotFound
 from evergold.model.checking import CheckResult, Turn
+from evergold.model.faults import refused_settings
 from evergold.model.ident import content_hash, unit_interval
 from evergold.model.moment import seconds_between
 from evergold.model.trace import ScoreSource, UnitValue
@@ -220,8 +221,4 @@ def _parsed(table: Any, where: str) -> OwnCheck:
     try:
         return _OWN.validate_python(table)
     except ValidationError as problem:
-        lines = [
-            f"{'.'.join(map(str, item['loc'][1:])) or 'check'}: {item['msg'].removeprefix('Value error, ')}"
-            for item in problem.errors()
-        ]
-        raise BadInput(f"{where}: {lines[0]}", problems=lines if len(lines) > 1 else ()) from problem
+        raise refused_settings(problem, OwnCheck, where) from problem

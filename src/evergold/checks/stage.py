@@ -15,7 +15,7 @@ from evergold.model.checking import Checked
 from evergold.store import Store
 from evergold.store.checks import before_in_session, drop_checks, put_checked, turns_of, unchecked
 from evergold.store.curation import ranges
-from evergold.store.curation_queue import enqueue
+from evergold.store.queues import enqueue
 
 EXAMPLES = 5
 AHEAD_SECONDS = 2.0  # of slow checks between two transactions

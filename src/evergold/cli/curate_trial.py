@@ -1,4 +1,4 @@
-"""How `evergold curate --against` prints a trial."""
+"""Print a trial of `evergold curate --against`."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""What the verbs of `evergold extract` share: where cases go, and how a summary is printed."""
+"""Code that the verbs of `evergold extract` share: where cases go, and how a summary is printed."""
 
 from collections import Counter
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What most verbs begin with: the settings of this call, and the workspace they name."""
+"""Open the workspace that the settings of a call name, as most verbs do first."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""How verbs print: JSON when asked for, tables and progress bars for people, neither when nobody looks."""
+"""Print results: JSON when asked for, tables and progress bars on a terminal, neither in a pipe."""
 
 import sys
 from collections.abc import Callable, Iterator, Sequence

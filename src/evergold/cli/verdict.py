@@ -1,4 +1,4 @@
-"""How a report of checks is printed, for `check` and `verify`."""
+"""Print a report of checks, for `check` and `verify`."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""What was retrieved for an answer: documents of retriever spans and document attributes, with source and score."""
+"""Read the documents retrieved for an answer from retriever spans and document attributes, with source and score."""
 
 from collections.abc import Iterable
 from typing import Any

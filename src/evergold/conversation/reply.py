@@ -15,17 +15,17 @@ def reply_of(trace: Trace) -> str | None:
     if trace.output is not None or trace.status is not TraceStatus.COMPLETED:
         return trace.output
     if given := messages_in(trace.metadata.get("messages"), "input"):
-        return _said(given)
+        return _reply_text(given)
     calls = [span for span in trace.spans if span.kind in CALLERS]
     if not calls:
         return None
     ends = [span.ended_at or span.started_at for span in calls]
     moments = [moment for moment in ends if moment is not None]
     last = calls[-1] if len(moments) < len(calls) else calls[ends.index(max(moments))]
-    return _said(exchange_of(last).output) or last.output
+    return _reply_text(exchange_of(last).output) or last.output
 
 
-def _said(messages: Sequence[Message]) -> str | None:
+def _reply_text(messages: Sequence[Message]) -> str | None:
     """The text, or the calls, of the last assistant message, unless the user spoke after it."""
     for message in reversed(messages):
         if message["role"] == "user":

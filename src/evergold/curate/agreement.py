@@ -1,4 +1,4 @@
-"""How often reviewers left what policies decided as it was, by rule and by check."""
+"""Measure how often reviewers kept what policies decided, by rule and by check."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping

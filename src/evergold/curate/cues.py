@@ -20,12 +20,12 @@ def cues_in(text: str) -> dict[str, str]:
     """Find the cues of a folded text, each with the words that are it."""
     certain = _SUPPOSED.sub(" ", text)
     spoken = _compiled()["harmless"].sub(" ", certain)
-    cues_found = {}
+    cues = {}
     for name, pattern in _compiled().items():
         match = pattern.search(text if name in ("harmless", "condition", "gives_up") else spoken)
         if match is not None and match[0].strip():
-            cues_found[name] = match[0].strip(" ,.!")
-    return cues_found
+            cues[name] = match[0].strip(" ,.!")
+    return cues
 
 
 def cue_names() -> tuple[str, ...]:

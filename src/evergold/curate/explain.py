@@ -52,7 +52,7 @@ def explain(trace: Trace, scores: Sequence[Score], policy: Policy, facts: Facts 
         trace_id=trace.id,
         policy=policy.label,
         tier=verdict.tier,
-        reason=policy.say(verdict.reason),
+        reason=policy.explain(verdict.reason),
         deciding=verdict.deciding,
         left_out=tuple(score for score in scores if score not in taking_part),
         changes=tuple(_changes(trace, scores, policy, verdict, facts)),

@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 
 from evergold.overdue import PLUGIN_SECONDS, call_within, hanging
 from evergold.plugins import is_foreign
-from evergold.store.counters import count
+from evergold.store.workspace_facts import count
 
 T = TypeVar("T")
 FAILED = "plugin_failed:"

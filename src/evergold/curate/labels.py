@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from evergold.errors import BadInput, NotFound
 from evergold.formats.lines import numbered_lines
+from evergold.model.faults import first_fault
 from evergold.model.trace import Trace
 
 CLASSES = {
@@ -74,5 +75,4 @@ def _trace(record: dict[str, Any], where: str) -> Trace:
     try:
         return Trace.model_validate(record)
     except ValidationError as problem:
-        first = problem.errors()[0]
-        raise BadInput(f"{where}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from problem
+        raise BadInput(f"{where}: {first_fault(problem, Trace)}") from problem

@@ -27,6 +27,7 @@ from pydantic import ValidationError
 
 from evergold import plugins
 from evergold.errors import BadInput, NotFound, unknown
+from evergold.model.faults import refused_settings
 from evergold.model.policy import TAG_KINDS, Policy
 
 DEFAULT = Policy()
@@ -47,28 +48,12 @@ def parse_policy(table: dict[str, Any], origin: str) -> Policy:
     try:
         policy = Policy.model_validate(table)
     except ValidationError as problem:
-        problems = [_sentence(item["loc"], item["type"], item["msg"], item["input"]) for item in problem.errors()]
-        raise BadInput(f"{origin}: {problems[0]}", problems=problems if len(problems) > 1 else ()) from problem
+        raise refused_settings(problem, Policy, origin) from problem
     known = (*TAG_KINDS, *plugins.names("taggers"))
     for name in policy.tags:
         if name not in known:
             raise BadInput(f"{origin}: {unknown('tag extractor', name, known)}")
     return policy
-
-
-def _sentence(path: tuple[int | str, ...], kind: str, message: str, value: object) -> str:
-    key = ".".join(str(part) for part in path) or "policy"
-    if kind == "extra_forbidden":
-        owner = _fields_at(path[:-1])
-        return unknown("key", str(path[-1]), owner)
-    return f"{key} = {value!r}: {message.removeprefix('Value error, ').replace('valid tuple', 'list')}"
-
-
-def _fields_at(path: tuple[int | str, ...]) -> tuple[str, ...]:
-    model: Any = Policy
-    for part in path:
-        model = model.model_fields[str(part)].annotation
-    return tuple(model.model_fields)
 
 
 def policies(paths: Iterable[str | Path]) -> tuple[Policy, ...]:

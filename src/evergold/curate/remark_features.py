@@ -1,4 +1,4 @@
-"""What can be seen in a user's message when it is held against the answer and the question before it.
+"""Features of a user's message, compared with the answer and the question before it.
 
 Every feature is a number from 0 to 1 with a name a person can read. Some are cues of a language (`cues.py`); the others need
 no words: values said again or replaced, words of the answer denied, spelling that is nearly the same, the question repeated.
@@ -39,7 +39,7 @@ _OPEN = re.compile(
     r"\b(?:what|which|why|how|who|whom|where|when|name|tell|give|describe|que|cual|cuales|por que|como|quien|donde|cuando|"
     r"cuant[oa]s?|dime|cuentame|explica\w*)\b"
 )
-_TELL = re.compile(r"\b(?:please|tell me|give|name|describe|dime|cuentame|explica\w*|por favor)\b")
+_REQUEST_VERBS = re.compile(r"\b(?:please|tell me|give|name|describe|dime|cuentame|explica\w*|por favor)\b")
 _LETTERS = re.compile(r"[^\W\d_]")
 _THERE = re.compile(r"\bthere\b(?!'s| (?:is|are|was|were|will|has|have|seems?)\b)")  # a place, not "there is"
 _QUOTED = re.compile(r"[\"“«']([^\"”»']{2,40})[\"”»']")
@@ -113,7 +113,7 @@ def see(message: str, answer: str | None, question: str) -> MessageFeatures:
     )
     cues = cues_in(spoken)
     values = dict.fromkeys((f"cue:{name}" for name in cues), 1.0)
-    words = {f"cue:{name}": found for name, found in cues.items()}
+    words = {f"cue:{name}": text for name, text in cues.items()}
     values |= _form(message, message_words, answer)
     against, evidence = _against(message_words, given, asked, spoken)
     values |= against
@@ -179,7 +179,7 @@ def _form(message: str, message_words: Words, answer: str | None) -> dict[str, f
 def _asks_open(answer: str | None) -> bool:
     """Whether an answer ends by asking for more than a yes or no: then the next message most probably replies to it."""
     last = _SENTENCE.split(folded((answer or "")[-OPEN_END:]).strip())[-1]
-    return bool(_OPEN.search(last)) and (last.endswith("?") or _TELL.search(last) is not None)
+    return bool(_OPEN.search(last)) and (last.endswith("?") or _REQUEST_VERBS.search(last) is not None)
 
 
 def _against(message_words: Words, given: Words, asked: Words, text: str) -> tuple[dict[str, float], dict[str, str]]:

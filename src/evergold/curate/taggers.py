@@ -1,48 +1,33 @@
-"""Automatic tags: what an entry can be found by without anybody having labelled it.
+"""Tags of plug-ins; the built-in ones (message type, model, tool, failed check) are made by SQL in `store/curation_sql.py`."""
 
-`model:…`, `tool:…` and `failed:…` carry a prefix, so that a tool called "audio" is not mistaken for the message type
-"audio"; the message type itself stands bare, because that is how people name it.
-"""
+from functools import partial
 
-from collections.abc import Iterable, Iterator, Sequence
+from sqlalchemy import Connection
 
 from evergold import plugins
-from evergold.curate.classify import Tally
+from evergold.curate.guarded import Called, guarded
 from evergold.model.policy import TAG_KINDS, Policy
-from evergold.model.trace import Score, Trace
+from evergold.model.trace import Trace
 from evergold.seams import Tagger
-
-TOOL_KIND = "tool"
-
-
-def automatic_tags(trace: Trace, scores: Sequence[Score], policy: Policy) -> tuple[str, ...]:
-    """The tags the policy asks for, sorted, without repetition."""
-    tags: set[str] = set(trace.tags)
-    for kind in policy.tags:
-        tags.update(_tags(kind, trace, scores, policy))
-    return tuple(sorted(tag for tag in tags if tag))
+from evergold.store.curation_tags import changed_entries, put_tags
+from evergold.store.traces import get_trace
 
 
-def _tags(kind: str, trace: Trace, scores: Sequence[Score], policy: Policy) -> Iterable[str]:
-    if kind == "message_type":
-        return _text(trace, "message_type", "")
-    if kind == "model":
-        return _text(trace, "model", "model:")
-    if kind == "tool":
-        return {f"tool:{span.name}" for span in trace.spans if span.kind == TOOL_KIND and span.name}
-    if kind == "failed_check":
-        low, tally = policy.thresholds.failure_below, Tally.of(scores, policy)
-        return {f"failed:{score.name}" for score in (*tally.app, *tally.checks) if score.value < low}
-    tagger: Tagger = plugins.load("taggers", kind)
-    return tagger.tags(trace.model_copy(update={"scores": tuple(scores)}))
+def put_plugin_tags(connection: Connection, policy: Policy) -> None:
+    """Give the entries that changed the tags of the plug-ins that the policy names."""
+    names = [name for name in policy.tags if name not in TAG_KINDS]
+    taggers: dict[str, Tagger] = {name: plugins.load("taggers", name) for name in names}
+    if not taggers:
+        return
+    for entry, trace_id in changed_entries(connection):
+        trace = get_trace(connection, trace_id)
+        tags: set[str] = set()
+        for name, tagger in taggers.items():
+            called = Called(f"tagger {name}", tagger)
+            tags |= guarded(connection, called, partial(_tags_of, tagger, trace), set())
+        put_tags(connection, entry, tags)
 
 
-def _text(trace: Trace, key: str, prefix: str) -> Iterator[str]:
-    value = trace.metadata.get(key)
-    if isinstance(value, str) and value:
-        yield prefix + value
-
-
-def is_built_in(kind: str) -> bool:
-    """Whether SQL can make the tags by itself; a plug-in's need its Python."""
-    return kind in TAG_KINDS
+def _tags_of(tagger: Tagger, trace: Trace) -> set[str]:
+    """Collect all of its tags: a tagger may fail in the middle of them."""
+    return set(tagger.tags(trace))

@@ -26,7 +26,7 @@ def trial_of(policy: Policy, labels: Mapping[str, str], verdicts: Mapping[str, V
     missing = sorted(labels.keys() - made.keys())
     differences = [
         TrialDifference(
-            trace_id=trace_id, label=labels[trace_id], verdict=called, reason=policy.say(verdicts[trace_id].reason)
+            trace_id=trace_id, label=labels[trace_id], verdict=called, reason=policy.explain(verdicts[trace_id].reason)
         )
         for trace_id, called in sorted(made.items())
         if called != labels[trace_id]

@@ -1,4 +1,4 @@
-"""What a reviewer wants to see beside a case: the diff that was approved, and what the agent's context tools said.
+"""Evidence beside a case for reviewers: the approved diff, and the output of the agent's context tools.
 
 It travels in `extra["evidence"]` of a stored case, in the shape the review page reads; never in the rows of the files.
 """

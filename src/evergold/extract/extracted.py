@@ -1,4 +1,4 @@
-"""What an extraction gives, wherever the work was found: cases, and the reasons why something made none."""
+"""The result of an extraction: cases, and the reasons why something made none."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Which commits of a history make a case, and which files of a commit count.
+"""Choose the commits of a history that make a case, and the files of a commit that count.
 
 A commit that touches a hundred files, a revert or a refreshed lock file says nothing about what a task needed. Each rule can be
 set; whatever a rule leaves out is counted under its reason.

@@ -1,4 +1,4 @@
-"""What a context tool was asked for and what it showed: the files and lines an agent looked at.
+"""Read requests and results of context tools: the files and lines an agent looked at.
 
 Three tools, each under the names and argument keys it has had. Results are read as text: blocks of `File:`, `Lines:` and
 fenced code, or the output of `git grep --heading`. Code inside a fence is never taken for a heading.

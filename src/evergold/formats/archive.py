@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, BinaryIO
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from evergold.errors import BadInput, NotFound, Unavailable
 from evergold.model.ident import content_hash
@@ -37,20 +37,20 @@ class ArchivePart(BaseModel, frozen=True):
 
 
 class ArchiveList(BaseModel, frozen=True):
-    """What is in an archive; `about` belongs to whoever wrote it."""
+    """What is in an archive; `contents` is described by whoever wrote it."""
 
     format: int
     parts: list[ArchivePart]
-    about: dict[str, Any]
+    contents: dict[str, Any] = Field(alias="about")
     hash: str
 
     @classmethod
-    def of(cls, parts: list[ArchivePart], about: Mapping[str, Any]) -> "ArchiveList":
-        content = {"format": FORMAT, "parts": [part.model_dump() for part in parts], "about": dict(about)}
+    def of(cls, parts: list[ArchivePart], contents: Mapping[str, Any]) -> "ArchiveList":
+        content = {"format": FORMAT, "parts": [part.model_dump() for part in parts], "about": dict(contents)}
         return cls.model_validate({**content, "hash": content_hash(content)})
 
     def is_whole(self) -> bool:
-        return self.hash == content_hash(self.model_dump(exclude={"hash"}))
+        return self.hash == content_hash(self.model_dump(exclude={"hash"}, by_alias=True))
 
 
 class ArchiveWriter:
@@ -76,9 +76,9 @@ class ArchiveWriter:
                 advance(len(block))
         self._parts[name] = ArchivePart(name=name, bytes=size, sha256=digest.hexdigest())
 
-    def finish(self, about: Mapping[str, Any]) -> ArchiveList:
-        listed = ArchiveList.of(list(self._parts.values()), about)
-        self._zip.writestr(LIST, listed.model_dump_json(indent=1))
+    def finish(self, contents: Mapping[str, Any]) -> ArchiveList:
+        listed = ArchiveList.of(list(self._parts.values()), contents)
+        self._zip.writestr(LIST, listed.model_dump_json(indent=1, by_alias=True))
         self._zip.close()
         return listed
 

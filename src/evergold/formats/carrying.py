@@ -1,4 +1,4 @@
-"""What another tool's format cannot hold travels along, so that a file read back gives the same case.
+"""Carry fields that another tool's format cannot hold, so that a file read back gives the same case.
 
 A format says which fields of a case it holds by itself; `carried` is the rest, and stands under one key of the record's
 metadata. Two values that look alike in the other format (no answer, and the empty answer) are told apart by it too.

@@ -16,7 +16,7 @@ from evergold.errors import BadInput, Incomplete
 from evergold.formats.atomic import FileSet, recover, write_chunks
 from evergold.formats.rows import open_rows
 from evergold.model.case import BOOKKEEPING, Case, CaseKind, LineRange, Provenance, RankedPath, ReviewState, is_blank
-from evergold.model.faults import faults_of
+from evergold.model.faults import first_fault
 from evergold.model.rejected import Rejected
 
 FILE_A = "dataset_a_file_paths"
@@ -317,5 +317,5 @@ def _range(entry: Row) -> Row:
 
 def _first_reason(problem: Exception) -> str:
     if isinstance(problem, ValidationError):
-        return f"field {faults_of(problem.errors(include_url=False), Case)[0]}"
+        return f"field {first_fault(problem, Case)}"
     return f"field {problem} is missing" if isinstance(problem, KeyError) else str(problem)

@@ -89,22 +89,22 @@ class _Beside:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._places: defaultdict[str, deque[int]] = defaultdict(deque)
+        self._offsets: defaultdict[str, deque[int]] = defaultdict(deque)
         offset = 0
         if path.is_file():
             with path.open("rb") as handle:
                 for line in handle:
                     if pinned := _hash_in(line):
-                        self._places[pinned].append(offset)
+                        self._offsets[pinned].append(offset)
                     offset += len(line)
 
     def case_of(self, line: bytes) -> Case | None:
         """The case that a line was written from; of several with the same line, one after the other."""
-        places = self._places.get(hash_bytes(line))
-        if not places:
+        offsets = self._offsets.get(hash_bytes(line))
+        if not offsets:
             return None
         with self._path.open("rb") as handle:
-            handle.seek(places.popleft())
+            handle.seek(offsets.popleft())
             try:
                 return written_case(orjson.loads(handle.readline())["case"])
             except (ValueError, KeyError):

@@ -1,4 +1,4 @@
-"""What a format has no place of its own for: counted field by field, so that an export says what it carried on the side."""
+"""Count the fields that a format has no column for, so that an export reports what it carried on the side."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator

@@ -17,6 +17,7 @@ from evergold.errors import BadInput
 from evergold.formats.yaml_reading import Problem, Unreadable, YamlDocument, read
 from evergold.model.case import Case, CaseKind, Context, Difficulty, Provenance
 from evergold.model.code_tests import CodeTests
+from evergold.model.faults import Describe, faults_of
 from evergold.model.tool_calls import ExpectedTool
 
 Text = Annotated[str, Field(min_length=1)]
@@ -161,25 +162,15 @@ def block_dumper() -> Any:
 
 
 def _problems(error: ValidationError, document: YamlDocument) -> Iterable[Problem]:
-    for item in error.errors(include_url=False, include_context=True):
-        path = item["loc"]
-        where = _spell(path)
-        line = document.line(path)
-        match item["type"]:
-            case "missing":
-                yield Problem(line, f"{where} is required")
-            case "extra_forbidden":
-                yield Problem(line, f"{where} is unknown; {_nearest(path)}")
-            case "string_type":
-                shown = _shown(item["input"])
-                yield Problem(line, f"{where} must be text, not {shown}; put it in quotes")
-            case "too_short" if item["input"]:
-                continue  # pydantic leaves broken tasks out before it counts them; their own problems are listed
-            case "too_short" | "string_too_short":
-                yield Problem(line, f"{where} must not be empty")
-            case _:
-                message = item["msg"].replace("tuple", "list").replace("dictionary", "mapping")
-                yield Problem(line, f"{where}: {message[:1].lower()}{message[1:]}, not {_shown(item['input'])}")
+    # Pydantic leaves broken tasks out before it counts them; their own problems are listed.
+    errors = [item for item in error.errors(include_url=False) if item["type"] != "too_short" or not item["input"]]
+    for item in errors:
+        (fault,) = faults_of([item], TaskFile, words=WORDS | {"extra_forbidden": _unknown_at(item["loc"])})
+        yield Problem(document.line(fault.path), f"{_spell(fault.path)} {fault.reason}")
+
+
+def _unknown_at(path: tuple[int | str, ...]) -> Describe:
+    return lambda *_: f"is unknown; {_nearest(path)}"
 
 
 def _spell(path: tuple[int | str, ...]) -> str:
@@ -192,6 +183,13 @@ def _shown(value: object) -> str:
         return "nothing"
     shown = repr(value) if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
     return shown if len(shown) <= 60 else f"{shown[:57]}..."
+
+
+WORDS: dict[str, Describe] = {
+    "missing": lambda *_: "is required",
+    "string_type": lambda value, _: f"must be text, not {_shown(value)}; put it in quotes",
+    **dict.fromkeys(("too_short", "string_too_short"), lambda *_: "must not be empty"),
+}
 
 
 def _nearest(path: tuple[int | str, ...]) -> str:

@@ -1,4 +1,4 @@
-"""What a model is told. The passages come numbered, and the numbers are what an answer cites.
+"""Prompts for the model that writes. The passages are numbered, and an answer cites the numbers.
 
 A prompt of the user's own replaces one of these; it must name the same places, or the model would never see the passage.
 """

@@ -1,4 +1,4 @@
-"""Which passages a question is answered from: found by words or by vectors, as a retrieval system would find them.
+"""Retrieve the passages a question is answered from: by words or by vectors, as a retrieval system would.
 
 The passage that a question was made from is always among them, or the reference answer would rest on something that the
 answering model never saw; where the search missed it, it takes the last place and says so. Where the search found too

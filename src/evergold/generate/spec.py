@@ -1,12 +1,13 @@
-"""What to generate, from which documents and how: the `generation` section of a config file, checked before a file is opened."""
+"""Read the `generation` section of a config file: what to generate, from which documents and how."""
 
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
-from evergold.errors import BadInput, NotFound, unknown
+from evergold.errors import BadInput, NotFound
 from evergold.formats.yaml_reading import Unreadable, YamlDocument, read
+from evergold.model.faults import Fault, faults_of
 from evergold.model.ident import content_hash
 
 SECTION = "generation"
@@ -133,7 +134,8 @@ def load_section(config: Path | None, flags: dict[str, Any]) -> GenerationSpec:
     try:
         return GenerationSpec.model_validate({**section, **given})
     except ValidationError as problem:
-        problems = [_explained(config, document, dict(error)) for error in problem.errors(include_url=False)]
+        faults = faults_of(problem.errors(include_url=False), GenerationSpec, noun="key")
+        problems = [_explained(config, document, fault) for fault in faults]
         raise BadInput(problems[0], problems=problems[1:]) from None
 
 
@@ -153,23 +155,7 @@ def _read(config: Path) -> YamlDocument:
     return document
 
 
-def _explained(config: Path | None, document: YamlDocument, error: dict[str, Any]) -> str:
+def _explained(config: Path | None, document: YamlDocument, fault: Fault) -> str:
     """`configs/default.yaml:14: generation.chunks.size: …`, with the nearest known key for an unknown one."""
-    path = tuple(error["loc"])
-    dotted = ".".join(str(step) for step in (SECTION, *path))
-    message = str(error["msg"]).removeprefix("Value error, ")
-    if error["type"] == "extra_forbidden":
-        dotted = ".".join(str(step) for step in (SECTION, *path[:-1]))
-        message = unknown("key", str(path[-1]), _keys(path[:-1]))
-    elif error["type"] != "value_error":
-        message = f"{message}, got {error['input']!r}"
-    where = f"{config}:{document.line((SECTION, *path))}: " if config else ""
-    return f"{where}{dotted}: {message}"
-
-
-def _keys(path: tuple[Any, ...]) -> tuple[str, ...]:
-    """The keys that the table at a path knows."""
-    model: Any = GenerationSpec
-    for step in path:
-        model = model.model_fields[step].annotation
-    return tuple(model.model_fields)
+    where = f"{config}:{document.line((SECTION, *fault.path))}: " if config else ""
+    return f"{where}{SECTION}{'.' if fault.field else ': '}{fault}"

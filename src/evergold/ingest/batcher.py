@@ -18,7 +18,7 @@ from evergold.ingest.isolate import write_in_parts
 from evergold.ingest.prepare import PreparedSpans
 from evergold.ingest.write_spans import SpansWritten, write_spans
 from evergold.store import Store
-from evergold.store.recent_spans import RecentSpans
+from evergold.store.compact.recent_spans import RecentSpans
 
 ENOUGH_SPANS = 300  # no further request joins those that have so many
 

@@ -9,8 +9,9 @@ from sqlalchemy import Connection
 from evergold.ingest.report import IngestReport
 from evergold.model.reaction import REACTION_SCORE, reaction_value
 from evergold.model.trace import Correction, Reaction, ScoreLine, ScoreSource
+from evergold.store.queues import keep_pending
 from evergold.store.scores import drop_score, put_scores, put_scores_of_many
-from evergold.store.traces import keep_pending, known_traces, put_correction, take_pending
+from evergold.store.traces import known_traces, put_correction
 
 Feedback = ScoreLine | Correction | Reaction
 FEEDBACK: TypeAdapter[Feedback] = TypeAdapter(Feedback)
@@ -32,9 +33,9 @@ def apply_feedback(connection: Connection, records: Sequence[Feedback], report: 
                 report.duplicates += not kept
 
 
-def apply_pending(connection: Connection, arrived: Iterable[str], report: IngestReport) -> None:
-    """Apply what waited for traces that are now there."""
-    for body in take_pending(connection, arrived):
+def apply_pending(connection: Connection, waiting: Iterable[str], report: IngestReport) -> None:
+    """Apply records that waited for traces which are now there."""
+    for body in waiting:
         _apply(connection, FEEDBACK.validate_json(body), report)
 
 

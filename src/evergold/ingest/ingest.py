@@ -2,33 +2,30 @@
 
 One request, in one direction:
 
-    body ─► decode ─► prepare (redact, summarise) ─► batcher ─► write_spans ─► commit ─► answer
+    body ─► prepare (decode, redact, summarise) ─► batcher ─► write_spans ─► commit ─► answer
 
 `prepare` does everything that needs no database, so that the single writer is busy as briefly as possible.
 A caller that has its answer has waited for the commit.
 """
 
-import threading
+import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TypeVar
 
 from sqlalchemy import Connection
 
 from evergold.errors import NotFound, Unavailable
 from evergold.ingest.batcher import Batcher
-from evergold.ingest.decode import Request, RequestReader, rules_of
 from evergold.ingest.open_file import Lines, open_lines
-from evergold.ingest.prepare import PreparedSpans
-from evergold.ingest.reading_process.client import Reader
+from evergold.ingest.prepare import Request, RequestReader
 from evergold.ingest.redact_records import redact_record
 from evergold.ingest.report import IngestReport
 from evergold.ingest.write_records import write_records
 from evergold.ingest.write_spans import SpansWritten
-from evergold.machine import usable_cores
 from evergold.model.rejected import Rejected
 from evergold.model.trace import Correction
 from evergold.seams import Incoming, Source
@@ -37,6 +34,9 @@ from evergold.store import Store
 from evergold.store.values import batches
 
 BATCH = 1000
+ANSWER_SECONDS = 10.0  # what an exporter of OpenTelemetry waits before it gives up and sends again
+
+T = TypeVar("T")
 
 
 class _NothingStored(Exception):
@@ -49,12 +49,8 @@ class Ingest:
     def __init__(self, store: Store, settings: Settings) -> None:
         self._store = store
         self._batcher = Batcher(store)
-        rules = rules_of(settings)
-        self._here = RequestReader(rules)
-        self._reader = Reader(rules, self._here.read, enabled=settings.server_reader and usable_cores() > 1)
-        self.is_quick = self._here.is_quick
-        self._under_way = 0  # requests without an answer yet
-        self._counting = threading.Lock()
+        self._reader = RequestReader(settings)
+        self.is_quick = self._reader.is_quick
         self.on_commit: Callable[[], None] = lambda: None  # called after each commit that stored something
 
     def files(
@@ -84,30 +80,21 @@ class Ingest:
 
     def redacted(self, correction: Correction) -> Correction:
         """Redact a correction as it would be stored."""
-        clean = redact_record(correction, self._here.cleaner())
+        clean = redact_record(correction, self._reader.cleaner())
         assert isinstance(clean, Correction)
         return clean
 
     def request(self, request: Request) -> Future[SpansWritten]:
         """Take an OTLP request; the future is done when its spans are committed."""
-        reading = self._reader.take(request, self._under_way)
-        prepared = self._here.read(request) if reading is None else None
+        prepared = self._reader.read(request)
         written: Future[SpansWritten] = Future()
-        self._count(1)
-        written.add_done_callback(self._answered)
-        if prepared is not None:
-            self._batcher.put(prepared, written)
-        elif reading is not None:
-            reading.add_done_callback(partial(self._store_read, written))
+        written.add_done_callback(lambda _: self.on_commit())
+        self._batcher.put(prepared, written)
         return written
-
-    def close(self) -> None:
-        """End the reading process, if there is one; the requests it was reading are stored."""
-        self._reader.close()
 
     def _write(self, batch: Sequence[Incoming | Rejected], report: IngestReport) -> None:
         """Write a batch. One that fails though the database works is written in halves: the bad record alone is rejected."""
-        cleaner = self._here.cleaner()
+        cleaner = self._reader.cleaner()
         attempt = IngestReport()
         try:
             self._store.db.write(partial(write_records, records=batch, report=attempt, cleaner=cleaner))
@@ -123,27 +110,10 @@ class Ingest:
         report.add(attempt)
         self.on_commit()
 
-    def _store_read(self, written: Future[SpansWritten], reading: Future[PreparedSpans]) -> None:
-        problem = reading.exception()
-        if written.cancelled():
-            return
-        if problem is None:
-            self._batcher.put(reading.result(), written)
-        elif written.set_running_or_notify_cancel():
-            written.set_exception(problem)
-
-    def _answered(self, _: Future[SpansWritten]) -> None:
-        self._count(-1)
-        self.on_commit()
-
-    def _count(self, step: int) -> None:
-        with self._counting:
-            self._under_way += step
-
     def _strictly(self, records: Iterator[Incoming | Rejected], report: IngestReport) -> IngestReport:
         def work(connection: Connection) -> None:
             for batch in batches(records, BATCH):
-                write_records(connection, batch, report, self._here.cleaner())
+                write_records(connection, batch, report, self._reader.cleaner())
             if report.rejected:
                 raise _NothingStored
 
@@ -175,3 +145,17 @@ def _unstorable(record: Incoming | Rejected, problem: Exception) -> Rejected:
     name = getattr(record, "id", None) or getattr(record, "trace_id", None) or ""
     kind = type(record).__name__.removesuffix("Line").lower()
     return Rejected(where=f"{kind} {name!a}", reason=f"cannot be stored: {reason}")
+
+
+async def answered(written: Future[T], seconds: float = ANSWER_SECONDS) -> T:
+    """Wait for a commit, but not longer than `seconds`; what the writer has not begun by then is left out.
+
+    What it has begun may still be stored. The sender sends it again in either case, and spans that are known count once.
+    """
+    try:
+        async with asyncio.timeout(seconds):
+            return await asyncio.wrap_future(written)
+    except TimeoutError:
+        raise Unavailable(
+            f"nothing was written within {seconds:g} s: the database is busy or does not answer; send it again later"
+        ) from None

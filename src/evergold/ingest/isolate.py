@@ -10,9 +10,8 @@ from concurrent.futures import Future
 from dataclasses import replace
 
 from evergold.ingest.prepare import PreparedSpans
-from evergold.ingest.summarise import SpanWithFacts, summarise_spans
+from evergold.ingest.summarise import SpanWithFacts, summarise_spans, usable_facts
 from evergold.ingest.write_spans import SpansWritten
-from evergold.sources.trace_summary import usable_facts
 from evergold.store.rows import SpanRow
 from evergold.store.values import loads
 

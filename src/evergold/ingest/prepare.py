@@ -1,31 +1,45 @@
-"""Wire spans → rows: understood, cut to size, redacted. Everything that can be done before the writer's turn."""
+"""Turn the bytes of a request into rows: decoded, understood, cut to size, redacted.
+
+Everything that needs no database is done here, before the writer's turn.
+"""
 
 from collections import Counter
 from collections.abc import Container, Iterable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from evergold import plugins
 from evergold.ingest.redact_span import redact_parts
-from evergold.ingest.summarise import SpanWithFacts, summarise_spans
+from evergold.ingest.summarise import SpanWithFacts, summarise_spans, usable_facts
+from evergold.redact.bounded import BoundedRedactor
 from evergold.redact.fields import FieldRedactor
-from evergold.sources.attribute_plan import plan_for
-from evergold.sources.read_span import read_span
-from evergold.sources.scores import WireScore, result_score, scores_in
-from evergold.sources.span_fields import facts_of, raw_of, stamp_of
-from evergold.sources.spans import Received, WireSpan, shortened
-from evergold.sources.trace_summary import usable_facts
-from evergold.store.folding import fold
-from evergold.store.repeats import heads_of
-from evergold.store.rows import RAW, SpanRow, TraceRow, whole
+from evergold.redact.keys import Keys
+from evergold.settings import Settings
+from evergold.sources.conventions.scores import WireScore, result_score, scores_in
+from evergold.sources.conventions.span_fields import content_of, stamp_of
+from evergold.sources.spans import Received, Wire, WireSpan, shortened
+from evergold.store.compact.differences import pack
+from evergold.store.compact.sharing import unshared
+from evergold.store.rows import RAW, SpanRow, TraceRow
 from evergold.store.values import dumps, stamp, storable
 
 if TYPE_CHECKING:
     from evergold.model.trace import SpanLine
+    from evergold.seams import Redactor
 
 
 UNUSABLE = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)  # one span's own fault
 COUNTS = ("input_tokens", "output_tokens", "total_tokens", "cost")
 MOST_COUNTED = 2**40  # what a million spans say can then be added up in 64 bits
+
+
+class Request(NamedTuple):
+    """An OTLP request without its content encoding; `what` is traces or logs."""
+
+    what: str
+    wire: Wire
+    body: bytes
 
 
 @dataclass
@@ -46,7 +60,57 @@ class PreparedSpans:
         for number, row in enumerate(self.rows):
             if row.shared and row.trace_id in trace_ids:
                 summary = self.summaries[row.trace_id]
-                self.rows[number] = whole(row, summary.input_text, summary.output_text)
+                self.rows[number] = unshared(row, summary.input_text, summary.output_text)
+
+
+class RequestReader:
+    """Reads requests by the settings. A redactor or a field that does not exist is reported when it is made."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._fields = settings.redact_fields
+        self._longest = settings.server_max_text_kb * 1000
+        self._redactor = _redactor_of(settings)
+        self._keys = Keys(self._redactor)
+        self.cleaner()
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether reading takes a time that is known: with a redactor of another package it is not."""
+        return not isinstance(self._redactor, BoundedRedactor)
+
+    def cleaner(self) -> FieldRedactor:
+        """Make a redactor that counts from zero what it replaces."""
+        return FieldRedactor(self._redactor, self._fields, self._keys)
+
+    def read(self, request: Request) -> PreparedSpans:
+        """Read a request into rows; BadInput where it cannot be read at all."""
+        if request.what == "traces":
+            received = _encoding(request.wire).read_traces(request.body)
+        else:
+            from evergold.sources.log_events import spans_of_logs
+
+            received = spans_of_logs(_encoding(request.wire).read_logs(request.body))
+        return prepare_request(received, self.cleaner(), self._longest, len(request.body))
+
+
+def _redactor_of(settings: Settings) -> "Redactor | None":
+    """Load the redactor, if any; one that does not know IP addresses refuses the setting about them."""
+    if not settings.redact_redactor:
+        return None
+    options = {"ip_addresses": True} if settings.redact_ip_addresses else {}
+    redactor: Redactor = plugins.load("redactors", settings.redact_redactor, **options)
+    return BoundedRedactor(redactor, settings.redact_redactor) if plugins.is_foreign(redactor) else redactor
+
+
+def _encoding(wire: Wire) -> ModuleType:
+    """Import the reader of an encoding when the first request in it arrives."""
+    if wire is Wire.PROTOBUF:
+        from evergold.sources.otlp import protobuf
+
+        return protobuf
+    from evergold.sources.otlp import json
+
+    return json
 
 
 def prepare_lines(lines: Iterable["SpanLine"]) -> PreparedSpans:
@@ -77,40 +141,37 @@ def prepare_request(received: Received, cleaner: FieldRedactor, longest: int, si
             prepared.scores += [_score(score, cleaner) for score in scores]
     prepared.ignored = received.ignored
     prepared.cut = len(cuts)
-    prepared.redacted = cleaner.found
+    prepared.redacted = cleaner.counts
     return prepared
 
 
 def _prepare_span(prepared: PreparedSpans, span: WireSpan, cleaner: FieldRedactor, private: bool) -> SpanWithFacts:
-    plan = plan_for(span.attributes)
-    parsed = read_span(span, plan)
-    name, question, answer = parsed.tool or span.name, parsed.input, parsed.output
-    facts, raw = facts_of(span, parsed), raw_of(span)
+    kind, name, question, answer, facts, raw, annotated = content_of(span)
     _require_countable(facts)
     if private:
         (name, question, answer), facts, raw = redact_parts((name, question, answer), facts, raw, cleaner)
     question, answer = storable(question), storable(answer)
-    if span.events or plan.annotated:
+    if annotated:
         for score in scores_in(span, prepared.refused):
             prepared.scores.append(_score(score, cleaner))
-    long = fold(raw, question, answer)
+    stored, heads = pack(raw, question, answer)
     row = SpanRow(
         span.trace_id,
         span.span_id,
         span.parent_id,
         storable(name) or "",
-        parsed.kind,
+        kind,
         question,
         answer,
         "failed" if span.failed else "completed",
         stamp_of(span.start_ns),
         stamp_of(span.end_ns),
         dumps(facts),
-        dumps(raw),
+        stored,
         0,
         None,
         None,
-        heads_of(long),
+        heads,
     )
     return row, facts
 
@@ -147,7 +208,7 @@ def prepare_line(line: "SpanLine") -> SpanWithFacts:
     carried = {key: value for key, value in line.metadata.items() if key in RAW}
     raw = {key: dict(value) if isinstance(value, dict) else value for key, value in carried.items()}
     question, answer = storable(line.input), storable(line.output)
-    long = fold(raw, question, answer)
+    stored, heads = pack(raw, question, answer)
     row = SpanRow(
         line.trace_id,
         line.id,
@@ -160,11 +221,11 @@ def prepare_line(line: "SpanLine") -> SpanWithFacts:
         _six_digits(stamp(line.started_at)),
         _six_digits(stamp(line.ended_at)),
         dumps(facts),
-        dumps(raw),
+        stored,
         0,
         None,
         None,
-        heads_of(long),
+        heads,
     )
     return row, usable_facts(facts)
 

@@ -1,4 +1,4 @@
-"""What became of what came in. Nothing is dropped without standing here."""
+"""Report the outcome of a delivery. Every record that is dropped is counted here."""
 
 from dataclasses import dataclass, field
 

@@ -13,8 +13,9 @@ from evergold.model.rejected import Rejected
 from evergold.model.trace import Correction, Reaction, ScoreLine, SpanLine, Trace
 from evergold.redact.fields import FieldRedactor
 from evergold.seams import Incoming
-from evergold.store.counters import count
+from evergold.store.queues import take_pending
 from evergold.store.traces import put_traces
+from evergold.store.workspace_facts import count
 
 
 def write_records(
@@ -30,7 +31,7 @@ def write_records(
     for bad in clean:
         if isinstance(bad, Rejected):
             report.reject(bad)
-    count(connection, {f"redacted.{kind}": number for kind, number in cleaner.found.items()})
+    count(connection, {f"redacted.{kind}": number for kind, number in cleaner.counts.items()})
 
 
 def _store_traces(connection: Connection, traces: Sequence[Trace], report: IngestReport) -> None:
@@ -46,7 +47,7 @@ def _store_traces(connection: Connection, traces: Sequence[Trace], report: Inges
         report.reject(
             Rejected(where=f"trace {trace_id}", field="id", reason="known with other content; the first is kept")
         )
-    apply_pending(connection, done.added, report)
+    apply_pending(connection, take_pending(connection, done.added), report)
 
 
 def _store_spans(connection: Connection, lines: Sequence[SpanLine], report: IngestReport) -> None:

@@ -10,13 +10,12 @@ from sqlalchemy import Connection
 from evergold.ingest.feedback import apply_feedback, apply_pending
 from evergold.ingest.prepare import PreparedSpans
 from evergold.ingest.report import IngestReport
-from evergold.ingest.summarise import facts, trace_row
+from evergold.ingest.summarise import SpanFacts, facts, summarise, trace_row, usable_facts
 from evergold.sources.span_lines import score_line
-from evergold.sources.trace_summary import SpanFacts, summarise, usable_facts
 from evergold.store.case_growth import note_growth
-from evergold.store.counters import count
-from evergold.store.curation_queue import enqueue, enqueue_new
-from evergold.store.recent_spans import RecentSpans
+from evergold.store.compact.recent_spans import RecentSpans
+from evergold.store.compact.sharing import unshare_texts
+from evergold.store.queues import enqueue, enqueue_new, take_pending
 from evergold.store.rows import SpanRow, TraceRow
 from evergold.store.spans import (
     facts_of,
@@ -25,10 +24,10 @@ from evergold.store.spans import (
     sort_spans,
     stored_traces,
     texts_of,
-    unshare_texts,
     update_summaries,
 )
 from evergold.store.values import loads, now
+from evergold.store.workspace_facts import count
 
 
 @dataclass
@@ -63,16 +62,19 @@ def write_spans(
     summaries = _first_summaries(many, fresh)
     seqs = {trace_id: stored.seq for trace_id, stored in known.items()}
     seqs |= insert_traces(connection, TraceRow._fields, summaries)
-    told = {trace_id: row for prepared in many for trace_id, row in prepared.summaries.items()}
-    insert_spans(connection, (recent or RecentSpans()).shortened(connection, batch.fresh, seqs, told), seqs)
+    all_summaries = {trace_id: row for prepared in many for trace_id, row in prepared.summaries.items()}
+    rows = (recent or RecentSpans()).shortened(connection, batch.fresh, seqs, all_summaries)
+    insert_spans(connection, rows, seqs)
     rebuilt = batch.growing | in_pieces.intersection(fresh)
     update_summaries(connection, _rebuild(connection, rebuilt))
-    apply_pending(connection, fresh, IngestReport())
+    if waiting := take_pending(connection, fresh):
+        apply_pending(connection, waiting, IngestReport())
     new = {id(row) for row in batch.fresh}
     unreported = dict(fresh)
     written = [_written(connection, prepared, new, problems, unreported) for prepared in many]
     enqueue(connection, rebuilt)
-    note_growth(connection, batch.growing)
+    if batch.growing:
+        note_growth(connection, batch.growing)
     enqueue_new(connection, {summary.id: summary.session_id for summary in summaries})
     counts = Counter(f"redacted.{kind}" for prepared in many for kind in prepared.redacted.elements())
     for prepared, one in zip(many, written, strict=True):
@@ -99,7 +101,8 @@ def _written(
 ) -> SpansWritten:
     """Report the outcome of one batch. A trace that several batches began is reported to the first of them."""
     report = IngestReport()
-    apply_feedback(connection, [score_line(score, score.comment) for score in prepared.scores], report)
+    if prepared.scores:
+        apply_feedback(connection, [score_line(score, score.comment) for score in prepared.scores], report)
     refused = [problems[id(row)] for row in prepared.rows if id(row) in problems] if problems else []
     spans = sum(id(row) in new for row in prepared.rows)
     began = [trace_id for trace_id in dict.fromkeys(row.trace_id for row in prepared.rows) if trace_id in unreported]

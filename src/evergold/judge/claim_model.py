@@ -68,9 +68,9 @@ class ClaimModel:
 
     def _encode(self, evidence: str, claim: str) -> tuple[list[int], int]:
         """Token ids of a pair, and where the claim begins."""
-        said = self._pieces.ids(claim, LONGEST_CLAIM)
-        known = self._pieces.ids(evidence, LONGEST - 3 - len(said))
-        ids = [self._pieces.first, *known, self._pieces.between, *said, self._pieces.between]
+        claimed = self._pieces.ids(claim, LONGEST_CLAIM)
+        known = self._pieces.ids(evidence, LONGEST - 3 - len(claimed))
+        ids = [self._pieces.first, *known, self._pieces.between, *claimed, self._pieces.between]
         return ids, len(known) + 2
 
     def _forward(self, rows: list[tuple[list[int], int]]) -> Array:

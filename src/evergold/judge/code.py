@@ -76,8 +76,8 @@ def _tokens(text: str) -> tuple[str, ...]:
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
     if SQL.search(text):
         text = text.lower()
-    found = [f'"{t[1:-1]}"' if t[0] in "\"'" and len(t) > 1 else t for t in TOKEN.findall(text)]
-    return tuple(token for token in found if token != ";")
+    tokens = [f'"{t[1:-1]}"' if t[0] in "\"'" and len(t) > 1 else t for t in TOKEN.findall(text)]
+    return tuple(token for token in tokens if token != ";")
 
 
 def _inside(want: tuple[str, ...], got: tuple[str, ...]) -> bool:

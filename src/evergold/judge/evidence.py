@@ -49,16 +49,16 @@ class Match:
     def __init__(self, claim: Text, evidence: EvidenceSearch) -> None:
         self.words = list(dict.fromkeys(claim.content))
         self.weights: Floats = np.array([evidence.weight(word) for word in self.words])
-        self.found: Floats = np.zeros((len(evidence.sentences), len(self.words)))
+        self.presence: Floats = np.zeros((len(evidence.sentences), len(self.words)))
         for column, word in enumerate(self.words):
-            self.found[evidence.where.get(word, []), column] = 1.0
-        self.coverage: Floats = self.found @ self.weights / self.weights.sum()
+            self.presence[evidence.where.get(word, []), column] = 1.0
+        self.coverage: Floats = self.presence @ self.weights / self.weights.sum()
         bigrams = frozenset(ngrams(claim.stems, 2))
         shared = np.array([len(bigrams & theirs) for theirs in evidence.bigrams]) / max(1, len(bigrams))
         self.cosine: Floats = np.zeros(len(evidence.sentences))
         if evidence.vectors is not None and evidence.embedder is not None:
             self.cosine = evidence.vectors @ evidence.embedder.vectors([claim.raw])[0]
-        self.bearing: Floats = self.coverage + 0.5 * self.found.mean(axis=1) + 0.5 * shared + self.cosine
+        self.bearing: Floats = self.coverage + 0.5 * self.presence.mean(axis=1) + 0.5 * shared + self.cosine
         self.order = np.argsort(-self.bearing, kind="stable")
 
 
@@ -91,9 +91,9 @@ def window(claim: Text, evidence: EvidenceSearch) -> str:
             if text and (not chosen or size <= room):
                 chosen[index] = text
                 room -= size
-                left = np.where(match.found[index] > 0, left * COVERED, left)
+                left = np.where(match.presence[index] > 0, left * COVERED, left)
                 break
-        gain = match.found @ left + 0.3 * (match.bearing - match.coverage)
+        gain = match.presence @ left + 0.3 * (match.bearing - match.coverage)
     return " ".join(chosen[index] for index in sorted(chosen))
 
 

@@ -94,7 +94,7 @@ def _missing(
     near_numbers: frozenset[float] = frozenset().union(*(evidence.sentences[i].numbers for i in near))
     turned = claim.negated and not any(evidence.sentences[i].negated for i in near)
     return {
-        "missing_words": math.log1p(float((1 - match.found.max(axis=0)).sum())),
+        "missing_words": math.log1p(float((1 - match.presence.max(axis=0)).sum())),
         "missing_numbers": float(bool(claim.numbers - evidence.numbers)),
         "far_numbers": float(bool(claim.numbers - near_numbers)),
         "missing_names": math.log1p(len(claim.names - evidence.where.keys())),
@@ -106,11 +106,11 @@ def _missing(
 
 def _unpaired(claim: Text, match: Match) -> float:
     """Of pairs of words that stand close in the claim, the share that never meet in one sentence of the evidence."""
-    column = {word: match.found[:, index] for index, word in enumerate(match.words)}
+    column = {word: match.presence[:, index] for index, word in enumerate(match.words)}
     content = claim.content
     pairs = [(a, b) for i, a in enumerate(content) for b in content[i + 1 : i + 3] if a != b]
     if not pairs:
-        return 1 - float(match.found.max(axis=0).mean())
+        return 1 - float(match.presence.max(axis=0).mean())
     return sum(not (column[a] * column[b]).any() for a, b in pairs) / len(pairs)
 
 

@@ -52,22 +52,24 @@ def grade(question: str, expected: str, output: str, model: ClaimModel | None) -
     if _normal(expected) == _normal(output) and _normal(expected):
         return Grade(1.0, "the same text")
     for rule in RULES:
-        found = rule(question, expected, output)
-        if found is not None:
-            return found
+        result = rule(question, expected, output)
+        if result is not None:
+            return result
     return None if model is None else entailed(expected, output, model)
 
 
 def entailed(expected: str, output: str, model: ClaimModel) -> Grade:
     """Entailment both ways: how much of the expected answer the answer supports, and whether either refutes the other."""
     wanted = list(sentences(expected)[:FEW_SENTENCES]) or [expected]
-    said = list(sentences(output)[:FEW_SENTENCES]) or [output]
-    pairs = [(_nearest(claim, said), claim) for claim in wanted] + [(_nearest(claim, wanted), claim) for claim in said]
+    words_given = list(sentences(output)[:FEW_SENTENCES]) or [output]
+    pairs = [(_nearest(claim, words_given), claim) for claim in wanted] + [
+        (_nearest(claim, wanted), claim) for claim in words_given
+    ]
     answers = model.probabilities(pairs)
     there, back = answers[: len(wanted)], answers[len(wanted) :]
     recall, precision = float(there[:, SUPPORTED].mean()), float(back[:, SUPPORTED].mean())
     refuted = float(there[:, REFUTED].max())
-    if len(wanted) == len(said) == 1:
+    if len(wanted) == len(words_given) == 1:
         refuted = (refuted + float(back[0, REFUTED])) / 2
     shared = _likeness(expected, output)
     value = RECALL * recall + PRECISION * precision + WORDS * shared + SURE * recall * precision
@@ -101,10 +103,14 @@ def _empty_or_refusing(question: str, expected: str, output: str) -> Grade | Non
 
 def _echo(question: str, expected: str, output: str) -> Grade | None:
     """The question repeated is no answer."""
-    asked, said = _stems(question), _stems(output)
-    if not said or _stems(expected) <= asked or quantities(output) != quantities(question):
+    asked, words_given = _stems(question), _stems(output)
+    if not words_given or _stems(expected) <= asked or quantities(output) != quantities(question):
         return None
-    if said <= asked and len(said) >= 2 and (output.rstrip().endswith("?") or len(said) >= 0.6 * len(asked)):
+    if (
+        words_given <= asked
+        and len(words_given) >= 2
+        and (output.rstrip().endswith("?") or len(words_given) >= 0.6 * len(asked))
+    ):
         return Grade(WRONG, "the answer repeats the question")
     return None
 
@@ -212,8 +218,8 @@ def _list(question: str, expected: str, output: str) -> Grade | None:
     ):
         return None
     got = _items(output)
-    said = _stems(output)
-    there = [item for item in want if item <= said]
+    words_given = _stems(output)
+    there = [item for item in want if item <= words_given]
     if len(there) < len(want):
         return Grade(0.35 * len(there) / len(want), f"{len(there)} of {len(want)} items")
     pure = len(got) >= 2 and all(len(item) <= 4 for item in got)
@@ -230,19 +236,19 @@ def _few_words(question: str, expected: str, output: str) -> Grade | None:
     if len(expected.split()) > FEW_WORDS:
         return None
     key = _stems(expected) - _stems(question) or _stems(expected)
-    said = _stems(output) - (_stems(question) - key)
+    words_given = _stems(output) - (_stems(question) - key)
     if not key:
         return None
     clause = _clause_with(output, key)
-    if key <= said and clause is not None:
+    if key <= words_given and clause is not None:
         if turned(expected, clause, _words(expected), _words(clause)):
             return Grade(0.2, "the expected words are denied")
         return Grade(NEARLY, "the expected words stand in the answer")
     names = {word.casefold() for word in _WORD.findall(expected) if word[0].isupper()} - ALL_STOPWORDS
     bare = len(key) <= 3 and (len(expected.split()) <= 3 or names)
-    if said and said <= key and said & {stem(plain(name)) for name in names}:
+    if words_given and words_given <= key and words_given & {stem(plain(name)) for name in names}:
         return Grade(0.8, "part of the expected words, and nothing else")
-    if bare and not key & said and len(expected.split()) <= 3 and names:
+    if bare and not key & words_given and len(expected.split()) <= 3 and names:
         return Grade(0.1, "the expected name is missing")
     return None
 
@@ -289,8 +295,8 @@ def _stems(text: str) -> set[str]:
 
 
 def _words(text: str) -> set[str]:
-    found = {plain(word) for word in _WORD.findall(text)}
-    return found | {stem(word) for word in found}
+    result = {plain(word) for word in _WORD.findall(text)}
+    return result | {stem(word) for word in result}
 
 
 def _body(text: str) -> str:
@@ -301,8 +307,8 @@ def _body(text: str) -> str:
 
 
 def _items(text: str) -> list[frozenset[str]]:
-    found = [frozenset(_stems(part)) for part in _SEPARATOR.split(_body(text)) if part and part.strip()]
-    return [item for item in found if item]
+    result = [frozenset(_stems(part)) for part in _SEPARATOR.split(_body(text)) if part and part.strip()]
+    return [item for item in result if item]
 
 
 def _likeness(expected: str, output: str) -> float:
@@ -332,9 +338,9 @@ def _parsed(text: str) -> Any:
 
 def _json_share(want: Any, got: Any) -> float:
     """The share of the expected leaves that stand in the same place."""
-    wanted, found = dict(_leaves(want)), dict(_leaves(got))
-    same = sum(1 for key, value in wanted.items() if key in found and found[key] == value)
-    return same / max(1, len(wanted | found))
+    wanted, result = dict(_leaves(want)), dict(_leaves(got))
+    same = sum(1 for key, value in wanted.items() if key in result and result[key] == value)
+    return same / max(1, len(wanted | result))
 
 
 def _leaves(value: Any, path: str = "") -> list[tuple[str, Any]]:

@@ -53,7 +53,7 @@ class Support:
 
     @property
     def verdict(self) -> str:
-        """Supported, contradicted or not found, by the thresholds of the calibration."""
+        """Supported, contradicted or not support, by the thresholds of the calibration."""
         borders = shipped_combination().thresholds
         if self.supported >= borders["supported"]:
             return "supported"
@@ -108,8 +108,8 @@ class OfflineJudge:
 
     def support(self, claim: str, evidence: EvidenceSearch) -> tuple[float, dict[str, float]]:
         """The probability that the evidence supports a claim, and the features of its words."""
-        found = self.supports([claim], evidence)[0]
-        return found.supported, found.row
+        support = self.supports([claim], evidence)[0]
+        return support.supported, support.row
 
     def supports(self, claims: Sequence[str], evidence: EvidenceSearch) -> list[Support]:
         """The verdicts of many claims on one body of evidence; the model answers them in batches."""
@@ -124,16 +124,16 @@ class OfflineJudge:
         answers = self.model.probabilities([(window(texts[i], evidence), texts[i].raw) for i in asked])
         answered = dict(zip(asked, answers.tolist(), strict=True))
         whole = {sentence.stems for sentence in evidence.sentences}
-        found = []
+        support = []
         for number, (text, row) in enumerate(zip(texts, rows, strict=True)):
             if row and text.stems in whole:
-                found.append(Support(1.0, 0.0, row, identical=True))
+                support.append(Support(1.0, 0.0, row, identical=True))
             elif number in answered:
                 answer = answered[number]
-                found.append(Support(shipped_combination().probability(row, answer), answer[REFUTED], row))
+                support.append(Support(shipped_combination().probability(row, answer), answer[REFUTED], row))
             else:
-                found.append(_of_code(text, evidence, by_words[number]) if row else by_words[number])
-        return found
+                support.append(_of_code(text, evidence, by_words[number]) if row else by_words[number])
+        return support
 
     def evidence(self, passages: list[str]) -> EvidenceSearch:
         return EvidenceSearch.of_passages(passages, self.embedder if self.model is None else None)
@@ -163,9 +163,11 @@ class OfflineJudge:
     def _claim_verdicts(self, inputs: Data) -> Data:
         evidence = self.evidence(inputs["contexts"])
         verdicts: list[Data] = []
-        for number, found in enumerate(self.supports(inputs["claims"], evidence), start=1):
-            verdict = {"id": number, "verdict": found.verdict, "reason": f"offline: {_why(found)}"}
-            verdicts.append(verdict if inputs.get("mode") == "non_contradiction" else verdict | {"p": found.supported})
+        for number, support in enumerate(self.supports(inputs["claims"], evidence), start=1):
+            verdict = {"id": number, "verdict": support.verdict, "reason": f"offline: {_why(support)}"}
+            verdicts.append(
+                verdict if inputs.get("mode") == "non_contradiction" else verdict | {"p": support.supported}
+            )
         return {"verdicts": verdicts}
 
     def _statements(self, inputs: Data) -> Data:
@@ -189,7 +191,7 @@ class OfflineJudge:
         verdicts = []
         for number, context in enumerate(inputs["contexts"], start=1):
             evidence = self.evidence([context])
-            best = max((found.supported for found in self.supports(claims, evidence)), default=0.0)
+            best = max((support.supported for support in self.supports(claims, evidence)), default=0.0)
             wanted = {word for claim in claims for word in Text(claim).content}
             covered = len(wanted & evidence.where.keys()) / max(1, len(wanted))
             useful = best >= shipped_combination().thresholds["supported"] or covered >= USEFUL_COVERAGE
@@ -248,10 +250,10 @@ def _of_code(claim: Text, evidence: EvidenceSearch, by_words: Support) -> Suppor
     return Support(min(by_words.supported, OTHER_CODE), by_words.refuted, by_words.row)
 
 
-def _why(found: Support) -> str:
-    if not found.row:
+def _why(support: Support) -> str:
+    if not support.row:
         return "nothing to compare"
-    if found.identical:
+    if support.identical:
         return "the contexts have this sentence"
     absent = {
         "missing_words": "words",
@@ -259,6 +261,8 @@ def _why(found: Support) -> str:
         "new_names": "a name",
         "negation": "its negation",
     }
-    lacking = [what for name, what in absent.items() if found.row[name] > 0]
-    refuted = f"; the contexts say otherwise ({found.refuted:.2f})" if found.verdict == "contradicted" else ""
-    return f"support {found.supported:.2f}{refuted}" + (f"; the contexts lack {', '.join(lacking)}" if lacking else "")
+    lacking = [what for name, what in absent.items() if support.row[name] > 0]
+    refuted = f"; the contexts say otherwise ({support.refuted:.2f})" if support.verdict == "contradicted" else ""
+    return f"support {support.supported:.2f}{refuted}" + (
+        f"; the contexts lack {', '.join(lacking)}" if lacking else ""
+    )

@@ -74,8 +74,8 @@ def yes_or_no(text: str) -> bool | None:
 
 def options(question: str) -> dict[str, str]:
     """The options a question offers, by letter."""
-    found = {letter.lower(): text.strip(" .,;") for letter, text in _OPTIONS.findall(question[-4000:])}
-    return found if len(found) >= 2 and "a" in found else {}
+    options = {letter.lower(): text.strip(" .,;") for letter, text in _OPTIONS.findall(question[-4000:])}
+    return options if len(options) >= 2 and "a" in options else {}
 
 
 def chosen_letter(text: str, offered: dict[str, str]) -> str | None:

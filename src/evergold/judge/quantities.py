@@ -128,15 +128,15 @@ def quantities(text: str) -> list[Quantity]:
         text = pattern.sub(lambda match: " " if _date(match) else match.group(), text)
     text = re.sub(r"\b([a-z]+)[ -]([a-z]+)\b", _compound, text)
     text = re.sub(r"\b[a-z]+\b", _spelled, text)
-    found = []
+    values = []
     for match in _NUMBER.finditer(text):
         before = text[match.start("digits") - 1 : match.start("digits")]
         if before.isalnum() or before == "_":
             continue
         value = _value(match["digits"])
         if value is not None:
-            found.append(_with_unit(-value if match["sign"] else value, match, text[match.end() :]))
-    return found
+            values.append(_with_unit(-value if match["sign"] else value, match, text[match.end() :]))
+    return values
 
 
 def _with_unit(value: float, match: re.Match[str], rest: str) -> Quantity:
@@ -195,14 +195,14 @@ def _spelled(match: re.Match[str]) -> str:
 def dates(text: str) -> list[tuple[int, int, int]]:
     """Dates of a text as year, month and day; 0 where a part is not given. Years alone count."""
     text = plain(text)
-    found: list[tuple[int, int, int]] = []
+    values: list[tuple[int, int, int]] = []
     for pattern in _DATES:
         for match in pattern.finditer(text):
             date = _date(match)
             if date is not None:
-                found.append(date)
+                values.append(date)
         text = pattern.sub(lambda match: " " * len(match.group()) if _date(match) else match.group(), text)
-    return found + [
+    return values + [
         (int(year), 0, 0) for year in re.findall(r"(?<![\d.,$€£/])\b(1[5-9]\d\d|20\d\d)\b(?![\d%]|[.,]\d)", text)
     ]
 
@@ -221,10 +221,10 @@ def same_date(one: tuple[int, int, int], other: tuple[int, int, int]) -> bool:
 
 def times(text: str) -> list[int]:
     """Times of day in minutes after midnight."""
-    found = []
+    values = []
     for hour, minute, half, alone, half_alone in _TIME.findall(text):
         number, mark = int(hour or alone), (half or half_alone).lower().replace(".", "")
         if number < 24 and int(minute or 0) < 60:
             shift = 12 if mark == "pm" and number < 12 else -12 if mark == "am" and number == 12 else 0
-            found.append((number + shift) * 60 + int(minute or 0))
-    return found
+            values.append((number + shift) * 60 + int(minute or 0))
+    return values

@@ -1,4 +1,4 @@
-"""How much a statement of an answer is about the question: its words, their meaning, and the kind of answer asked for.
+"""Measure how much a statement of an answer is about the question: its words, their meaning, the kind of answer asked for.
 
 "Goethe." answers "Who wrote it?" and shares no word with it. So a statement also counts by its form: a question for a
 number, a time, a person, a reason or a yes is answered by a statement that has one.

@@ -18,12 +18,12 @@ class WordPieces:
 
     def ids(self, text: str, limit: int) -> list[int]:
         """The ids of a text's pieces, at most `limit` of them; text that cannot matter any more is not looked at."""
-        found: list[int] = []
+        ids: list[int] = []
         for word in _words(text[: limit * 40]):
-            found += self._pieces(word)
-            if len(found) >= limit:
+            ids += self._pieces(word)
+            if len(ids) >= limit:
                 break
-        return found[:limit]
+        return ids[:limit]
 
     def _pieces(self, word: str) -> list[int]:
         if word not in self._known:

@@ -1,4 +1,4 @@
-"""What a check sees of a trace, and what it finds. Pure values: no clock, no store."""
+"""The input and the result of a check. Pure values: no clock, no store."""
 
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,50 +1,71 @@
-"""What pydantic found wrong with a value, in words for whoever wrote the value: which field, what it is, what it may be.
+"""Translate the errors of pydantic for whoever wrote the value: which field, what it is, what it may be.
 
-A file of a million lines is mended by a person who has never heard of pydantic. So its messages are put into our own words
-here, once for every record, file and request; and a name that is no field is answered with those that are, which pydantic does
-not tell: they are read off the type that the value was held against.
+The only translator: records, files, settings and requests use it, so that a person who never heard of pydantic can mend what
+is wrong. A name that is no field is answered with those that are; pydantic does not give them, so they are read off the type
+that the value was held against. A format whose values need other words (YAML takes `no` for false) passes them in.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import UnionType
 from typing import Annotated, Any, NamedTuple, TypeVar, Union, get_args, get_origin
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
-from evergold.errors import unknown
+from evergold.errors import BadInput, unknown
 
 SHOWN = 60  # characters of a value that are worth repeating
-Say = Callable[[Any, dict[str, Any]], str]
+Describe = Callable[[Any, dict[str, Any]], str]
 
 
 class Fault(NamedTuple):
-    """Where in a record something is wrong, as `scores.0.value` (empty: the record itself), and what."""
+    """Where in a record something is wrong, as `scores.0.value` (empty: the record itself), and what.
+
+    `path` is the same in parts, with the name of an unknown field at its end.
+    """
 
     field: str
     reason: str
+    path: tuple[int | str, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.field}: {self.reason}" if self.field else self.reason
 
 
-def faults_of(errors: Sequence[Any], shape: Any = None) -> list[Fault]:
-    """Each fault; `shape` is the type that was asked for, where the caller knows it. Names that are no field come first:
-    a field that is missing is most often one of them."""
+def faults_of(
+    errors: Sequence[Any], shape: Any = None, *, noun: str = "field", words: Mapping[str, Describe] | None = None
+) -> list[Fault]:
+    """Translate each error; `shape` is the type that was asked for, where the caller knows it.
+
+    Names that are no field come first: a field that is missing is most often one of them. `noun`: what a name is called
+    where the value was written; `words`: how this caller describes some kinds of error.
+    """
     ordered = sorted(errors, key=lambda error: bool(error["type"] != "extra_forbidden"))
-    return [_fault(error, shape) for error in ordered]
+    return [_fault(error, shape, noun, {**WORDS, **(words or {})}) for error in ordered]
 
 
-def _fault(error: Any, shape: Any) -> Fault:
+def first_fault(problem: ValidationError, shape: Any = None) -> Fault:
+    """Translate the first error of a failed validation."""
+    return faults_of(problem.errors(include_url=False), shape)[0]
+
+
+def refused_settings(problem: ValidationError, shape: Any, where: str) -> BadInput:
+    """Make the error for a table of settings: the first fault in its message, all of them as problems."""
+    faults = [str(fault) for fault in faults_of(problem.errors(include_url=False), shape, noun="key")]
+    return BadInput(f"{where}: {faults[0]}", problems=faults if len(faults) > 1 else ())
+
+
+def _fault(error: Any, shape: Any, noun: str, words: Mapping[str, Describe]) -> Fault:
     path_, kind, value = tuple(error["loc"]), error["type"], error.get("input")
-    if kind == "extra_forbidden":
+    if kind == "extra_forbidden" and kind not in words:
         path, owners = _walked(path_[:-1], shape)
         known = dict.fromkeys(name for owner in owners for name in _fields(owner))
         name = str(path_[-1])
-        return Fault(".".join(path), unknown("field", name, list(known)) if known else f"unknown field {name!r}")
+        reason = unknown(noun, name, list(known)) if known else f"unknown {noun} {name!r}"
+        return Fault(".".join(path), reason, path_)
     path, _ = _walked(path_, shape)
-    describe = WORDS.get(kind)
+    describe = words.get(kind)
     message = describe(value, error.get("ctx") or {}) if describe else str(error["msg"]).removeprefix("Value error, ")
-    return Fault(".".join(path), message)
+    return Fault(".".join(path), message, path_)
 
 
 def _kind(value: Any) -> str:
@@ -62,11 +83,11 @@ def _shown(value: Any) -> str:
     return message if len(message) <= SHOWN else f"{message[:SHOWN]}…"
 
 
-def _must_be(what: str) -> Say:
+def _must_be(what: str) -> Describe:
     return lambda value, _: f"must be {what}, not {_kind(value)}"
 
 
-def _must_read(what: str) -> Say:
+def _must_read(what: str) -> Describe:
     return lambda value, _: f"must be {what}, not {_shown(value)}"
 
 
@@ -75,13 +96,14 @@ def _too_short(value: Any, limits: dict[str, Any]) -> str:
     return "is empty" if not value else f"is shorter than {least}"
 
 
-WORDS: dict[str, Say] = {
+WORDS: dict[str, Describe] = {
     "missing": lambda *_: "is missing",
     "string_type": _must_be("a text"),
     **dict.fromkeys(("list_type", "tuple_type", "set_type", "iterable_type"), _must_be("a list")),
     **dict.fromkeys(("dict_type", "model_type", "model_attributes_type", "dataclass_type"), _must_be("an object")),
-    **dict.fromkeys(("float_type", "int_type", "decimal_type"), _must_be("a number")),
-    **dict.fromkeys(("float_parsing", "decimal_parsing"), _must_read("a number")),
+    **dict.fromkeys(
+        ("float_type", "int_type", "decimal_type", "float_parsing", "decimal_parsing"), _must_read("a number")
+    ),
     **dict.fromkeys(("int_parsing", "int_from_float"), _must_read("a whole number")),
     **dict.fromkeys(("bool_type", "bool_parsing"), _must_read("true or false")),
     **dict.fromkeys(
@@ -96,6 +118,7 @@ WORDS: dict[str, Say] = {
     "string_too_short": _too_short,
     "string_too_long": lambda value, limits: f"has {len(value)} characters; at most {limits['max_length']} are allowed",
     **dict.fromkeys(("enum", "literal_error"), lambda value, may: f"is {_shown(value)}; allowed is {may['expected']}"),
+    "string_pattern_mismatch": lambda value, must: f"is {_shown(value)}; it must match {must['pattern']}",
     "union_tag_invalid": lambda _, may: f"type is {may['tag']!r}; allowed is {may['expected_tags']}",
 }
 

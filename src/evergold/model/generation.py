@@ -1,4 +1,4 @@
-"""What an offline dataset is made of before it is one: documents, their passages, and what is written about them.
+"""Nouns of generation: documents, their passages, and the questions and answers written about them.
 
 A passage is a stretch of a document, word for word: `document.text[start:end]` is its text, so every citation can be
 followed back to the letter.

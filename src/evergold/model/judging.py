@@ -1,4 +1,4 @@
-"""What a judge is asked and what it answers: the same question for a language model and for the offline judge."""
+"""Questions to a judge and its answers: the same for a language model and for the offline judge."""
 
 from typing import Any
 

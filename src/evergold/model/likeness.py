@@ -1,4 +1,4 @@
-"""How alike two JSON values are: 1 for equal, the share of equal parts for objects and lists, 0 for the rest."""
+"""Likeness of two JSON values: 1 for equal, the share of equal parts for objects and lists, 0 for the rest."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""What an operator asks of a workspace: what waits in it, how large its database is."""
+"""Figures for operators of a workspace: queues, and the size of the database."""
 
 from pydantic import BaseModel
 

@@ -1,4 +1,4 @@
-"""Many cases in little memory: each held as compressed JSON, and read when it is looked at."""
+"""A list of cases that takes little memory: each is compressed JSON, and read when it is used."""
 
 import zlib
 from collections.abc import Iterable, Iterator, Sequence

@@ -50,7 +50,7 @@ class JudgeRole(StrEnum):
 
 
 class Reason(StrEnum):
-    """Why a trace has its tier. The value is the sentence, with the policy's thresholds filled in by `Policy.say`."""
+    """Why a trace has its tier. The value is the sentence, with the policy's thresholds filled in by `Policy.explain`."""
 
     FAILED_CHECK = "a system score is below {low:g}"
     USER_NEGATIVE = "a user or human score is below {low:g}"
@@ -158,7 +158,7 @@ class Policy(BaseModel, frozen=True, extra="forbid"):
         """`name@` and the first twelve digits of the revision: what people type and read."""
         return f"{self.name}@{self.rev.removeprefix('sha256:')[:12]}"
 
-    def say(self, reason: Reason) -> str:
+    def explain(self, reason: Reason) -> str:
         return reason.value.format(low=self.thresholds.failure_below, high=self.thresholds.golden_from)
 
     def keeps(self, trace_id: str, tier: Tier) -> bool:

@@ -1,4 +1,4 @@
-"""How well a policy agrees with people: shares with their intervals, by rule and by check."""
+"""Agreement of a policy with people: shares with their intervals, by rule and by check."""
 
 from pydantic import BaseModel
 

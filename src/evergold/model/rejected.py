@@ -4,7 +4,7 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ValidationError
 
-from evergold.model.faults import faults_of
+from evergold.model.faults import first_fault
 
 
 class Rejected(BaseModel, frozen=True, extra="forbid"):
@@ -18,7 +18,7 @@ class Rejected(BaseModel, frozen=True, extra="forbid"):
     @classmethod
     def of(cls, problem: ValidationError, where: str, shape: Any = None, record: str | None = None) -> Self:
         """The first thing that is wrong with a record; `shape` is the type it should have been."""
-        first = faults_of(problem.errors(include_url=False), shape)[0]
+        first = first_fault(problem, shape)
         return cls(where=where, field=first.field or None, reason=first.reason, record=record)
 
     def __str__(self) -> str:

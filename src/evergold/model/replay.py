@@ -1,4 +1,4 @@
-"""How a recorded conversation is played again, and who plays its user."""
+"""Settings and results of a replay: how a recorded conversation is played again, and who plays its user."""
 
 from collections.abc import Mapping
 from enum import StrEnum

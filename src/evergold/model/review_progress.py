@@ -1,4 +1,4 @@
-"""How far a review is, and how far its reviewers agree: what the API and the command line answer."""
+"""Progress of a review and agreement of its reviewers, as the API and the command line report them."""
 
 from typing_extensions import TypedDict
 

@@ -1,4 +1,4 @@
-"""Whether a call is the one that was expected: the one rule for scoring calls and for replaying recorded ones."""
+"""Decide whether a call is the expected one: one rule for scoring calls and for replaying recorded ones."""
 
 import math
 from collections.abc import Mapping

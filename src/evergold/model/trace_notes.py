@@ -1,4 +1,4 @@
-"""What people put on traces beside scores: tags and comments."""
+"""Tags and comments that people put on traces."""
 
 from typing import Annotated
 

@@ -15,7 +15,6 @@ from evergold.redact.secrets import BASIC, BEARER, DIGITS
 from evergold.redact.spans import PrivateSpan
 
 SECRET = "SECRET"
-QUOTE = rb"\\{0,3}[\"'\x60]"
 SIGN = rb"\\{0,3}[\"'\x60]?\s{0,3}(?::=|=>|[:=])\s{0,3}"
 VERB = (
     rb"\s{1,3}(?:is|was|are|es|era|son|ist|war|lautet|est|\xe9|e|foi|er|on|on:|\xe4r|jest|je|to)"
@@ -97,14 +96,14 @@ def assigned_in(folded: Folded) -> Iterator[PrivateSpan]:
             yield PrivateSpan(SECRET, start, end)
     for spans in matches(NAMED, data):
         start, end = _value(spans, 3)
-        if not _is_about(data, start, end) and b" " not in data[start:end]:
+        if not _is_no_value(data, start, end) and b" " not in data[start:end]:
             yield PrivateSpan(SECRET, start, end)
     for (first, _), (start, end) in matches(ANY_KEY, data):
         if _is_random(data[start:end]) and not NO_KEYS.search(data[max(0, first - BEFORE) : first]):
             yield PrivateSpan(SECRET, start, end)
     for spans in matches(FLAG, data):
         start, end = _value(spans, 1)
-        if not _is_about(data, start, end) and data[start : start + 1] not in (b"-", b"/"):
+        if not _is_no_value(data, start, end) and data[start : start + 1] not in (b"-", b"/"):
             yield PrivateSpan(SECRET, start, end)
     for _, (start, end) in matches(ELEMENT, data):
         if not is_placeholder(data[start:end]):
@@ -140,11 +139,11 @@ def _is_password(data: bytes, spans: Spans, start: int, end: int) -> bool:
     if quoted:
         return sign >= 0 or b" " not in value or english >= 0
     if sign >= 0 and english >= 0:
-        return len(value) >= 6 - any(48 <= byte < 58 for byte in value) * 2 and not _is_about(data, start, end)
+        return len(value) >= 6 - any(48 <= byte < 58 for byte in value) * 2 and not _is_no_value(data, start, end)
     return _is_mixed(value)
 
 
-def _is_about(data: bytes, start: int, end: int) -> bool:
+def _is_no_value(data: bytes, start: int, end: int) -> bool:
     """Whether a bare value is a word about the secret, code that fetches it, a path, or the next word of a sentence."""
     value = data[start:end]
     if is_placeholder(value) or value[:1] in (b"/", b"~", b"$", b"."):

@@ -1,4 +1,4 @@
-"""Which parts of a record are redacted, and how much was found: counted, never logged."""
+"""Redact the chosen parts of a record, and count the replacements by kind; nothing is logged."""
 
 from bisect import bisect
 from collections import Counter
@@ -27,7 +27,7 @@ class FieldRedactor:
             if name not in FIELDS:
                 raise BadInput(f"redact.fields: {unknown('field', name, FIELDS)}")
         self._keys = keys or Keys(redactor)
-        self.found: Counter[str] = Counter()
+        self.counts: Counter[str] = Counter()
 
     def clean(self, values: dict[str, Any]) -> dict[str, Any]:
         """`values` by field name, redacted where the field is on.
@@ -61,9 +61,9 @@ class FieldRedactor:
             _gather(record, texts, keys)
             ends.append(len(texts))
         numbers: set[int] = set()
-        if places := list(look(BETWEEN.join(texts))):
+        if offsets := list(look(BETWEEN.join(texts))):
             starts = [0, *accumulate(len(text) + len(BETWEEN) for text in texts)]
-            numbers = {bisect(ends, bisect(starts, offset) - 1) for offset in places}
+            numbers = {bisect(ends, bisect(starts, offset) - 1) for offset in offsets}
         if self._keys.any_private(keys):
             numbers |= {number for number, record in enumerate(records) if self._keys.any_private(_gathered(record)[1])}
         return numbers
@@ -72,7 +72,7 @@ class FieldRedactor:
         if isinstance(value, str):
             assert self._redactor is not None
             clean, counts = self._redactor.redact(value)
-            self.found.update(counts)
+            self.counts.update(counts)
             return clean
         if isinstance(value, dict):
             return self._redacted_items(value)
@@ -92,7 +92,7 @@ class FieldRedactor:
                 clean[name] = self._redacted(item)
             else:
                 clean[name], counts = by_key
-                self.found.update(counts)
+                self.counts.update(counts)
         return clean
 
 

@@ -1,4 +1,4 @@
-"""What stands where a secret could, and is none: a word about it, a type, a variable, code that fetches it."""
+"""Recognise values that stand where a secret could and are none: a word about it, a type, a variable, code that fetches it."""
 
 from evergold.redact.folding import byte_pattern
 

@@ -1,4 +1,4 @@
-"""Which commit changed which file from which content to which: the history of a branch, indexed by path.
+"""Index the history of a branch by path: which commit changed which file from which content to which.
 
 One `git log --raw` reads it all; after that a question costs microseconds. A merge is listed with what it brought to its
 first parent, and the commits it brought are listed as well.

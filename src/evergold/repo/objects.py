@@ -1,4 +1,4 @@
-"""Many questions to one `git cat-file` process: which object is this, and what does it hold?
+"""Look up many objects with one `git cat-file` process.
 
 Starting git costs milliseconds; a question to a running one costs microseconds. A case asks for every file it touches.
 """

@@ -1,4 +1,4 @@
-"""How git is run: without our work tree, our locks, a terminal or a network, and with its failures as errors of ours."""
+"""Run git without our work tree, our locks, a terminal or a network, and raise its failures as errors of ours."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Where the references behind a mean come from: a person, the source, or nobody yet."""
+"""Count the origins of the references behind a mean: a person, the source, or nobody yet."""
 
 from collections.abc import Iterator, Mapping
 

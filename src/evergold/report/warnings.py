@@ -1,4 +1,4 @@
-"""What a reader must know before believing a run's numbers."""
+"""Warnings that a reader of a run's numbers needs."""
 
 from collections.abc import Iterator, Mapping, Sequence
 

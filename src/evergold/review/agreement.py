@@ -1,4 +1,4 @@
-"""How far reviewers agree: kappa over the first independent opinions, pair by pair and all together.
+"""Measure the agreement of reviewers: kappa over the first independent opinions, pair by pair and all together.
 
 An opinion given after a dispute was shown, or as a ruling, is no longer independent; only each reviewer's first word on
 a content counts here.

@@ -1,4 +1,4 @@
-"""How a reviewer gets on: cases decided today, time from case to case, agreement with colleagues."""
+"""Progress of one reviewer: cases decided today, time from case to case, agreement with colleagues."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence

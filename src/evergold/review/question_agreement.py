@@ -1,4 +1,4 @@
-"""How far reviewers agree on each question, by what an answer to it is."""
+"""Measure the agreement of reviewers on each question, by the kind of its answers."""
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import combinations

@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from evergold.errors import BadInput, NotFound
 from evergold.formats.yaml_reading import Unreadable, read
+from evergold.model.faults import refused_settings
 from evergold.model.questions import Questionnaire
 
 
@@ -29,8 +30,4 @@ def parse_questionnaire(table: Any, origin: str) -> Questionnaire:
     try:
         return Questionnaire.model_validate(table)
     except ValidationError as problem:
-        problems = [
-            f"{'.'.join(str(part) for part in item['loc']) or 'questions'}: {item['msg'].removeprefix('Value error, ')}"
-            for item in problem.errors()
-        ]
-        raise BadInput(f"{origin}: {problems[0]}", problems=problems if len(problems) > 1 else ()) from problem
+        raise refused_settings(problem, Questionnaire, origin) from problem

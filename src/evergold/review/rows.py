@@ -1,4 +1,4 @@
-"""What keeps a validated row of dataset A or B from being used: the rules of the validator's export, for files."""
+"""Check validated rows of dataset A and B by the rules of the validator's export."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What an app imports: trace, span, score, correct. It never raises into the app and never makes it wait.
+"""The SDK that an app imports: trace, span, score, correct. It never raises into the app and never makes it wait.
 
     import evergold
 

@@ -1,4 +1,4 @@
-"""What could not be delivered, on the disk. One file per process while the server is away, sealed when it comes back.
+"""Keep undelivered records on the disk: one file per process while the server is away, sealed when it is back.
 
 A file is locked while its process writes it; a file that nobody locks is ripe for delivery, whoever wrote it. So the
 spool of a process that was killed is delivered by the next one. Delivering twice does no harm: records carry ids.

@@ -1,4 +1,4 @@
-"""Where records go: a server's REST interface, or a workspace in this very process. Both run in the background thread.
+"""Deliver records to a server's REST interface or to a workspace in this process. Both run in the background thread.
 
 A transport raises `Away` when the other side cannot be reached now, which is no reason to lose anything, and returns
 the records the other side would not take at any time.
@@ -130,7 +130,7 @@ class EmbeddedTransport:
         from pydantic import TypeAdapter, ValidationError
 
         from evergold.errors import EvergoldError
-        from evergold.model.faults import faults_of
+        from evergold.model.faults import first_fault
         from evergold.model.trace import Record
 
         adapter: TypeAdapter[Any] = TypeAdapter(Record)
@@ -140,7 +140,7 @@ class EmbeddedTransport:
                 try:
                     good.append(adapter.validate_python(record))
                 except ValidationError as problem:
-                    refused.append(f"{kind}: {faults_of(problem.errors(include_url=False), Record)[0]}")
+                    refused.append(f"{kind}: {first_fault(problem, Record)}")
         try:
             workspace = self._open()
             refused += workspace.intake.accept(good).problems

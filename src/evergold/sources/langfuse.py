@@ -15,10 +15,10 @@ from pydantic import ValidationError
 from evergold.model.rejected import Rejected
 from evergold.model.trace import ScoreLine, ScoreSource, SpanLine, TraceStatus
 from evergold.seams import Incoming
-from evergold.sources.conventions import KINDS
+from evergold.sources.conventions.messages import as_json, input_text, loaded, output_text
+from evergold.sources.conventions.names import KINDS
+from evergold.sources.conventions.scores import LABELS
 from evergold.sources.documents import columns_of, documents
-from evergold.sources.messages import as_json, input_text, loaded, output_text
-from evergold.sources.scores import LABELS
 
 SOURCES = {"ANNOTATION": ScoreSource.HUMAN, "EVAL": ScoreSource.LLM_JUDGE, "API": ScoreSource.SYSTEM}
 SIGNS = (

@@ -8,9 +8,9 @@ from pydantic import ValidationError
 from evergold.model.rejected import Rejected
 from evergold.model.trace import SpanLine, TraceStatus
 from evergold.seams import Incoming
-from evergold.sources.conventions import KINDS
+from evergold.sources.conventions.messages import as_json, input_text, loaded, output_text
+from evergold.sources.conventions.names import KINDS
 from evergold.sources.documents import columns_of, documents
-from evergold.sources.messages import as_json, input_text, loaded, output_text
 
 SIGNS = ("run_type", "dotted_order", "parent_run_id")
 SESSIONS = ("session_id", "thread_id", "conversation_id")

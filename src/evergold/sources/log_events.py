@@ -10,8 +10,8 @@ import hashlib
 from typing import Any
 
 from evergold.model.ident import canonical_json
-from evergold.sources.read_span import message_of
-from evergold.sources.scores import RESULT_EVENT
+from evergold.sources.conventions.read_span import message_of
+from evergold.sources.conventions.scores import RESULT_EVENT
 from evergold.sources.spans import Attributes, Received, WireEvent, WireLog, WireSpan
 
 CLAUDE = "claude_code."

@@ -8,8 +8,8 @@ from pydantic import ValidationError
 from evergold.model.rejected import Rejected
 from evergold.model.trace import ScoreLine, ScoreSource
 from evergold.seams import Incoming
+from evergold.sources.conventions.messages import loaded
 from evergold.sources.documents import documents
-from evergold.sources.messages import loaded
 from evergold.sources.span_lines import line_of
 from evergold.sources.spans import WireEvent, WireSpan
 

@@ -7,10 +7,10 @@ import orjson
 from evergold.errors import BadInput
 from evergold.model.rejected import Rejected
 from evergold.seams import Incoming
+from evergold.sources.conventions.scores import result_score, scores_in
 from evergold.sources.documents import documents
 from evergold.sources.log_events import spans_of_logs
-from evergold.sources.otlp import Wire, read_logs, read_traces
-from evergold.sources.scores import result_score, scores_in
+from evergold.sources.otlp.json import read_logs, read_traces
 from evergold.sources.span_lines import line_of, score_line
 from evergold.sources.spans import Received
 
@@ -37,9 +37,9 @@ def _request(where: str, document: object) -> Iterator[Incoming | Rejected]:
     except orjson.JSONEncodeError:
         yield Rejected(where=where, reason="values are nested too deep to be read")
         return
-    for read in (read_traces, lambda sent, wire: spans_of_logs(read_logs(sent, wire))):
+    for read in (read_traces, lambda sent: spans_of_logs(read_logs(sent))):
         try:
-            received = read(body, Wire.JSON)
+            received = read(body)
         except BadInput as problem:
             yield Rejected(where=where, reason=problem.message)
             return

@@ -11,8 +11,8 @@ from typing import Any
 from evergold.errors import BadInput
 from evergold.model.rejected import Rejected
 from evergold.seams import Incoming
+from evergold.sources.conventions.scores import annotation_score, scores_in
 from evergold.sources.documents import documents
-from evergold.sources.scores import annotation_score, scores_in
 from evergold.sources.span_lines import line_of, score_line
 from evergold.sources.spans import Attributes, WireEvent, WireSpan
 

@@ -3,10 +3,10 @@
 from datetime import UTC, datetime, timedelta
 
 from evergold.model.trace import ScoreLine, ScoreSource, SpanLine, TraceStatus
-from evergold.sources.attribute_plan import plan_for
-from evergold.sources.read_span import read_span
-from evergold.sources.scores import WireScore
-from evergold.sources.span_fields import facts_of, raw_of
+from evergold.sources.conventions.attribute_plan import plan_for
+from evergold.sources.conventions.read_span import read_span
+from evergold.sources.conventions.scores import WireScore
+from evergold.sources.conventions.span_fields import facts_of, raw_of
 from evergold.sources.spans import WireSpan
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -7,6 +7,7 @@ intake path a span costs microseconds, and validating each field of it would cos
 
 from collections.abc import Callable, Sized
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any, TypeVar
 
 import orjson
@@ -16,6 +17,13 @@ from evergold.model.nesting import MOST_KEYS
 ItemsT = TypeVar("ItemsT", bound=Sized)
 Attributes = dict[str, Any]
 NO_TRACE, NO_SPAN = "0" * 32, "0" * 16  # what the protocol says for "none"
+
+
+class Wire(Enum):
+    """The two content types of OTLP over HTTP; a reply is written in the one the request came in."""
+
+    PROTOBUF = "application/x-protobuf"
+    JSON = "application/json"
 
 
 @dataclass(slots=True)

@@ -11,7 +11,8 @@ from collections.abc import Hashable, Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from evergold.stats.intervals import DRAWS, Floats, Interval, bootstrap
+from evergold.stats.bootstrap import DRAWS, Floats
+from evergold.stats.intervals import Interval, bootstrap
 from evergold.stats.student import normal_quantile
 
 

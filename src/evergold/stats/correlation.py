@@ -3,7 +3,8 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evergold.stats.intervals import Floats, Interval, bootstrap
+from evergold.stats.bootstrap import Floats
+from evergold.stats.intervals import Interval, bootstrap
 
 
 def pearson(one: ArrayLike, other: ArrayLike, seed: int = 0) -> Interval | None:

@@ -10,14 +10,10 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from evergold.stats.bootstrap import DRAWS, Floats, Rows, percentile_bounds, resample
 from evergold.stats.student import normal_quantile, t_quantile
-
-Floats = NDArray[np.float64]
-
-DRAWS = 2000
-CELLS_AT_ONCE = 4_000_000
 
 
 @dataclass(frozen=True)
@@ -29,10 +25,6 @@ class Interval:
     high: float | None
     n: int
     method: str = "bootstrap"
-
-    @property
-    def half_width(self) -> float | None:
-        return None if self.low is None or self.high is None else (self.high - self.low) / 2
 
     def as_dict(self) -> dict[str, float | int | None]:
         return {"value": self.value, "low": self.low, "high": self.high, "n": self.n}
@@ -97,7 +89,7 @@ def ratio_bootstrap(
     if bottom.sum() == 0:
         return None
 
-    def ratio(rows: NDArray[np.intp]) -> Floats:
+    def ratio(rows: Rows) -> Floats:
         below = bottom[rows].sum(axis=-1)
         figures: Floats = np.divide(top[rows].sum(axis=-1), below, out=np.full(below.shape, np.nan), where=below != 0)
         return figures
@@ -106,28 +98,16 @@ def ratio_bootstrap(
 
 
 def bootstrap(
-    statistic: Callable[[NDArray[np.intp]], Floats], n: int, seed: int = 0, level: float = 0.95, draws: int = DRAWS
+    statistic: Callable[[Rows], Floats], n: int, seed: int = 0, level: float = 0.95, draws: int = DRAWS
 ) -> Interval | None:
-    """A percentile interval of any statistic of n cases.
-
-    `statistic` takes row numbers of shape (draws, n) and gives one figure per draw, so that the work is one array
-    operation. Draws come in slices of bounded size: memory does not grow with n × draws. A draw on which the statistic
-    is undefined (nan) is left out.
-    """
+    """A percentile interval of any statistic of n cases; `statistic` as `stats.bootstrap.resample` calls it."""
     if n == 0:
         return None
     value = float(statistic(np.arange(n)[None, :])[0])
     if n == 1:
         return Interval(value, None, None, 1)
-    random = np.random.default_rng(seed)
-    step = max(1, min(draws, CELLS_AT_ONCE // n))
-    parts = [statistic(random.integers(0, n, size=(min(step, draws - done), n))) for done in range(0, draws, step)]
-    figures = np.concatenate(parts)
-    figures = figures[~np.isnan(figures)]
-    if figures.size == 0:
-        return Interval(value, None, None, n)
-    low, high = np.quantile(figures, [(1 - level) / 2, (1 + level) / 2])
-    return Interval(value, float(low), float(high), n)
+    low, high = percentile_bounds(resample(statistic, n, seed=seed, draws=draws), level)
+    return Interval(value, low, high, n)
 
 
 def proportion_interval(successes: int, n: int, level: float = 0.95) -> Interval | None:

@@ -15,10 +15,10 @@ from math import comb, sqrt
 from statistics import NormalDist
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-_CHUNK = 4_000_000
+from evergold.stats.bootstrap import DRAWS, Floats, percentile_bounds, resample_ratio
+
+MANY_DRAWS, FEW_GROUPS = 10_000, 2_000  # more draws where they are cheap
 FEWEST_GROUPS = 6
 """Below six independent cases even a unanimous result has a two-sided chance of over 5 %: no verdict is possible."""
 
@@ -52,15 +52,16 @@ def paired_effect(
         raise ValueError("no pairs to compare")
     sums, sizes = _by_cluster(values, clusters)
     mean = float(values.mean())
-    means = _bootstrap_means(sums, sizes, np.random.default_rng(seed))
-    low, high = np.quantile(means, [(1 - confidence) / 2, (1 + confidence) / 2])
+    means = resample_ratio(sums, sizes, seed=seed, draws=MANY_DRAWS if sums.size <= FEW_GROUPS else DRAWS)
+    low, high = percentile_bounds(means, confidence)
+    assert low is not None and high is not None  # no draw of clusters has a size of zero
     extreme = int(np.count_nonzero(np.abs(means - mean) >= abs(mean) - 1e-12))
     return Effect(
         n=int(values.size),
         groups=int(sums.size),
         mean=mean,
-        low=float(low),
-        high=float(high),
+        low=low,
+        high=high,
         p=min(1.0, (extreme + 1) / (means.size + 1)),
         smallest_visible=smallest_visible_effect(_standard_error(sums, sizes, mean), alpha=1 - confidence),
     )
@@ -123,21 +124,6 @@ def _by_cluster(values: Floats, clusters: Sequence[str] | None) -> tuple[Floats,
         raise ValueError(f"{len(clusters)} clusters for {values.size} differences")
     _names, index = np.unique(np.asarray(clusters, dtype=object).astype(str), return_inverse=True)
     return np.bincount(index, weights=values).astype(np.float64), np.bincount(index).astype(np.float64)
-
-
-def _bootstrap_means(sums: Floats, sizes: Floats, rng: np.random.Generator) -> Floats:
-    """Means of resampled clusters. Few distinct values (pass/fail) are drawn as counts, which is exact and fast."""
-    resamples = 10_000 if sums.size <= 2_000 else 2_000
-    distinct, counts = np.unique(np.stack([sums, sizes]), axis=1, return_counts=True)
-    if distinct.shape[1] <= 64:
-        drawn = rng.multinomial(int(sums.size), counts / sums.size, size=resamples)
-        return np.asarray((drawn @ distinct[0]) / (drawn @ distinct[1]), dtype=np.float64)
-    parts = []
-    step = max(1, _CHUNK // sums.size)
-    for start in range(0, resamples, step):
-        chosen = rng.integers(0, sums.size, size=(min(step, resamples - start), sums.size))
-        parts.append(sums[chosen].sum(axis=1) / sizes[chosen].sum(axis=1))
-    return np.concatenate(parts)
 
 
 def _standard_error(sums: Floats, sizes: Floats, mean: float) -> float | None:

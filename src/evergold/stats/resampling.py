@@ -1,4 +1,4 @@
-"""Many figures over the same cases, with bootstrap intervals, from one set of draws.
+"""Compute many figures over the same cases, with bootstrap intervals, from one set of draws.
 
 Each figure is Σ numerator / Σ denominator over cases: a mean has ones below (zeros where a case has no value), a micro
 average has sizes. A draw is a vector of how often each case was drawn, so all figures of all draws are two matrix
@@ -10,15 +10,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from evergold.stats.intervals import DRAWS, Interval
+from evergold.stats.bootstrap import DRAWS, Floats, percentile_bounds, resample, weights_of
+from evergold.stats.intervals import Interval
 
-Floats = NDArray[np.float64]
 Column = tuple[list[float], list[float]]
 Derived = Callable[[Mapping[str, Floats]], Floats]
-
-_DRAWS_AT_ONCE = 100
 
 
 @dataclass(frozen=True)
@@ -60,39 +57,26 @@ def intervals_of(
     if n == 0:
         return dict.fromkeys([*figures.columns, *figures.derived])
     sums = _Sums.of(figures.columns.values())
-    values = _evaluate(figures, np.ones((1, n)), sums)
-    random = np.random.default_rng(seed)
-    drawn = [
-        _evaluate(figures, _weights(random, min(_DRAWS_AT_ONCE, draws - done), n), sums)
-        for done in range(0, draws if n > 1 else 0, _DRAWS_AT_ONCE)
-    ]
+    names = [*figures.columns, *figures.derived]
+    values = _evaluate(figures, np.ones((1, n)), sums)[0]
+    drawn = np.empty((0, len(names)))
+    if n > 1:
+        drawn = resample(lambda rows: _evaluate(figures, weights_of(rows), sums), n, seed=seed, draws=draws)
     counted = dict(zip(figures.columns, np.count_nonzero(sums.matrix[:, sums.below], axis=0).tolist(), strict=True))
     return {
-        name: _interval(float(values[name][0]), [part[name] for part in drawn], counted.get(name, n), level)
-        for name in values
+        name: _interval(float(values[at]), drawn[:, at], counted.get(name, n), level) for at, name in enumerate(names)
     }
 
 
-def _weights(random: np.random.Generator, draws: int, n: int) -> Floats:
-    """How often each case is drawn, per draw."""
-    picks = random.integers(0, n, size=(draws, n))
-    return np.stack([np.bincount(drawn, minlength=n) for drawn in picks]).astype(np.float64)
+def _interval(value: float, drawn: Floats, n: int, level: float) -> Interval | None:
+    low, high = percentile_bounds(drawn, level)
+    return None if np.isnan(value) else Interval(value, low, high, n)
 
 
-def _evaluate(figures: Figures, weights: Floats, sums: _Sums) -> dict[str, Floats]:
+def _evaluate(figures: Figures, weights: Floats, sums: _Sums) -> Floats:
+    """Compute every figure, in columns, for each row of weights."""
     summed = weights @ sums.matrix
     above, below = summed[:, sums.above], summed[:, sums.below]
     ratios = np.divide(above, below, out=np.full(above.shape, np.nan), where=below != 0)
-    results: dict[str, Floats] = {name: ratios[:, at] for at, name in enumerate(figures.columns)}
-    return results | {name: derive(results) for name, derive in figures.derived.items()}
-
-
-def _interval(value: float, parts: list[Floats], n: int, level: float) -> Interval | None:
-    if np.isnan(value):
-        return None
-    figures = np.concatenate(parts) if parts else np.array([])
-    figures = figures[~np.isnan(figures)]
-    if figures.size == 0:
-        return Interval(value, None, None, n)
-    low, high = np.quantile(figures, [(1 - level) / 2, (1 + level) / 2])
-    return Interval(value, float(low), float(high), n)
+    by_name: dict[str, Floats] = {name: ratios[:, at] for at, name in enumerate(figures.columns)}
+    return np.column_stack([*by_name.values(), *(derive(by_name) for derive in figures.derived.values())])

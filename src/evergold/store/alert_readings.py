@@ -1,4 +1,4 @@
-"""What alert rules look at: scores of a window, when a trace last came, how large datasets are and were."""
+"""Queries of alert rules: scores of a window, the time of the last trace, sizes of datasets now and before."""
 
 from sqlalchemy import Connection, text
 

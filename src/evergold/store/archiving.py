@@ -12,12 +12,12 @@ import orjson
 from sqlalchemy import Connection, Table, bindparam, or_, select, text
 
 from evergold.model.ident import hash_bytes
-from evergold.store.bulk import insert_rows
-from evergold.store.chains import COLUMNS, whole_spans
-from evergold.store.folding import fold
-from evergold.store.repeats import carried_by
+from evergold.store.compact.chains import COLUMNS, whole_spans
+from evergold.store.compact.differences import carried_by
+from evergold.store.compact.folding import fold
+from evergold.store.compact.sharing import unshared
 from evergold.store.retention import UNCITED, delete_traces
-from evergold.store.rows import SpanRow, whole
+from evergold.store.rows import SpanRow, insert_rows
 from evergold.store.schema import metadata, spans, traces
 from evergold.store.spans import insert_spans, insert_traces
 from evergold.store.traces import known_traces
@@ -104,7 +104,7 @@ def _spans(connection: Connection, rows: Mapping[str, Any]) -> list[SpanRow]:
     own = []
     for seq, *values in connection.execute(_SPANS, {"seqs": list(by_seq)}):
         trace = by_seq[seq]
-        own.append((seq, whole(SpanRow(trace["id"], *values), trace["input_text"], trace["output_text"])))
+        own.append((seq, unshared(SpanRow(trace["id"], *values), trace["input_text"], trace["output_text"])))
     return whole_spans(connection, own)
 
 

@@ -1,4 +1,4 @@
-"""What a run asked, in short: the question and the reference of each case, as they were when the run began."""
+"""The question and the reference of each case of a run, as they were when the run began."""
 
 from collections.abc import Iterable
 from typing import Any

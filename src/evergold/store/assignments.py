@@ -1,4 +1,4 @@
-"""Who has which case in hand, and the views reviewers saved."""
+"""Assignments of cases to reviewers, and the views reviewers saved."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""Whose word stands: what a reviewer decided, what spoke against it since, and scores or remarks that are taken back."""
+"""Decide which verdict stands: the reviewer's, what spoke against it since, and scores or remarks that were taken back."""
 
 from sqlalchemy import Connection, select, text, update
 
@@ -7,7 +7,7 @@ from evergold.model.case import Case
 from evergold.model.trace import DETECTED_KEY
 from evergold.store.cases import entry_id_of
 from evergold.store.corrections import DETECTED, correction_case_id
-from evergold.store.curation_queue import enqueue
+from evergold.store.queues import enqueue
 from evergold.store.schema import eval_dataset, trace_corrections, trace_scores
 from evergold.store.scores import drop_score
 

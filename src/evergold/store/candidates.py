@@ -11,8 +11,8 @@ from sqlalchemy import Connection, text
 
 from evergold.model.policy import Policy, Reason
 from evergold.store.curation import IN_CHOSEN, IN_RANGE, choose
-from evergold.store.facts import fact, put_fact
 from evergold.store.verdict_sql import CODE, Scope, VerdictQuery, dialect_of
+from evergold.store.workspace_facts import fact, put_fact
 
 CHOICE = """
     WITH pool AS (SELECT p.trace_id, k.question, k.cluster, k.point FROM candidate_pool p

@@ -1,4 +1,4 @@
-"""What a list of cases can be narrowed by: the values its cases have, each with how many have it."""
+"""Count the values by which a list of cases can be narrowed."""
 
 from collections import Counter
 

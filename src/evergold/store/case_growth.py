@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from sqlalchemy import Connection, text
 
-from evergold.store.bulk import rows_among
+from evergold.store.rows import rows_among
 from evergold.store.values import now
 
 ACTION = "grew"

@@ -13,9 +13,9 @@ from sqlalchemy import Connection, bindparam, text
 from evergold.model.checking import Checked, ToolStep, Turn
 from evergold.model.moment import seconds_between
 from evergold.model.trace import TraceStatus
-from evergold.store.bulk import insert_rows, rows_among
-from evergold.store.counters import count
+from evergold.store.rows import insert_rows, rows_among
 from evergold.store.values import batches, loads, now, stamp, storable
+from evergold.store.workspace_facts import count
 
 CHECK_KEY = "check:"
 SCORE_COLUMNS = ("trace_id", "key", "name", "source", "value", "comment", "version", "created_at")

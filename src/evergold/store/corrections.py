@@ -15,10 +15,10 @@ from evergold.model.case import Case, CaseStatus, EntryType, Provenance
 from evergold.model.ident import content_hash
 from evergold.model.reference import Answer
 from evergold.model.trace import DETECTED_KEY
-from evergold.store.bulk import rows_among
 from evergold.store.case_content import Contents
 from evergold.store.case_writes import Author, put_cases, revise_case
 from evergold.store.cases import held_cases, touched_cases
+from evergold.store.rows import rows_among
 from evergold.store.schema import spans, trace_corrections, traces
 from evergold.store.values import batches
 

@@ -12,8 +12,8 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, text
 
 from evergold.model.policy import Policy
-from evergold.store.bulk import insert_rows
 from evergold.store.curation_sql import COUNTED, CREATE_VERDICTS, statements
+from evergold.store.rows import insert_rows
 from evergold.store.schema import policies
 from evergold.store.traces import insert_new
 from evergold.store.values import batches, dumps, now

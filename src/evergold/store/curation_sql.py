@@ -122,7 +122,7 @@ class Statements:
         }
         self.params |= {f"share_{tier.value}": policy.sample.rate(tier) for tier in Tier if tier is not Tier.NONE}
         self.params |= {f"body_{tier.value}": _body(policy.sample, tier) for tier in Tier if tier is not Tier.NONE}
-        self.params |= {f"why_{code}": policy.say(reason) for reason, code in CODE.items()}
+        self.params |= {f"why_{code}": policy.explain(reason) for reason, code in CODE.items()}
 
 
 @lru_cache(maxsize=64)
@@ -175,7 +175,7 @@ def _revisions(query: VerdictQuery) -> str:
 
 
 TAG_INTO = "INSERT INTO eval_dataset_tags (dataset_id, tag)"
-PLACED = "curation_verdicts v WHERE v.change NOT IN ('withdrawn', 'questioned', 'settled')"
+KEPT_VERDICTS = "curation_verdicts v WHERE v.change NOT IN ('withdrawn', 'questioned', 'settled')"
 STALE_TAGS = (
     "DELETE FROM eval_dataset_tags WHERE tag LIKE 'failed:%' AND dataset_id IN "
     "(SELECT entry FROM curation_verdicts WHERE change NOT IN ('added', 'withdrawn', 'questioned', 'settled'))"
@@ -189,11 +189,11 @@ def _tags(policy: Policy, query: VerdictQuery) -> Iterator[str]:
         if query.dialect is POSTGRES
         else "json_each(v.tags) AS item"
     )
-    listed = PLACED.replace(" WHERE", f" CROSS JOIN {each} WHERE")
+    listed = KEPT_VERDICTS.replace(" WHERE", f" CROSS JOIN {each} WHERE")
     yield f"SELECT v.entry, item.value FROM {listed} AND v.tags <> '[]' AND item.value <> ''"
     made = {
-        "message_type": f"SELECT v.entry, v.message_type FROM {PLACED} AND v.message_type <> ''",
-        "model": f"SELECT v.entry, 'model:' || v.model FROM {PLACED} AND v.model <> ''",
+        "message_type": f"SELECT v.entry, v.message_type FROM {KEPT_VERDICTS} AND v.message_type <> ''",
+        "model": f"SELECT v.entry, 'model:' || v.model FROM {KEPT_VERDICTS} AND v.model <> ''",
         "tool": f"SELECT v.entry, 'tool:' || s.name FROM {_joined('spans', 's.trace_seq = v.seq')} "
         "AND s.kind = 'tool' AND s.name <> ''",
         "failed_check": f"SELECT v.entry, 'failed:' || s.name FROM {_joined('trace_scores', 's.trace_id = v.trace_id')} "
@@ -204,4 +204,4 @@ def _tags(policy: Policy, query: VerdictQuery) -> Iterator[str]:
 
 def _joined(table: str, same: str) -> str:
     """The changed rows with theirs of another table; `CROSS JOIN` keeps SQLite from scanning that table first."""
-    return PLACED.replace(" WHERE", f" CROSS JOIN {table} s WHERE {same} AND")
+    return KEPT_VERDICTS.replace(" WHERE", f" CROSS JOIN {table} s WHERE {same} AND")

@@ -4,14 +4,14 @@ from collections.abc import Iterable
 
 from sqlalchemy import Connection, text
 
-from evergold.store.curation_sql import PLACED
+from evergold.store.curation_sql import KEPT_VERDICTS
 from evergold.store.schema import eval_dataset_tags
 from evergold.store.traces import insert_new
 
 
 def changed_entries(connection: Connection) -> list[tuple[int, str]]:
     """The entries (and their traces) that the last curation on this connection gave a place."""
-    rows = connection.execute(text(f"SELECT v.entry, v.trace_id FROM {PLACED} AND v.entry IS NOT NULL"))
+    rows = connection.execute(text(f"SELECT v.entry, v.trace_id FROM {KEPT_VERDICTS} AND v.entry IS NOT NULL"))
     return [(row[0], row[1]) for row in rows]
 
 

@@ -1,4 +1,4 @@
-"""Where a span of time begins or ends, as a person writes it."""
+"""Read the beginning or end of a span of time as a person writes it."""
 
 from datetime import UTC, datetime
 from typing import Annotated

@@ -21,11 +21,9 @@ from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
 from evergold.errors import BadInput, Unavailable
 from evergold.model.ident import unit_interval
-from evergold.store.checkpointing import Checkpointing
+from evergold.store.commit.writer import Job, Writer
 from evergold.store.failures import explained
-from evergold.store.syncing import Syncing
 from evergold.store.watch import CONNECT_SECONDS, Watch
-from evergold.store.writer import Job, Writer
 
 T = TypeVar("T")
 Work = Callable[[Connection], T]
@@ -35,7 +33,6 @@ Work = Callable[[Connection], T]
 WRITE_LOCK_SECONDS = 8
 READ_LOCK_SECONDS = POOL_SECONDS = 4
 SESSIONS = "evergold/"  # how the sessions of every process of ours are called in PostgreSQL
-GIVEN_UP_SECONDS = 0.5  # for the threads beside a writer that was given up
 
 
 class _Rehearsed(Exception):
@@ -52,10 +49,7 @@ class Database:
     def __init__(self, url: str) -> None:
         self.url = url
         self._writer_engine, self._reader_engine = _engines(url)
-        log = _log_of(url)
-        self._syncing = Syncing(log)
-        self._checkpointing = Checkpointing(self._reader_engine if log else None)
-        self._writer = Writer(url, self._writer_engine, self._syncing, self._checkpointing)
+        self._writer = Writer(url, self._writer_engine, _log_of(url), self._reader_engine)
         self._watch = None if self.dialect == "sqlite" else Watch(url, (self._writer_engine, self._reader_engine))
 
     @property
@@ -126,9 +120,6 @@ class Database:
         """Finish what is queued, then let go of the files."""
         if not self._writer.close():
             return
-        patience = GIVEN_UP_SECONDS if self._writer.abandoned else None
-        self._syncing.close(patience)
-        self._checkpointing.close(patience)
         if self._watch is not None:
             self._watch.close()
         self._reader_engine.dispose()

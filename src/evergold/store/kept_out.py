@@ -1,4 +1,4 @@
-"""What keeps traces out of the golden set: the verdicts of a policy on the newest traces, counted by reason."""
+"""Count the reasons that keep traces out of the golden set: the verdicts of a policy on the newest traces."""
 
 from sqlalchemy import Connection, text
 

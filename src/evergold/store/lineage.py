@@ -1,4 +1,4 @@
-"""Where a case went: the builds that froze it and the runs that tried it, each with the revision it had there."""
+"""The builds that froze a case and the runs that tried it, each with the revision it had there."""
 
 from collections.abc import Iterator
 

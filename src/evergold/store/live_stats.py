@@ -1,4 +1,4 @@
-"""What the living dataset holds, and what is behind it: totals, tags, days, failing checks, coverage."""
+"""Figures of the living dataset: totals, tags, days, failing checks, coverage."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What an operator asks of a database: what waits, how large each table is, how fast it grows, which queries are slow."""
+"""Figures for operators of a database: queues, size and growth of each table, slow queries."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path

@@ -6,7 +6,7 @@ from sqlalchemy import Connection, text
 
 from evergold.model.moment import seconds_between
 from evergold.model.remark import EarlierTurn, Remark, RemarkKind, ShownRemark, UserMessage
-from evergold.store.bulk import rows_among
+from evergold.store.rows import rows_among
 from evergold.store.values import batches, dumps, loads, now
 
 EARLIER = 4  # turns before a message that it can be on
@@ -102,7 +102,7 @@ def forget_remarks(connection: Connection) -> None:
     connection.execute(text("DELETE FROM remarks WHERE dismissed = 0"))
 
 
-def remarks_about(connection: Connection, trace_id: str) -> list[ShownRemark]:
+def shown_remarks(connection: Connection, trace_id: str) -> list[ShownRemark]:
     """Give the remarks on a trace's answer and the one that its own message makes, those a person dismissed left out."""
     query = f"""SELECT r.message_id, r.trace_id, r.kind, r.probability, r.evidence, r.detector,
             substr(t.input_text, 1, {SHOWN})

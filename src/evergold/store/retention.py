@@ -18,9 +18,9 @@ from evergold.model.build import without_tags
 from evergold.model.ident import content_hash
 from evergold.model.trace import Reaction
 from evergold.store.case_content import keep_contents
-from evergold.store.chains import release
+from evergold.store.compact.chains import release
 from evergold.store.corrections import correction_case_id
-from evergold.store.curation_queue import enqueue
+from evergold.store.queues import enqueue
 from evergold.store.values import batches, dumps, loads
 
 BATCH = 5000

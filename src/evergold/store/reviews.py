@@ -258,4 +258,4 @@ def question_text(question: str) -> str | None:
     if question.startswith("grew:"):
         return "since then: more of its trace arrived"
     name = question.partition(":")[0].upper()
-    return f"since then: {Policy().say(Reason[name])}" if name in Reason.__members__ else None
+    return f"since then: {Policy().explain(Reason[name])}" if name in Reason.__members__ else None

@@ -1,10 +1,23 @@
-"""The rows that intake writes, as plain tuples: made before the writer's turn, also where no database is known of."""
+"""Rows of traces and spans as plain tuples, the figures computed for them, and statements of many rows.
 
-from typing import NamedTuple
+Many rows go into one statement: `executemany` gives the interpreter lock away and takes it back for every row, and beside a
+busy event loop that is a wait per row. The statements go to the driver directly: on the path of intake, building one with the
+query builder costs more than running it.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from itertools import chain
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection
+
+from evergold.store.values import batches
 
 RAW = ("attributes", "events", "resource", "scope")  # what a span carried, kept apart from what was understood of it
 
-SHARED_INPUT, SHARED_OUTPUT = 1, 2  # bits of `shared`: the text is also the trace's, and stored there
+ROWS = 400  # of one statement
+MOST = 2**53  # larger figures are a sender's mistake, and no database column holds them
 
 
 class SpanRow(NamedTuple):
@@ -54,28 +67,73 @@ class TraceRow(NamedTuple):
     cost: float | None = None
 
 
-def shares(row: SpanRow, trace: TraceRow, *, input: bool, output: bool) -> SpanRow:
-    """The row of a span whose input, output or both the trace took for its own: they are left to the trace's row."""
-    input = input and bool(row.input_text) and row.input_text == trace.input_text
-    output = output and bool(row.output_text) and row.output_text == trace.output_text
-    if not input and not output:
-        return row
-    return SpanRow(
-        *row[:5],
-        None if input else row.input_text,
-        None if output else row.output_text,
-        *row[7:12],
-        SHARED_INPUT * input | SHARED_OUTPUT * output,
-        *row[13:],
-    )
+class TraceFigures(NamedTuple):
+    """Milliseconds, tokens and cost of one trace; None where nothing was recorded."""
+
+    duration_ms: int | None = None
+    tokens: int | None = None
+    cost: float | None = None
 
 
-def whole(row: SpanRow, question: str | None, answer: str | None) -> SpanRow:
-    """The row with its own texts again, given those of its trace."""
-    if not row.shared:
-        return row
-    return row._replace(
-        input_text=question if row.shared & SHARED_INPUT else row.input_text,
-        output_text=answer if row.shared & SHARED_OUTPUT else row.output_text,
-        shared=0,
-    )
+def figures_of(started: str | None, ended: str | None, metadata: Mapping[str, Any]) -> TraceFigures:
+    """Read the figures from a trace's times and metadata."""
+    return TraceFigures(_duration(started, ended), _tokens(metadata), _amount(metadata.get("cost")))
+
+
+def summed(metadata: Mapping[str, Any], of_steps: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Complete a trace's metadata with the sums of its model calls, where it gives no figures of its own."""
+    names = ("input_tokens", "output_tokens", "total_tokens", "cost")
+    if any(name in metadata for name in names):
+        return dict(metadata)
+    sums: dict[str, float] = {}
+    for step in of_steps:
+        for name in names:
+            amount = _amount(step.get(name))
+            if amount is not None:
+                sums[name] = sums.get(name, 0) + amount
+    return {**metadata, **sums}
+
+
+def _duration(started: str | None, ended: str | None) -> int | None:
+    if not started or not ended:
+        return None
+    try:
+        passed = datetime.fromisoformat(ended) - datetime.fromisoformat(started)
+        return max(0, round(passed.total_seconds() * 1000))
+    except (ValueError, TypeError, OverflowError):
+        return None
+
+
+def _tokens(metadata: Mapping[str, Any]) -> int | None:
+    total = _amount(metadata.get("total_tokens"))
+    if total is None:
+        parts = [_amount(metadata.get(name)) for name in ("input_tokens", "output_tokens")]
+        known = [part for part in parts if part is not None]
+        total = sum(known) if known else None
+    return None if total is None or total > MOST else int(total)
+
+
+def _amount(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    return value if 0 <= value <= MOST else None
+
+
+def insert_rows(
+    connection: Connection, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], *, new_only: bool = False
+) -> None:
+    """Insert rows whose values stand in the order of `columns`; `new_only` leaves those that are there as they are."""
+    mark = "?" if connection.dialect.name == "sqlite" else "%s"
+    one = f"({', '.join([mark] * len(columns))})"
+    tail = " ON CONFLICT DO NOTHING" if new_only else ""
+    for batch in batches(rows, ROWS):
+        values = ", ".join([one] * len(batch))
+        statement = f"INSERT INTO {table} ({', '.join(columns)}) VALUES {values}{tail}"
+        connection.exec_driver_sql(statement, tuple(chain.from_iterable(batch)))
+
+
+def rows_among(connection: Connection, query: str, values: Iterable[str]) -> Iterator[Any]:
+    """The rows of `query`, which ends with a column's name, where that column is one of the values."""
+    mark = "?" if connection.dialect.name == "sqlite" else "%s"
+    for batch in batches(values):
+        yield from connection.exec_driver_sql(f"{query} IN ({', '.join([mark] * len(batch))})", tuple(batch))

@@ -8,8 +8,8 @@ from sqlalchemy.engine import RowMapping
 
 from evergold.model.ident import content_hash
 from evergold.model.trace import Score, ScoreSource
-from evergold.store.bulk import insert_rows, rows_among
-from evergold.store.curation_queue import enqueue
+from evergold.store.queues import enqueue
+from evergold.store.rows import insert_rows, rows_among
 from evergold.store.schema import trace_scores
 from evergold.store.values import batches, now, stamp, storable
 

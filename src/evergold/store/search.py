@@ -19,9 +19,9 @@ from sqlalchemy import (
 from sqlalchemy import table as sql_table
 from sqlalchemy.dialects.postgresql import ARRAY
 
-from evergold.store.gram_index import POSTGRES_GRAMS, POSTGRES_HOLDS, RUN, pairs_of
 from evergold.store.schema import traces
-from evergold.store.word_index import POSTGRES_WORDS
+from evergold.store.text_index.grams import POSTGRES_GRAMS, POSTGRES_HOLDS, RUN, pairs_of
+from evergold.store.text_index.words import POSTGRES_WORDS
 
 WORD = re.compile(r"[^\W_]+")
 

@@ -6,8 +6,9 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from evergold.model.trace import Span, Trace
-from evergold.store.chains import whole_spans
-from evergold.store.rows import SpanRow, whole
+from evergold.store.compact.chains import whole_spans
+from evergold.store.compact.sharing import unshared
+from evergold.store.rows import SpanRow
 from evergold.store.schema import spans, traces
 from evergold.store.spans import OWN
 from evergold.store.traces import span_of, trace_of
@@ -18,11 +19,11 @@ KINDS_OF_TURNS = ("tool",)  # the spans that an earlier turn is read from
 
 def traces_with_spans(connection: Connection, trace_ids: Iterable[str]) -> dict[str, Trace]:
     """The stored traces of these ids with their spans; their scores are not read."""
-    found: dict[str, Trace] = {}
+    by_key: dict[str, Trace] = {}
     for batch in batches(dict.fromkeys(trace_ids), 200):
         rows = connection.execute(select(traces).where(traces.c.id.in_(batch))).mappings().all()
-        found |= {trace.id: trace for trace in _with_spans(connection, rows)}
-    return found
+        by_key |= {trace.id: trace for trace in _with_spans(connection, rows)}
+    return by_key
 
 
 class Sessions:
@@ -47,7 +48,7 @@ class Sessions:
 
 def _with_spans(connection: Connection, rows: Sequence[Any], kinds: Sequence[str] = ()) -> list[Trace]:
     by_seq = {row["seq"]: row for row in rows}
-    found: dict[int, list[Span]] = {}
+    by_key: dict[int, list[Span]] = {}
     for batch in batches(by_seq):
         query = select(spans.c.trace_seq, *(spans.c[name] for name in OWN)).where(spans.c.trace_seq.in_(batch))
         if kinds:
@@ -55,7 +56,7 @@ def _with_spans(connection: Connection, rows: Sequence[Any], kinds: Sequence[str
         own = []
         for seq, *fields in connection.execute(query.order_by(spans.c.started_at, spans.c.id)):
             trace = by_seq[seq]
-            own.append((seq, whole(SpanRow(trace["id"], *fields), trace["input_text"], trace["output_text"])))
+            own.append((seq, unshared(SpanRow(trace["id"], *fields), trace["input_text"], trace["output_text"])))
         for (seq, _), row in zip(own, whole_spans(connection, own), strict=True):
-            found.setdefault(seq, []).append(span_of(row))
-    return [trace_of(row, tuple(found.get(row["seq"], ())), ()) for row in rows]
+            by_key.setdefault(seq, []).append(span_of(row))
+    return [trace_of(row, tuple(by_key.get(row["seq"], ())), ()) for row in rows]

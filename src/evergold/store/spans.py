@@ -8,15 +8,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from sqlalchemy import Column, ColumnElement, Connection, bindparam, case, func, select, update
+from sqlalchemy import Connection, bindparam, func, select, update
 
-from evergold.store.bulk import insert_rows, rows_among
-from evergold.store.chains import whole_spans
-from evergold.store.repeats import carried_by
-from evergold.store.rows import SHARED_INPUT, SHARED_OUTPUT, SpanRow, TraceRow
+from evergold.store.compact.chains import whole_spans
+from evergold.store.compact.differences import carried_by
+from evergold.store.rows import SpanRow, TraceRow, insert_rows, rows_among
 from evergold.store.schema import spans, traces
+from evergold.store.text_index.words import ENOUGH, learn_words
 from evergold.store.values import batches
-from evergold.store.word_index import ENOUGH, learn_words
 
 OWN = SpanRow._fields[1:-1]  # the columns of a span beside its trace
 _OF_TRACES = spans.join(traces, traces.c.seq == spans.c.trace_seq)
@@ -69,34 +68,6 @@ def stored_traces(connection: Connection, trace_ids: Iterable[str]) -> dict[str,
     """Read which of these traces are stored."""
     query = "SELECT id, seq, content_hash IS NOT NULL FROM traces WHERE id"
     return {row[0]: StoredTrace(row[1], bool(row[2])) for row in rows_among(connection, query, trace_ids)}
-
-
-def unshare_texts(connection: Connection, trace_ids: Iterable[str]) -> None:
-    """Copy shared texts back from stored traces to their spans.
-
-    A trace that gains spans may take its input and output from other spans than before.
-    """
-    for batch in batches(trace_ids):
-        connection.execute(_take_back, {"ids": batch})
-
-
-def _of_trace(bit: int, column: Column[Any], of_trace: Column[Any]) -> ColumnElement[Any]:
-    text = select(of_trace).where(traces.c.seq == spans.c.trace_seq).scalar_subquery()
-    return case((spans.c.shared.op("&")(bit) != 0, text), else_=column)
-
-
-_take_back = (
-    update(spans)
-    .where(
-        spans.c.trace_seq.in_(select(traces.c.seq).where(traces.c.id.in_(bindparam("ids", expanding=True)))),
-        spans.c.shared != 0,
-    )
-    .values(
-        input_text=_of_trace(SHARED_INPUT, spans.c.input_text, traces.c.input_text),
-        output_text=_of_trace(SHARED_OUTPUT, spans.c.output_text, traces.c.output_text),
-        shared=0,
-    )
-)
 
 
 def _held(

@@ -1,4 +1,4 @@
-"""What a list of traces can be narrowed by: the values its traces have, each with how many have it.
+"""Count the values by which a list of traces can be narrowed.
 
 Counts are exact for lists of up to 10,000 traces. Of longer lists the newest 10,000 are looked at, and the answer says so.
 """

@@ -1,4 +1,4 @@
-"""Which traces a list shows: the filter, and each part of it as a condition in SQL."""
+"""The filter of a list of traces, and each part of it as a condition in SQL."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What people put on traces beside scores: tags and comments."""
+"""Store tags and comments that people put on traces."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import Connection, insert, select
 from sqlalchemy.dialects.postgresql import insert as postgres_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
@@ -12,13 +12,12 @@ from evergold.conversation.reply import reply_of
 from evergold.errors import NotFound
 from evergold.model.ident import content_hash
 from evergold.model.trace import Correction, Score, Span, Trace, TraceStatus
-from evergold.store.bulk import rows_among
-from evergold.store.chains import whole_spans
-from evergold.store.curation_queue import enqueue, enqueue_new
-from evergold.store.figures import figures_of, summed
-from evergold.store.folding import unfolded
-from evergold.store.rows import RAW, SpanRow, TraceRow, whole
-from evergold.store.schema import pending_records, spans, trace_corrections, traces
+from evergold.store.compact.chains import whole_spans
+from evergold.store.compact.folding import unfolded
+from evergold.store.compact.sharing import unshared
+from evergold.store.queues import enqueue, enqueue_new
+from evergold.store.rows import RAW, SpanRow, TraceRow, figures_of, summed
+from evergold.store.schema import spans, trace_corrections, traces
 from evergold.store.scores import put_scores_of_many, scores_of
 from evergold.store.spans import OWN, insert_spans, insert_traces
 from evergold.store.values import batches, dumps, loads, now, stamp, storable, text_or_none
@@ -82,27 +81,6 @@ def put_correction(connection: Connection, correction: Correction) -> bool:
     connection.execute(insert(trace_corrections), row)
     enqueue(connection, [correction.trace_id])
     return True
-
-
-def keep_pending(connection: Connection, trace_id: str, body: str) -> bool:
-    """Hold a record whose trace has not come yet; False when it is held already."""
-    held = connection.execute(
-        select(pending_records.c.id).where(pending_records.c.trace_id == trace_id, pending_records.c.body == body)
-    ).first()
-    if held is None:
-        connection.execute(insert(pending_records), {"trace_id": trace_id, "body": body})
-    return held is None
-
-
-def take_pending(connection: Connection, trace_ids: Iterable[str]) -> list[str]:
-    """Hand over, and forget, what waited for these traces."""
-    if connection.exec_driver_sql("SELECT 1 FROM pending_records LIMIT 1").first() is None:
-        return []
-    query = "SELECT id, trace_id, body FROM pending_records WHERE trace_id"
-    results = sorted(tuple(row) for row in rows_among(connection, query, trace_ids))
-    for batch in batches({trace_id for _, trace_id, _ in results}):
-        connection.execute(delete(pending_records).where(pending_records.c.trace_id.in_(batch)))
-    return [body for _, _, body in results]
 
 
 def known_traces(connection: Connection, trace_ids: Iterable[str]) -> set[str]:
@@ -169,7 +147,7 @@ def _spans_of(connection: Connection, trace: Any) -> tuple[Span, ...]:
     query = select(*(spans.c[name] for name in OWN)).where(spans.c.trace_seq == trace["seq"])
     rows = connection.execute(query.order_by(spans.c.started_at, spans.c.id))
     texts = trace["input_text"], trace["output_text"]
-    own = [(trace["seq"], whole(SpanRow(trace["id"], *row), *texts)) for row in rows]
+    own = [(trace["seq"], unshared(SpanRow(trace["id"], *row), *texts)) for row in rows]
     return tuple(map(span_of, whole_spans(connection, own)))
 
 

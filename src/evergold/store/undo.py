@@ -69,30 +69,7 @@ def undo_batch(connection: Connection, label: str, after: int) -> tuple[Undone, 
         "no": '{"confirmed":false}',
         "nil": '{"confirmed":null}',
     }
-    dialect = dialect_of(connection)
-    merged = dialect.merged.format(
-        column="metadata",
-        patch="CASE p.was WHEN 'confirmed' THEN CAST(:yes AS text) WHEN 'candidate' THEN CAST(:no AS text) "
-        "ELSE CAST(:nil AS text) END",
-    )
-    weighed = dialect.merged.format(
-        column="body",
-        patch="""'{"provenance":{"source":"policy","inclusion_probability":' || CAST(p.included AS text) || '}}'""",
-    )
-    done = connection.execute(
-        text(
-            f"""UPDATE eval_dataset SET status = CASE p.was WHEN 'none' THEN 'withdrawn' ELSE 'active' END,
-              entry_type = CASE p.was WHEN 'none' THEN entry_type WHEN 'failure' THEN 'failure' ELSE 'golden' END,
-              confirmed = CASE p.was WHEN 'none' THEN confirmed WHEN 'confirmed' THEN 1 ELSE 0 END,
-              metadata = CASE p.was WHEN 'none' THEN eval_dataset.metadata ELSE {merged} END,
-              body = CASE WHEN p.included IS NULL THEN eval_dataset.body ELSE {weighed} END,
-              policy_rev = coalesce(p.rev, policy_rev), dataset = coalesce(p.dataset, eval_dataset.dataset),
-              undone = coalesce((SELECT rev FROM policies WHERE name = :name AND substr(rev, 8, 12) = :digits), ''),
-              version = version + 1, updated_at = :now
-            FROM undo_plan p WHERE eval_dataset.id = p.entry AND p.newest = 1"""
-        ),
-        params,
-    ).rowcount
+    done = connection.execute(text(_go_back(connection)), params).rowcount
     connection.execute(text(NOT_FAILED))
     connection.execute(
         text(
@@ -104,6 +81,29 @@ def undo_batch(connection: Connection, label: str, after: int) -> tuple[Undone, 
         params,
     )
     return Undone(label, undone=done, left=int(standing) - done), int(last)
+
+
+def _go_back(connection: Connection) -> str:
+    """Make the statement that gives planned entries their earlier state; the dialects merge JSON differently."""
+    dialect = dialect_of(connection)
+    merged = dialect.merged.format(
+        column="metadata",
+        patch="CASE p.was WHEN 'confirmed' THEN CAST(:yes AS text) WHEN 'candidate' THEN CAST(:no AS text) "
+        "ELSE CAST(:nil AS text) END",
+    )
+    weighed = dialect.merged.format(
+        column="body",
+        patch="""'{"provenance":{"source":"policy","inclusion_probability":' || CAST(p.included AS text) || '}}'""",
+    )
+    return f"""UPDATE eval_dataset SET status = CASE p.was WHEN 'none' THEN 'withdrawn' ELSE 'active' END,
+          entry_type = CASE p.was WHEN 'none' THEN entry_type WHEN 'failure' THEN 'failure' ELSE 'golden' END,
+          confirmed = CASE p.was WHEN 'none' THEN confirmed WHEN 'confirmed' THEN 1 ELSE 0 END,
+          metadata = CASE p.was WHEN 'none' THEN eval_dataset.metadata ELSE {merged} END,
+          body = CASE WHEN p.included IS NULL THEN eval_dataset.body ELSE {weighed} END,
+          policy_rev = coalesce(p.rev, policy_rev), dataset = coalesce(p.dataset, eval_dataset.dataset),
+          undone = coalesce((SELECT rev FROM policies WHERE name = :name AND substr(rev, 8, 12) = :digits), ''),
+          version = version + 1, updated_at = :now
+        FROM undo_plan p WHERE eval_dataset.id = p.entry AND p.newest = 1"""
 
 
 def _plan(connection: Connection, who: str, after: int) -> None:

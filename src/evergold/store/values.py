@@ -1,4 +1,4 @@
-"""How values lie in the tables: times as sortable UTC text, JSON as text."""
+"""Convert values to the form of the tables: times as sortable UTC text, JSON as text."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence

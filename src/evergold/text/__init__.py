@@ -1,1 +1,1 @@
-"""What several stages ask of a text: its sentences and words, its citation markers, what it is like, where it is found."""
+"""Functions on texts that several stages need: sentences and words, citation markers, likeness, search."""

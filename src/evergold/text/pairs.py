@@ -1,4 +1,4 @@
-"""Which of many texts are nearly the same as one of another group, when all of them are at hand.
+"""Find pairs of nearly equal texts between groups, when all of them are in memory.
 
 An index that is asked text by text (`near.py`) proposes every text that is somewhat alike; of ten thousand questions made
 from one template that is all of them, and measuring every pair takes long. With all texts at hand there is a better filter,

@@ -104,8 +104,6 @@ class Workspace:
                 self.store.db.close_within(CLOSING_SECONDS)
 
     def close(self) -> None:
-        if "intake" in vars(self):
-            self.intake.close()
         if "live" in vars(self):
             self.live.stop_background()
         if "store" in vars(self):

@@ -28,15 +28,15 @@ from evergold.store.archiving import (
     put_records,
     records_of,
 )
-from evergold.store.facts import fact, put_fact
 from evergold.store.rows import SpanRow
 from evergold.store.trace_filter import TraceFilter
 from evergold.store.traces import span_of, trace_of
 from evergold.store.values import batches
+from evergold.store.workspace_facts import fact, put_fact
 from evergold.workspace.live import cutoff
 
 BATCH = 500
-PLACES = "archives"
+LOCATIONS = "archives"
 SEARCHED = ("input_text", "output_text", "name")
 EQUAL = ("session_id", "user_id", "status", "name", "model")
 
@@ -134,15 +134,15 @@ class Archives:
 
     def search(self, source: str | Path, wanted: TraceFilter, limit: int) -> list[Trace]:
         """Find traces in an archive, newest first, without their spans; the words of a search must all be there."""
-        found: list[Trace] = []
+        results: list[Trace] = []
         for day, folder in self._days(source):
             if (wanted.since and day < wanted.since[:10]) or (wanted.until and day > wanted.until[:10]):
                 continue
             rows = self._newest(folder, partial(_is_wanted, wanted=wanted))
-            found += [_trace(row) for row in sorted(rows, key=lambda row: str(row["started_at"]), reverse=True)]
-            if len(found) >= limit:
+            results += [_trace(row) for row in sorted(rows, key=lambda row: str(row["started_at"]), reverse=True)]
+            if len(results) >= limit:
                 break
-        return found[:limit]
+        return results[:limit]
 
     def get(self, source: str | Path, trace_id: str) -> Trace:
         """Read one trace of an archive, whole."""
@@ -151,16 +151,16 @@ class Archives:
                 return _trace(row)
         raise NotFound(f"no trace {trace_id!r} in the archive {source}")
 
-    def places(self) -> list[str]:
+    def locations(self) -> list[str]:
         """Where this workspace has archives."""
         with self._store.db.read() as connection:
-            return list(json.loads(fact(connection, PLACES) or "[]"))
+            return list(json.loads(fact(connection, LOCATIONS) or "[]"))
 
     def erase(self, user: str) -> int:
         """Take a user's traces, and what the user said of others, out of every archive; returns how many traces went."""
         gone = 0
-        for place in self.places():
-            for _, folder in self._days(place):
+        for archive in self.locations():
+            for _, folder in self._days(archive):
                 for part in files.parts_of(folder):
                     gone += _without_user(folder, part, user)
         return gone
@@ -184,8 +184,10 @@ class Archives:
     def _remember(self, archive: Path) -> None:
         """Note where archives are, so that erasing a user finds them."""
         name = str(archive.absolute())
-        if name not in self.places():
-            self._store.db.write(lambda connection: put_fact(connection, PLACES, json.dumps([*self.places(), name])))
+        if name not in self.locations():
+            self._store.db.write(
+                lambda connection: put_fact(connection, LOCATIONS, json.dumps([*self.locations(), name]))
+            )
 
 
 def _trace(row: dict[str, Any]) -> Trace:

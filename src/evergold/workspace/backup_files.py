@@ -57,7 +57,7 @@ def _settings_files(settings: Settings) -> list[Path]:
     return [path for path in ([settings.file] if settings.file else []) + named if path.is_file()]
 
 
-def place_builds(home: Path, scratch: Path, builds: Iterable[dict[str, str]]) -> dict[tuple[str, str], str]:
+def restore_builds(home: Path, scratch: Path, builds: Iterable[dict[str, str]]) -> dict[tuple[str, str], str]:
     """Copy the files of builds into the workspace; return where each build is from now on.
 
     A folder that is there and differs is another build's, to which the database still refers: then a free name is taken.
@@ -105,7 +105,7 @@ def remove_unused(before: set[Path], locations: Iterable[str]) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def place_rest(home: Path, scratch: Path) -> None:
+def restore_rest(home: Path, scratch: Path) -> None:
     """Put settings beside the database, where they change nothing by themselves, and undelivered records into the spool."""
     if (scratch / SETTINGS).is_dir():
         shutil.copytree(scratch / SETTINGS, home / RESTORED_SETTINGS, dirs_exist_ok=True)

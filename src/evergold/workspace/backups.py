@@ -27,7 +27,7 @@ from evergold.store import Store
 from evergold.store.backup import builds_of, copy_database, rows_of
 from evergold.store.migrations import HEAD, REVISIONS
 from evergold.store.restore import move_builds, replace_database, require_free
-from evergold.workspace.backup_files import build_folders, collect, place_builds, place_rest, remove_unused
+from evergold.workspace.backup_files import build_folders, collect, remove_unused, restore_builds, restore_rest
 
 DATABASE, ARCHIVE = "database.db", "backup.zip"
 STEPS = 1000  # what the progress of each verb adds up to
@@ -88,11 +88,11 @@ class Backups:
             require_free(url, replace)
             archive.extract(file, scratch, steps.upto(500, _size(listed)))
             before = build_folders(home)
-            locations = place_builds(home, scratch, listed.about["builds"])
+            locations = restore_builds(home, scratch, listed.contents["builds"])
             move_builds(scratch / DATABASE, locations)
             replace_database(url, scratch / DATABASE, replace, steps.upto(STEPS))
             remove_unused(before, locations.values())
-            place_rest(home, scratch)
+            restore_rest(home, scratch)
         return _report(file, listed)
 
     def _pack(self, writer: ArchiveWriter, copy: Path, dialect: str, steps: "_Steps") -> ArchiveList:
@@ -170,7 +170,7 @@ def _restoring(home: Path) -> Iterator[None]:
 
 
 def _require_known(file: Path, listed: ArchiveList) -> None:
-    schema = listed.about.get("schema")
+    schema = listed.contents.get("schema")
     if schema not in REVISIONS:
         raise BadInput(
             f"{str(file)!r} has schema {schema}, newer than this program knows ({HEAD}); upgrade evergold, then restore"
@@ -182,7 +182,7 @@ def _size(listed: ArchiveList) -> int:
 
 
 def _report(file: Path, listed: ArchiveList) -> BackupReport:
-    details = listed.about
+    details = listed.contents
     return BackupReport(
         file=str(file),
         bytes=file.stat().st_size,

@@ -1,4 +1,4 @@
-"""What a run can be made of: YAML datasets from folders, datasets that live in the store, and frozen versions of them."""
+"""Datasets of a run: YAML files from folders, datasets of the store, and frozen versions of them."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""What pins a run down beside its spec and metrics, so that a number can be traced to the questions, judge and code behind it."""
+"""Record what a run depends on beside its spec and metrics: the questions, the judge and the code behind a number."""
 
 import re
 from collections.abc import Sequence

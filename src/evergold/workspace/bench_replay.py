@@ -1,4 +1,4 @@
-"""What a run needs to be a replay: its cases by turn, the target that plays them, and the models that help."""
+"""Prepare a run as a replay: its cases by turn, the target that plays them, and the models that help."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""What is made of finished runs: comparisons, leaderboards, and cases to review from attempts that failed."""
+"""Results of finished runs: comparisons, leaderboards, and cases to review from attempts that failed."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path

@@ -17,6 +17,7 @@ from evergold.build.snapshot import SnapshotSpec, draft, staged
 from evergold.build.spec import RagSpec
 from evergold.errors import BadInput, NotFound, unknown
 from evergold.model.build import Build, Manifest
+from evergold.model.build_views import BuildBrief, DatasetSummary
 from evergold.model.case import Case, Provenance
 from evergold.model.faults import faults_of
 from evergold.settings import Settings
@@ -69,21 +70,21 @@ class Builds:
         with self._store.db.read() as connection:
             return get_build(connection, dataset, version)
 
-    def datasets(self) -> list[dict[str, Any]]:
+    def datasets(self) -> list[DatasetSummary]:
         """Each dataset with its counts and its versions."""
         with self._store.db.read() as connection:
             rows, builds = dataset_counts(connection), list_builds(connection)
-        results: dict[str, dict[str, Any]] = {}
+        results: dict[str, DatasetSummary] = {}
         for row in rows:
-            entry = results.setdefault(row["dataset"], _empty(row["dataset"]))
+            entry = results.setdefault(row["dataset"], DatasetSummary(dataset=row["dataset"]))
             for part in ("kind", "entry_type", "review", "status"):
-                counts = entry[part]
+                counts = getattr(entry, part)
                 counts[row[part]] = counts.get(row[part], 0) + row["cases"]
-            entry["cases"] += row["cases"] if row["status"] == "active" else 0
+            entry.cases += row["cases"] if row["status"] == "active" else 0
         for build in builds:
-            entry = results.setdefault(build.dataset, _empty(build.dataset))
+            entry = results.setdefault(build.dataset, DatasetSummary(dataset=build.dataset))
             cases = sum(split["count"] for split in build.manifest.get("splits", {}).values())
-            entry["builds"].append({"version": build.version, "content_hash": build.content_hash, "cases": cases})
+            entry.builds.append(BuildBrief(version=build.version, content_hash=build.content_hash, cases=cases))
         return [results[name] for name in sorted(results)]
 
     def next_version(self, dataset: str) -> str:
@@ -115,9 +116,11 @@ class Builds:
             require_dataset(connection, spec.dataset)
             earlier = _before(spec.version, list_builds(connection, spec.dataset))
             parent = earlier[-1] if earlier else None
-            placed = placements(connection, spec.dataset, [one.version for one in earlier], list(spec.shares))
-            everything = iterate_cases(connection, CaseFilter(dataset=spec.dataset, status=None)) if placed else ()
-            groups = settled(everything, placed, spec.group_by)
+            earlier_splits = placements(connection, spec.dataset, [one.version for one in earlier], list(spec.shares))
+            everything = (
+                iterate_cases(connection, CaseFilter(dataset=spec.dataset, status=None)) if earlier_splits else ()
+            )
+            groups = settled(everything, earlier_splits, spec.group_by)
             frozen = draft(spec, iterate_cases(connection, wanted), parent, groups)
         build = Build(
             dataset=spec.dataset,
@@ -243,7 +246,3 @@ def _before(version: str, builds: list[Build]) -> list[Build]:
     """The builds that came before this version: all of them if it is a new one."""
     names = [build.version for build in builds]
     return builds[: names.index(version)] if version in names else builds
-
-
-def _empty(name: str) -> dict[str, Any]:
-    return {"dataset": name, "cases": 0, "kind": {}, "entry_type": {}, "review": {}, "status": {}, "builds": []}

@@ -15,10 +15,9 @@ from evergold.seams import Check, Judge
 from evergold.settings import Settings
 from evergold.store import Store
 from evergold.store.checks import asked_today, count_unchecked
-from evergold.store.counters import counted
-from evergold.store.curation_queue import CHECKS_ON
-from evergold.store.facts import fact, put_fact
+from evergold.store.queues import CHECKS_ON
 from evergold.store.trace_pages import count_traces
+from evergold.store.workspace_facts import counted, fact, put_fact
 
 BEGAN_WITH = "checks.builtin"
 WORDS = {"true": True, "on": True, "1": True, "yes": True, "false": False, "off": False, "0": False, "no": False}

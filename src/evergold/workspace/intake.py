@@ -5,8 +5,8 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from evergold.ingest.decode import Request
 from evergold.ingest.ingest import Ingest
+from evergold.ingest.prepare import Request
 from evergold.ingest.report import IngestReport
 from evergold.ingest.write_spans import SpansWritten
 from evergold.model.rejected import Rejected
@@ -14,15 +14,15 @@ from evergold.model.trace import Correction, Trace
 from evergold.seams import Incoming
 from evergold.settings import Settings
 from evergold.sources.langfuse_batch import records_of_batch, reply_to
-from evergold.sources.otlp import Wire
+from evergold.sources.spans import Wire
 from evergold.store import Store
-from evergold.store.counters import counted
+from evergold.store.text_index.words import AT_ONCE, learn_words, words_waiting
 from evergold.store.trace_facets import TraceFacets, trace_facets
 from evergold.store.trace_filter import TraceFilter, TraceOrder
 from evergold.store.trace_notes import with_tags
 from evergold.store.trace_pages import count_traces, page_of_traces
 from evergold.store.traces import get_trace
-from evergold.store.word_index import AT_ONCE, learn_words, words_waiting
+from evergold.store.workspace_facts import counted
 
 
 class Intake:
@@ -82,10 +82,6 @@ class Intake:
     def receive_logs(self, body: bytes, wire: Wire) -> Future[SpansWritten]:
         """Take an OTLP log request: evaluation results become scores, model and agent events become steps of a trace."""
         return self._stage.request(Request("logs", wire, body))
-
-    def close(self) -> None:
-        """End the reading process, if there is one; the requests it was reading are stored."""
-        self._stage.close()
 
     def page(
         self,

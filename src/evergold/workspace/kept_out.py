@@ -1,4 +1,4 @@
-"""What keeps traces out of the golden set, with numbers and what to change."""
+"""Report what keeps traces out of the golden set, with numbers and what to change."""
 
 from pydantic import BaseModel
 from sqlalchemy import Connection
@@ -54,7 +54,7 @@ def kept_out_of(connection: Connection, policy: Policy, scope: Scope, since: str
             made[TIER_OF[reason].entry_type or ""] += number
         elif number:
             scores = scores_between(connection, policy, since) if reason is Reason.SYSTEM_BETWEEN else {}
-            shown = KeptOutReason(reason=policy.say(reason), traces=number, scores=scores, change=CHANGE[reason])
+            shown = KeptOutReason(reason=policy.explain(reason), traces=number, scores=scores, change=CHANGE[reason])
             reasons.append(shown)
     reasons.sort(key=lambda each: -each.traces)
     return KeptOut(policy=policy.label, traces=traces, most=LOOKED_AT, **made, reasons=reasons)

@@ -36,10 +36,10 @@ from evergold.store.retention import (
     prune_batch,
     prune_waiting,
 )
+from evergold.store.text_index.words import forget_words, learn_words, words_waiting
 from evergold.store.trace_pages import count_traces
 from evergold.store.undo import Undone, policy_revisions
 from evergold.store.values import loads, stamp
-from evergold.store.word_index import forget_words, learn_words, words_waiting
 from evergold.workspace.checks import Checks
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""What needs no store: RAG splits from an offline file, and what can be asked of any build on disk."""
+"""RAG splits from an offline file, and checks of any build on disk; no store is needed."""
 
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext

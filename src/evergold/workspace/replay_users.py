@@ -89,10 +89,10 @@ class ReplayUsers:
 
         def work(connection: "Connection") -> Case:
             case = get_case(connection, dataset, case_id)
-            said = _checked({**case.metadata, **user})
+            checked = _checked({**case.metadata, **user})
             kept = {name: value for name, value in case.metadata.items() if not name.startswith("user_drafted")}
             changes = {
-                "metadata": {**kept, "persona": said.persona, "goal": said.goal},
+                "metadata": {**kept, "persona": checked.persona, "goal": checked.goal},
                 "tags": tuple(tag for tag in case.tags if tag != DRAFTED_TAG),
             }
             author = Author(who=who, action="confirmed user", reviewer=True)

@@ -2182,6 +2182,14 @@ export interface components {
             reviewer: string;
         };
         /**
+         * Assigned
+         * @description How many cases were assigned.
+         */
+        Assigned: {
+            /** Assigned */
+            assigned: number;
+        };
+        /**
          * Assignment
          * @description A case in somebody's hands; a claim lapses with its lease, an assignment stays until it is done or taken back.
          */
@@ -2389,28 +2397,38 @@ export interface components {
          */
         Bucket: "hour" | "day";
         /**
-         * Build
-         * @description A build as the store remembers it.
+         * BuildBrief
+         * @description A version in the list of datasets.
          */
-        Build: {
-            /** Dataset */
-            dataset: string;
+        BuildBrief: {
             /** Version */
             version: string;
             /** Content Hash */
             content_hash: string;
-            /**
-             * Created At
-             * Format: date-time
-             */
-            created_at: string;
-            /** Location */
-            location?: string | null;
-            /** Parent */
-            parent?: string | null;
-            /** Manifest */
-            manifest?: {
-                [key: string]: unknown;
+            /** Cases */
+            cases: number;
+        };
+        /**
+         * BuildDiff
+         * @description What changed from one build to the other, case by case.
+         */
+        BuildDiff: {
+            /** Before */
+            before: string;
+            /** After */
+            after: string;
+            counts: components["schemas"]["DiffCounts"];
+            /** Added */
+            added: string[];
+            /** Removed */
+            removed: string[];
+            /** Changed */
+            changed: {
+                [key: string]: components["schemas"]["FieldChange"][];
+            };
+            /** Moved */
+            moved: {
+                [key: string]: components["schemas"]["SplitMove"];
             };
         };
         /**
@@ -2429,6 +2447,28 @@ export interface components {
              * Format: date-time
              */
             created_at: string;
+        };
+        /**
+         * BuildView
+         * @description A build with its manifest by field.
+         */
+        BuildView: {
+            /** Dataset */
+            dataset: string;
+            /** Version */
+            version: string;
+            /** Content Hash */
+            content_hash: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Location */
+            location?: string | null;
+            /** Parent */
+            parent?: string | null;
+            manifest: components["schemas"]["ManifestView"];
         };
         /**
          * Bulk
@@ -3130,6 +3170,37 @@ export interface components {
             waiting: number;
         };
         /**
+         * DatasetSummary
+         * @description A dataset: its active cases, all cases by kind, type, review state and status, and its versions.
+         */
+        DatasetSummary: {
+            /** Dataset */
+            dataset: string;
+            /**
+             * Cases
+             * @default 0
+             */
+            cases: number;
+            /** Kind */
+            kind: {
+                [key: string]: number;
+            };
+            /** Entry Type */
+            entry_type: {
+                [key: string]: number;
+            };
+            /** Review */
+            review: {
+                [key: string]: number;
+            };
+            /** Status */
+            status: {
+                [key: string]: number;
+            };
+            /** Builds */
+            builds: components["schemas"]["BuildBrief"][];
+        };
+        /**
          * Day
          * @description One day (UTC): traces that began on it, and entries made on it by type.
          */
@@ -3193,6 +3264,22 @@ export interface components {
          * @enum {string}
          */
         DeliveryStatus: "pending" | "sent" | "given_up" | "superseded";
+        /**
+         * DiffCounts
+         * @description How many cases of each kind a difference has.
+         */
+        DiffCounts: {
+            /** Added */
+            added: number;
+            /** Removed */
+            removed: number;
+            /** Changed */
+            changed: number;
+            /** Moved */
+            moved: number;
+            /** Unchanged */
+            unchanged: number;
+        };
         /**
          * Difficulty
          * @enum {string}
@@ -3386,6 +3473,18 @@ export interface components {
             dataset: string;
             /** Cases */
             cases: number;
+        };
+        /**
+         * FieldChange
+         * @description One field of one case, before and after.
+         */
+        FieldChange: {
+            /** Field */
+            field: string;
+            /** Before */
+            before?: unknown;
+            /** After */
+            after?: unknown;
         };
         /** Figure */
         Figure: {
@@ -3609,6 +3708,50 @@ export interface components {
             created_at?: string | null;
         };
         /**
+         * ManifestView
+         * @description The fields of a manifest that pages show.
+         */
+        ManifestView: {
+            /** Splits */
+            splits?: {
+                [key: string]: components["schemas"]["SplitEntry"];
+            };
+            source?: components["schemas"]["SourceEntry"] | null;
+            /** Canary */
+            canary?: string | null;
+            /** Filters */
+            filters?: {
+                [key: string]: unknown;
+            };
+            /** Excluded */
+            excluded?: {
+                [key: string]: number;
+            };
+            /** Excluded Task Types */
+            excluded_task_types?: {
+                [key: string]: number;
+            };
+            /** Rejected */
+            rejected?: {
+                [key: string]: number;
+            };
+            near_duplicates?: components["schemas"]["NearPairs"] | null;
+            /** Overlap */
+            overlap?: {
+                [key: string]: components["schemas"]["SharedCases"];
+            } | null;
+            /** Policies */
+            policies?: components["schemas"]["PolicyShare"][] | null;
+            /** Seed */
+            seed?: number | null;
+            /** Group By */
+            group_by?: string | null;
+            /** Builder */
+            builder?: string | null;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
          * Me
          * @description Who the server takes the caller for, and the rules of this workspace.
          */
@@ -3753,6 +3896,34 @@ export interface components {
             judge?: string | null;
             /** Prompt Hash */
             prompt_hash?: string | null;
+        };
+        /**
+         * NearPair
+         * @description Two cases of different splits that are nearly the same.
+         */
+        NearPair: {
+            /** A */
+            a: string;
+            /** B */
+            b: string;
+            /** Splits */
+            splits: string[];
+            /** Similarity */
+            similarity?: number | null;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * NearPairs
+         * @description How many pairs there are, and the first of them.
+         */
+        NearPairs: {
+            /** Count */
+            count: number;
+            /** Pairs */
+            pairs: components["schemas"]["NearPair"][];
+        } & {
+            [key: string]: unknown;
         };
         /**
          * NewBuild
@@ -3995,6 +4166,20 @@ export interface components {
             derived_tools: number;
             /** Assumes */
             assumes: string;
+        };
+        /**
+         * PolicyShare
+         * @description How many cases a policy revision brought.
+         */
+        PolicyShare: {
+            /** Policy */
+            policy: string;
+            /** Rev */
+            rev?: string | null;
+            /** Cases */
+            cases: number;
+        } & {
+            [key: string]: unknown;
         };
         /**
          * PolicyView
@@ -4947,6 +5132,18 @@ export interface components {
          */
         ScoreSource: "system" | "user" | "human" | "llm_judge";
         /**
+         * SharedCases
+         * @description Cases that two splits share, and the first of them.
+         */
+        SharedCases: {
+            /** Count */
+            count: number;
+            /** Cases */
+            cases: string[];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
          * ShownRemark
          * @description A remark as people see it: the message, the turn it is on, what it says, how probably, by what words, who found it.
          */
@@ -4973,6 +5170,20 @@ export interface components {
              * @default
              */
             message: string;
+        };
+        /**
+         * SourceEntry
+         * @description The file that a build was made from.
+         */
+        SourceEntry: {
+            /** Path */
+            path: string;
+            /** Records */
+            records?: number | null;
+            /** Lines */
+            lines?: number | null;
+        } & {
+            [key: string]: unknown;
         };
         /**
          * Span
@@ -5009,6 +5220,39 @@ export interface components {
             metadata?: {
                 [key: string]: unknown;
             };
+        };
+        /**
+         * SplitEntry
+         * @description A file of a build; of a RAG split also which fields a record must fill.
+         */
+        SplitEntry: {
+            /** Path */
+            path: string;
+            /** Count */
+            count: number;
+            /**
+             * Bytes
+             * @default 0
+             */
+            bytes: number;
+            /** Sha256 */
+            sha256?: string | null;
+            /** Groups */
+            groups?: number | null;
+            /** Required */
+            required?: string[] | null;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * SplitMove
+         * @description A case that another split has now.
+         */
+        SplitMove: {
+            /** From */
+            from: string;
+            /** To */
+            to: string;
         };
         /**
          * Standing
@@ -5375,6 +5619,16 @@ export interface components {
             input?: unknown;
             /** Context */
             ctx?: Record<string, never>;
+        };
+        /**
+         * ValueChange
+         * @description The value of a field in an earlier version of a case and in a later one.
+         */
+        ValueChange: {
+            /** Old */
+            old?: unknown;
+            /** New */
+            new?: unknown;
         };
         /**
          * VersionedKey
@@ -6855,7 +7109,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        [key: string]: unknown;
+                        [key: string]: components["schemas"]["ValueChange"];
                     };
                 };
             };
@@ -7052,9 +7306,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        [key: string]: number;
-                    };
+                    "application/json": components["schemas"]["Assigned"];
                 };
             };
             /** @description Validation Error */
@@ -8562,7 +8814,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Build"][];
+                    "application/json": components["schemas"]["BuildView"][];
                 };
             };
             /** @description Validation Error */
@@ -8595,7 +8847,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Build"];
+                    "application/json": components["schemas"]["BuildView"];
                 };
             };
             /** @description Validation Error */
@@ -8661,9 +8913,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        [key: string]: unknown;
-                    };
+                    "application/json": components["schemas"]["BuildDiff"];
                 };
             };
             /** @description Validation Error */
@@ -8828,7 +9078,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Build"];
+                    "application/json": components["schemas"]["BuildView"];
                 };
             };
             /** @description Validation Error */
@@ -8857,9 +9107,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        [key: string]: unknown;
-                    }[];
+                    "application/json": components["schemas"]["DatasetSummary"][];
                 };
             };
         };

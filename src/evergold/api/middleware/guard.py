@@ -1,4 +1,4 @@
-"""What stands before every route: the token and the size of a body.
+"""Check the token of a request and the size of its body.
 
 A plain ASGI layer, because it must be cheap: OTLP comes through here thousands of times a second.
 """
@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from evergold.api.access import given_token
 from evergold.api.errors import refusal
-from evergold.errors import TooLarge
+from evergold.errors import TooLarge, Unauthorized
 from evergold.model.access import Holder
 from evergold.settings import Settings
 from evergold.workspace.access import Access
@@ -55,7 +55,7 @@ class Guard:
             set_here = (holder for token, holder in self._tokens if hmac.compare_digest(token, given))
             holder = next(set_here, None) or access.holder(given)
             if holder is None:
-                return 401, "a token is needed: send `Authorization: Bearer TOKEN`"
+                return Unauthorized.status, "a token is needed: send `Authorization: Bearer TOKEN`"
             scope["evergold.holder"] = holder
             scope["evergold.who"] = holder.name
         return None

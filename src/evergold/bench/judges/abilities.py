@@ -1,4 +1,4 @@
-"""What an endpoint can do, found out by asking.
+"""Find out by a request which features an endpoint supports.
 
 "OpenAI-compatible" covers servers that know JSON Schema output, servers that only know tool calls, and servers that
 know neither; some give log-probabilities, some refuse a temperature. A judge asks for all of it, drops what the

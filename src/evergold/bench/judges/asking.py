@@ -1,4 +1,4 @@
-"""How any model is asked to judge: one question, one repair, and what counts as an answer.
+"""Ask a model to judge: one question, one repair, and the rules for what counts as an answer.
 
 A reply is an answer only when it is complete, not a refusal, and fits the question's schema with the right ids. A reply
 that does not fit is sent back once with what is wrong; after that there is no answer, and the metric is unscored. The

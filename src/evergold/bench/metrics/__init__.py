@@ -14,6 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 from evergold import plugins
 from evergold.errors import BadInput, EvergoldError
 from evergold.model.case import Case
+from evergold.model.faults import first_fault
 from evergold.model.run import Attempt, Measurement, MeasurementState, MetricSpec
 from evergold.seams import Judge, JudgedMetric, Metric
 
@@ -37,7 +38,7 @@ def _check_types(name: str, params: dict[str, Any]) -> None:
             TypeAdapter(hints.get(key, Any)).validate_python(value, strict=True)
         except ValidationError as problem:
             quoted = f'; as text it is written {key}="{value}"' if isinstance(value, int | float) else ""
-            raise BadInput(f"metric {name}: {key}={value!r}: {problem.errors()[0]['msg']}{quoted}") from problem
+            raise BadInput(f"metric {name}: {key}={value!r}: {first_fault(problem).reason}{quoted}") from problem
 
 
 def parse_metric(text: str) -> tuple[str, dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""What the judged metrics share: how a question is put, and what is made of an answer.
+"""Code that judged metrics share: ask the judge a question, and turn its answer into a measurement.
 
 The rule behind all of it: an answer that does not fit the question is no answer. Three claims need three verdicts, with
 those three ids; anything else is unscored with the reason, and never a number.

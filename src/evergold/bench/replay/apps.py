@@ -93,7 +93,7 @@ class AppTools:
             draft.stopped = f"the limit of {play.replay.max_steps} steps was reached"
         if draft.stopped is not None:
             raise app_side.Stopped(draft.stopped)
-        return draft.say(None, [ToolCall(name=name, args=_ARGS.validate_python(args))])[0]
+        return draft.take_reply(None, [ToolCall(name=name, args=_ARGS.validate_python(args))])[0]
 
     def _must_wait(self, name: str, args: dict[str, Any]) -> bool:
         if self._turn.play.replay.on_unrecorded is not OnUnrecorded.MODEL:

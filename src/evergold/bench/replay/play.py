@@ -30,7 +30,7 @@ class StepDraft:
         self.end: ReplayEnd | None = None
         self.helper_usage = Usage()
 
-    def say(self, text: str | None, calls: Sequence[ToolCall] = ()) -> list[ToolCall]:
+    def take_reply(self, text: str | None, calls: Sequence[ToolCall] = ()) -> list[ToolCall]:
         """Append the assistant's message; give its calls with ids of their own."""
         arguments = [json_text(call.args) for call in calls]
         made = [

@@ -1,4 +1,4 @@
-"""Whether a case can be replayed, why not, and how many requests and characters its replay would send."""
+"""Decide whether a case can be replayed, with the reason, and estimate the requests and characters of its replay."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple

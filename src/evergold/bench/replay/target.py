@@ -99,7 +99,7 @@ class ReplayTarget:
     async def _step(self, turn: "_Turn", made: Attempt, user: SimulatedUser | None) -> ReplayStep:
         """Make a step of what the model answered: put results behind its calls, and the user's message behind an answer."""
         draft, play = turn.draft, turn.play
-        calls = draft.say(made.output, made.tool_calls) if draft.stopped is None else []
+        calls = draft.take_reply(made.output, made.tool_calls) if draft.stopped is None else []
         end: ReplayEnd | None = None
         reason: str | None = None
         for call in calls:

@@ -1,4 +1,4 @@
-"""Which part of a conversation is played: its last turn, each turn with the true history, or all turns in order."""
+"""Choose the turns of a conversation to play: the last, each with the true history, or all in order."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any

@@ -86,8 +86,8 @@ def _user_texts(case: Case) -> list[str]:
 
 def _transcript(case: Case) -> str:
     """What both sides said, without tools; of a long conversation the beginning."""
-    said = [(str(message.get("role")), text_of(message).strip()) for message in _messages(case)]
-    lines = [f"{role}: {text}" for role, text in said if role in ("user", "assistant") and text]
+    messages = [(str(message.get("role")), text_of(message).strip()) for message in _messages(case)]
+    lines = [f"{role}: {text}" for role, text in messages if role in ("user", "assistant") and text]
     return "\n\n".join(lines or [f"user: {case.input}"])[:MOST_ASKED]
 
 

@@ -1,4 +1,4 @@
-"""What a user's own program, endpoint or function gave back → an attempt.
+"""Turn the reply of a user's own program, endpoint or function into an attempt.
 
 Text is the answer. A mapping may say more: `output`, `tool_calls [{name, args}]`, `usage {input_tokens, output_tokens,
 cost}`, `paths`, `ranges`, `metadata`; or `error`, which makes it a failed attempt. Anything else is an error that says
@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from evergold.calls.failures import failed
 from evergold.model.case import Case
-from evergold.model.faults import faults_of
+from evergold.model.faults import first_fault
 from evergold.model.run import Attempt
 
 MAX_OUTPUT = 1_000_000
@@ -34,7 +34,7 @@ def answered(case: Case, trial: int, reply: object) -> Attempt:
     try:
         attempt = Attempt(case_id=case.id, trial=trial, **fields)
     except ValidationError as problem:
-        return failed(case, trial, "malformed", str(faults_of(problem.errors(include_url=False), Attempt)[0]))
+        return failed(case, trial, "malformed", str(first_fault(problem, Attempt)))
     if attempt.error is not None:
         return failed(case, trial, "target", attempt.error)
     return bounded(attempt, case)

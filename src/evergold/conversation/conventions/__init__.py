@@ -1,4 +1,4 @@
-"""Where the spans of each convention hold messages, tools and parameters: one file each, the most exact first."""
+"""Conventions of spans: where each holds messages, tools and parameters. One file each, the most exact first."""
 
 from evergold.conversation.conventions import (
     generic,

@@ -1,4 +1,4 @@
-"""How each provider and framework spells a message: one file each.
+"""Dialects of messages: how each provider and framework spells one. One file each.
 
 `part` reads one part of a message's content and `as_chat` a message that is no plain `{"role", "content"}`, as one or more
 that are; both give None for what is not theirs. The first that knows it decides, so the most exact stand first.

@@ -5,7 +5,6 @@ from typing import Any
 from evergold.conversation.nested_json import decoded
 
 KINDS = frozenset({"human", "ai", "system", "tool", "function", "chat", "developer", "generic"})
-BESIDE = frozenset({"additional_kwargs", "response_metadata", "usage_metadata", "lc_kwargs", "lc_namespace"})
 
 
 def as_chat(item: dict[str, Any]) -> list[dict[str, Any]] | None:

@@ -1,4 +1,4 @@
-"""Which line of one text is which line of another: equal lines, in order, anchored where a line is unique.
+"""Align the lines of two texts: equal lines, in order, anchored where a line is unique.
 
 Code repeats itself: braces, blank lines, `return nil`. A line that stands once in both texts is a sure anchor; from an
 anchor the lines follow outward as long as they agree, and between two anchors the same is done again. The rest

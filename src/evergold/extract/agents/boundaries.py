@@ -1,4 +1,4 @@
-"""Where the work of a session became a commit: seen in the session, named by a trailer, or found in the history.
+"""Find the commit that the work of a session became: seen in the session, named by a trailer, or by its content.
 
 A commit the session printed is looked up by its id; one that was rewritten since (rebased, amended) by its
 author time and subject, which survive that. A trailer names a session or checkpoint. Failing both, a commit written

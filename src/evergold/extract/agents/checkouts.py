@@ -1,4 +1,4 @@
-"""Where the repository stood on the machine of a session: absolute paths of a log → paths in the repository.
+"""Find the repository's folder on the machine of a session: absolute paths of a log → paths in the repository.
 
 The machine may be another one, the folder gone, the work done in a sub-folder, in a second work tree, behind a symbolic link. So
 nothing is looked up on disk: each path of the session that ends in a file of the repository votes for the folder before

@@ -44,8 +44,8 @@ class WorkFile:
             return True
         if change.patches:
             return self._patch(change.patches)
-        placed = [self._replace(replacement) for replacement in change.replacements]
-        return all(placed)
+        applied = [self._replace(replacement) for replacement in change.replacements]
+        return all(applied)
 
     def _patch(self, patches: Iterable[Patch]) -> bool:
         for patch in patches:

@@ -1,4 +1,4 @@
-"""What a tool call amounts to, whatever agent made it and whatever its tool was called.
+"""Classify tool calls by what they do, whatever agent made them and whatever the tool is called.
 
 Line numbers are those of the work tree at that moment. Paths are as the agent wrote them, beside the folder they start from.
 """

@@ -1,4 +1,4 @@
-"""What was shown of a file → which lines of the base commit those are, each proved by its text.
+"""Map the text that an agent was shown of a file to lines of the base commit, each verified by its text.
 
 The text a tool printed is the witness. Where it agrees with the file as the session's edits have left it, a line is what that
 file says it is. Where it does not, something happened unseen: the text is looked for in the file and then in the base itself. A

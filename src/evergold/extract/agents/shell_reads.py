@@ -1,4 +1,4 @@
-"""What a pipeline printed of which files: `sed -n '10,20p' f | head -5` shows five lines, not a file.
+"""Work out which lines of which files a pipeline printed: `sed -n '10,20p' f | head -5` shows five lines, not a file.
 
 The words of the commands say which lines were asked for; what was printed says which of them arrived. Only lines in both
 count, so a cut-off output, a missing file or a filter never makes more of a read than it was.

@@ -1,4 +1,4 @@
-"""What a person really asked, out of everything a log files under "user".
+"""Extract what a person asked from everything that a log files under "user".
 
 Tool results, reminders of the system, slash commands, shell escapes, notices of an interruption and summaries of a compacted
 conversation all come in the user's name. What is left after them is a request; often nothing is.

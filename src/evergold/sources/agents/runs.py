@@ -1,4 +1,4 @@
-"""What an agent did, out of the log it wrote: one reader per kind of log, each giving runs of canonical messages."""
+"""Read the runs of an agent from its log: one reader per kind of log, each giving canonical messages."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field

@@ -5,20 +5,13 @@ never becomes a large one in memory.
 """
 
 import zlib
-from enum import Enum
 
 from evergold.errors import BadInput, TooLarge, Unsupported
+from evergold.sources.spans import Wire
 
 GZIP = 31  # zlib's window bits that say: expect a gzip header
 CHUNK, FED = 1 << 20, 1 << 14
 MOST_MEMBERS = 1000
-
-
-class Wire(Enum):
-    """The two content types of OTLP over HTTP; a reply is written in the one the request came in."""
-
-    PROTOBUF = "application/x-protobuf"
-    JSON = "application/json"
 
 
 def wire_of(content_type: str | None) -> Wire:

@@ -1,4 +1,9 @@
-"""The schema's history, numbered. `REVISIONS` is read without loading Alembic: most openings have nothing to migrate."""
+"""The schema's history, numbered by the files of `versions/`.
 
-REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010", "0011")
+`REVISIONS` is read without loading Alembic: most openings have nothing to migrate.
+"""
+
+from pathlib import Path
+
+REVISIONS = tuple(sorted(path.name[:4] for path in (Path(__file__).parent / "versions").glob("[0-9]*.py")))
 HEAD = REVISIONS[-1]

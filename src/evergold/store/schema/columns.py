@@ -1,4 +1,4 @@
-"""What the tables are made of: kinds of columns, the database's clock, constraints."""
+"""Parts of the tables: kinds of columns, the database's clock, constraints."""
 
 from typing import Any
 

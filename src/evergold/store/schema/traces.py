@@ -14,10 +14,10 @@ from sqlalchemy import (
     text,
 )
 
-from evergold.store.gram_index import keep_gram_index
 from evergold.store.list_index import keep_list_index
 from evergold.store.schema.columns import auto_id, count_of, metadata, one_of, random_ident, time_of, where_known, word
-from evergold.store.word_index import keep_word_index
+from evergold.store.text_index.grams import keep_gram_index
+from evergold.store.text_index.words import keep_word_index
 
 FAILING_BELOW = 0.3
 FAILING = f"value < {FAILING_BELOW}"  # a check that failed; lists of traces are asked for such scores most

@@ -23,7 +23,7 @@ export function Files({ build }: { build: Build }) {
             {entry && (
               <span className="eg-dim">
                 {split}: {plural(entry.count, "case")}
-                {entry.groups !== undefined && `, ${plural(entry.groups, "group")}`}
+                {typeof entry.groups === "number" && `, ${plural(entry.groups, "group")}`}
                 {entry.bytes !== undefined && `, ${count(Math.ceil(entry.bytes / 1024))} KB`}
               </span>
             )}

@@ -67,7 +67,7 @@ export function SpotCheck({ dataset, builds, version, seed, split, opened, chang
                 key={one.id}
                 dataset={dataset}
                 one={one}
-                required={splits[one.split]?.required}
+                required={splits[one.split]?.required ?? undefined}
                 open={one.id === opened}
                 toggle={() => change({ case: one.id === opened ? undefined : one.id })}
               />

@@ -100,7 +100,7 @@ function Holds({ build }: { build: Build }) {
         ["Filter", filterInWords(manifest.filters)],
         ["Content hash", <code key="hash">{build.content_hash}</code>],
         ["Parent", build.parent ?? "none, the first"],
-        ["Seed", manifest.seed === undefined ? null : String(manifest.seed)],
+        ["Seed", manifest.seed?.toString()],
         ["Grouped by", manifest.group_by],
         ["Policies", policies],
         ["Canary", manifest.canary],
@@ -111,7 +111,7 @@ function Holds({ build }: { build: Build }) {
 }
 
 function madeFrom({ path, records }: NonNullable<Build["manifest"]["source"]>): string {
-  return records === undefined ? path : `${path}, ${plural(records, "record")}`;
+  return typeof records === "number" ? `${path}, ${plural(records, "record")}` : path;
 }
 
 /** `entry_type=golden, tag=text`, as one would type it; empty where every case was asked for. */

@@ -3,67 +3,24 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { api, type Schemas, unwrap } from "@/api/client";
 import { WATCH_MS } from "@/api/query";
 
-type Counts = Record<string, number>;
-
-export type Dataset = {
-  dataset: string;
-  cases: number;
-  kind: Counts;
-  entry_type: Counts;
-  review: Counts;
-  status: Counts;
-  builds: { version: string; content_hash: string; cases: number }[];
-};
-
-/** A file of a build; of a RAG split also which fields a record must fill. */
-export type Entry = {
-  path: string;
-  count: number;
-  bytes?: number;
-  groups?: number;
-  sha256?: string | null;
-  required?: string[];
-};
-
-export type Pair = { a: string; b: string; splits: string[]; similarity?: number };
-
-/** The parts of a manifest that the page shows; a build of another origin may lack any of them. */
-export type Manifest = {
-  splits?: Record<string, Entry>;
-  source?: { path: string; records?: number; lines?: number };
-  canary?: string | null;
-  filters?: Record<string, unknown>;
-  excluded?: Counts;
-  excluded_task_types?: Counts;
-  rejected?: Counts;
-  near_duplicates?: { count: number; pairs: Pair[] } | null;
-  overlap?: Record<string, { count: number; cases: string[] }> | null;
-  policies?: { policy: string; rev: string | null; cases: number }[];
-  seed?: number;
-  group_by?: string;
-  builder?: string;
-};
-
-export type Build = Omit<Schemas["Build"], "manifest"> & { manifest: Manifest };
+export type Dataset = Schemas["DatasetSummary"];
+export type Build = Schemas["BuildView"];
+export type Manifest = Schemas["ManifestView"];
+export type Entry = Schemas["SplitEntry"];
+export type Pair = Schemas["NearPair"];
 export type NewBuild = Schemas["NewBuild"];
 export type Portrait = Schemas["Portrait"];
 export type Lineage = Schemas["Lineage"];
 export type Sampled = Schemas["Sampled"];
 
-export type Diff = {
-  counts: Record<"added" | "removed" | "changed" | "moved" | "unchanged", number>;
-  added: string[];
-  removed: string[];
-  changed: Record<string, { field: string; before: unknown; after: unknown }[]>;
-  moved: Record<string, { from: string; to: string }>;
-};
+export type Diff = Schemas["BuildDiff"];
 
 const FROZEN = { staleTime: Number.POSITIVE_INFINITY } as const;
 
 export function useDatasets() {
   return useQuery({
     queryKey: ["datasets"],
-    queryFn: async () => (await unwrap(api.GET("/api/v1/datasets"))) as Dataset[],
+    queryFn: () => unwrap(api.GET("/api/v1/datasets")),
     refetchInterval: WATCH_MS,
   });
 }
@@ -71,7 +28,7 @@ export function useDatasets() {
 export function useBuilds(dataset: string) {
   return useQuery({
     queryKey: ["builds", dataset],
-    queryFn: async () => (await unwrap(api.GET("/api/v1/builds", { params: { query: { dataset } } }))) as Build[],
+    queryFn: () => unwrap(api.GET("/api/v1/builds", { params: { query: { dataset } } })),
     refetchInterval: WATCH_MS,
   });
 }
@@ -80,7 +37,7 @@ export function useBuilds(dataset: string) {
 export function useFreeze(then: (build: Build) => void) {
   const cache = useQueryClient();
   return useMutation({
-    mutationFn: async (wanted: NewBuild) => (await unwrap(api.POST("/api/v1/builds", { body: wanted }))) as Build,
+    mutationFn: (wanted: NewBuild) => unwrap(api.POST("/api/v1/builds", { body: wanted })),
     onSuccess: async (build) => {
       await cache.invalidateQueries({ queryKey: ["builds", build.dataset] });
       void cache.invalidateQueries({ queryKey: ["datasets"] });
@@ -92,9 +49,9 @@ export function useFreeze(then: (build: Build) => void) {
 export function useDiff(dataset: string, before: string, after: string) {
   return useQuery({
     queryKey: ["build-diff", dataset, before, after],
-    queryFn: async () => {
+    queryFn: () => {
       const params = { path: { dataset }, query: { before, after } };
-      return (await unwrap(api.GET("/api/v1/builds/{dataset}/diff", { params }))) as Diff;
+      return unwrap(api.GET("/api/v1/builds/{dataset}/diff", { params }));
     },
     ...FROZEN,
   });

@@ -7,7 +7,7 @@ from alembic import op
 from sqlalchemy import Connection, inspect, text
 
 from evergold.store.schema import metadata
-from evergold.store.word_index import learn_words
+from evergold.store.text_index.words import learn_words
 
 revision = "0002"
 down_revision = "0001"

@@ -14,7 +14,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Table, event
 
-from evergold.store.gram_index import LEARN_MANY as LEARN_PAIRS
+from evergold.store.text_index.grams import LEARN_MANY as LEARN_PAIRS
 
 INDEXED = 300  # characters of question and of answer
 ENOUGH = 20_000  # traces that wait before intake takes the time to learn the words of some

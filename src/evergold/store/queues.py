@@ -1,15 +1,16 @@
-"""Which traces wait for curation: those with something new that may change what stands in the dataset.
+"""Two queues of intake: traces that wait for curation, and feedback that waits for its trace.
 
-A trace is marked in the transaction that brought what is new, so a crash forgets none.
+A trace is queued in the transaction that brought what is new about it, so a crash forgets none.
 """
 
 from collections.abc import Iterable, Mapping
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, delete, insert, select
 
-from evergold.store.bulk import insert_rows
-from evergold.store.facts import fact
+from evergold.store.rows import insert_rows, rows_among
+from evergold.store.schema import pending_records
 from evergold.store.values import batches, now
+from evergold.store.workspace_facts import fact
 
 CHECKS_ON = "checks.on"  # the fact that says whether new traces are to be checked
 
@@ -47,3 +48,24 @@ def enqueue(connection: Connection, trace_ids: Iterable[str]) -> None:
     moment = now()
     rows = [(trace_id, moment) for trace_id in trace_ids]
     insert_rows(connection, "curation_queue", ("trace_id", "queued_at"), rows, new_only=True)
+
+
+def keep_pending(connection: Connection, trace_id: str, body: str) -> bool:
+    """Hold a record whose trace has not come yet; False when it is held already."""
+    held = connection.execute(
+        select(pending_records.c.id).where(pending_records.c.trace_id == trace_id, pending_records.c.body == body)
+    ).first()
+    if held is None:
+        connection.execute(insert(pending_records), {"trace_id": trace_id, "body": body})
+    return held is None
+
+
+def take_pending(connection: Connection, trace_ids: Iterable[str]) -> list[str]:
+    """Hand over, and forget, what waited for these traces."""
+    if connection.exec_driver_sql("SELECT 1 FROM pending_records LIMIT 1").first() is None:
+        return []
+    query = "SELECT id, trace_id, body FROM pending_records WHERE trace_id"
+    results = sorted(tuple(row) for row in rows_among(connection, query, trace_ids))
+    for batch in batches({trace_id for _, trace_id, _ in results}):
+        connection.execute(delete(pending_records).where(pending_records.c.trace_id.in_(batch)))
+    return [body for _, _, body in results]

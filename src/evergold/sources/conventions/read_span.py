@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from evergold.sources.attribute_plan import AttributePlan, Names, plan_for
-from evergold.sources.conventions import (
+from evergold.sources.conventions.attribute_plan import AttributePlan, Names, plan_for
+from evergold.sources.conventions.messages import INPUT, OUTPUT, as_json, input_text, loaded, output_text, unflattened
+from evergold.sources.conventions.names import (
     ARGUMENTS,
     COST,
     COST_PARTS,
@@ -17,11 +18,10 @@ from evergold.sources.conventions import (
     METADATA_PREFIXES,
     OWN_NAME,
     TAGS,
+    TEXT_FACTS,
     TOKENS_ALL,
     USAGE_OBJECTS,
-    USER,
 )
-from evergold.sources.messages import INPUT, OUTPUT, as_json, input_text, loaded, output_text, unflattened
 from evergold.sources.spans import Attributes, WireEvent, WireSpan
 
 MIME = (("input.value", "input.mime_type"), ("output.value", "output.mime_type"))
@@ -30,7 +30,10 @@ READ = (input_text, output_text)
 
 @dataclass(slots=True)
 class ParsedSpan:
-    """What a span says about itself and about its trace, with the convention's names left behind."""
+    """What a span says about itself and about its trace, with the convention's names left behind.
+
+    `texts` holds the facts of `TEXT_FACTS` that it has.
+    """
 
     kind: str = "span"
     input: str | None = None
@@ -42,7 +45,6 @@ class ParsedSpan:
     total_tokens: int | None = None
     cost: float | None = None
     session_id: str | None = None
-    user_id: str | None = None
     tool: str | None = None
     trace_name: str | None = None
     trace_input: str | None = None
@@ -50,6 +52,7 @@ class ParsedSpan:
     tags: list[str] = field(default_factory=list)
     metadata: Attributes = field(default_factory=dict)
     documents: list[Attributes] = field(default_factory=list)
+    texts: dict[str, str] = field(default_factory=dict)
 
 
 def read_span(span: WireSpan, plan: AttributePlan | None = None) -> ParsedSpan:
@@ -90,7 +93,8 @@ def _read_rare_fields(parsed: ParsedSpan, attributes: Attributes) -> None:
     if parsed.input_tokens is None or parsed.output_tokens is None:
         parsed.total_tokens = _count(_first({**usage, **attributes}, (*TOKENS_ALL, "total", "total_tokens")))
     parsed.cost = _amount(attributes)
-    parsed.user_id = _text(attributes, USER)
+    texts = ((fact, _text(attributes, names)) for fact, names in TEXT_FACTS.items())
+    parsed.texts = {fact: text for fact, text in texts if text is not None}
     parsed.trace_name = _text(attributes, ("langfuse.trace.name",))
     parsed.trace_input = input_text(attributes.get("langfuse.trace.input"))
     parsed.trace_output = output_text(attributes.get("langfuse.trace.output"))

@@ -1,22 +1,54 @@
 """The two things stored with a span: what was understood of it, and what it carried."""
 
+from dataclasses import fields
 from datetime import datetime, timedelta
 from functools import lru_cache
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
-from evergold.sources.read_span import ParsedSpan
-from evergold.sources.scores import RESULT_EVENT
+from evergold.sources.conventions.attribute_plan import plan_for
+from evergold.sources.conventions.read_span import ParsedSpan, read_span
+from evergold.sources.conventions.scores import RESULT_EVENT
 from evergold.sources.spans import WireSpan
 
 EPOCH = datetime(1970, 1, 1)
-FACTS = (
-    *("model", "provider", "input_tokens", "output_tokens", "total_tokens", "cost", "session_id", "user_id", "tool"),
-    *("trace_name", "trace_input", "trace_output", "tags", "metadata", "documents"),
-)
-
+NO_FACTS = (
+    "kind",
+    "input",
+    "output",
+    "texts",
+)  # fields of a parsed span that are stored in columns of their own, or apart
+FACTS = tuple(field.name for field in fields(ParsedSpan) if field.name not in NO_FACTS)
 
 _facts = attrgetter(*FACTS)
+
+
+class SpanContent(NamedTuple):
+    """What a span says: its texts, the facts that are stored by name, what it carried as it came, and whether it may
+    hold scores."""
+
+    kind: str
+    name: str
+    input: str | None
+    output: str | None
+    facts: dict[str, Any]
+    raw: dict[str, Any]
+    annotated: bool
+
+
+def content_of(span: WireSpan) -> SpanContent:
+    """Understand a span by the conventions."""
+    plan = plan_for(span.attributes)
+    parsed = read_span(span, plan)
+    return SpanContent(
+        parsed.kind,
+        parsed.tool or span.name,
+        parsed.input,
+        parsed.output,
+        facts_of(span, parsed),
+        raw_of(span),
+        plan.annotated or bool(span.events),
+    )
 
 
 def facts_of(span: WireSpan, parsed: ParsedSpan) -> dict[str, Any]:
@@ -24,6 +56,7 @@ def facts_of(span: WireSpan, parsed: ParsedSpan) -> dict[str, Any]:
     facts: dict[str, Any] = {
         name: value for name, value in zip(FACTS, _facts(parsed), strict=True) if value or value == 0
     }
+    facts |= parsed.texts
     service = span.resource.get("service.name")
     if service or service == 0:
         facts["service"] = service
@@ -42,7 +75,7 @@ def _exception(span: WireSpan) -> str | None:
 
 
 def raw_of(span: WireSpan) -> dict[str, Any]:
-    """What the span carried. A text that became the input or output is stored once all the same: see `store.folding`."""
+    """What the span carried. A text that became the input or output is stored once all the same: see `store.compact.folding`."""
     raw: dict[str, Any] = {"attributes": span.attributes, "resource": span.resource}
     if span.events:
         events = [

@@ -1,12 +1,27 @@
-"""Counts of what happened on the side: redactions by kind, records refused. Never what was in them."""
+"""Named values of the workspace as a whole: facts, and counters of what happened (redactions by kind, records refused).
+
+A counter says how often something happened, never what was in it.
+"""
 
 from collections.abc import Mapping
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, select, text
 from sqlalchemy.dialects.postgresql import insert as postgres_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
 from evergold.store.schema import counters
+
+
+def fact(connection: Connection, name: str) -> str | None:
+    """Look one fact up."""
+    value = connection.execute(text("SELECT value FROM workspace_facts WHERE name = :name"), {"name": name}).scalar()
+    return None if value is None else str(value)
+
+
+def put_fact(connection: Connection, name: str, value: str) -> None:
+    """Write one fact over what was there."""
+    statement = "INSERT INTO workspace_facts (name, value) VALUES (:name, :value) ON CONFLICT (name) DO UPDATE SET value = :value"
+    connection.execute(text(statement), {"name": name, "value": value})
 
 
 def count(connection: Connection, amounts: Mapping[str, int]) -> None:

@@ -1,4 +1,4 @@
-"""Who waits for a commit is told when it is on the disk; the writer does not wait with them.
+"""Put commits on the disk in a second thread, which then answers their callers; the writer goes on meanwhile.
 
 SQLite can put each commit on the disk itself (`synchronous=FULL`), and the writer then stands still while the disk turns. So
 it only writes its log in order (`synchronous=NORMAL`), and a second thread has the log put on the disk, tells everybody whose

@@ -58,6 +58,7 @@ USER = (
     "ai.telemetry.metadata.userId",
     "mlflow.trace.user",
 )
+TEXT_FACTS = {"user_id": USER}  # a fact of a span → the names it has; the first that is there is its text
 TOOL = ("gen_ai.tool.name", "tool.name", "ai.toolCall.name", "traceloop.entity.name")
 QUERY = ("gen_ai.retrieval.query.text",)
 INSTRUCTIONS = ("gen_ai.system_instructions",)

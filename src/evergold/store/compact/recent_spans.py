@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 
 from sqlalchemy import Connection
 
-from evergold.store.bulk import rows_among
-from evergold.store.repeats import Carried, carried_by, difference
-from evergold.store.rows import SpanRow, TraceRow, whole
+from evergold.store.compact.differences import Carried, carried_by, difference
+from evergold.store.compact.sharing import unshared
+from evergold.store.rows import SpanRow, TraceRow, rows_among
 from evergold.store.values import dumps
 
 MOST_CHARACTERS = 12_000_000  # the memory of a server has a limit
@@ -36,7 +36,7 @@ class _Recent:
 
     def read(self) -> Carried:
         if self.carried is None:
-            self.carried = carried_by(whole(self.row, self.trace.input_text, self.trace.output_text))
+            self.carried = carried_by(unshared(self.row, self.trace.input_text, self.trace.output_text))
         return self.carried
 
 

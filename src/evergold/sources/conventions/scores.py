@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from evergold.sources.messages import numbered, unflattened
+from evergold.sources.conventions.messages import numbered, unflattened
 from evergold.sources.spans import Attributes, WireEvent, WireSpan
 
 RESULT_EVENT = "gen_ai.evaluation.result"

@@ -1,4 +1,4 @@
-"""Which of the conventions' names a span has, worked out once for each set of names.
+"""Narrow the conventions' tables to the names that a span has, once for each set of names.
 
 The tables of `conventions` hold over a hundred names, a span has a dozen, and an app sends thousands of spans with the same
 dozen. So the tables are narrowed to the names that are there, and the narrowed ones are kept: reading a span then asks only
@@ -7,8 +7,10 @@ for what it says. A name that is not there answers no question, so leaving it ou
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import chain
 
-from evergold.sources.conventions import (
+from evergold.sources.conventions.messages import numbered
+from evergold.sources.conventions.names import (
     COST,
     COST_PARTS,
     DOCUMENTS,
@@ -28,16 +30,15 @@ from evergold.sources.conventions import (
     QUERY,
     SESSION,
     TAGS,
+    TEXT_FACTS,
     TEXT_OUTPUT,
     TOKENS_ALL,
     TOKENS_IN,
     TOKENS_OUT,
     TOOL,
     USAGE_OBJECTS,
-    USER,
 )
-from evergold.sources.messages import numbered
-from evergold.sources.scores import ANNOTATED
+from evergold.sources.conventions.scores import ANNOTATED
 from evergold.sources.spans import Attributes
 
 Names = tuple[str, ...]
@@ -45,7 +46,8 @@ Names = tuple[str, ...]
 STATED_INPUT = (*JSON_INPUT, *QUERY)
 SELDOM = frozenset(
     (
-        *(*USAGE_OBJECTS, *COST, *COST_PARTS, *TOKENS_ALL, *USER, *TAGS, *OWN_NAME),
+        *(*USAGE_OBJECTS, *COST, *COST_PARTS, *TOKENS_ALL, *TAGS, *OWN_NAME),
+        *chain.from_iterable(TEXT_FACTS.values()),
         "langfuse.trace.name",
         "langfuse.observation.level",
         "langfuse.observation.cost_details",

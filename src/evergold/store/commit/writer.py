@@ -11,17 +11,19 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import nullcontext
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
 from evergold.errors import Unavailable
-from evergold.store.checkpointing import Checkpointing
+from evergold.store.commit.checkpointing import Checkpointing
+from evergold.store.commit.syncing import CommitOutcome, Syncing, settle
 from evergold.store.failures import explanation
-from evergold.store.syncing import CommitOutcome, Syncing, settle
 
 GROUP = 256
+GIVEN_UP_SECONDS = 0.5  # for the threads beside a writer that was given up
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,11 +46,16 @@ class _Group:
 
 
 class Writer:
-    def __init__(self, url: str, engine: Engine, syncing: Syncing, checkpointing: Checkpointing) -> None:
+    """`log`: the write-ahead log of an SQLite file; None where the database puts its commits on the disk itself.
+
+    `copying`: connections by which that log is copied into the database.
+    """
+
+    def __init__(self, url: str, engine: Engine, log: Path | None, copying: Engine) -> None:
         self._url = url
         self._engine = engine
-        self._syncing = syncing
-        self._checkpointing = checkpointing
+        self._syncing = Syncing(log)
+        self._checkpointing = Checkpointing(copying if log else None)
         self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._taking = threading.Lock()  # what is taken before it closes is settled, and nothing is taken after
@@ -83,6 +90,9 @@ class Writer:
                 self._ended.set()
             self._jobs.put(None)
         self._ended.wait()
+        patience = GIVEN_UP_SECONDS if self.abandoned else None
+        self._syncing.close(patience)
+        self._checkpointing.close(patience)
         return True
 
     def abandon(self) -> None:

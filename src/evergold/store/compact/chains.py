@@ -6,9 +6,10 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, select, update
 
-from evergold.store.folding import fold
-from evergold.store.repeats import Carried, carried_by, restored
-from evergold.store.rows import SpanRow, whole
+from evergold.store.compact.differences import Carried, carried_by, restored
+from evergold.store.compact.folding import fold
+from evergold.store.compact.sharing import unshared
+from evergold.store.rows import SpanRow
 from evergold.store.schema import spans, traces
 from evergold.store.values import batches, dumps, loads
 
@@ -100,7 +101,7 @@ def release(connection: Connection, trace_ids: Sequence[str]) -> None:
 
 def _with_texts(row: Any) -> tuple[int, SpanRow]:
     """A row of trace's number and id, own columns and the trace's texts."""
-    return row[0], whole(SpanRow(row[1], *row[2:-2]), row[-2], row[-1])
+    return row[0], unshared(SpanRow(row[1], *row[2:-2]), row[-2], row[-1])
 
 
 def _folded(row: SpanRow) -> str:

@@ -1,4 +1,4 @@
-"""What a span repeats of an earlier one is stored once.
+"""Store a span that repeats an earlier one as its difference from it.
 
 Every turn of a session sends the conversation so far again. Such a span is stored as its difference from an earlier span, its
 base: attributes that are the same are left out, and a long text is a list of pieces, each of them one of
@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 from zlib import crc32
 
-from evergold.store.folding import SHORTEST, SPELLINGS, unfolded
+from evergold.store.compact.folding import SHORTEST, SPELLINGS, fold, unfolded
 from evergold.store.rows import RAW, SpanRow
 from evergold.store.values import dumps, loads
 
@@ -51,6 +51,12 @@ def carried_by(row: SpanRow) -> Carried:
     return Carried(unfolded(loads(row.raw), row.input_text, row.output_text), row.input_text, row.output_text)
 
 
+def pack(raw: dict[str, Any], question: str | None, answer: str | None) -> tuple[str, tuple[int, ...]]:
+    """Write what a span carried as it is stored; returns it with the numbers by which a span that repeats it finds it."""
+    long = fold(raw, question, answer)
+    return dumps(raw), heads_of(long)
+
+
 def heads_of(long: Sequence[tuple[str, str]]) -> tuple[int, ...]:
     """Numbers by which a span whose long texts begin with the same words is found again."""
     return tuple([crc32(value[:HEAD].encode(errors="replace")) for _, value in long[:HEADS] if len(value) >= HEAD])
@@ -65,11 +71,9 @@ def difference(span: Carried, base: Carried) -> dict[str, Any]:
     for name, value in span.attributes.items():
         old = before.get(name)
         if type(value) is str and len(value) >= SHORTEST:
-            tells_finish = _tells_finish(value, span.output)
-            if tells_finish or value != old:
-                pieces[name] = list(
-                    _pieces(value, old if isinstance(old, str) else "", texts, tells_finish=tells_finish)
-                )
+            has_finish = _has_finish(value, span.output)
+            if has_finish or value != old:
+                pieces[name] = list(_pieces(value, old if isinstance(old, str) else "", texts, has_finish=has_finish))
         elif name not in before or not _same(value, old) or ALWAYS_WRITTEN in name:
             changed[name] = value
     rest = {key: span.raw.get(key) for key in RAW[1:] if not _same(span.raw.get(key), base.raw.get(key))}
@@ -92,7 +96,7 @@ def restored(difference: dict[str, Any], texts: tuple[str | None, str | None], b
     return {key: value for key, value in raw.items() if value is not None}
 
 
-def _tells_finish(value: str, output: str | None) -> bool:
+def _has_finish(value: str, output: str | None) -> bool:
     """Whether a value is hardly more than the output and how it ended."""
     return len(value) <= 2 * len(output or "") + 1000 and ALWAYS_WRITTEN in value
 
@@ -113,9 +117,9 @@ def _texts(span: Carried, base: Carried) -> list[tuple[str, str, str]]:
     return sorted(texts.values(), key=lambda one: -len(one[2]))
 
 
-def _pieces(value: str, old: str, texts: list[tuple[str, str, str]], *, tells_finish: bool) -> Iterator[Piece]:
-    """`told`: how the span finished is to be read in the literals."""
-    for part in [value] if tells_finish else _copied(value, old):
+def _pieces(value: str, old: str, texts: list[tuple[str, str, str]], *, has_finish: bool) -> Iterator[Piece]:
+    """Cut a value into pieces; `has_finish`: how the span finished stays readable in the literals."""
+    for part in [value] if has_finish else _copied(value, old):
         for piece in _with_texts(part, texts) if isinstance(part, str) else (part,):
             frame = isinstance(piece, str) and len(piece) >= FRAME and ALWAYS_WRITTEN not in piece
             at = old.find(piece) if frame and isinstance(piece, str) else -1

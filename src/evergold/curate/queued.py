@@ -1,0 +1,172 @@
+"""Curate the traces that wait: one batch, one transaction at a time.
+
+Every way in goes through the same queue: a trace, score, reaction or correction marks its trace in the transaction
+that stores it, and `step` takes marked traces off and brings their entries up to date in one transaction. A crash in
+between loses nothing, and doing it twice changes nothing.
+"""
+
+import time
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
+from math import inf
+from typing import Protocol
+
+from sqlalchemy import Connection
+
+from evergold.curate.choosing import DayChoices
+from evergold.curate.findings import findings_in, put_finding
+from evergold.curate.taggers import put_plugin_tags
+from evergold.model.policy import Policy
+from evergold.seams import Detector
+from evergold.store import Store
+from evergold.store.candidates import (
+    due_days,
+    gather_traces,
+    weigh_day,
+)
+from evergold.store.case_growth import note_late_turns
+from evergold.store.corrections import put_correction_cases
+from evergold.store.curation import (
+    BATCH,
+    Changes,
+    curate_traces,
+    next_queued,
+    queued,
+    take_queued,
+    take_these,
+)
+from evergold.store.traces import get_trace
+from evergold.store.verdict_sql import Scope
+
+
+class Checks(Protocol):
+    """What runs checks: their names, and the traces it changed while it looked at some."""
+
+    @property
+    def names(self) -> Collection[str]: ...
+
+    @property
+    def slow(self) -> bool: ...
+
+    def run_ahead(self, trace_ids: Sequence[str]) -> int: ...
+
+    def look_at(self, connection: Connection, trace_ids: Sequence[str]) -> Sequence[str]: ...
+
+
+class QueuedCuration:
+    """Applies policies to waiting traces. Policies that are not in force read the queue and leave it as it is."""
+
+    def __init__(
+        self,
+        store: Store,
+        policies: Sequence[Policy],
+        detector: Detector | None,
+        *,
+        in_force: bool = True,
+        checks: Checks | None = None,
+    ) -> None:
+        self._store = store
+        self.policies = tuple(policies)
+        self._detector = detector
+        self._detector_name = type(detector).__name__ if detector is not None else ""
+        self._in_force = in_force
+        self._checks = checks
+        self._choices = DayChoices()
+
+    def step(self, limit: int = BATCH) -> tuple[int, Changes]:
+        """Curate up to `limit` waiting traces; how many were taken, and what changed."""
+        take = self._ready(limit)
+        taken, changes = self._store.db.write(partial(self._next, take=take))
+        return len(taken), changes
+
+    def _ready(self, limit: int) -> Callable[[Connection], Sequence[str]]:
+        """Run slow checks over the next traces before the transaction; what takes those traces off the queue in it."""
+        if self._checks is None or not self._checks.slow:
+            return partial(take_queued, limit=limit)
+        with self._store.db.read() as connection:
+            waiting = next_queued(connection, limit)
+        reached = self._checks.run_ahead(waiting)
+        return partial(take_these, trace_ids=waiting[:reached])
+
+    def drain(self, until: float = inf) -> Changes:
+        """Curate everything that waits, as far as that goes before a moment of the monotonic clock."""
+        total = Changes()
+        waiting: Sequence[str] = [""]
+        while waiting and time.monotonic() < until:
+            take = self._ready(BATCH) if self._in_force else partial(queued, after=waiting[-1])
+            waiting, changes = self._store.db.write(partial(self._next, take=take))
+            total.add(changes)
+        if self._in_force:
+            total.add(self._store.db.write(partial(self._put_off, now=True)))
+        return total
+
+    def trace(self, trace_id: str) -> Changes:
+        """Curate one trace now, whether or not it waits."""
+
+        def work(connection: Connection) -> Changes:
+            get_trace(connection, trace_id)
+            earlier = self._checks.look_at(connection, [trace_id]) if self._checks is not None else ()
+            changes = self._curate(connection, [trace_id, *earlier], 1)
+            changes.add(self._put_off(connection, now=True))
+            return changes
+
+        if self._checks is not None:
+            self._checks.run_ahead([trace_id])
+        return self._store.db.write(work)
+
+    def _next(
+        self, connection: Connection, take: Callable[[Connection], Sequence[str]]
+    ) -> tuple[Sequence[str], Changes]:
+        return self._look_at(connection, take(connection))
+
+    def _look_at(self, connection: Connection, waiting: Sequence[str]) -> tuple[Sequence[str], Changes]:
+        if waiting and self._detector is not None:
+            for finding in findings_in(connection, waiting, self._detector):
+                put_finding(connection, finding, self._detector_name)
+        if not waiting:
+            return waiting, self._put_off(connection) if self._in_force else Changes()
+        if self._in_force:
+            note_late_turns(connection, waiting)
+        earlier = self._checks.look_at(connection, waiting) if self._checks is not None else ()
+        return waiting, self._curate(connection, [*waiting, *earlier], len(waiting))
+
+    def _required(self, policy: Policy) -> tuple[str, ...]:
+        """The checks that the policy asks for and that are on."""
+        return tuple(name for name in policy.checks if self._checks is not None and name in self._checks.names)
+
+    def scope_of(self, policy: Policy) -> Scope:
+        """What a verdict of the policy takes into account beside scores."""
+        return Scope(self._required(policy), limited=bool(self._checks is not None and self._checks.names))
+
+    def _curate(self, connection: Connection, trace_ids: Sequence[str], count: int) -> Changes:
+        total = Changes(traces=count)
+        if corrections := put_correction_cases(connection, trace_ids, self.policies[0].dataset):
+            total.by_kind["corrected"] = corrections
+        for policy in self.policies:
+            scope = self.scope_of(policy)
+            days: list[str] = []
+            exchanged: list[str] = []
+            if scope.limited:
+                gathered = gather_traces(connection, policy, trace_ids, scope.required)
+                exchanged, days = self._choices.choose(connection, policy, gathered)
+            self._follow(connection, policy, [*trace_ids, *exchanged], days, total)
+        return total
+
+    def _put_off(self, connection: Connection, now: bool = False) -> Changes:
+        """Choose the candidates of days whose choice was put off, if it is time, or `now`."""
+        total = Changes()
+        for policy in self.policies:
+            if self.scope_of(policy).limited and due_days(connection, policy):
+                exchanged, days = self._choices.choose(connection, policy, (), now=now)
+                if days:
+                    self._follow(connection, policy, exchanged, days, total)
+        return total
+
+    def _follow(
+        self, connection: Connection, policy: Policy, trace_ids: Sequence[str], days: Sequence[str], total: Changes
+    ) -> None:
+        """Bring the entries of traces up to date after the choice of some days."""
+        total.add(curate_traces(connection, policy, trace_ids, self.scope_of(policy)))
+        for day in days:
+            weigh_day(connection, policy, day)
+        put_plugin_tags(connection, policy)
