@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from evergold.model.case import Case
 from tests.api.serving import served
@@ -40,6 +40,23 @@ def test_a_golden_candidate_is_confirmed_by_key_and_the_next_one_comes(browser: 
     page.keyboard.press("a")
     expect(page.get_by_role("heading", name="chat-1")).to_be_visible()
     expect(page.get_by_text("in view")).to_contain_text("6 waiting · 1 validated")
+    page.context.close()
+
+
+def test_the_start_button_waits_for_the_queue(browser: Browser, server: str) -> None:
+    page = a_page(browser)
+    held: list[Route] = []
+    page.route("**/api/v1/review/queue?*", lambda route: held.append(route))
+    page.goto(f"{server}/review")
+    start = page.get_by_role("button", name="Start with the first")
+    expect(start).to_be_disabled()
+    page.keyboard.press("n")
+    expect(page.get_by_text("Nothing else waits")).to_have_count(0)
+    for route in held:
+        route.continue_()
+    page.unroute("**/api/v1/review/queue?*")
+    start.click()
+    expect(page.get_by_role("heading", name="chat-0")).to_be_visible()
     page.context.close()
 
 

@@ -55,6 +55,7 @@ export function ReviewPage() {
   const waiting = (item: QueueItem) => item.review !== "validated" && item.status === "active";
 
   function nextWaiting() {
+    if (queue.data === undefined) return;
     const order = [...items.slice(at + 1), ...items.slice(0, Math.max(0, at))];
     const next = order.find(waiting);
     setNotice(next === undefined ? "Nothing else waits in this view." : null);
@@ -142,7 +143,11 @@ export function ReviewPage() {
             )}
           </nav>
           {current === null ? (
-            <Start empty={empty} onStart={() => select(items.find(waiting) ?? items[0])} />
+            <Start
+              empty={empty}
+              loaded={queue.data !== undefined}
+              onStart={() => select(items.find(waiting) ?? items[0])}
+            />
           ) : file.isPending ? (
             <Loading what="the case" />
           ) : file.isError ? (
@@ -176,10 +181,15 @@ function useEscapeToLeaveFields() {
   }, []);
 }
 
-function Start({ empty, onStart }: { empty: boolean; onStart: () => void }) {
+function Start({ empty, loaded, onStart }: { empty: boolean; loaded: boolean; onStart: () => void }) {
   if (!empty) {
+    const start = (
+      <Button disabled={!loaded} onClick={onStart}>
+        Start with the first
+      </Button>
+    );
     return (
-      <Empty title="Pick a case" action={<Button onClick={onStart}>Start with the first</Button>}>
+      <Empty title="Pick a case" action={start}>
         Choose one from the list, or press <kbd>n</kbd> for the first that waits and <kbd>?</kbd> for all keys.
       </Empty>
     );
