@@ -1,10 +1,9 @@
-"""Fit how the small model's answer and the words are combined, for each kind of text, and the thresholds of verdicts.
+"""Fit how the small model's answer and the words are combined, and the thresholds of verdicts.
 
     python -m scripts.judge_model.combine DESIGN.npz      the file of `combine_data`; writes judge/combination.json
 
-Within a kind, each source weighs what `SHARES` says and each label half of that, so that .5 is the border of balanced
-accuracy. Rows with changed words cannot show what words are worth in text as people and models write it, so the words'
-share beside the model (`WORDS`) is set: as high as costs little on such rows, see `docs/offline-judge.md`.
+Each source weighs what `SHARES` says and each label half of that, so that .5 is the border of balanced accuracy. Printed
+are the figures of five folds that keep documents together.
 """
 
 import json
@@ -15,19 +14,23 @@ from typing import Any
 import numpy as np
 
 from evergold.judge import combination
-from evergold.judge.combination import COPIED, LONG, SHORT, kinds
 from scripts.judge_model.combine_data import NAMES
 from scripts.judge_model.made import REFUTED
 from scripts.judge_model.train_figures import auroc, balanced_accuracy
 
 PACKAGE = Path(combination.__file__).parent
-WORDS = {COPIED: 0.3, SHORT: 0.1, LONG: 0.5}
-"""What the words weigh beside the model, both in units of their spread within the kind."""
 SHARES = {
-    COPIED: {"made": 2.0, "summedits": 1.0, "conj": 0.5, "fever": 0.3},
-    SHORT: {"fever": 1.0, "fm2": 1.0, "symmetric": 1.0, "mnli": 1.0, "conj": 0.3},
-    LONG: {"wice": 2.0, "summedits": 1.0},
+    "wice": 4.0,
+    "summedits": 2.0,
+    "made": 1.0,
+    "fm2": 0.5,
+    "fever": 0.4,
+    "mnli": 0.3,
+    "symmetric": 0.2,
+    "conj": 0.1,
 }
+"""Claims on whole documents, as the judge meets them, weigh most; pairs of single sentences least."""
+FEATURES = ("words", "model")
 RIDGE, ROUNDS, FOLDS = 1e-3, 30, 5
 Arrays = dict[str, np.ndarray]
 
@@ -37,14 +40,12 @@ def main() -> None:
         data = {name: opened[name] for name in opened.files}
     columns = dict(zip(NAMES, data["matrix"].T, strict=True))
     good = data["labels"] == 0
-    rows = [kinds({"copied": c, "evidence": e}) for c, e in zip(columns["copied"], columns["evidence"], strict=True)]
-    shares = {kind: np.array([row[kind] for row in rows]) for kind in WORDS}
     order = {group: number % FOLDS for number, group in enumerate(sorted(set(data["groups"])))}
     folds = np.array([order[group] for group in data["groups"]])
     out = np.zeros(len(good))
     for fold in range(FOLDS):
-        fitted = fit(columns, shares, data["sources"], good, folds != fold)
-        out[folds == fold] = probabilities(fitted, columns, shares)[folds == fold]
+        fitted = fit(columns, data["sources"], good, folds != fold)
+        out[folds == fold] = probabilities(fitted, columns)[folds == fold]
     for source in sorted(set(data["sources"])):
         chosen = data["sources"] == source
         print(
@@ -53,57 +54,43 @@ def main() -> None:
             f"balanced accuracy {balanced_accuracy(out[chosen] >= 0.5, good[chosen]):.3f}"
         )
     stored = {
-        "kinds": fit(columns, shares, data["sources"], good, np.ones(len(good), dtype=bool)),
+        "regression": fit(columns, data["sources"], good, np.ones(len(good), dtype=bool)),
         "thresholds": {"supported": 0.5, "refuted": refuted_from(columns["refuted"], out, data["labels"])},
     }
     print(json.dumps(stored, indent=1))
     (PACKAGE / "combination.json").write_text(json.dumps(stored, indent=1) + "\n")
 
 
-def fit(columns: Arrays, shares: Arrays, sources: np.ndarray, good: np.ndarray, used: np.ndarray) -> dict[str, Any]:
-    """The regression of each kind, fitted on the rows that `used` marks."""
-    fitted = {}
-    for kind, words in WORDS.items():
-        weight = shares[kind] * used * _balance(sources, good, shares[kind] * used, SHARES[kind])
-        weight /= weight.sum()
-        means = {name: float(weight @ columns[name]) for name in ("words", "model")}
-        scales = {name: float(np.sqrt(weight @ (columns[name] - means[name]) ** 2)) for name in means}
-        both = sum(w * (columns[n] - means[n]) / scales[n] for n, w in (("model", 1.0), ("words", words)))
-        slope, bias = _line(both, good, weight)
-        weights = {"words": slope * words, "model": slope}
-        parts = {"means": means, "scales": scales, "weights": weights}
-        rounded = {part: {name: round(value, 6) for name, value in values.items()} for part, values in parts.items()}
-        fitted[kind] = rounded | {"bias": round(bias, 6)}
-    return fitted
-
-
-def _balance(sources: np.ndarray, good: np.ndarray, there: np.ndarray, shares: dict[str, float]) -> np.ndarray:
-    weight = np.zeros(len(good))
-    for source, share in shares.items():
-        for label in (True, False):
-            chosen = (sources == source) & (good == label)
-            weight[chosen] = share / max(1e-9, there[chosen].sum())
-    return weight
-
-
-def _line(x: np.ndarray, good: np.ndarray, weight: np.ndarray) -> tuple[float, float]:
-    """The slope and the bias of a logistic regression on one number, by Newton's method."""
-    design = np.column_stack([x, np.ones(len(x))])
-    found = np.zeros(2)
+def fit(columns: Arrays, sources: np.ndarray, good: np.ndarray, used: np.ndarray) -> dict[str, Any]:
+    """The logistic regression on the rows that `used` marks, by Newton's method."""
+    weight = _balance(sources, good, used)
+    means = {name: float(weight @ columns[name]) for name in FEATURES}
+    scales = {name: float(np.sqrt(weight @ (columns[name] - means[name]) ** 2)) for name in FEATURES}
+    design = np.column_stack([*((columns[name] - means[name]) / scales[name] for name in FEATURES), np.ones(len(good))])
+    found = np.zeros(design.shape[1])
     for _ in range(ROUNDS):
         p = 1 / (1 + np.exp(-np.clip(design @ found, -30, 30)))
         gradient = design.T @ (weight * (p - good)) + RIDGE * found
-        curvature = (design * (weight * p * (1 - p))[:, None]).T @ design + RIDGE * np.eye(2)
+        curvature = (design * (weight * p * (1 - p))[:, None]).T @ design + RIDGE * np.eye(len(found))
         found -= np.linalg.solve(curvature, gradient)
-    return float(found[0]), float(found[1])
+    *slopes, bias = found.tolist()
+    parts = {"means": means, "scales": scales, "weights": dict(zip(FEATURES, slopes, strict=True))}
+    rounded = {part: {name: round(value, 6) for name, value in values.items()} for part, values in parts.items()}
+    return rounded | {"bias": round(bias, 6)}
 
 
-def probabilities(fitted: dict[str, Any], columns: Arrays, shares: Arrays) -> np.ndarray:
-    total = np.zeros(len(columns["model"]))
-    for kind, model in fitted.items():
-        terms = (model["weights"][n] * (columns[n] - model["means"][n]) / model["scales"][n] for n in model["weights"])
-        total += shares[kind] / (1 + np.exp(-(sum(terms) + model["bias"])))
-    return total
+def _balance(sources: np.ndarray, good: np.ndarray, used: np.ndarray) -> np.ndarray:
+    weight = np.zeros(len(good))
+    for source, share in SHARES.items():
+        for label in (True, False):
+            chosen = (sources == source) & (good == label) & used
+            weight[chosen] = share / max(1, chosen.sum())
+    return weight / weight.sum()
+
+
+def probabilities(fitted: dict[str, Any], columns: Arrays) -> np.ndarray:
+    terms = [fitted["weights"][n] * (columns[n] - fitted["means"][n]) / fitted["scales"][n] for n in FEATURES]
+    return np.asarray(1 / (1 + np.exp(-(sum(terms) + fitted["bias"]))))
 
 
 def refuted_from(refuted: np.ndarray, supported: np.ndarray, labels: np.ndarray) -> float:

@@ -30,7 +30,7 @@ MOST_OF_A_SOURCE, MOST_MADE = 400, 600
 LONG = ("wice", "summedits")
 LEFT_OUT = ("cg2c",)
 """One claim stands there with several documents: which of them a row has is not known any more."""
-NAMES = ("words", "model", "copied", "evidence", "refuted")
+NAMES = ("words", "model", "refuted")
 SEED = 17
 
 

@@ -1,22 +1,15 @@
-"""How model and words are combined: by kind of text, with thresholds of the calibration, on input of any kind."""
+"""How model and words are combined: with thresholds of the calibration, on input of any kind."""
 
 import pytest
 
 from evergold.judge.claim_model import REFUTED, SUPPORTED
-from evergold.judge.combination import kinds, shipped_combination
+from evergold.judge.combination import shipped_combination
 from evergold.judge.evidence import EvidenceSearch
 from evergold.judge.features import claim_features
 from evergold.judge.offline import OfflineJudge
 from evergold.text.words import Text
 
 JUDGE = OfflineJudge()
-
-
-@pytest.mark.parametrize("copied", [0.0, 0.3, 0.5, 0.7, 1.0])
-@pytest.mark.parametrize("sentences", [1.0, 6.0, 40.0])
-def test_the_shares_of_the_kinds_sum_to_one(copied: float, sentences: float) -> None:
-    shares = kinds({"copied": copied, "evidence": sentences})
-    assert sum(shares.values()) == pytest.approx(1) and min(shares.values()) >= 0
 
 
 @pytest.mark.parametrize("claim", ["The budget rises by ten percent.", "Parks get more money next year."])

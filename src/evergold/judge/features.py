@@ -55,8 +55,6 @@ def claim_features(claim: Text, evidence: EvidenceSearch) -> dict[str, float]:
         "best_cosine": float(match.cosine.max()),
         "new_names": float(bool(claim.names - evidence.where.keys())),
         "new_numbers": math.log1p(len(claim.numbers - evidence.numbers)),
-        "copied": trigrams,
-        "evidence": float(len(evidence.sentences)),
     } | {name: rephrased * value for name, value in missing.items()}
 
 

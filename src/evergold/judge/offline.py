@@ -27,7 +27,7 @@ from evergold.text.embed import embedder
 from evergold.text.markers import without_markers
 from evergold.text.words import Text, sentences
 
-VERSION = "5"
+VERSION = "6"
 SAME_FROM = 0.7
 ALIKE_FROM = 0.8
 NEAR_SENTENCE = 0.5

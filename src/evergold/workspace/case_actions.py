@@ -34,7 +34,7 @@ class CaseActions:
     def change(self, wanted: CaseChange, who: str) -> CaseChanged:
         """Change many cases in one transaction; what cannot be changed is named, and the rest is done."""
         if wanted.status is CaseStatus.ERASED:
-            raise BadInput("a case is not erased here; `evergold forget` erases what belongs to a user")
+            raise BadInput("a case is not erased here; `evergold traces erase` erases what belongs to a user")
         return self._store.db.write(lambda connection: _change_all(connection, wanted, who))
 
 
