@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from sqlalchemy import Connection
 
 from evergold.ingest.feedback import apply_feedback, apply_pending
+from evergold.ingest.merge_spans import merge_spans
 from evergold.ingest.prepare import prepare_lines
 from evergold.ingest.redact_records import redact_all
 from evergold.ingest.report import IngestReport
@@ -53,7 +54,8 @@ def _store_traces(connection: Connection, traces: Sequence[Trace], report: Inges
 def _store_spans(connection: Connection, lines: Sequence[SpanLine], report: IngestReport) -> None:
     if not lines:
         return
-    (written,) = write_spans(connection, [prepare_lines(lines)])
+    together, replaceable = merge_spans(connection, lines)
+    (written,) = write_spans(connection, [prepare_lines(together)], replaceable=replaceable)
     report.traces += len(written.new_traces)
     report.spans += written.spans
     report.scores += written.scores

@@ -1,7 +1,7 @@
 """Store batches of spans in one transaction and rebuild the summaries of the traces they belong to."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,11 +16,12 @@ from evergold.store.case_growth import note_growth
 from evergold.store.compact.recent_spans import RecentSpans
 from evergold.store.compact.sharing import unshare_texts
 from evergold.store.queues import enqueue, enqueue_new, take_pending
-from evergold.store.rows import SpanRow, TraceRow
+from evergold.store.rows import SpanKey, SpanRow, TraceRow
 from evergold.store.spans import (
     facts_of,
     insert_spans,
     insert_traces,
+    replace_spans,
     sort_spans,
     stored_traces,
     texts_of,
@@ -43,11 +44,15 @@ class SpansWritten:
 
 
 def write_spans(
-    connection: Connection, many: Sequence[PreparedSpans], recent: RecentSpans | None = None
+    connection: Connection,
+    many: Sequence[PreparedSpans],
+    recent: RecentSpans | None = None,
+    replaceable: Collection[SpanKey] = (),
 ) -> list[SpansWritten]:
     """Store the new spans of several batches; summaries are recomputed from all spans, never added up.
 
-    `recent`: spans of earlier transactions, which those that repeat them are described by.
+    `recent`: spans of earlier transactions, which those that repeat them are described by. `replaceable`: stored spans
+    that take the content sent now; others keep their first.
     """
     pieces = Counter(trace_id for prepared in many for trace_id in prepared.summaries)
     known = stored_traces(connection, pieces)
@@ -56,7 +61,7 @@ def write_spans(
     if known or in_pieces:
         for prepared in many:
             prepared.whole(known.keys() | in_pieces)
-    batch = sort_spans(connection, [row for prepared in many for row in prepared.rows], known)
+    batch = sort_spans(connection, [row for prepared in many for row in prepared.rows], known, replaceable)
     problems = {id(row): _conflict(row) for row in batch.conflicting} | {id(row): _closed(row) for row in batch.closed}
     fresh = dict.fromkeys(row.trace_id for row in batch.fresh if row.trace_id not in batch.growing)
     summaries = _first_summaries(many, fresh)
@@ -65,6 +70,8 @@ def write_spans(
     all_summaries = {trace_id: row for prepared in many for trace_id, row in prepared.summaries.items()}
     rows = (recent or RecentSpans()).shortened(connection, batch.fresh, seqs, all_summaries)
     insert_spans(connection, rows, seqs)
+    replace_spans(connection, batch.replacing, seqs)
+    batch.growing |= {row.trace_id for row in batch.replacing}
     rebuilt = batch.growing | in_pieces.intersection(fresh)
     update_summaries(connection, _rebuild(connection, rebuilt))
     if waiting := take_pending(connection, fresh):

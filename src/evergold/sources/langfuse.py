@@ -32,6 +32,8 @@ SIGNS = (
     "trace_name",
     "observations",
 )
+INPUT_TOKENS = ("input", "promptTokens", "prompt_tokens", "input_tokens")  # OpenAI's usage may be passed on as it is
+OUTPUT_TOKENS = ("output", "completionTokens", "completion_tokens", "output_tokens")
 NON_NUMERIC = ("CATEGORICAL", "TEXT")  # kinds of score whose number is an index, or stands for nothing
 
 
@@ -126,8 +128,8 @@ def _observation(observation: Exported) -> SpanLine:
         "trace_name": observation.get("trace_name"),
         "tags": loaded(observation.get("tags")),
         "model": observation.get("provided_model_name", "model"),
-        "input_tokens": usage.get("input"),
-        "output_tokens": usage.get("output"),
+        "input_tokens": _first(usage, INPUT_TOKENS),
+        "output_tokens": _first(usage, OUTPUT_TOKENS),
         "cost": _number(observation.get("calculated_total_cost", "total_cost") or costs.get("total")),
         "tool": observation.get("name") if observation.get("type") == "TOOL" else None,
         "metadata": _object(observation.get("metadata")),
@@ -197,6 +199,10 @@ def _score(score: Exported, where: str) -> ScoreLine | Rejected:
 def _object(value: Any) -> dict[str, Any]:
     parsed = loaded(value)
     return parsed if isinstance(parsed, dict) else {}
+
+
+def _first(values: dict[str, Any], names: tuple[str, ...]) -> Any:
+    return next((values[name] for name in names if values.get(name) is not None), None)
 
 
 def _number(value: Any) -> Any:

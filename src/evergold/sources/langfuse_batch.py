@@ -1,45 +1,78 @@
-"""Batches as Langfuse's older libraries send them: events that create and update traces, observations and scores."""
+"""Batches as Langfuse's older libraries send them: events that create and update traces, observations and scores.
+
+Each event of a trace or an observation becomes a span line that records which of its fields the event stated, and when. The
+libraries send the output of an observation after its input, often in another batch: `ingest/merge_spans.py` puts the events
+of one id together by these times.
+"""
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 from evergold.model.rejected import Rejected
+from evergold.model.trace import SpanLine
 from evergold.seams import Incoming
 from evergold.sources.langfuse import records_of
+from evergold.sources.stated_fields import with_stated
 
-TYPES = {"generation": "GENERATION", "span": "SPAN", "event": "EVENT"}
+OBSERVATIONS = (
+    *("generation", "span", "event", "agent", "tool", "chain", "retriever", "evaluator", "embedding", "guardrail"),
+)
+# Fields of a span line that have a value even where the event gives none, with the spellings under which it gives one.
+DEFAULTED = {
+    "kind": ("type",),
+    "status": ("level",),
+    "parent_id": ("parentObservationId", "parent_observation_id"),
+}
 
 
 def records_of_batch(events: list[Any]) -> Iterator[tuple[str, Incoming | Rejected]]:
-    """Each record with the id of the event it came by. Events of one batch that name one thing are put together."""
-    bodies: dict[tuple[str, str], tuple[str, dict[str, Any]]] = {}
+    """Each record with the id of the event it came by."""
     for number, event in enumerate(events):
         where = str(event.get("id") or number) if isinstance(event, dict) else str(number)
         body = event.get("body") if isinstance(event, dict) else None
-        kind = str(event.get("type")) if isinstance(event, dict) else ""
-        noun = kind.partition("-")[0]
+        noun = str(event.get("type")).partition("-")[0] if isinstance(event, dict) else ""
         if noun == "sdk":
             continue
         if not isinstance(body, dict):
             yield where, Rejected(where=where, reason="an event without a body")
             continue
-        given = {key: value for key, value in body.items() if value is not None}
-        if noun in TYPES:
-            given.setdefault("type", TYPES[noun])
-        if noun == "trace":
-            given.setdefault("timestamp", event.get("timestamp"))
-        thing = "observation" if noun in (*TYPES, "observation") else noun
-        first, known = bodies.get((thing, str(body.get("id") or where)), (where, {}))
-        bodies[thing, str(body.get("id") or where)] = (first, known | given)
-    for (thing, ident), (where, body) in bodies.items():
-        fields = {"id": ident, **body}
-        if thing == "observation":
-            fields.setdefault("startTime", None)
-            fields.setdefault("traceId", ident)
-        if thing == "score" and isinstance(fields.get("value"), str):
-            fields |= {"stringValue": fields["value"], "dataType": fields.get("dataType", "CATEGORICAL")}
-        for record in records_of(fields, where):
-            yield where, record
+        for record in records_of(_fields(noun, event, where), where):
+            yield where, _with_times(record, noun, event) if isinstance(record, SpanLine) else record
+
+
+def _fields(noun: str, event: dict[str, Any], where: str) -> dict[str, Any]:
+    """The body of an event as an exported object; a null says nothing."""
+    given = {key: value for key, value in event["body"].items() if value is not None}
+    fields = {"id": where, **given}
+    if noun == "trace":
+        fields.setdefault("timestamp", event.get("timestamp"))
+    if noun in OBSERVATIONS:
+        fields.setdefault("type", noun.upper())
+    if noun in (*OBSERVATIONS, "observation"):
+        fields.setdefault("startTime", None)
+        fields.setdefault("traceId", fields["id"])
+    if noun == "score" and isinstance(fields.get("value"), str):
+        fields |= {"stringValue": fields["value"], "dataType": fields.get("dataType", "CATEGORICAL")}
+    return fields
+
+
+def _with_times(line: SpanLine, noun: str, event: dict[str, Any]) -> SpanLine:
+    body = event["body"]
+    unstated = {field for field, keys in DEFAULTED.items() if all(body.get(key) is None for key in keys)}
+    if noun in (*OBSERVATIONS, "trace"):
+        unstated.discard("kind")
+    return with_stated(line, _moment(event.get("timestamp")), unstated)
+
+
+def _moment(value: Any) -> str:
+    """The time of an event as a text that sorts; empty, before all others, where it has none."""
+    try:
+        moment = datetime.fromisoformat(str(value))
+    except ValueError:
+        return ""
+    moment = moment.replace(tzinfo=moment.tzinfo or UTC)
+    return moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 def reply_to(

@@ -20,6 +20,9 @@ ROWS = 400  # of one statement
 MOST = 2**53  # larger figures are a sender's mistake, and no database column holds them
 
 
+SpanKey = tuple[str, str]  # the ids of a trace and of one of its spans
+
+
 class SpanRow(NamedTuple):
     """A row of `spans`: its columns, in their order, with the trace's id for its `trace_seq`.
 

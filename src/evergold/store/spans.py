@@ -4,15 +4,15 @@ Rows are plain tuples, many to a statement; nothing is validated here a second t
 with its first content: the same again is a duplicate, other content under it is refused.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, bindparam, func, select, update
 
-from evergold.store.compact.chains import whole_spans
+from evergold.store.compact.chains import make_dependents_whole, whole_spans
 from evergold.store.compact.differences import carried_by
-from evergold.store.rows import SpanRow, TraceRow, insert_rows, rows_among
+from evergold.store.rows import SpanKey, SpanRow, TraceRow, insert_rows, rows_among
 from evergold.store.schema import spans, traces
 from evergold.store.text_index.words import ENOUGH, learn_words
 from evergold.store.values import batches
@@ -34,20 +34,26 @@ class Sorted:
 
     fresh: list[SpanRow] = field(default_factory=list)
     conflicting: list[SpanRow] = field(default_factory=list)
+    replacing: list[SpanRow] = field(default_factory=list)
     closed: list[SpanRow] = field(default_factory=list)
     growing: set[str] = field(default_factory=set)
 
 
-def sort_spans(connection: Connection, batch: Sequence[SpanRow], known: Mapping[str, StoredTrace]) -> Sorted:
+def sort_spans(
+    connection: Connection,
+    batch: Sequence[SpanRow],
+    known: Mapping[str, StoredTrace],
+    replaceable: Collection[SpanKey] = (),
+) -> Sorted:
     """Which rows are new, and which at odds with the first content of their id; the others are repeated.
 
     `known`: the stored traces; their rows, stored or new, hold their own texts (`unshare_texts`).
     `closed` are spans of a trace that was given whole, by its own content; it takes no more. `growing` are the traces
-    that are stored already and get more spans.
+    that are stored already and get more spans. `replacing` are rows of `replaceable` spans, whose content has grown.
     """
     result = Sorted()
     open_traces = [trace_id for trace_id, stored in known.items() if not stored.given_whole]
-    held = _held(connection, open_traces, batch, known) if open_traces else {}
+    held = held_spans(connection, open_traces, {(row.trace_id, row.id) for row in batch}, known) if open_traces else {}
     for row in batch:
         stored = known.get(row.trace_id)
         if stored is not None and stored.given_whole:
@@ -60,7 +66,7 @@ def sort_spans(connection: Connection, batch: Sequence[SpanRow], known: Mapping[
             if stored is not None:
                 result.growing.add(row.trace_id)
         elif not _same(first, row):
-            result.conflicting.append(row)
+            (result.replacing if key in replaceable else result.conflicting).append(row)
     return result
 
 
@@ -70,15 +76,21 @@ def stored_traces(connection: Connection, trace_ids: Iterable[str]) -> dict[str,
     return {row[0]: StoredTrace(row[1], bool(row[2])) for row in rows_among(connection, query, trace_ids)}
 
 
-def _held(
-    connection: Connection, trace_ids: Sequence[str], batch: Sequence[SpanRow], known: Mapping[str, StoredTrace]
-) -> dict[tuple[str, str], SpanRow]:
-    wanted = {(row.trace_id, row.id) for row in batch}
-    stored: list[tuple[str, str]] = []
+def lock_traces(connection: Connection, trace_ids: Iterable[str]) -> None:
+    """Let nobody else change these traces until the transaction ends; SQLite's writer is alone as it is."""
+    for ids in batches(sorted(trace_ids)):
+        connection.execute(select(traces.c.seq).where(traces.c.id.in_(ids)).order_by(traces.c.seq).with_for_update())
+
+
+def held_spans(
+    connection: Connection, trace_ids: Sequence[str], wanted: Collection[SpanKey], known: Mapping[str, StoredTrace]
+) -> dict[SpanKey, SpanRow]:
+    """Those of the wanted spans that are stored in these traces, each with everything that it carried."""
+    stored: list[SpanKey] = []
     for ids in batches(trace_ids):
         query = select(traces.c.id, spans.c.id).select_from(_OF_TRACES).where(traces.c.id.in_(ids))
         stored += [(row[0], row[1]) for row in connection.execute(query) if (row[0], row[1]) in wanted]
-    held: dict[tuple[str, str], SpanRow] = {}
+    held: dict[SpanKey, SpanRow] = {}
     for trace_id, span_id in stored:
         one = select(traces.c.id, *(spans.c[name] for name in OWN)).select_from(_OF_TRACES)
         row = connection.execute(one.where(traces.c.id == trace_id, spans.c.id == span_id)).one()
@@ -99,6 +111,23 @@ def _same(stored: SpanRow, sent: SpanRow) -> bool:
 def insert_spans(connection: Connection, rows: Sequence[SpanRow], seqs: Mapping[str, int]) -> None:
     """Store spans of stored traces; `seqs` are the sequence numbers of the traces."""
     insert_rows(connection, "spans", ("trace_seq", *OWN), [(seqs[row.trace_id], *row[1:-1]) for row in rows])
+
+
+def replace_spans(connection: Connection, rows: Sequence[SpanRow], seqs: Mapping[str, int]) -> None:
+    """Write the content of stored spans anew; spans that are stored as the difference from one of them are made whole."""
+    if not rows:
+        return
+    make_dependents_whole(connection, [(seqs[row.trace_id], row.id) for row in rows])
+    statement = update(spans).where(spans.c.trace_seq == bindparam("of"), spans.c.id == bindparam("named"))
+    statement = statement.values({name: bindparam(f"new_{name}") for name in OWN[1:]})
+    changes = [row._asdict() for row in rows]
+    connection.execute(
+        statement,
+        [
+            {"of": seqs[row["trace_id"]], "named": row["id"], **{f"new_{name}": row[name] for name in OWN[1:]}}
+            for row in changes
+        ],
+    )
 
 
 def insert_traces(connection: Connection, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[str, int]:

@@ -1,6 +1,6 @@
 """Spans that are stored as the difference from another: read as they came, and made whole before their base is deleted."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import chain
 from typing import Any
 
@@ -88,15 +88,27 @@ def release(connection: Connection, trace_ids: Sequence[str]) -> None:
     deleted = set(trace_ids)
     for batch in batches(trace_ids):
         dependents = connection.execute(_DEPENDENTS, {"ids": batch}).all()
-        stays = [_with_texts(row) for row in dependents if row[1] not in deleted]
-        changes = [
-            {"of": seq, "named": row.id, "new_raw": _folded(row)}
-            for (seq, _), row in zip(stays, whole_spans(connection, stays), strict=True)
-        ]
-        if changes:
-            connection.execute(_MAKE_WHOLE, changes)
+        _make_whole(connection, [_with_texts(row) for row in dependents if row[1] not in deleted])
     for batch in batches(trace_ids):
         connection.execute(_LET_GO, {"ids": batch})
+
+
+def make_dependents_whole(connection: Connection, bases: Collection[Key]) -> None:
+    """Let no other span build on these spans, which are about to change."""
+    named = set(bases)
+    for batch in batches({seq for seq, _ in named}):
+        dependents = connection.execute(_ON_TRACES, {"seqs": batch}).all()
+        rows = [_with_texts(row) for row in dependents]
+        _make_whole(connection, [(seq, row) for seq, row in rows if (row.base_seq, row.base_id) in named])
+
+
+def _make_whole(connection: Connection, rows: Sequence[tuple[int, SpanRow]]) -> None:
+    changes = [
+        {"of": seq, "named": row.id, "new_raw": _folded(row)}
+        for (seq, _), row in zip(rows, whole_spans(connection, rows), strict=True)
+    ]
+    if changes:
+        connection.execute(_MAKE_WHOLE, changes)
 
 
 def _with_texts(row: Any) -> tuple[int, SpanRow]:
@@ -111,11 +123,13 @@ def _folded(row: SpanRow) -> str:
 
 
 _GIVEN = select(traces.c.seq).where(traces.c.id.in_(bindparam("ids", expanding=True)))
-_DEPENDENTS = (
+_WITH_BASE = (
     select(traces.c.seq, traces.c.id, *(spans.c[name] for name in COLUMNS), traces.c.input_text, traces.c.output_text)
     .select_from(spans.join(traces, traces.c.seq == spans.c.trace_seq))
-    .where(spans.c.base_seq.in_(_GIVEN))
+    .where(spans.c.base_seq.is_not(None))
 )
+_DEPENDENTS = _WITH_BASE.where(spans.c.base_seq.in_(_GIVEN))
+_ON_TRACES = _WITH_BASE.where(spans.c.base_seq.in_(bindparam("seqs", expanding=True)))
 _MAKE_WHOLE = (
     update(spans)
     .where(spans.c.trace_seq == bindparam("of"), spans.c.id == bindparam("named"))
