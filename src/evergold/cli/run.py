@@ -58,6 +58,7 @@ NOTHING_MEASURED = 3
 @replay_options
 @click.option("--resume", metavar="RUN", help="Go on with a run that ended early, or with one whose process died.")
 @click.option("--retry-errors", is_flag=True, help="With --resume: send failed calls again.")
+@click.option("--weighted", is_flag=True, help="Count each question once in the means, however many cases ask it.")
 @click.option("--plan", is_flag=True, help="Only say what it would take and what it could show.")
 @click.option("--fail-under", multiple=True, metavar="METRIC=VALUE", help="Exit code 1 when the mean is below.")
 @json_flag
@@ -67,7 +68,6 @@ def command(ctx: click.Context, /, **options: Any) -> int:
 
     Every attempt is on disk before the next begins: after a crash, --resume repeats no finished call.
     """
-    as_json = options["as_json"]
     with opened(ctx) as workspace:
         _find_cases(workspace, options)
         if options["plan"]:
@@ -77,7 +77,7 @@ def command(ctx: click.Context, /, **options: Any) -> int:
             ended = workspace.bench.work_on(run.id)
         if options["log"]:
             workspace.bench.results.append_log(ended.id, options["log"])
-        return _show(workspace, ended, _thresholds(options["fail_under"]), as_json)
+        return _show(workspace, ended, options)
 
 
 def _find_cases(workspace: Workspace, options: dict[str, Any]) -> None:
@@ -198,8 +198,9 @@ def _show_plan(workspace: Workspace, options: dict[str, Any]) -> int:
     return 0
 
 
-def _show(workspace: Workspace, run: Run, thresholds: dict[str, float], as_json: bool) -> int:
-    means = workspace.bench.results.means(run)
+def _show(workspace: Workspace, run: Run, options: dict[str, Any]) -> int:
+    thresholds, as_json = _thresholds(options["fail_under"]), options["as_json"]
+    means = workspace.bench.results.means(run, weighted=options["weighted"])
     known = {mean.metric: mean.value for mean in means}
     unmeasured = [name for name in thresholds if known.get(name) is None]
     unmet = [name for name, least in thresholds.items() if name not in unmeasured and (known[name] or 0.0) < least]

@@ -6,12 +6,14 @@ from pathlib import Path
 import orjson
 from sqlalchemy import Connection
 
+from evergold.build.clusters import clusters_of
 from evergold.errors import BadInput, NotFound
 from evergold.model.case import Case, CaseStatus, EntryType, Provenance, ReviewState
 from evergold.model.run import Asked, Attempt, Run, RunStatus
 from evergold.report.compare import Comparison, RunValues, compare
 from evergold.report.leaderboard import Board, Ranked, boards, newest_per_model
 from evergold.report.scores import Mean, by_case, means, outside
+from evergold.report.weighting import by_question
 from evergold.store import Store
 from evergold.store.asked import asked
 from evergold.store.attempt_pages import AttemptOrder
@@ -29,11 +31,16 @@ class BenchResults:
         self._runs = RunStore(store.db)
         self._attempts = AttemptStore(store.db)
 
-    def means(self, run: Run) -> list[Mean]:
-        """Every metric's mean over cases, with interval and coverage."""
+    def means(self, run: Run, *, weighted: bool = False) -> list[Mean]:
+        """Every metric's mean over cases, with interval and coverage; weighted: over questions, each counted once."""
         rows = self._attempts.values(run.id)
-        cases, clusters = run.total // run.spec.trials, self._attempts.clusters(run.id)
-        return means(by_case(rows), run.spec.metrics, cases, clusters, outside(rows))
+        clusters = self._attempts.clusters(run.id)
+        scores, left_out, count = by_case(rows), outside(rows), run.total // run.spec.trials
+        if weighted:
+            questions = clusters_of(self._attempts.cases(run.id)).name_of
+            scores, left_out = by_question(scores, left_out, questions)
+            count = len(set(questions.values()))
+        return means(scores, run.spec.metrics, count, clusters, left_out)
 
     def cached(self, run_id: str) -> int:
         """How many answers of a run came from the response cache."""
