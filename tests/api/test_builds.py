@@ -1,6 +1,8 @@
 """Builds over HTTP, against a real server."""
 
 import hashlib
+import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import quote, unquote
 
@@ -124,3 +126,25 @@ def test_a_slash_in_a_name_belongs_to_it_on_every_route(tmp_path: Path) -> None:
         assert client.get("cases/team/faq/plain").json()["input"] == "of another dataset"
         assert client.get("cases/no%2Fset/c%2F1").json()["error"].startswith("no case 'c/1'")
         assert client.get("no%2Froute/x").json()["error"].startswith("no route")
+
+
+def test_a_slow_build_holds_up_neither_other_requests_nor_the_end_of_the_server(tmp_path: Path) -> None:
+    """A manifest that is a pipe makes the build wait as on a disk that hangs; nobody ever writes into it."""
+    with Workspace.open(Settings(home=tmp_path / ".evergold")) as workspace:
+        workspace.cases.put([a_case("c1")])
+        folder = workspace.builds.folder_of("live", "v1")
+    folder.mkdir(parents=True)
+    os.mkfifo(folder / "manifest.json")
+    with served(tmp_path) as url, calling(url) as client, ThreadPoolExecutor(1) as caller:
+        asked = caller.submit(client.post, "/api/v1/builds", json={"dataset": "live"})
+        assert client.get("/api/v1/datasets").json()[0]["cases"] == 1
+        answer = asked.result()
+        assert answer.status_code == 202
+        assert (answer.json()["version"], answer.headers["location"]) == ("v1", "/api/v1/builds/live/v1")
+        waiting = client.get(answer.headers["location"])
+        assert waiting.status_code == 404
+        assert "is being built" in waiting.json()["error"]
+    # the server has ended here: `served` waits for it
+    assert [path.name for path in folder.iterdir()] == ["manifest.json"]
+    with Workspace.open(Settings(home=tmp_path / ".evergold")) as workspace:
+        assert workspace.builds.versions("live") == []

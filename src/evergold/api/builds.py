@@ -4,9 +4,10 @@ A dataset may have a slash in its name (`team/faq`), so its part of a path takes
 """
 
 from typing import Annotated, Any
+from urllib.parse import quote
 
 from fastapi import Query
-from fastapi.responses import FileResponse
+from fastapi.responses import FileResponse, JSONResponse
 from pydantic import BaseModel, Field
 
 from evergold.api.opened import Opened
@@ -16,6 +17,8 @@ from evergold.model.build_views import BuildDiff, BuildView
 from evergold.workspace.builds import Lineage
 
 router = Router(prefix="/api/v1/builds", tags=["builds"])
+BUILD_SECONDS = 8.0  # then a caller is answered
+UNDER_WAY = "still being built; send the same request with this version again to wait for it, or look at"
 
 
 class NewBuild(BaseModel, extra="forbid"):
@@ -32,18 +35,36 @@ class NewBuild(BaseModel, extra="forbid"):
     canary: bool | None = None
 
 
+class BuildUnderWay(BaseModel):
+    """A build that takes longer than a request waits: which one it is, and where it appears."""
+
+    dataset: str
+    version: str
+    message: str
+
+
 @router.get("")
 def list_builds(workspace: Opened, dataset: str | None = None) -> list[BuildView]:
     """Every build, oldest first, by dataset."""
     return [BuildView.of(build) for build in workspace.builds.versions(dataset)]
 
 
-@router.post("", status_code=201)
-def freeze_dataset(workspace: Opened, wanted: NewBuild) -> BuildView:
-    """Freeze a dataset as it is now."""
+@router.post(
+    "",
+    status_code=201,
+    response_model=BuildView,
+    responses={202: {"model": BuildUnderWay, "description": "The build goes on"}},
+)
+def freeze_dataset(workspace: Opened, wanted: NewBuild) -> BuildView | JSONResponse:
+    """Freeze a dataset as it is now; a large one is answered with 202 after a few seconds and goes on being built."""
     options = wanted.model_dump(include={"group_by", "seed", "filters", "on_leak", "canary", "repeats"})
-    build, _ = workspace.builds.freeze_as(wanted.dataset, wanted.version, shares=wanted.split, **options)
-    return BuildView.of(build)
+    spec = workspace.builds.spec_of(wanted.dataset, wanted.version, shares=wanted.split, **options)
+    build = workspace.served_builds.freeze(spec, BUILD_SECONDS)
+    if build is not None:
+        return BuildView.of(build)
+    where = f"{router.prefix}/{quote(spec.dataset, safe='')}/{spec.version}"
+    under_way = BuildUnderWay(dataset=spec.dataset, version=spec.version, message=f"{UNDER_WAY} {where}")
+    return JSONResponse(under_way.model_dump(), status_code=202, headers={"Location": where})
 
 
 @router.get("/{dataset:path}/lineage/{case_id:path}")
@@ -96,5 +117,5 @@ def download_file(workspace: Opened, dataset: str, version: str, name: str) -> F
 
 @router.get("/{dataset:path}/{version}")
 def get_build(workspace: Opened, dataset: str, version: str) -> BuildView:
-    """One build with its manifest."""
-    return BuildView.of(workspace.builds.get(dataset, version))
+    """One build with its manifest; of one that failed after its request was answered, why."""
+    return BuildView.of(workspace.served_builds.get(dataset, version))

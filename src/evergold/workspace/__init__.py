@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from evergold.workspace.replays import Replays
     from evergold.workspace.retrieval import Retrieval
     from evergold.workspace.review import Review
+    from evergold.workspace.served_builds import ServedBuilds
     from evergold.workspace.task_files import TaskFileChecks
     from evergold.workspace.trace_notes import TraceNotes
     from evergold.workspace.trajectories import Trajectories
@@ -100,6 +101,7 @@ class Workspace:
             try:
                 yield
             finally:
+                self.served_builds.stop()
                 self.alerts.stop()
                 self.store.db.close_within(CLOSING_SECONDS)
 
@@ -277,6 +279,13 @@ class Workspace:
         from evergold.workspace.builds import Builds
 
         return Builds(self.settings, self.store)
+
+    @cached_property
+    def served_builds(self) -> "ServedBuilds":
+        """Builds that a server makes for requests, without holding up answers or its own end."""
+        from evergold.workspace.served_builds import ServedBuilds
+
+        return ServedBuilds(self.builds)
 
     @cached_property
     def rag(self) -> "RagBuilds":

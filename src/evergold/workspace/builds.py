@@ -1,7 +1,7 @@
 """Datasets and their versions: what there is, frozen builds of it, and how two of them differ."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -99,17 +99,26 @@ class Builds:
     def freeze_as(
         self, dataset: str, version: str | None = None, out: Path | None = None, **options: Any
     ) -> tuple[Build, Path]:
-        """Freeze a dataset with the options that are given (not None); return the build and its manifest's path.
+        """Freeze a dataset with the options that are given (not None); return the build and its manifest's path."""
+        spec = self.spec_of(dataset, version, out, **options)
+        return self.freeze(spec), spec.manifest
+
+    def spec_of(
+        self, dataset: str, version: str | None = None, out: Path | None = None, **options: Any
+    ) -> SnapshotSpec:
+        """Say what to freeze, with the options that are given (not None).
 
         `shares` is written as on the command line: `train=0.7,test=0.3`.
         """
         shares = options.pop("shares", None)
         spec = self.default_spec(dataset, version, out)
-        spec = with_options(spec, shares=parse_shares(shares) if shares else None, **options)
-        return self.freeze(spec), spec.manifest
+        return with_options(spec, shares=parse_shares(shares) if shares else None, **options)
 
-    def freeze(self, spec: SnapshotSpec) -> Build:
-        """Freeze a dataset as it is now. Its newest build so far is the parent; groups stay where earlier builds had them."""
+    def freeze(self, spec: SnapshotSpec, checkpoint: Callable[[], None] = lambda: None) -> Build:
+        """Freeze a dataset as it is now. Its newest build so far is the parent; groups stay where earlier builds had them.
+
+        `checkpoint` is called between cases and before anything is written; an error of it leaves the build out whole.
+        """
         spec.require_sane()
         wanted = case_filter(spec.dataset, spec.filters)
         with self._store.db.read() as connection:
@@ -120,8 +129,9 @@ class Builds:
             everything = (
                 iterate_cases(connection, CaseFilter(dataset=spec.dataset, status=None)) if earlier_splits else ()
             )
-            groups = settled(everything, earlier_splits, spec.group_by)
-            frozen = draft(spec, iterate_cases(connection, wanted), parent, groups)
+            groups = settled(_checked(everything, checkpoint), earlier_splits, spec.group_by)
+            frozen = draft(spec, _checked(iterate_cases(connection, wanted), checkpoint), parent, groups)
+        checkpoint()
         build = Build(
             dataset=spec.dataset,
             version=spec.version,
@@ -135,6 +145,7 @@ class Builds:
 
             def remember(connection: "Connection") -> None:
                 """Files and store agree: a version that is another one in the store leaves the files as they are."""
+                checkpoint()
                 put_build(connection, build, frozen.rows)
                 files.commit()
 
@@ -235,6 +246,12 @@ def case_filter(dataset: str, filters: Mapping[str, Any]) -> CaseFilter:
 def with_options(spec: SnapshotSpec, **options: Any) -> SnapshotSpec:
     """The spec with the options that were given."""
     return replace(spec, **{name: value for name, value in options.items() if value is not None})
+
+
+def _checked(cases: Iterable[Case], checkpoint: Callable[[], None]) -> Iterator[Case]:
+    for case in cases:
+        checkpoint()
+        yield case
 
 
 def _order(version: str) -> tuple[int, ...]:

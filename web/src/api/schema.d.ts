@@ -1731,7 +1731,7 @@ export interface paths {
         put?: never;
         /**
          * Freeze Dataset
-         * @description Freeze a dataset as it is now.
+         * @description Freeze a dataset as it is now; a large one is answered with 202 after a few seconds and goes on being built.
          */
         post: operations["freeze_dataset_api_v1_builds_post"];
         delete?: never;
@@ -1869,7 +1869,7 @@ export interface paths {
         };
         /**
          * Get Build
-         * @description One build with its manifest.
+         * @description One build with its manifest; of one that failed after its request was answered, why.
          */
         get: operations["get_build_api_v1_builds__dataset___version__get"];
         put?: never;
@@ -2447,6 +2447,18 @@ export interface components {
              * Format: date-time
              */
             created_at: string;
+        };
+        /**
+         * BuildUnderWay
+         * @description A build that takes longer than a request waits: which one it is, and where it appears.
+         */
+        BuildUnderWay: {
+            /** Dataset */
+            dataset: string;
+            /** Version */
+            version: string;
+            /** Message */
+            message: string;
         };
         /**
          * BuildView
@@ -8848,6 +8860,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["BuildView"];
+                };
+            };
+            /** @description The build goes on */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BuildUnderWay"];
                 };
             };
             /** @description Validation Error */

@@ -33,11 +33,17 @@ export function useBuilds(dataset: string) {
   });
 }
 
+/** The build, once it is made: the server answers a large one before that, and the same request waits for it again. */
+async function frozen(wanted: NewBuild): Promise<Build> {
+  const answer = await unwrap(api.POST("/api/v1/builds", { body: wanted }));
+  return "manifest" in answer ? answer : frozen({ ...wanted, version: answer.version });
+}
+
 /** Freeze a dataset, then show it: the lists know of the new version before `then` is called. */
 export function useFreeze(then: (build: Build) => void) {
   const cache = useQueryClient();
   return useMutation({
-    mutationFn: (wanted: NewBuild) => unwrap(api.POST("/api/v1/builds", { body: wanted })),
+    mutationFn: frozen,
     onSuccess: async (build) => {
       await cache.invalidateQueries({ queryKey: ["builds", build.dataset] });
       void cache.invalidateQueries({ queryKey: ["datasets"] });
