@@ -80,7 +80,8 @@ def test_counts_hashes_and_missing_files(tmp_path: Path) -> None:
     path.unlink()
     report = check(manifest)
     assert outcomes(report) == {"file": "failed"} | dict.fromkeys(
-        ("hash", "count", "schema", "references", "citations", "alignment", "ids"), "not measured"
+        ("hash", "count", "schema", "references", "citations", "alignment", "ids", "source_match", "grounded"),
+        "not measured",
     )
 
 

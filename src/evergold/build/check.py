@@ -12,6 +12,7 @@ import msgspec
 from evergold.build import manifest as manifests
 from evergold.build.diff import read_record
 from evergold.build.findings import Finding, Report
+from evergold.build.grounding import GroundingSample
 from evergold.build.partition import BLOCK_BYTES, is_utf8, memory_kept, ranges
 from evergold.build.profile import Profile, drift, total_variation
 from evergold.build.reader import lines_of
@@ -29,6 +30,7 @@ from evergold.build.records import (
 )
 from evergold.build.seen import SeenIds, fingerprint
 from evergold.build.sound import Soundness
+from evergold.build.source_match import source_problem
 from evergold.build.splits import ALIGNED, Kind
 from evergold.errors import BadInput
 from evergold.model.build import FileEntry, Manifest
@@ -42,13 +44,22 @@ class CheckLimits:
     max_drift: float = 0.20
     sample: int = 0
     seed: int = 0
+    judged: int = 50
+    """How many records of each split the offline judge reads."""
+    max_ungrounded: float = 0.0
 
     def require_sane(self) -> None:
-        for name, share in (("--max-drop", self.max_drop), ("--max-drift", self.max_drift)):
+        shares = (
+            ("--max-drop", self.max_drop),
+            ("--max-drift", self.max_drift),
+            ("--max-ungrounded", self.max_ungrounded),
+        )
+        for name, share in shares:
             if not 0 <= share <= 1:
                 raise BadInput(f"{name} {share}: give a share between 0 and 1")
-        if self.sample < 0:
-            raise BadInput(f"--sample {self.sample}: give 0 or more")
+        for name, count in (("--sample", self.sample), ("--judged", self.judged)):
+            if count < 0:
+                raise BadInput(f"{name} {count}: give 0 or more")
 
 
 def check(
@@ -79,6 +90,8 @@ class _SplitCheck:
     """One pass over one split file."""
 
     CHECKS = ("file", "hash", "count", "schema", "references", "citations", "alignment", "ids")
+    RAG_CHECKS = ("source_match", "grounded")
+    """Of records with contexts only; a frozen case is judged by a run."""
 
     def __init__(self, name: str, entry: FileEntry, limits: CheckLimits, schema: str | None) -> None:
         self.findings = {check: Finding(check, name) for check in self.CHECKS}
@@ -88,10 +101,14 @@ class _SplitCheck:
         self._fields: Mapping[str, Kind] = {}
         self._keys: Mapping[str, str] = {}
         self._soundness: Soundness | None = None
+        self._grounding: GroundingSample | None = None
+        self._max_ungrounded = limits.max_ungrounded
         if schema != manifests.CASE_SCHEMA:
             self._fields, self._keys = shape_of(name, entry.model_extra or {})
             self._decode = msgspec.json.Decoder(record_type(self._fields, self._keys)).decode
             self._soundness = Soundness(self._fields, self._decode)
+            self._grounding = GroundingSample(name, entry.count, limits.judged, limits.seed)
+            self.findings |= {check: Finding(check, name) for check in self.RAG_CHECKS}
         self._ids = SeenIds()
         self._canaries = 0
         wanted = min(limits.sample, entry.count)
@@ -111,6 +128,8 @@ class _SplitCheck:
             digest.update(data)
             block, is_text = list(lines_of(data)), is_utf8(data)
             records = self._sound(lines + 1, block) if is_text else None
+            if self._grounding is not None:
+                self._grounding.add(lines + 1, block)
             if records is not None:
                 self._take(lines + 1, records, profile)
                 lines += len(records)
@@ -120,6 +139,8 @@ class _SplitCheck:
             if advance:
                 advance(len(data))
         self._compare_with_manifest(digest.hexdigest(), size, lines)
+        if self._grounding is not None:
+            self._grounding.measure(self.findings["grounded"], self._decode, self._max_ungrounded)
         return profile
 
     def _sound(self, first: int, lines: Sequence[bytes]) -> list[Any] | None:
@@ -172,6 +193,8 @@ class _SplitCheck:
         reference = first_text(record, REFERENCES) or ""
         self._citations(where, reference, getattr(record, "contexts", None))
         self._alignment(where, record)
+        if "source_match" in self.findings and (mismatch := source_problem(record)):
+            self.findings["source_match"].fail(f"{where}: {mismatch}")
         profile.add(record.task_type, tags_of(record), first_text(record, INPUTS) or "", reference)
         return True
 
@@ -241,7 +264,7 @@ def _profile_of(name: str, entry: FileEntry, path: Path, schema: str | None) -> 
     """The profile of a baseline's split, if its file still is what the manifest says."""
     if not path.is_file():
         return None
-    checker = _SplitCheck(name, entry, CheckLimits(), schema)
+    checker = _SplitCheck(name, entry, CheckLimits(judged=0), schema)
     profile = checker.run(path, None)
     return None if checker.findings["hash"].outcome == "failed" else profile
 

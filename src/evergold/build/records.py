@@ -16,6 +16,7 @@ from evergold.model.case import written_case
 
 REFERENCES = ("reference_answer", "reference_summary", "reference_context")
 INPUTS = ("question", "instruction")
+CITATIONS = ("citations", "answer_citations")
 
 
 class AnyObject(msgspec.Struct):
@@ -23,9 +24,18 @@ class AnyObject(msgspec.Struct):
 
 
 class Metadata(msgspec.Struct):
-    """The one key of the metadata that drift is measured by."""
+    """The keys of the metadata that a check reads: tags for drift, and the document that a record was made from."""
 
     tags: msgspec.Raw = msgspec.Raw(b"[]")
+    source_path: msgspec.Raw = msgspec.Raw(b"")
+    document: msgspec.Raw = msgspec.Raw(b"")
+
+
+class CitedSource(msgspec.Struct):
+    """A citation, as far as it is compared with the sources of the contexts."""
+
+    marker: msgspec.Raw = msgspec.Raw(b"")
+    source: msgspec.Raw = msgspec.Raw(b"")
 
 
 _TYPES: dict[Kind, Any] = {
@@ -85,6 +95,8 @@ def record_type(fields: Mapping[str, Kind], keys: Mapping[str, str] | None = Non
     for name, kind in fields.items():
         if name in (*INPUTS, *REFERENCES):
             members.append((name, str))
+        elif name in CITATIONS and kind == "objects":
+            members.append((name, list[CitedSource]))
         elif name not in ("task_id", "task_type"):
             members.append((name, Metadata if name == "metadata" else _TYPES[kind]))
     return msgspec.defstruct("Record", members, rename=dict(keys or {}))
@@ -102,14 +114,14 @@ def require_texts(record: Any, fields: Mapping[str, Kind]) -> None:
 def unknown_markers(reference: str, contexts: Sequence[msgspec.Raw]) -> list[str]:
     """The markers like [3] that point at no context; a text without contexts may have brackets of its own."""
     markers = set(_MARKER.findall(reference))
-    if not contexts or all(_is_label(marker, contexts) for marker in markers):
+    if not contexts or all(is_label(marker, contexts) for marker in markers):
         return []
     labels = {label[1].decode() for raw in contexts if (label := _LABEL.match(raw))}
     unknown = markers - (labels or {str(index) for index in range(1, len(contexts) + 1)})
     return sorted(unknown, key=lambda marker: (len(marker), marker))
 
 
-def _is_label(marker: str, contexts: Sequence[msgspec.Raw]) -> bool:
+def is_label(marker: str, contexts: Sequence[msgspec.Raw]) -> bool:
     """Whether the context at the place that a marker names is labelled with it, as it should be."""
     index = int(marker) - 1 if len(marker) < 9 else -1
     if not 0 <= index < len(contexts):

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from evergold.build.records import INPUTS, REFERENCES, unknown_markers
+from evergold.build.source_match import source_problem
 from evergold.build.splits import ALIGNED, Kind
 
 _first = itemgetter(0)
@@ -42,6 +43,7 @@ class Soundness:
             and all(all(map(str.strip, map(field, records))) for field in self._read)
             and self._are_aligned(records)
             and self._are_cited_well(records)
+            and not any(map(source_problem, records))
         )
         return records if is_sound else None
 

@@ -25,6 +25,16 @@ DEFAULT_MANIFEST = f"{DEFAULT_FOLDER}/manifest.json"
 )
 @click.option("--sample", type=int, default=0, help="Print this many records of each split for a spot check.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Which records the sample draws.")
+@click.option(
+    "--judged", type=int, default=50, show_default=True, help="Records of each split that the offline judge reads."
+)
+@click.option(
+    "--max-ungrounded",
+    type=float,
+    default=0.0,
+    show_default=True,
+    help="Share of judged records that may have a sentence without support.",
+)
 @click.option("--repo", type=A_PATH, help="Prove the rows of a dataset A or B file against this repository instead.")
 @click.option("--junit", type=A_PATH, help="Also write the result as JUnit XML.")
 @json_flag

@@ -4,10 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from evergold.model.generation import Passage
-from evergold.text.markers import cited_sentences, marker_spans, markers, without_markers
-from evergold.text.words import WORD
+from evergold.text.markers import cited_sentences, is_claim, marker_spans, markers, without_markers
 
-_FEWEST_WORDS = 3
 _SHOWN = 80
 
 
@@ -37,8 +35,3 @@ def citations_of(text: str, passages: Sequence[Passage]) -> list[dict[str, Any]]
         for number in numbers
         if 1 <= number <= len(passages)
     ]
-
-
-def is_claim(part: str) -> bool:
-    """A heading, a greeting or a lone word claims nothing."""
-    return len(WORD.findall(without_markers(part))) >= _FEWEST_WORDS and not part.rstrip().endswith(":")

@@ -2,10 +2,9 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from evergold.generate.citing import is_claim
 from evergold.generate.sentences import flat
 from evergold.model.generation import Passage
-from evergold.text.markers import cited_sentences, markers, without_markers
+from evergold.text.markers import cited_sentences, is_claim, markers, without_markers
 
 Supports = Callable[[str, Sequence[str]], Awaitable[bool | None]]
 """Whether contexts support a sentence; None where the judge has no answer."""

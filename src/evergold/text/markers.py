@@ -2,9 +2,10 @@
 
 import re
 
-from evergold.text.words import sentences
+from evergold.text.words import WORD, sentences
 
 _MARKER = re.compile(r"\[\s*(\d{1,6}(?:\s*[,;]\s*\d{1,6})*)\s*\]")
+_FEWEST_WORDS = 3
 _SPACED_MARKER = re.compile(rf"(?<![ \t])[ \t]*{_MARKER.pattern}")
 _AFTER_THE_STOP = re.compile(r"([.!?])((?:\s*\[[\d,;\s]+\])+)")
 
@@ -28,3 +29,8 @@ def without_markers(text: str) -> str:
 def cited_sentences(text: str) -> list[str]:
     """Sentences with their markers; one written after the full stop belongs to the sentence before it."""
     return list(sentences(_AFTER_THE_STOP.sub(r"\2\1", text)))
+
+
+def is_claim(part: str) -> bool:
+    """A heading, a greeting or a lone word claims nothing."""
+    return len(WORD.findall(without_markers(part))) >= _FEWEST_WORDS and not part.rstrip().endswith(":")

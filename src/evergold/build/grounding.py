@@ -1,0 +1,130 @@
+"""Ask the offline judge whether the contexts of sampled records support their references, sentence by sentence.
+
+The judge takes tens of milliseconds for a sentence, so a bounded number of records of each split is drawn by seed, and the
+first sentences of each are judged. A sentence is held against the contexts that it cites; one that cites none, against all.
+A sentence that the contexts have word by word needs no judge.
+"""
+
+import random
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from evergold.build.findings import SHOWN as EXAMPLES
+from evergold.build.findings import Finding
+from evergold.build.records import REFERENCES, first_text
+from evergold.text.markers import cited_sentences, is_claim, markers, without_markers
+
+if TYPE_CHECKING:
+    from evergold.judge.offline import OfflineJudge
+
+SENTENCES = 10
+LOOKED_AT = 20_000
+SHOWN = 120
+_LABEL = re.compile(r"^\[(\d{1,6})\]\s*")
+
+
+class GroundingSample:
+    """The records of one split that the judge reads."""
+
+    def __init__(self, split: str, count: int, wanted: int, seed: int) -> None:
+        drawn = random.Random(f"grounded:{seed}:{split}").sample(range(1, count + 1), min(wanted, count))
+        self._numbers = frozenset(drawn)
+        self._lines: list[tuple[int, bytes]] = []
+
+    def add(self, first: int, lines: Sequence[bytes]) -> None:
+        """Keep the drawn lines of a block; `first` is the number of its first line."""
+        numbers = self._numbers.intersection(range(first, first + len(lines)))
+        self._lines += [(number, bytes(lines[number - first])) for number in sorted(numbers)]
+
+    def measure(self, finding: Finding, decode: Callable[[bytes], Any], tolerated: float) -> None:
+        """Name each record with an unsupported sentence; the finding fails where their share is above `tolerated`."""
+        judged = supported = 0
+        problems = []
+        judge: OfflineJudge | None = None
+        known: dict[tuple[str, ...], list[str] | None] = {}
+        for where, reference, contexts in self._records(decode):
+            judge = judge or _offline_judge()
+            texts = (reference, *contexts)
+            if texts not in known:
+                known[texts] = unsupported(reference, contexts, judge)
+            loose = known[texts]
+            if loose is None:
+                continue
+            judged += 1
+            supported += not loose
+            problems += [f"{where}: {problem}" for problem in loose[:1]]
+        if judged == 0:
+            finding.outcome = "not measured"
+            finding.message = (
+                "no drawn record has contexts and a sentence to judge" if self._numbers else "--judged 0 asks for none"
+            )
+            return
+        assert judge is not None
+        finding.measured = {"judged": judged, "supported": supported, "judge": judge.identity}
+        if len(problems) > tolerated * judged:
+            for problem in problems:
+                finding.fail(problem)
+        else:
+            finding.count, finding.examples = len(problems), problems[:EXAMPLES]
+
+    def _records(self, decode: Callable[[bytes], Any]) -> Iterator[tuple[str, str, list[str]]]:
+        for number, line in self._lines:
+            try:
+                record = decode(line)
+                contexts = [str(orjson.loads(bytes(raw))) for raw in getattr(record, "contexts", None) or ()]
+            except (ValueError, RecursionError):
+                continue  # `schema` names it
+            reference = first_text(record, REFERENCES)
+            if reference and contexts:
+                yield f"line {number} ({record.task_id})", reference, contexts
+
+
+def unsupported(reference: str, contexts: Sequence[str], judge: "OfflineJudge") -> list[str] | None:
+    """What the contexts do not support of a reference, in words; None where it has no sentence to judge."""
+    claims = [part for part in cited_sentences(reference[:LOOKED_AT]) if is_claim(part) and not part.endswith("?")]
+    if not claims:
+        return None
+    by_contexts: dict[tuple[int, ...], list[str]] = defaultdict(list)
+    places = _places(contexts)
+    for claim in claims[:SENTENCES]:
+        cited = tuple(dict.fromkeys(places[number] for number in markers(claim) if number in places))
+        by_contexts[cited or tuple(range(len(contexts)))].append(without_markers(claim))
+    problems = []
+    for indexes, texts in by_contexts.items():
+        passages = [_LABEL.sub("", contexts[index][:LOOKED_AT]) for index in indexes]
+        problems += _unsupported_by(passages, texts, judge)
+    return problems
+
+
+def _unsupported_by(passages: Sequence[str], claims: Iterable[str], judge: "OfflineJudge") -> list[str]:
+    flat = [_flat(passage) for passage in passages]
+    asked = [claim for claim in claims if not any(_flat(claim).rstrip(".!?") in passage for passage in flat)]
+    if not asked:
+        return []
+    answers = judge.supports(asked, judge.evidence(list(passages)))
+    words = {"contradicted": "the contexts contradict", "not_found": "the contexts do not support"}
+    return [
+        f"{words[answer.verdict]} “{claim[:SHOWN]}” (support {answer.supported:.2f})"
+        for claim, answer in zip(asked, answers, strict=True)
+        if answer.verdict in words
+    ]
+
+
+def _places(contexts: Sequence[str]) -> dict[int, int]:
+    """The number that cites a context → its index: its label where contexts have labels, else its place from 1."""
+    labels = {int(label[1]): index for index, text in enumerate(contexts) if (label := _LABEL.match(text))}
+    return labels or {index + 1: index for index in range(len(contexts))}
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def _offline_judge() -> "OfflineJudge":
+    from evergold.judge.offline import OfflineJudge
+
+    return OfflineJudge()
