@@ -86,7 +86,17 @@ class Settings:
     checks_files: tuple[str, ...] = setting("checks.files", (), "Files (TOML) with checks of your own.")
     checks_off: tuple[str, ...] = setting("checks.off", (), "Built-in checks that are turned off by name.")
     curation_detector: str = setting(
-        "curation.detector", "patterns", "Plug-in that finds corrections in a session's next message; empty: none."
+        "curation.detector",
+        "patterns",
+        "What finds corrections in a session's next message: a plug-in, or `judge:NAME`, a model; empty: none.",
+    )
+    curation_detector_budget: int = setting(
+        "curation.detector_budget",
+        1000,
+        "Most questions a day to the judge that detects; beyond it `patterns` answers.",
+    )
+    curation_detector_sample: float = setting(
+        "curation.detector_sample", 1.0, "Share of messages put to the judge that detects, decided by a hash of the id."
     )
     alerts_rules: tuple[Mapping[str, Any], ...] = setting(
         "alerts.rules",

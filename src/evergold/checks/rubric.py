@@ -1,14 +1,13 @@
 """Checks that ask a judge: one rubric, one question a trace, no more questions a day than the budget allows."""
 
-import asyncio
-from collections import Counter
 from collections.abc import Mapping
 
 from evergold.checks.calling import CheckFailed
 from evergold.checks.own import JudgeCheck
+from evergold.judge.daily import DailyBudget, ask_now
 from evergold.model.checking import CheckResult, Turn
 from evergold.model.ident import unit_interval
-from evergold.model.judging import Answer, Question
+from evergold.model.judging import Question
 from evergold.seams import Judge
 
 TEN = 10.0
@@ -36,31 +35,20 @@ class JudgeRoom:
 
     def __init__(self, judges: Mapping[str, Judge], asked_today: Mapping[str, int] | None = None) -> None:
         self._judges = judges
-        self._asked = Counter(asked_today or {})
+        self._budget = DailyBudget(asked_today)
 
     def ask(self, check: JudgeCheck, turn: Turn) -> CheckResult | None:
         """Put the rubric to the check's judge; raises `CheckFailed` when the budget is spent or the judge has no answer."""
         if not turn.output or not check.when.holds(turn) or unit_interval(f"{check.name}:{turn.id}") >= check.sample:
             return None
-        if self._asked[check.name] >= check.budget:
+        if not self._budget.take(check.name, check.budget):
             raise CheckFailed(f"{check.name} waits: its budget of {check.budget} questions a day is spent")
-        self._asked[check.name] += 1
         inputs = {"rubric": check.rubric, "input": turn.input, "output": turn.output}
         question = Question(task="rubric", inputs=inputs, prompt=PROMPT.format(**inputs), answer_schema=SCHEMA)
-        answer = asyncio.run(_asked(self._judges[check.judge], question))
+        (answer,) = ask_now(self._judges[check.judge], [question])
         if answer.data is None:
             raise CheckFailed(f"{check.name}: judge {check.judge!r} gave no answer: {answer.reason}")
         score = answer.data.get("score")
         if not isinstance(score, int | float) or not 0 <= score <= TEN:
             raise CheckFailed(f"{check.name}: judge {check.judge!r} gave the score {score!r}; it lies from 0 to 10")
         return CheckResult(score / TEN, str(answer.data.get("reason", "")), f"judge {check.judge}")
-
-
-async def _asked(judge: Judge, question: Question) -> Answer:
-    """Ask, and let go of the connection: it belongs to the event loop of this question."""
-    try:
-        return await judge.ask(question)
-    finally:
-        close = getattr(judge, "close", None)
-        if close is not None:
-            await close()

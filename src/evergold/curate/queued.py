@@ -15,6 +15,7 @@ from sqlalchemy import Connection
 
 from evergold.curate.choosing import DayChoices
 from evergold.curate.findings import findings_in, put_finding
+from evergold.curate.judged import JudgeDetector
 from evergold.curate.taggers import put_plugin_tags
 from evergold.model.policy import Policy
 from evergold.seams import Detector
@@ -37,6 +38,7 @@ from evergold.store.curation import (
 )
 from evergold.store.traces import get_trace
 from evergold.store.verdict_sql import Scope
+from evergold.store.workspace_facts import count
 
 
 class Checks(Protocol):
@@ -68,7 +70,7 @@ class QueuedCuration:
         self._store = store
         self.policies = tuple(policies)
         self._detector = detector
-        self._detector_name = type(detector).__name__ if detector is not None else ""
+        self._detector_name = getattr(detector, "name", type(detector).__name__) if detector is not None else ""
         self._in_force = in_force
         self._checks = checks
         self._choices = DayChoices()
@@ -80,13 +82,18 @@ class QueuedCuration:
         return len(taken), changes
 
     def _ready(self, limit: int) -> Callable[[Connection], Sequence[str]]:
-        """Run slow checks over the next traces before the transaction; what takes those traces off the queue in it."""
-        if self._checks is None or not self._checks.slow:
+        """Run what is slow over the next traces before the transaction; what takes those traces off the queue in it."""
+        judged = self._detector if isinstance(self._detector, JudgeDetector) else None
+        slow = self._checks if self._checks is not None and self._checks.slow else None
+        if judged is None and slow is None:
             return partial(take_queued, limit=limit)
         with self._store.db.read() as connection:
             waiting = next_queued(connection, limit)
-        reached = self._checks.run_ahead(waiting)
-        return partial(take_these, trace_ids=waiting[:reached])
+        if slow is not None:
+            waiting = waiting[: slow.run_ahead(waiting)]
+        if judged is not None:
+            waiting = waiting[: judged.ask_ahead(self._store, waiting)]
+        return partial(take_these, trace_ids=waiting)
 
     def drain(self, until: float = inf) -> Changes:
         """Curate everything that waits, as far as that goes before a moment of the monotonic clock."""
@@ -123,6 +130,8 @@ class QueuedCuration:
         if waiting and self._detector is not None:
             for finding in findings_in(connection, waiting, self._detector):
                 put_finding(connection, finding, self._detector_name)
+            if isinstance(self._detector, JudgeDetector):
+                count(connection, self._detector.take_counts())
         if not waiting:
             return waiting, self._put_off(connection) if self._in_force else Changes()
         if self._in_force:

@@ -11,7 +11,6 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evergold import plugins
 from evergold.curate.background import Curator, CuratorState
 from evergold.curate.explain import Explanation
 from evergold.curate.live import Curation
@@ -41,6 +40,7 @@ from evergold.store.trace_pages import count_traces
 from evergold.store.undo import Undone, policy_revisions
 from evergold.store.values import loads, stamp
 from evergold.workspace.checks import Checks
+from evergold.workspace.detecting import detector_named
 
 if TYPE_CHECKING:
     from evergold.workspace.kept_out import KeptOut
@@ -83,10 +83,12 @@ class Live:
 
     def under(self, chosen: Sequence[Policy]) -> Curation:
         """These policies instead of those in force, for which what waits goes on waiting."""
-        name = self._settings.curation_detector
-        detector: Detector | None = plugins.load("detectors", name) if name else None
         in_force = set(self._in_force) <= set(chosen)
-        return Curation(self._store, chosen, detector, in_force=in_force, checks=self.checks.stage)
+        return Curation(self._store, chosen, self._detector, in_force=in_force, checks=self.checks.stage)
+
+    @cached_property
+    def _detector(self) -> Detector | None:
+        return detector_named(self._store, self._settings)
 
     def with_policy_files(self, paths: Sequence[Path]) -> Curation:
         """Only the policies of these files; with none given, those in force."""
