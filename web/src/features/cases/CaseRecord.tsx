@@ -2,6 +2,7 @@
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { Facts, factsOf } from "@/ui/Facts";
 import { moment } from "@/ui/format";
+import { NeedsLook } from "@/ui/NeedsLook";
 import { RecordFrame, Section } from "@/ui/Record";
 import { Failed, Loading } from "@/ui/states";
 import { TextBlock } from "@/ui/TextBlock";
@@ -9,7 +10,7 @@ import { CaseTier } from "@/ui/Tier";
 import { CaseActions } from "./CaseActions";
 import { CaseEvidence } from "./CaseEvidence";
 import { CaseHistory } from "./CaseHistory";
-import { type Case, useCase } from "./data";
+import { type Case, useCase, useOpenQuestion } from "./data";
 import { Tags } from "./Tags";
 
 const route = getRouteApi("/cases/$dataset/$caseId");
@@ -18,6 +19,7 @@ export function CaseRecord() {
   const { dataset, caseId } = route.useParams();
   const navigate = route.useNavigate();
   const found = useCase(dataset, caseId);
+  const question = useOpenQuestion(dataset, caseId);
   const close = () => void navigate({ to: "/cases", search: (before) => before });
 
   if (found.isPending) return <Loading what="case" />;
@@ -46,6 +48,7 @@ export function CaseRecord() {
       }
     >
       <CaseActions entry={entry} />
+      <NeedsLook question={question} traceId={entry.provenance.trace_id} />
       <Texts entry={entry} />
       <CaseEvidence entry={entry} />
       <Section title="Where it comes from">

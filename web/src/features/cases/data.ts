@@ -34,6 +34,16 @@ export function useCase(dataset: string, caseId: string) {
   });
 }
 
+/** What came after a person's decision on the case and speaks against it, if anything did. */
+export function useOpenQuestion(dataset: string, caseId: string) {
+  const file = useQuery({
+    queryKey: ["review", "case", dataset, caseId],
+    queryFn: () => unwrap(api.GET("/api/v1/review/case", { params: { query: { dataset, id: caseId } } })),
+    retry: false,
+  });
+  return file.data?.needs_look;
+}
+
 export function useHistory(dataset: string, caseId: string) {
   return useQuery({
     queryKey: ["case-history", dataset, caseId],

@@ -1,8 +1,11 @@
-/** What was thought of a trace: every score with whose it is. */
+/** What was thought of a trace: every score with whose it is, and a button that withdraws it. */
+import { Button } from "@mantine/core";
+import { useMay } from "@/api/access";
 import { age, unit } from "@/ui/format";
 import { Empty } from "@/ui/states";
 import type { Score } from "./data";
 import classes from "./traces.module.css";
+import { useTraceActions } from "./useTraceActions";
 
 export const WHOSE: Record<string, string> = {
   system: "system",
@@ -11,7 +14,31 @@ export const WHOSE: Record<string, string> = {
   llm_judge: "model judge",
 };
 
-export function Scores({ scores }: { scores: readonly Score[] }) {
+export function Scores({ traceId, scores }: { traceId: string; scores: readonly Score[] }) {
+  const actions = useTraceActions([traceId]);
+  return (
+    <>
+      <ScoreTable scores={scores} busy={actions.busy} onWithdraw={actions.withdraw} />
+      <p role="status" className="eg-dim">
+        {actions.message}
+        {actions.undo && (
+          <Button size="compact-xs" variant="subtle" onClick={actions.undo}>
+            Undo
+          </Button>
+        )}
+      </p>
+    </>
+  );
+}
+
+interface ScoreTableProps {
+  scores: readonly Score[];
+  busy: boolean;
+  onWithdraw: (score: Score) => void;
+}
+
+function ScoreTable({ scores, busy, onWithdraw }: ScoreTableProps) {
+  const mayWithdraw = useMay("editor");
   if (scores.length === 0) {
     return (
       <Empty title="No scores">
@@ -27,6 +54,7 @@ export function Scores({ scores }: { scores: readonly Score[] }) {
           <th scope="col">Value</th>
           <th scope="col">Whose</th>
           <th scope="col">When</th>
+          {mayWithdraw && <th aria-label="Withdraw" />}
         </tr>
       </thead>
       <tbody>
@@ -42,6 +70,18 @@ export function Scores({ scores }: { scores: readonly Score[] }) {
             </td>
             <td>{WHOSE[score.source ?? "system"]}</td>
             <td className="eg-dim">{age(score.created_at)}</td>
+            {mayWithdraw && (
+              <td>
+                <Button
+                  size="compact-xs"
+                  variant="subtle"
+                  disabled={busy || score.id == null}
+                  onClick={() => onWithdraw(score)}
+                >
+                  Withdraw
+                </Button>
+              </td>
+            )}
           </tr>
         ))}
       </tbody>

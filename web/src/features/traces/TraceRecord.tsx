@@ -73,7 +73,7 @@ export function TraceRecord() {
           <Waterfall spans={trace.spans} />
         </Tabs.Panel>
         <Tabs.Panel value="scores">
-          <Scores scores={trace.scores} />
+          <Scores traceId={trace.id} scores={trace.scores} />
         </Tabs.Panel>
         <Tabs.Panel value="comments">
           <Comments traceId={trace.id} />

@@ -4,6 +4,7 @@ import { useState } from "react";
 import { useMay } from "@/api/access";
 import { api, unwrap } from "@/api/client";
 import { reviewerName } from "@/api/reviewer";
+import type { Score } from "./data";
 
 export interface NewCase {
   answer?: string;
@@ -68,6 +69,21 @@ export function useTraceActions(traceIds: readonly string[]) {
       return { message: `Took the score of ${count(traceIds.length, "trace")} back.`, failed: false, undo: null };
     });
 
+  /** Withdraws one score of the one trace; what a check or a detector found is not written again by hand. */
+  const withdraw = (score: Score) =>
+    void act(async () => {
+      await unwrap(api.DELETE("/api/v1/scores/{score_id}", { params: { path: { score_id: score.id ?? 0 } } }));
+      const found = /^(check|detected):/.test(score.key ?? "");
+      const { id: _id, created_at: _at, ...same } = score;
+      const undo = () =>
+        void act(async () => {
+          const body = traceIds.map((trace_id) => ({ ...same, type: "score" as const, trace_id }));
+          await unwrap(api.POST("/api/v1/scores", { body }));
+          return { message: `Gave the score ${score.name} again.`, failed: false, undo: null };
+        });
+      return { message: `Withdrew the score ${score.name}.`, failed: false, undo: found ? null : undo };
+    });
+
   const retag = (add: string[], remove: string[]) =>
     void act(async () => {
       const body = { trace_ids: [...traceIds], add, remove };
@@ -117,5 +133,5 @@ export function useTraceActions(traceIds: readonly string[]) {
       return { message: `Took ${count(ids.length, "case")} back.`, failed: false, undo: null };
     });
 
-  return { score, makeCases, retag, busy, ...outcome };
+  return { score, withdraw, makeCases, retag, busy, ...outcome };
 }

@@ -2,6 +2,7 @@
 import { TextInput } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { useCallback, useRef, useState } from "react";
+import { NeedsLook } from "@/ui/NeedsLook";
 import { useShortcuts } from "@/ui/shortcuts";
 import type { Evidence } from "../evidence/rowEvidence";
 import { Questions, unanswered } from "../questions/Questions";
@@ -70,6 +71,7 @@ export function CaseDesk({ file, me, onDecided }: CaseDeskProps) {
       <section className={classes.desk} aria-label="Case">
         <div className={classes.fields}>
           <DeskHead entry={entry} state={draft.state} />
+          <NeedsLook question={file.needs_look} traceId={entry.provenance.trace_id} />
           {draft.conflict && <ConflictBanner conflict={draft.conflict} theirs={file.case} onResolve={draft.resolve} />}
           {draft.problem && (
             <p className={classes.problem} role="alert">

@@ -72,7 +72,7 @@ function TraceEvidence({ evidence }: { evidence: Evidence }) {
         <Waterfall spans={trace.spans} />
       </Tabs.Panel>
       <Tabs.Panel value="scores" p="sm">
-        <Scores scores={trace.scores} />
+        <Scores traceId={trace.id} scores={trace.scores} />
       </Tabs.Panel>
     </Tabs>
   );
