@@ -142,3 +142,13 @@ def test_a_slow_judge_does_not_hold_up_intake(tmp_path: Path) -> None:
         curating.join(PATIENCE)
         assert judged(ws) == dict.fromkeys(("t0", "t1", "t2", "t3"), 0.9)
         assert len(server.requests) == 4
+
+
+def test_a_judge_that_knows_no_rubrics_is_an_error_of_the_check_and_no_score(tmp_path: Path) -> None:
+    text = '[[check]]\nname = "polite"\nkind = "judge"\njudge = "offline"\nrubric = "Be polite."'
+    with own(tmp_path, text) as ws:
+        ws.intake.accept([a_trace("t0")])
+        assert ws.live.curate().traces == 1
+        assert ws.intake.get("t0").scores == () and ws.live.checks.state()["errors"] == {"polite": 1}
+        (said,) = ws.live.checks.explain("t0")
+        assert said.error is not None and "offline judge does not know the task 'rubric'" in said.error
