@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
@@ -12,6 +13,7 @@ from evergold.model.review import CaseKey, Decision, QueueQuery, ReviewVerdict
 from evergold.settings import Settings
 from evergold.sources.spans import Wire
 from evergold.store.cases import CaseFilter
+from evergold.store.trace_filter import TraceFilter
 from evergold.workspace import Workspace
 from tests.builders import a_score, a_trace
 from tests.otlp import a_span, an_llm_span, protobuf_body
@@ -129,3 +131,16 @@ def test_growth_does_not_keep_a_policy_from_being_undone(ws: Workspace) -> None:
     send(ws, the_tool())
     assert ws.live.undo(ws.live.curation.policies[0].label).undone == 1
     assert the_case(ws).status == "withdrawn"
+
+
+def test_spans_that_come_late_are_checked_again(settings: Settings) -> None:
+    with Workspace.open(replace(settings, checks_builtin="true")) as ws:
+        send(ws, an_llm_span(1, parent=0, question="Where?", answer="Error: 500"))
+        trace = ws.intake.page(TraceFilter(), limit=1)[0][0].id
+
+        def answered() -> float:
+            return next(score.value for score in ws.intake.get(trace).scores if score.name == "answered")
+
+        before = answered()
+        send(ws, an_llm_span(3, parent=0, question="Where?", answer="The museum is in Lima, near the river."))
+        assert (before, answered()) == (0.0, 1.0)

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, bindparam, func, select, update
 from evergold.store.compact.chains import make_dependents_whole, whole_spans
 from evergold.store.compact.differences import carried_by
 from evergold.store.rows import SpanKey, SpanRow, TraceRow, insert_rows, rows_among
-from evergold.store.schema import spans, traces
+from evergold.store.schema import spans, trace_checks, traces
 from evergold.store.text_index.words import ENOUGH, learn_words
 from evergold.store.values import batches
 
@@ -179,7 +179,7 @@ def texts_of(connection: Connection, trace_id: str, span_id: str | None) -> tupl
 
 
 def update_summaries(connection: Connection, grown: Sequence[TraceRow]) -> None:
-    """Replace the summary columns of traces by these rows."""
+    """Replace the summary columns of traces by these rows; their checks have seen less, and run again."""
     if not grown:
         return
     named = [name for name in TraceRow._fields if name not in ("id", "received_at")]
@@ -189,3 +189,5 @@ def update_summaries(connection: Connection, grown: Sequence[TraceRow]) -> None:
     connection.execute(
         statement, [{"key": row["id"], **{f"new_{name}": row[name] for name in named}} for row in changes]
     )
+    for batch in batches([row.id for row in grown]):
+        connection.execute(update(trace_checks).where(trace_checks.c.trace_id.in_(batch)).values(suite=""))
