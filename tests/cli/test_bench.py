@@ -2,12 +2,15 @@
 
 import json
 import os
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from evergold.cli import invoke as evergold
+from evergold.cli.run import summary_line
+from evergold.model.run import Run, RunSpec, Usage
 
 APP = """
 def good(prompt):
@@ -131,6 +134,39 @@ def test_a_plan_knows_no_price_of_a_server_of_ones_own_and_none_is_paid_for_stor
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
     plan = answered(capsys, *asked, "--model", "openai/gpt-4o")
     assert (plan["cost"], plan["judge"], plan["judge_calls"]) == (None, "offline", 8)
+
+
+def test_a_plan_prices_judging_apart_from_the_model(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["run", "reasoning", "--model", "recorded", "--metric", "correctness", "--plan", "--judge"]
+    offline, model, panel, unknown = (
+        answered(capsys, *asked, judge)
+        for judge in ("offline", "openai/gpt-4o", "panel:openai/gpt-4o,openai/gpt-4o,offline", "openai/no-such-model")
+    )
+    assert (offline["judge_input_tokens"], offline["judge_cost"]) == (0, 0.0)
+    assert (model["cost"], model["judge_calls"]) == (0.0, 8)
+    assert model["judge_input_tokens"] > 8 * 100 and model["judge_output_tokens"] > 0
+    assert 0 < model["judge_cost"] < 0.2
+    assert panel["judge_cost"] == pytest.approx(2 * model["judge_cost"])
+    assert unknown["judge_cost"] is None and unknown["judge_input_tokens"] == model["judge_input_tokens"]
+    assert evergold([*asked, "openai/gpt-4o"]) == 0
+    assert "  judging  openai/gpt-4o: about " in capsys.readouterr().out
+
+
+def test_a_plan_of_three_trials_judges_three_times(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["run", "grounded-answers", "--model", "recorded", "--metric", "faithfulness", "--plan"]
+    once = answered(capsys, *asked, "--judge", "openai/gpt-4o")
+    thrice = answered(capsys, *asked, "--judge", "openai/gpt-4o", "--trials", "3")
+    assert thrice["judge_input_tokens"] == pytest.approx(3 * once["judge_input_tokens"], abs=3)
+
+
+def test_the_bill_of_judging_stands_in_the_line_of_a_run() -> None:
+    run = Run(
+        id="run_1",
+        created_at=datetime(2026, 1, 1, tzinfo=UTC),
+        spec=RunSpec(dataset="d", model="m", metrics=("correctness",)),
+        judge_usage=Usage(input_tokens=900, output_tokens=100, cost=0.0125),
+    )
+    assert "1,000 tokens of the judge ($0.0125)" in summary_line(run)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel
 
+from evergold.bench.judge_bill import Provider, estimate_judging
 from evergold.bench.judge_names import DEFAULT_JUDGE
 from evergold.bench.metric_names import NamedMetric
 from evergold.bench.metrics import parse_metric
@@ -32,6 +33,9 @@ class Plan(BaseModel, frozen=True):
     calls: int
     judge: str | None
     judge_calls: int
+    judge_input_tokens: int = 0
+    judge_output_tokens: int = 0
+    judge_cost: float | None = 0.0
     input_tokens: int
     output_tokens: int
     cost: float | None
@@ -50,8 +54,8 @@ class Questions:
     derived_tools: int = 0
 
 
-def plan_run(spec: RunSpec, asked: Questions, metrics: Sequence[NamedMetric], provider: str) -> Plan:
-    """What a run of these cases would take. `provider` is whose prices hold for the model; empty: nobody's known."""
+def plan_run(spec: RunSpec, asked: Questions, metrics: Sequence[NamedMetric], provider: Provider) -> Plan:
+    """What a run of these cases would take; `provider` knows whose prices hold for a plugin's models."""
     cases = asked.cases
     judged = [metric for metric in metrics if metric.judged]
     characters = sum(len(str(message.get("content", ""))) for c in cases for message in messages(c, spec.params))
@@ -69,6 +73,8 @@ def plan_run(spec: RunSpec, asked: Questions, metrics: Sequence[NamedMetric], pr
         requests = sum(one.calls for one in played) * spec.trials
         sent = sum(one.sent for one in played) * spec.trials // _CHARACTERS_PER_TOKEN
         made = max(1, sum(one.answered for one in played) * spec.trials // _CHARACTERS_PER_TOKEN)
+    judge = spec.judge or DEFAULT_JUDGE
+    judging = estimate_judging(judge, cases, spec.trials, judged, provider)
     return Plan(
         dataset=spec.dataset,
         version=asked.version,
@@ -76,13 +82,16 @@ def plan_run(spec: RunSpec, asked: Questions, metrics: Sequence[NamedMetric], pr
         model=spec.model,
         cases=len(cases),
         calls=0 if name.plugin == "recorded" else requests,
-        judge=(spec.judge or DEFAULT_JUDGE) if judged else None,
+        judge=judge if judged else None,
         judge_calls=calls * sum(_JUDGE_CALLS.get(parse_metric(metric.name)[0], 1) for metric in judged),
+        judge_input_tokens=judging.input_tokens,
+        judge_output_tokens=judging.output_tokens,
+        judge_cost=judging.cost,
         input_tokens=sent,
         output_tokens=made,
-        cost=0.0 if name.plugin == "recorded" else cost(provider, name.address, sent, made),
+        cost=0.0 if name.plugin == "recorded" else cost(provider(name.plugin), name.address, sent, made),
         smallest_visible_effect=planned_effect(len(cases), spec.trials),
         derived_tools=asked.derived_tools,
-        assumes="four characters per token, answers as long as the expected ones, two runs that differ on a quarter "
-        "of pass/fail cases, 80 % power at 5 %",
+        assumes="four characters per token, answers as long as the expected ones, no repaired verdicts, two runs that "
+        "differ on a quarter of pass/fail cases, 80 % power at 5 %",
     )

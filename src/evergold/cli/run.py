@@ -186,16 +186,22 @@ def _show_plan(workspace: Workspace, options: dict[str, Any]) -> int:
     if options["as_json"]:
         emit_json(plan)
         return 0
-    money = "unknown price" if plan.cost is None else f"about ${plan.cost:.4f}"
     effect = plan.smallest_visible_effect
     click.echo(f"{plan.dataset} {plan.version}: {plan.cases} cases against {plan.model}")
     click.echo(f"  calls    {plan.calls} of the model, {plan.judge_calls} of the judge")
-    click.echo(f"  tokens   about {plan.input_tokens:,} in, {plan.output_tokens:,} out ({money})")
+    click.echo(f"  tokens   about {plan.input_tokens:,} in, {plan.output_tokens:,} out ({_price(plan.cost)})")
+    if plan.judge is not None:
+        tokens = f"about {plan.judge_input_tokens:,} tokens in, {plan.judge_output_tokens:,} out"
+        click.echo(f"  judging  {plan.judge}: {tokens} ({_price(plan.judge_cost)})")
     click.echo(f"  visible  {'no difference (too few cases)' if effect is None else f'differences of {effect:.3f} up'}")
     if plan.derived_tools:
         click.echo(f"  tools    derived from the expected calls for {plan.derived_tools} cases that offer none")
     click.echo(f"  assumes  {plan.assumes}")
     return 0
+
+
+def _price(cost: float | None) -> str:
+    return "unknown price" if cost is None else f"about ${cost:.4f}"
 
 
 def _show(workspace: Workspace, run: Run, options: dict[str, Any]) -> int:
@@ -238,7 +244,8 @@ def summary_line(run: Run, cached: int = 0) -> str:
     judged = run.judge_usage.input_tokens + run.judge_usage.output_tokens
     money = "" if run.usage.cost is None else f" (${run.usage.cost:.4f})"
     hits = f", {cached} from the cache" if cached else ""
-    judge = f", {judged:,} tokens of the judge" if judged else ""
+    bill = "" if run.judge_usage.cost is None else f" (${run.judge_usage.cost:.4f})"
+    judge = f", {judged:,} tokens of the judge{bill}" if judged else ""
     summary = (
         f"{run.id} {run.status}: {run.done} of {run.total} attempts, {run.failed} failed, {tokens:,} tokens{money}"
     )

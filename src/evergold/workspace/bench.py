@@ -82,12 +82,14 @@ class Bench:
         from evergold.bench.plan import Questions, plan_run
 
         frozen, metrics = self._checked(spec, local=local, dataset_type=dataset_type)
-        plugin = parse_name(spec.model).plugin
-        provider = openai_provider(self._settings) if plugin == "openai" else plugin
         cases, derived = with_derived_tools(frozen.cases)
         asked = Questions(frozen.version, frozen.content_hash, cases, derived)
         named = spec.model_copy(update={"judge": judge_named(spec.judge, self._settings)})
-        return plan_run(named, asked, metrics, provider)
+        return plan_run(named, asked, metrics, self._provider)
+
+    def _provider(self, plugin: str) -> str:
+        """Whose prices hold for the models of a plugin; empty: nobody's known."""
+        return openai_provider(self._settings) if plugin == "openai" else plugin
 
     def metrics(self) -> list[MetricInfo]:
         """Every metric installed here, with what it measures."""

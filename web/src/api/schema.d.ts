@@ -4163,6 +4163,21 @@ export interface components {
             judge: string | null;
             /** Judge Calls */
             judge_calls: number;
+            /**
+             * Judge Input Tokens
+             * @default 0
+             */
+            judge_input_tokens: number;
+            /**
+             * Judge Output Tokens
+             * @default 0
+             */
+            judge_output_tokens: number;
+            /**
+             * Judge Cost
+             * @default 0
+             */
+            judge_cost: number | null;
             /** Input Tokens */
             input_tokens: number;
             /** Output Tokens */

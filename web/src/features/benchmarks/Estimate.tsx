@@ -21,7 +21,8 @@ export function Estimate({ spec }: { spec: Spec | null }) {
               ["Cases", count(plan.data.cases)],
               ["The model", plan.data.calls ? plural(plan.data.calls, "call") : "not called"],
               ["The judge", plan.data.judge && `${plan.data.judge}, ${plural(plan.data.judge_calls, "call")}`],
-              ["Cost", costInWords(plan.data)],
+              ["Cost", priceInWords(plan.data.cost)],
+              ["Judging", plan.data.judge && priceInWords(plan.data.judge_cost ?? null)],
             ]}
           />
           <p className={classes.note}>
@@ -33,9 +34,6 @@ export function Estimate({ spec }: { spec: Spec | null }) {
   );
 }
 
-/** The estimate is the model's own; a judge that is a model costs on top of it. */
-function costInWords({ cost, judge }: { cost: number | null; judge: string | null }): string {
-  const onTop = judge && judge !== "offline" ? ", and the judge on top" : "";
-  const own = cost === null ? "unknown: no price is known" : cost === 0 ? "nothing" : `about ${money(cost)}`;
-  return `${own}${onTop}`;
+function priceInWords(cost: number | null): string {
+  return cost === null ? "unknown: no price is known" : cost === 0 ? "nothing" : `about ${money(cost)}`;
 }
