@@ -47,10 +47,16 @@ def test_damaged_weights_are_named_and_the_lexical_judge_answers(damage, monkeyp
     assert found.supported > 0.5
 
 
-def test_a_vocabulary_of_another_version_is_refused() -> None:
+def test_a_vocabulary_of_another_version_is_refused_and_the_lexical_judge_answers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     raw, vocabulary = _files()
     with pytest.raises(ModelDamaged, match="another version"):
         ClaimModel(raw, vocabulary + b"[new]\n")
+    monkeypatch.setattr(offline, "shipped_model", lambda: ClaimModel(raw, vocabulary + b"[new]\n"))
+    judge = OfflineJudge()
+    assert "no claim model: the vocabulary is of another version than the weights" in judge.identity
+    assert judge.supports(["The library opened in 1974."], judge.evidence([PASSAGE]))[0].supported > 0.5
 
 
 def test_an_identical_sentence_is_surely_supported_and_a_changed_one_is_refuted() -> None:
