@@ -186,7 +186,7 @@ def rewritten(file: Path, change: dict[str, Any]) -> Path:
         for name in source.namelist():
             if name != "backup.json":
                 copy.writestr(name, source.read(name))
-        whole = ArchiveList.of([], {**listed["about"], **change.pop("about", {})}).model_dump()
+        whole = ArchiveList.of([], {**listed["about"], **change.pop("about", {})}).model_dump(by_alias=True)
         whole["parts"] = listed["parts"]
         whole |= change
         content = {key: value for key, value in whole.items() if key != "hash"}
