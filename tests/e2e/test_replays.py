@@ -88,7 +88,7 @@ def test_a_run_shows_the_trajectory_beside_the_record_with_its_divergence_and_co
 def test_the_comparison_of_two_replays_opens_a_case_step_by_step(opened: Open, played: Played) -> None:
     runs = quote(json.dumps([played.careful, played.hasty]))
     page = opened(f"{played.url}/benchmarks/compare?runs={runs}", viewport={"width": 1440, "height": 1000})
-    page.get_by_role("button", name="Please cancel my booking").first.click()
+    page.get_by_role("button", name="Please cancel my booking", expanded=False).first.click()
     table = page.get_by_label("Two trajectories beside the record").get_by_role("table")
     expect(table.get_by_role("columnheader")).to_have_text(["Step", "Recorded", "openai/gpt-4o", "openai/gpt-4o-mini"])
     second = table.locator("tbody tr").nth(1).locator("td")
