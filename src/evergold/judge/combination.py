@@ -30,8 +30,11 @@ class Combination:
 
 
 def combined_features(row: Mapping[str, float], answer: Sequence[float]) -> dict[str, float]:
-    """The log-odds of the words alone and those of the model's answer (supported, unknown, refuted)."""
-    return {"words": shipped_weights().lexical.log_odds(row), "model": _log_odds(answer[0])}
+    """The log-odds of the words alone and those of the model's answer (supported, unknown, refuted).
+
+    Words that are missing in the evidence speak against a claim; shared words alone do not speak for it.
+    """
+    return {"words": min(0.0, shipped_weights().lexical.log_odds(row)), "model": _log_odds(answer[0])}
 
 
 def _log_odds(share: float) -> float:
