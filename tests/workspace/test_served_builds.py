@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -41,7 +42,7 @@ def let_go(pipe: Path) -> None:
     pipe.write_bytes(b"{}")
 
 
-def forced(workspace: Workspace, **options: object) -> SnapshotSpec:
+def forced(workspace: Workspace, **options: Any) -> SnapshotSpec:
     return workspace.builds.spec_of("live", "v1", force=True, **options)
 
 
