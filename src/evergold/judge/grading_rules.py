@@ -1,0 +1,256 @@
+"""Rules that grade an answer where the expected one has a form: JSON, code, an option, yes or no, a date, a time, a quantity,
+a list, or a few words. A rule answers only when it is sure what it compares, and gives None else.
+"""
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from evergold.judge.answer_words import ALL_STOPWORDS, WORD, stems_of, words_of
+from evergold.judge.code import FENCE, compare_code, looks_like_code
+from evergold.judge.polarity import chosen_letter, denials, opposed, options, refuses, turned, yes_or_no
+from evergold.judge.quantities import dates, plain, quantities, same_date, times
+from evergold.text.words import stem
+
+RIGHT, NEARLY, WRONG = 0.95, 0.85, 0.05
+FEW_WORDS = 7
+_SEPARATOR = re.compile(r"\s*(?:,(?!\d)|;|\n|\s(?:and|y|e|&|or|o)\s)\s*(?:(?:and|y|e)\s+)?")
+_SENTENCE = re.compile(
+    r"\b(?:is|are|was|were|has|have|had|will|can|does|did|es|son|fue|esta|está|tiene|hay)\b|[.!?]\s+[A-Z]", re.I
+)
+_BRACKET = re.compile(r"\s*(?:```\w*\s*)?[{\[]")
+
+
+@dataclass(frozen=True)
+class Grade:
+    """How right an answer is, from 0 to 1, and why."""
+
+    value: float
+    reason: str
+
+
+def _empty_or_refusing(question: str, expected: str, output: str) -> Grade | None:
+    if refuses(output) and not refuses(expected) and len(output.split()) < 60:
+        return Grade(WRONG, "the answer refuses")
+    return None
+
+
+def _echo(question: str, expected: str, output: str) -> Grade | None:
+    """The question repeated is no answer."""
+    asked, words_given = stems_of(question), stems_of(output)
+    if not words_given or stems_of(expected) <= asked or quantities(output) != quantities(question):
+        return None
+    if (
+        words_given <= asked
+        and len(words_given) >= 2
+        and (output.rstrip().endswith("?") or len(words_given) >= 0.6 * len(asked))
+    ):
+        return Grade(WRONG, "the answer repeats the question")
+    return None
+
+
+def _json(question: str, expected: str, output: str) -> Grade | None:
+    want = _parsed(expected) if _BRACKET.match(expected) else None  # brackets inside code or a sentence are no JSON
+    if not isinstance(want, dict | list):
+        return None
+    got = _parsed(output)
+    if got is None:
+        return Grade(WRONG, "the answer has no JSON")
+    if want == got:
+        return Grade(1.0, "the same JSON")
+    share = _json_share(want, got)
+    return Grade(0.35 * share, f"the JSON differs; {share:.0%} of its values are the same")
+
+
+def _code(question: str, expected: str, output: str) -> Grade | None:
+    if not looks_like_code(expected):
+        return None
+    value, reason = compare_code(expected, output)
+    return Grade(value, reason)
+
+
+def _option(question: str, expected: str, output: str) -> Grade | None:
+    offered = options(question)
+    if not offered and not re.fullmatch(r"\W*[A-Ha-h]\W*", expected):
+        return None
+    want, got = chosen_letter(expected, offered), chosen_letter(output, offered)
+    if want is None or (offered and want not in offered):
+        return None
+    if got is None:
+        return (
+            Grade(0.1, f"the answer chooses no option; {want.upper()} is expected")
+            if len(output.split()) < 40
+            else None
+        )
+    return Grade(RIGHT if want == got else WRONG, f"option {got.upper()}, expected {want.upper()}")
+
+
+def _yes_no(question: str, expected: str, output: str) -> Grade | None:
+    want = yes_or_no(expected)
+    if want is None:
+        return None
+    got = yes_or_no(output)
+    if got is None:
+        if len(expected.split()) > 2:
+            return None
+        got = denials(output) % 2 == denials(question) % 2 and not opposed(words_of(question), words_of(output))
+        return Grade(0.75 if got == want else 0.15, "yes or no, read from a sentence")
+    if got != want:
+        return Grade(WRONG, "yes and no")
+    return Grade(RIGHT, "the same yes or no") if len(expected.split()) <= 2 or len(output.split()) <= 2 else None
+
+
+def _date(question: str, expected: str, output: str) -> Grade | None:
+    """For an expected answer that is a date or a time of day and little else."""
+    rest = len(stems_of(expected) - stems_of(question))
+    clock = times(expected)
+    if clock and rest <= 5:
+        return _one_of(clock[0] in times(output), bool(times(output)), "time")
+    want = dates(expected)
+    if len(want) != 1 or rest > 4 or not (want[0][1] or re.search(r"\b[12]\d{3}\b", expected)):
+        return None
+    if not want[0][1] and rest > 2:
+        return None
+    return _one_of(any(same_date(want[0], got) for got in dates(output)), True, "date")
+
+
+def _quantity(question: str, expected: str, output: str) -> Grade | None:
+    """For an expected answer that is one number with its unit and little else besides words of the question."""
+    want = quantities(expected)
+    key = {word for word in stems_of(expected) - stems_of(question) if not re.search(r"\d", word)}
+    if len(want) != 1 or len(key) > 3 or len(expected.split()) > 12:
+        return None
+    got = [quantity for quantity in quantities(output) if quantity not in quantities(question) or quantity == want[0]]
+    same_kind = [one for one in got if one.same(want[0])]
+    if (
+        want[0].dimension
+        and same_kind
+        and not any(one.dimension for one in same_kind)
+        and any(one.dimension for one in got)
+    ):
+        same_kind = []
+    if not same_kind and not got and key and key & stems_of(output):
+        return None
+    if (
+        same_kind
+        and turned(expected, output, words_of(expected), words_of(output))
+        and len(output.split()) <= 2 * FEW_WORDS
+    ):
+        return Grade(0.2, "the same number, but one says the opposite of the other")
+    if same_kind and len(key) > 1 and len(output.split()) > 3:
+        return None
+    return _one_of(bool(same_kind), True, "number")
+
+
+def _list(question: str, expected: str, output: str) -> Grade | None:
+    want = _items(expected)
+    if (
+        len(want) < 2
+        or any(len(item) > 4 for item in want)
+        or yes_or_no(expected) is not None
+        or _SENTENCE.search(_body(expected))
+    ):
+        return None
+    got = _items(output)
+    words_given = stems_of(output)
+    there = [item for item in want if item <= words_given]
+    if len(there) < len(want):
+        return Grade(0.35 * len(there) / len(want), f"{len(there)} of {len(want)} items")
+    pure = len(got) >= 2 and all(len(item) <= 4 for item in got)
+    extra = (
+        [item for item in got if not any(item & one for one in want) and not item <= stems_of(question)] if pure else []
+    )
+    if extra:
+        return Grade(0.38, f"{len(extra)} items too many")
+    return Grade(RIGHT, "all items, in any order")
+
+
+def _few_words(question: str, expected: str, output: str) -> Grade | None:
+    """For a short expected answer: the words that are not the question's must stand in the answer, not denied."""
+    if len(expected.split()) > FEW_WORDS:
+        return None
+    key = stems_of(expected) - stems_of(question) or stems_of(expected)
+    words_given = stems_of(output) - (stems_of(question) - key)
+    if not key:
+        return None
+    clause = _clause_with(output, key)
+    if key <= words_given and clause is not None:
+        if turned(expected, clause, words_of(expected), words_of(clause)):
+            return Grade(0.2, "the expected words are denied")
+        return Grade(NEARLY, "the expected words stand in the answer")
+    names = {word.casefold() for word in WORD.findall(expected) if word[0].isupper()} - ALL_STOPWORDS
+    bare = len(key) <= 3 and (len(expected.split()) <= 3 or names)
+    if words_given and words_given <= key and words_given & {stem(plain(name)) for name in names}:
+        return Grade(0.8, "part of the expected words, and nothing else")
+    if bare and not key & words_given and len(expected.split()) <= 3 and names:
+        return Grade(0.1, "the expected name is missing")
+    return None
+
+
+RULES: tuple[Callable[[str, str, str], Grade | None], ...] = (
+    _json,
+    _code,
+    _option,
+    _empty_or_refusing,
+    _echo,
+    _yes_no,
+    _date,
+    _list,
+    _quantity,
+    _few_words,
+)
+
+
+def _one_of(same: bool, comparable: bool, what: str) -> Grade:
+    if same:
+        return Grade(RIGHT, f"the same {what}")
+    return Grade(WRONG, f"another {what}" if comparable else f"no {what} in the answer")
+
+
+def _clause_with(text: str, key: set[str]) -> str | None:
+    """The clause of an answer that has the expected words; the whole text where they are spread."""
+    for part in re.split(r"[.;!?\n]|,\s*(?:but|pero|sino|although|aunque|while|mientras|whereas)?\s", text):
+        if key <= stems_of(part):
+            return part
+    return text if key <= stems_of(text) else None
+
+
+def _body(text: str) -> str:
+    """A list without its marks and without the words that lead to it ("The colours are")."""
+    lines = re.sub(r"(?m)^\s*(?:[-*•–]|\d{1,2}[.)])\s+", "", text).strip(" .")
+    lead = re.match(r"[^,;\n]{0,80}?(?::|\b(?:are|were|include|includes|son|eran|incluyen?)\b)", lines)
+    return lines[lead.end() :].strip() if lead else lines
+
+
+def _items(text: str) -> list[frozenset[str]]:
+    result = [frozenset(stems_of(part)) for part in _SEPARATOR.split(_body(text)) if part and part.strip()]
+    return [item for item in result if item]
+
+
+def _parsed(text: str) -> Any:
+    fences = FENCE.findall(text)
+    body = (fences[0] if fences else text).strip()
+    start = min((i for i in (body.find("{"), body.find("[")) if i >= 0), default=-1)
+    if start < 0:
+        return None
+    try:
+        return json.JSONDecoder().raw_decode(body[start:])[0]
+    except (ValueError, RecursionError):
+        return None
+
+
+def _json_share(want: Any, got: Any) -> float:
+    """The share of the expected leaves that stand in the same place."""
+    wanted, result = dict(_leaves(want)), dict(_leaves(got))
+    same = sum(1 for key, value in wanted.items() if key in result and result[key] == value)
+    return same / max(1, len(wanted | result))
+
+
+def _leaves(value: Any, path: str = "") -> list[tuple[str, Any]]:
+    if isinstance(value, dict):
+        return [leaf for key, inner in value.items() for leaf in _leaves(inner, f"{path}.{key}")]
+    if isinstance(value, list):
+        return [leaf for index, inner in enumerate(value) for leaf in _leaves(inner, f"{path}[{index}]")]
+    return [(path, value)]
