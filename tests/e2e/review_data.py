@@ -43,8 +43,10 @@ QUERIES = (
     "Make the extractor skip archived tasks",
 )
 
-SETTLED = """() => Promise.allSettled(
-    document.getAnimations().filter(one => one.effect.getComputedTiming().endTime < Infinity).map(one => one.finished)
+# A change of the colour scheme reaches the page with the next frame, and what it animates starts in the one after.
+SETTLED = """() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done))).then(
+    () => Promise.allSettled(document.getAnimations()
+        .filter(one => one.effect.getComputedTiming().endTime < Infinity).map(one => one.finished))
 )"""
 
 

@@ -110,7 +110,7 @@ def test_a_case_with_the_right_answer_is_made_from_a_trace_and_taken_back(opened
 
 def test_a_trace_is_scored_by_key(opened: Open, address: str) -> None:
     page = opened(f"{address}/traces/tr-00030")
-    expect(page.get_by_role("button", name="Good")).to_be_visible()
+    expect(page.get_by_role("button", name="Good", exact=True)).to_be_visible()
     page.keyboard.press("b")
     expect(page.get_by_text("Scored 1 trace as bad.")).to_be_visible()
     expect(page.get_by_role("region", name="Why this is, or is not, golden")).to_contain_text("Failure")

@@ -89,13 +89,13 @@ def unsupported(reference: str, contexts: Sequence[str], judge: "OfflineJudge") 
     if not claims:
         return None
     by_contexts: dict[tuple[int, ...], list[str]] = defaultdict(list)
-    places = _places(contexts)
+    indexes = _indexes_by_citation(contexts)
     for claim in claims[:SENTENCES]:
-        cited = tuple(dict.fromkeys(places[number] for number in markers(claim) if number in places))
+        cited = tuple(dict.fromkeys(indexes[number] for number in markers(claim) if number in indexes))
         by_contexts[cited or tuple(range(len(contexts)))].append(without_markers(claim))
     problems = []
-    for indexes, texts in by_contexts.items():
-        passages = [_LABEL.sub("", contexts[index][:LOOKED_AT]) for index in indexes]
+    for used, texts in by_contexts.items():
+        passages = [_LABEL.sub("", contexts[index][:LOOKED_AT]) for index in used]
         problems += _unsupported_by(passages, texts, judge)
     return problems
 
@@ -114,8 +114,8 @@ def _unsupported_by(passages: Sequence[str], claims: Iterable[str], judge: "Offl
     ]
 
 
-def _places(contexts: Sequence[str]) -> dict[int, int]:
-    """The number that cites a context → its index: its label where contexts have labels, else its place from 1."""
+def _indexes_by_citation(contexts: Sequence[str]) -> dict[int, int]:
+    """The number that cites a context → its index: its label where contexts have labels, else its position from 1."""
     labels = {int(label[1]): index for index, text in enumerate(contexts) if (label := _LABEL.match(text))}
     return labels or {index + 1: index for index in range(len(contexts))}
 

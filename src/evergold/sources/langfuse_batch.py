@@ -27,7 +27,11 @@ DEFAULTED = {
 
 
 def records_of_batch(events: list[Any]) -> Iterator[tuple[str, Incoming | Rejected]]:
-    """Each record with the id of the event it came by."""
+    """Each record with the id of the event it came by.
+
+    An update may name its observation alone; the trace is then the one that another event of the batch gives for it.
+    """
+    traces = _traces_of_observations(events)
     for number, event in enumerate(events):
         where = str(event.get("id") or number) if isinstance(event, dict) else str(number)
         body = event.get("body") if isinstance(event, dict) else None
@@ -37,11 +41,18 @@ def records_of_batch(events: list[Any]) -> Iterator[tuple[str, Incoming | Reject
         if not isinstance(body, dict):
             yield where, Rejected(where=where, reason="an event without a body")
             continue
-        for record in records_of(_fields(noun, event, where), where):
+        for record in records_of(_fields(noun, event, where, traces), where):
             yield where, _with_times(record, noun, event) if isinstance(record, SpanLine) else record
 
 
-def _fields(noun: str, event: dict[str, Any], where: str) -> dict[str, Any]:
+def _traces_of_observations(events: list[Any]) -> dict[str, str]:
+    """The id of an observation → the id of its trace, where an event of the batch gives both."""
+    bodies = (event.get("body") for event in events if isinstance(event, dict))
+    pairs = ((body.get("id"), body.get("traceId")) for body in bodies if isinstance(body, dict))
+    return {ident: trace for ident, trace in pairs if isinstance(ident, str) and isinstance(trace, str)}
+
+
+def _fields(noun: str, event: dict[str, Any], where: str, traces: dict[str, str]) -> dict[str, Any]:
     """The body of an event as an exported object; a null says nothing."""
     given = {key: value for key, value in event["body"].items() if value is not None}
     fields = {"id": where, **given}
@@ -51,7 +62,7 @@ def _fields(noun: str, event: dict[str, Any], where: str) -> dict[str, Any]:
         fields.setdefault("type", noun.upper())
     if noun in (*OBSERVATIONS, "observation"):
         fields.setdefault("startTime", None)
-        fields.setdefault("traceId", fields["id"])
+        fields.setdefault("traceId", traces.get(str(fields["id"]), fields["id"]))
     if noun == "score" and isinstance(fields.get("value"), str):
         fields |= {"stringValue": fields["value"], "dataType": fields.get("dataType", "CATEGORICAL")}
     return fields

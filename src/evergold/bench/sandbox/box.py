@@ -6,6 +6,7 @@ is enforced from outside as well.
 """
 
 import os
+import select
 import shutil
 import signal
 import subprocess
@@ -22,6 +23,8 @@ from evergold.errors import EvergoldError
 LAUNCHER = Path(__file__).with_name("launcher.py")
 GRACE_SECONDS = 2.0
 """How long the launcher may take to start and to end after the time limit of the tests."""
+EMPTIED_SECONDS = 10.0
+"""How long the kernel may take to end the processes that a sandbox leaves behind."""
 MOST_RESULT_BYTES = 4 * 2**20
 FIRST_USER, USERS = 61_184, 4_000
 """Users that nobody is: a superuser's sandbox runs as one of them, so that the limit on processes binds it."""
@@ -91,30 +94,50 @@ def run_tests(answer: str, tests: tuple[str, ...], *, execute: bool, bounds: Bou
 def _run(order: bytes, seconds: float) -> tuple[bytes, str]:
     """What the launcher wrote, and what the sandbox complained of. Nothing of it outlives this call."""
     with LAUNCHER.open("rb") as launcher, tempfile.TemporaryFile() as written, tempfile.TemporaryFile() as problems:
+        started, start = os.pipe()
         process = subprocess.Popen(
-            _command(launcher.fileno()),
+            _command(launcher.fileno(), start),
             stdin=subprocess.PIPE,
             stdout=written,
             stderr=problems,
-            pass_fds=[launcher.fileno()],
+            pass_fds=[launcher.fileno(), start],
             env={"PATH": os.environ.get("PATH", os.defpath)},
             start_new_session=True,
         )
+        os.close(start)
+        first = _first_process(started)
         try:
             process.communicate(order, timeout=seconds)
         except subprocess.TimeoutExpired:
             pass  # what was written until now counts
         finally:
-            _end(process)
+            _end(process, first)
         written.seek(0)
         problems.seek(0)
         return written.read(MOST_RESULT_BYTES), problems.read(2000).decode("utf-8", "replace")
 
 
-def _end(process: "subprocess.Popen[bytes]") -> None:
+def _first_process(started: int) -> int | None:
+    """A handle of the first process inside, whose id the sandbox writes to `started`; None where it never began."""
+    with open(started, "rb") as file:
+        written = file.read()
+    try:
+        return os.pidfd_open(orjson.loads(written)["child-pid"])
+    except (orjson.JSONDecodeError, KeyError, ProcessLookupError):
+        return None
+
+
+def _end(process: "subprocess.Popen[bytes]", first: int | None) -> None:
+    """End the sandbox and wait for everything inside it."""
     if process.poll() is None:
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
+    if first is not None:
+        # bwrap leaves when the launcher does. The kernel then ends the others, and the first process after all of them.
+        try:
+            select.select([first], [], [], EMPTIED_SECONDS)
+        finally:
+            os.close(first)
 
 
 def _read(line: bytes) -> list[TestResult]:
@@ -124,13 +147,22 @@ def _read(line: bytes) -> list[TestResult]:
         return []
 
 
-def _command(launcher: int) -> list[str]:
+def _command(launcher: int, started: int) -> list[str]:
     python, binds = _interpreter()
     system = [part for name in SYSTEM for part in _system_folder(name)]
     user = [] if os.getuid() == 0 else ["--unshare-user", "--disable-userns"]
     return [
         *("bwrap", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try", *user),
-        *("--die-with-parent", "--new-session", "--clearenv", "--setenv", "PATH", "/usr/bin:/bin"),
+        *(
+            "--info-fd",
+            str(started),
+            "--die-with-parent",
+            "--new-session",
+            "--clearenv",
+            "--setenv",
+            "PATH",
+            "/usr/bin:/bin",
+        ),
         *(*system, *binds, "--proc", "/proc", "--dev", "/dev"),
         *("--perms", "1777", "--size", str(Bounds.files), "--tmpfs", "/tmp", "--chdir", "/tmp"),
         *("--perms", "0444", "--ro-bind-data", str(launcher), "/launcher.py"),
