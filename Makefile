@@ -78,7 +78,7 @@ format:  ## format and mend what can be mended
 	$(BIN)/ruff check --fix .
 	cd web && npm run --silent format
 
-perf: setup  ## our own speed beside floors and peers (ARGS="NAME …"; none lists them)
+perf: setup  ## our own speed beside floors and peers (ARGS="NAME …" or "NAME --option …"; none lists them)
 	$(BIN)/python -m perf $(ARGS)
 
 clean:  ## remove what the commands above made

@@ -11,7 +11,7 @@
 | stdlib | `json`: decode, route, number the contexts, encode; no hashing, no checks, no atomic write |
 | orjson | the same with orjson, and without numbering: the floor for anything that decodes and encodes |
 | two stdlib loops | that loop twice at the same time: how much faster two processes can be on this machine at all |
-| datasets | Hugging Face `datasets`: load, filter, save (if `perf/.peers/datasets` is an environment that has it) |
+| datasets | Hugging Face `datasets`: load, filter, save (in an environment of its own; left out where it cannot be installed) |
 
 Goals: 4 times the stdlib loop and 70 % of the bare orjson loop per CPU second, 8 times `datasets` by the clock, two jobs
 1.6 times one (when two cores are free), under 100 MB a process; `check` at 150 MB/s.
@@ -28,9 +28,9 @@ from pathlib import Path
 from statistics import median
 
 from perf.data.rag_records import write
+from perf.peers import python_of
 
 ROOT = Path(__file__).parent.parent
-PEER = ROOT / "perf" / ".peers" / "datasets" / "bin" / "python"
 REPEATS = int(os.environ.get("EVERGOLD_PERF_REPEATS", "3"))
 
 STDLIB = """
@@ -163,9 +163,10 @@ def wanted() -> dict[str, tuple[str, ...]]:
         "evergold build --jobs 2": (sys.executable, BUILD, "2"),
         "evergold check": (sys.executable, CHECK),
     }
-    if PEER.exists():
-        programs["datasets"] = (str(PEER), DATASETS)
     words = os.environ.get("EVERGOLD_PERF_ONLY", "").split()
+    # A peer that is not asked for is not installed.
+    if (not words or any(word in "datasets" for word in words)) and (peer := python_of("datasets")):
+        programs["datasets"] = (str(peer), DATASETS)
     return {name: program for name, program in programs.items() if not words or any(word in name for word in words)}
 
 

@@ -1,4 +1,4 @@
-"""OTLP intake, until the spans can be queried: Evergold, the bare floor, and the peers that are installed.
+"""OTLP intake, until the spans can be queried: Evergold, the bare floor, and with --peers two other servers.
 
     python -m perf.otlp_ingest                     # against the floor
     python -m perf.otlp_ingest --peers             # also arize-phoenix and mlflow, each in its own environment
@@ -26,8 +26,8 @@ from statistics import median
 
 from perf import otlp_load
 from perf.otlp_load import SPANS, bodies, send, wait_until_stored
+from perf.peers import PEERS, python_of
 
-PEERS = Path(__file__).parent / ".peers"
 HERE = Path(sys.executable).parent
 FREE_PORT = "0"
 CONNECTIONS = 16
@@ -50,7 +50,7 @@ EVERGOLD = Contestant("evergold", (str(HERE / "evergold"), "serve", "--port", FR
 FLOOR = Contestant("floor", (sys.executable, "-m", "perf.otlp_floor", "floor.db"), "floor.db")
 PHOENIX = Contestant(
     "arize-phoenix",
-    (str(PEERS / "phoenix/bin/phoenix"), "serve"),
+    (str(PEERS / "arize-phoenix/bin/phoenix"), "serve"),
     "phoenix.db",
     6106,
     {
@@ -183,12 +183,7 @@ def main(arguments: Sequence[str] = ()) -> None:
         return
     contestants = [FLOOR, EVERGOLD]
     if chosen.peers:
-        for peer in (PHOENIX, MLFLOW):
-            program = Path(peer.command[0])
-            if program.exists():
-                contestants.append(peer)
-            else:
-                print(f"  {peer.name}: left out, there is no {program}; install it into an environment there")
+        contestants += [peer for peer in (PHOENIX, MLFLOW) if python_of(peer.name)]
     few = max(5, chosen.requests // 20)
     for spans_per_trace in chosen.spans_per_trace:
         compare(contestants, chosen.rounds, {"": chosen.requests, "arize-phoenix": few, "mlflow": few}, spans_per_trace)

@@ -1,6 +1,6 @@
 """The same 1,000 instant samples through other harnesses, each in an environment of its own under `perf/.peers`.
 
-    python -m perf.runner_peers      # installs what is missing (network), then measures
+    python -m perf.runner_peers      # installs what is missing (network), or leaves it out with one line
 
 Every harness gets an async target that answers at once, an exact-match score and concurrency 20, and runs once on ten
 samples first so that imports do not count. inspect-ai writes its log (its only way to keep results); deepeval is
@@ -11,12 +11,12 @@ every attempt. deepeval is given the answers, because it calls no target.
 import json
 import os
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
+from perf.peers import python_of
+
 SAMPLES = 1_000
-PEERS = Path(__file__).parent / ".peers"
 
 MEASURE = """
 import json, resource, sys
@@ -95,20 +95,10 @@ HARNESSES = {
 QUIET = {"DO_NOT_TRACK": "1", "LOGFIRE_SEND_TO_LOGFIRE": "false", "DEEPEVAL_TELEMETRY_OPT_OUT": "YES"}
 
 
-def python_of(package: str) -> Path:
-    """The interpreter of the peer's own environment, made on first use."""
-    folder = PEERS / package
-    python = folder / "bin" / "python"
-    if not python.exists():
-        subprocess.run(["uv", "venv", "-q", str(folder), "--python", sys.executable], check=True)
-        subprocess.run(["uv", "pip", "install", "-q", "--python", str(python), package], check=True)
-    return python
-
-
-def measured(name: str) -> dict[str, float]:
-    package, program, options = HARNESSES[name]
+def measured(name: str, python: Path) -> dict[str, float]:
+    _, program, options = HARNESSES[name]
     with tempfile.TemporaryDirectory() as folder:
-        command = [str(python_of(package)), "-c", program, str(SAMPLES), *options]
+        command = [str(python), "-c", program, str(SAMPLES), *options]
         env = {**os.environ, **QUIET}
         done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=True)
     line = next(line for line in done.stdout.splitlines() if line.startswith("RESULT "))
@@ -117,8 +107,11 @@ def measured(name: str) -> dict[str, float]:
 
 
 def main() -> None:
-    for name in HARNESSES:
-        found = measured(name)
+    for name, (package, _, _) in HARNESSES.items():
+        python = python_of(package)
+        if python is None:
+            continue
+        found = measured(name, python)
         print(f"{name:>15}: {found['ms']:.2f} ms CPU per sample at {SAMPLES:,}, {found['mb']:.0f} MB")
 
 

@@ -46,10 +46,13 @@ class AlertWatcher:
         began = time.monotonic()
         if began >= self._rest_until:
             self._stage.look()
+            # A look scans the scores of the window. On a large store it
+            # may take seconds; the rest keeps it below 5 % of the time.
             self._rest_until = began + REST_FOR_WORK * (time.monotonic() - began)
         self._stage.deliver_due()
 
     def _note(self, problem: str) -> None:
+        # A lasting fault is logged once, not every five seconds; `last_error` stays for the health page.
         if problem != self.last_error and not self._stopping.is_set():
             _log.error("alerts cannot be looked at: %s", problem)
         self.last_error = problem

@@ -29,6 +29,7 @@ def readings_of(
 
 def _failing_rate(connection: Connection, rule: FailingRate, now: datetime) -> Reading:
     scored, failing = scored_since(connection, rule.check, _back(now, rule.window), rule.below)
+    # A window without scores is calm, not failing: nothing was measured.
     rate = failing / scored if scored else 0.0
     return Reading(
         rule=rule.label,
@@ -47,6 +48,7 @@ def _intake(connection: Connection, rule: IntakeStopped, now: datetime) -> Readi
     return Reading(
         rule=rule.label,
         kind=AlertKind.INTAKE_STOPPED,
+        # A store that never received a trace is not firing: a new installation has not stopped, it has not begun.
         firing=silent is not None and silent > duration(rule.after).total_seconds(),
         text="no trace has ever come"
         if last is None
@@ -57,6 +59,8 @@ def _intake(connection: Connection, rule: IntakeStopped, now: datetime) -> Readi
 
 def _drops(connection: Connection, rule: DatasetDrop, now: datetime, sizes: dict[str, int]) -> list[Reading]:
     before = largest_since(connection, _back(now, rule.window))
+    # A dataset that was emptied is missing from `sizes`, and one
+    # that is new is missing from `before`: both are looked at.
     names = [rule.dataset] if rule.dataset else sorted(before.keys() | sizes.keys())
     return [_drop(rule, name, before.get(name, 0), sizes.get(name, 0)) for name in names]
 

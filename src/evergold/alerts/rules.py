@@ -48,6 +48,7 @@ def duration(text: str) -> timedelta:
     match = DURATION.match(text.strip())
     if match is None:
         raise ValueError(f"{text!r} is not a number and a unit: use 30m, 12h, 7d (s, m, h, d)")
+    # The number is capped before timedelta multiplies it: "9999999999d" would overflow instead of being refused.
     return timedelta(**{UNITS[match[2]]: min(int(match[1]), 10**6)})
 
 
@@ -66,6 +67,7 @@ class AlertRule(BaseModel, frozen=True, extra="forbid"):
 
     @property
     def label(self) -> str:
+        # `kind` is declared on the subclasses only, each with its own Literal type.
         kind = self.model_dump()["kind"]
         return self.name or (f"{kind}:{self.subject}" if self.subject else str(kind))
 
@@ -123,6 +125,7 @@ def read_rules(tables: Sequence[Mapping[str, Any]]) -> tuple[AlertRule, ...]:
     for number, table in enumerate(tables, 1):
         where = f"alerts.rules, rule {number}"
         rule = _parsed(table, where)
+        # Alerts are stored by label. Two rules of one label would open and close each other's alert.
         if rule.label in rules:
             raise BadInput(f"{where}: there is another rule {rule.label!r}; give one of them a name")
         rules[rule.label] = rule

@@ -68,9 +68,12 @@ class AlertStage:
     def look(self) -> bool:
         """Look at every rule, unless a server has done so within the interval; whether it was this one's turn."""
         now = self._clock()
+        # Nine tenths: a server that wakes a moment before the interval is over looks now, not one wake-up later.
         not_since = earlier(now, seconds=0.9 * self.plan.every_seconds)
         if not self._store.db.write(lambda connection: claim_look(connection, str(stamp(now)), not_since)):
             return False
+        # Readings are computed between two short transactions: the
+        # claim is kept first, and no lock is held while they scan.
         readings, sizes = self._read(now)
         changed = self._store.db.write(partial(self._keep, readings=readings, sizes=sizes, now=now))
         self._log_changes(changed)
@@ -96,6 +99,8 @@ class AlertStage:
         while self.plan.webhook is not None and tried < most:
             now = self._clock()
             until = str(stamp(now + timedelta(seconds=LEASE_SECONDS)))
+            # The lease is written before the POST. A server that dies
+            # while sending leaves a lease that another takes over.
             taken = self._store.db.write(
                 partial(take_delivery, owner=self._owner, moment=str(stamp(now)), lease_until=until)
             )
@@ -113,8 +118,10 @@ class AlertStage:
             settled = partial(settle_delivery, taken=taken, owner=self._owner, moment=str(stamp(now)))
             self._store.db.write(settled)
             return
+        # The exponent is capped: 2 ** tries grows without limit as long as a receiver is down.
         wait = min(LONGEST_WAIT, max(FIRST_WAIT * 2 ** min(taken.tries - 1, 20), posted.wait_seconds or 0.0))
         next_at = stamp(now + timedelta(seconds=wait))
+        # The age of the notification decides, not the number of tries: a receiver may ask for long waits.
         if taken.created_at <= earlier(now, hours=GIVE_UP_HOURS):
             next_at = None
             _log.error("alert %d: given up after %d tries: %s", taken.alert_id, taken.tries, posted.error)
@@ -132,6 +139,7 @@ class AlertStage:
     ) -> list[tuple[Alert, AlertEvent]]:
         moment = str(stamp(now))
         keep_sizes(connection, sizes, moment, earlier(now, days=KEPT_SIZES_DAYS))
+        # An alert whose rule was removed from the settings would stay open for ever, since nothing reads it again.
         close_unknown(connection, [rule.label for rule in self.plan.rules], moment)
         forget_old(connection)
         changed = self._apply(connection, readings, moment, earlier(now, minutes=CALM_MINUTES))

@@ -24,6 +24,7 @@ from evergold.model.alert import Alert, AlertEvent
 from evergold.settings import Settings, env_name
 
 POST_SECONDS = 10.0  # for the whole exchange, however slowly bytes arrive
+# A value may refer to an environment variable, so that a file of settings holds no secret.
 REFERENCE = "env:"
 SIGNS = {AlertEvent.FIRING: "Alert", AlertEvent.REMINDER: "Still firing", AlertEvent.RESOLVED: "Resolved"}
 
@@ -44,6 +45,8 @@ class Webhook:
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise BadInput("alerts.webhook is not a URL that begins with http:// or https:// and names a host")
         self._url, self._key, self._seconds = url, key.encode(), seconds
+        # Path, query and user info may be secrets (Slack puts its
+        # token into the path): logs and errors show the host alone.
         self.shown = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}/…"
 
     @property
@@ -69,7 +72,10 @@ class Webhook:
         try:
             async with (
                 asyncio.timeout(self._seconds),
+                # httpx limits each read; a receiver that sends one byte a
+                # second stays below that for ever. The outer timeout does not.
                 httpx2.AsyncClient(timeout=None) as client,
+                # The body of the reply is never read: it may be endless, and only the status is used.
                 client.stream("POST", self._url, content=body, headers=dict(headers)) as reply,
             ):
                 return _outcome(reply.status_code, reply.headers)
@@ -84,6 +90,7 @@ def _outcome(status: int, headers: Mapping[str, str]) -> Posted:
         return Posted()
     if 300 <= status < 400:
         return Posted(f"answered {status}: redirects are not followed; set alerts.webhook to the final address")
+    # Retry-After may also be an HTTP date; the own doubling wait is used for those.
     asked = headers.get("retry-after", "")
     return Posted(f"answered {status}", float(asked) if asked.isdecimal() else None)
 
@@ -115,6 +122,7 @@ def webhook_of(settings: Settings, environ: Mapping[str, str] | None = None) -> 
     if not url:
         return None
     given = settings.alerts_secret
+    # A key in the environment variable of the setting is not in a file, so it needs no second reference.
     from_environment = settings.origins.get("alerts.secret") == env_name("alerts.secret")
     if given and not given.startswith(REFERENCE) and not from_environment:
         raise BadInput(

@@ -31,12 +31,14 @@ def is_merge_approval(action: Action) -> bool:
 def read_approval(action: Action) -> Approval:
     info = _object(action.params.get("mergeApprovalInfo"))
     result = _result(action.result)
+    # Both spellings of these keys occur.
     chosen = _object(result.get("Params", result.get("params"))).get("targetBranch")
     return Approval(
         action_id=action.id,
         approved=action.status == "complete"
         and not action.error
         and result.get("Approved", result.get("approved")) is True,
+        # Some actions have the diff among their own parameters instead of in `mergeApprovalInfo`.
         diff=_text(info.get("diff")) or _text(action.params.get("diff")) or "",
         since_last_review=_text(info.get("diffSinceLastReview"))
         or _text(action.params.get("diffSinceLastReview"))
@@ -45,6 +47,7 @@ def read_approval(action: Action) -> Approval:
         target_branch=_text(chosen)
         or _text(info.get("defaultTargetBranch"))
         or _text(action.params.get("defaultTargetBranch")),
+        # The answer may name the merge commit in any of its fields; each candidate is proved before it is used.
         named_objects=tuple(dict.fromkeys(_OBJECT_ID.findall(action.result or ""))),
     )
 

@@ -13,6 +13,7 @@ from evergold.extract.diff import ChangeType, FileDiff, parse_diff
 from evergold.repo.changes import ChangeIndex, PathChange
 from evergold.repo.git import Repo
 
+# Each candidate is proved by asking git for every file; the list is ranked, so the right one is nearly always first.
 MOST_CANDIDATES = 200
 EMPTY_BLOB = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"  # git knows it in every repository
 _WITHOUT_OLD = (ChangeType.ADDED, ChangeType.COPIED)
@@ -86,8 +87,10 @@ def steps_between(earlier: Sequence[FileDiff], later: Sequence[FileDiff]) -> lis
     for path in dict.fromkeys([*after, *before]):
         old = before[path].new_blob if path in before else after[path].old_blob
         new = after[path].new_blob if path in after else before[path].old_blob
+        # A diff without index lines names no blobs, and without them the two states cannot be compared.
         if "" in (old, new):
             return []
+        # Blobs may be shortened differently in the two diffs, so each may be the beginning of the other.
         if not _same(old, new) and not _same(new, old):
             steps.append(Step(path, old, new))
     return steps
@@ -102,12 +105,14 @@ def candidates(index: ChangeIndex, steps: Sequence[Step]) -> list[Candidate]:
     results: dict[str, Candidate] = {}
     for step in steps:
         for change in _matching(index, step, only_added):
+            # A root commit has no state before it.
             if change.parent is None:
                 continue
             candidate = results.setdefault(change.commit, Candidate(change.parent, change.commit, steps=len(steps)))
             candidate.replaced += 1
             candidate.made += step.made_by(change)
     for candidate in results.values():
+        # Files that the commit touched and this change did not: a squash of several changes has many.
         candidate.other_files = index.files_of[candidate.changed_by] - candidate.replaced
         candidate.evidence = candidate.describe()
     ranked = sorted(results.values(), key=_rank)
@@ -127,6 +132,7 @@ def files_of(repo: Repo, steps: Sequence[Step]) -> list[FileDiff] | None:
         if step.old_blob is None:
             files.append(FileDiff(None, step.path, ChangeType.ADDED, None, step.new_blob))
             continue
+        # The missing side of an added or deleted file is compared with the empty blob.
         blobs = [repo.objects.find(blob or EMPTY_BLOB) for blob in (step.old_blob, step.new_blob)]
         if blobs[0] is None or (step.new_blob and blobs[1] is None):
             return None
@@ -158,4 +164,5 @@ def _rank(candidate: Candidate) -> tuple[int, int, int, int]:
 def _same(full: str | None, wanted: str | None) -> bool:
     if wanted is None or full is None:
         return wanted is full
+    # A diff names blobs by their first digits; "" (unknown) matches any.
     return full.startswith(wanted)

@@ -17,6 +17,7 @@ from evergold.extract.golden import Golden
 from evergold.repo import patch, refs
 from evergold.repo.git import Repo
 
+# A bound on the proofs for a branch that was never merged.
 ANCESTORS_TRIED = 1000
 
 
@@ -39,6 +40,7 @@ def derive_base(repo: Repo, approval: Approval, golden: Golden) -> Base:
         return Base(None, "the approval shows no diff to prove a base commit with")
     if golden.steps and (base := _after_earlier_cases(repo, approval, golden)):
         return base
+    # Each candidate is proved once, although several refs may lead to it.
     tried: set[str] = set()
     for commit in _candidates(repo, approval):
         if commit not in tried and proves(repo, commit, golden):
@@ -96,6 +98,7 @@ def _candidates(repo: Repo, approval: Approval) -> Iterator[str]:
     target = refs.target_tip(repo, approval.target_branch) if approval.target_branch else None
     for tip in tips if target else []:
         assert target is not None
+        # A tip inside the target has itself as merge base with it, which is the end of the work and not its beginning.
         if not refs.contains(repo, target, tip) and (base := refs.merge_base(repo, tip, target)):
             yield base
         for before, merged in refs.merges_of(repo, tip, target):
@@ -105,6 +108,7 @@ def _candidates(repo: Repo, approval: Approval) -> Iterator[str]:
         yield from refs.first_parents(repo, tip, ANCESTORS_TRIED)[1:]
     for name in approval.named_objects:
         if commit := repo.objects.commit(name):
+            # A named commit is the merge or its tip: the state before it is its first parent.
             yield from refs.parents(repo, commit)[:1]
 
 

@@ -87,6 +87,7 @@ class Hunk(NamedTuple):
             if line.startswith(b"\\"):
                 lines[-1].append(line)
             else:
+                # A remark (`\ No newline at end of file`) belongs to the line before it and is none of its own.
                 lines.append([line])
         return [self._part(lines, max(0, at - 1), at + removed + added + 1) for at, removed, added in runs(self.signs)]
 
@@ -111,6 +112,7 @@ class Hunk(NamedTuple):
         return self._side(b"+")
 
     def _side(self, sign: bytes) -> list[bytes]:
+        # The short way for -U0 diffs, which are nearly all: every line begins with a sign that is known.
         if not self.has_context and len(self.body) == self.old_count + self.new_count:  # no remarks either
             return [line[1:] + b"\n" for line in self.body if line.startswith(sign)]
         kept: list[bytes] = []
@@ -120,6 +122,8 @@ class Hunk(NamedTuple):
                 if ours:
                     kept[-1] = kept[-1][:-1]
                 continue
+            # An editor or mail program strips the space of an empty
+            # context line; git apply accepts that, and so does this.
             bare = not line or line.startswith(b"\r")
             ours = bare or line.startswith((sign, b" "))
             if ours:
@@ -179,6 +183,7 @@ class _Text(NamedTuple):
             signs = bytes(map(_first_byte, lines))
         except IndexError:  # an empty line: an unchanged one that lost its space, or one between files
             signs = bytes([line[0] if line else _SPACE for line in lines])
+        # A context line whose space was stripped may begin with the carriage return of its line end.
         return cls(lines, signs.replace(b"\r", b" "))
 
 
@@ -265,6 +270,7 @@ def _read_hunks(text: _Text, at: int, name: str) -> tuple[list[Hunk], int]:
         begin = at + 1
         at = _BODY.match(signs, begin).end()  # type: ignore[union-attr] # matches nothing, too
         shown = signs[begin:at].replace(b"\\", b"")  # a remark is no line of either side
+        # Both sums agree in all but a few hunks; only then is the body read sign by sign.
         if len(shown) - shown.count(b"+") != old_count or len(shown) - shown.count(b"-") != new_count:
             at, shown = _cut_hunk(signs, begin, old_count, new_count, name)
         hunks.append(_made(Hunk, (old_start, old_count, new_start, new_count, shown, lines[begin:at])))

@@ -57,6 +57,7 @@ class Header:
         if self.source is not None and self.destination is not None:
             return unquote(self.source), unquote(self.destination)
         path = _one_path(self.names)
+        # `diff --git` of a rename without prefixes cannot be split; the two name lines say which files they are.
         if path is None and (pair := _pair(self.minus, self.plus, plain=not self.names)):
             return pair
         if path is not None and self._agrees(path):
@@ -78,6 +79,7 @@ def read_usual(lines: list[bytes]) -> tuple[str, Index] | None:
     """
     names, index, minus, plus = lines
     name = plus[6:]
+    # The name is taken from the last line and put back into the others: equality proves all four without parsing.
     if names != b"diff --git a/%b b/%b" % (name, name) or minus != b"--- a/" + name or not plus.startswith(b"+++ b/"):
         return None
     return (path_text(name), _index(_line(index))) if index.startswith(b"index ") else None
@@ -98,6 +100,7 @@ def read_header(lines: list[bytes], at: int) -> tuple[Header, int]:
         if not _take(header, line):
             break
         at += 1
+    # A header that ends after one of the two names was cut off; without hunks git writes neither.
     if (header.minus is None) != (header.plus is None):
         raise bad_diff(at - 1, f"{header.name} has only one of its two file names; the diff is cut off")
     return header, at
@@ -188,6 +191,7 @@ def _one_path(names: bytes) -> bytes | None:
     if quoted := quoted_prefix(names):
         old, new = unquote(quoted), unquote(names[len(quoted) + 1 :])
     else:
+        # Two equal names with one space between: the middle of the text is that space.
         middle = len(names) // 2
         old, new = names[:middle], names[middle + 1 :]
         if names[middle : middle + 1] != b" ":

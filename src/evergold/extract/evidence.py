@@ -9,11 +9,13 @@ from evergold.extract.split import Segment
 from evergold.extract.tools import TOOL_CALL, tool_name
 from evergold.model.flow import Action, Flow
 
+# A page has to show it. The case itself keeps ranges, never the text.
 RESULT_LIMIT = 20_000
 
 
 def evidence_of(flow: Flow, segment: Segment) -> dict[str, Any]:
     calls = [call_of(action) for action in segment.actions if tool_name(action)]
+    # In a later case of a flow the whole diff repeats the earlier cases.
     shown = segment.approval.since_last_review if segment.earlier else ""
     suggested = [flow.description] if flow.description and flow.description.strip() else []
     return {"diff": shown or segment.approval.diff, "tool_calls": calls, "suggested_queries": suggested}

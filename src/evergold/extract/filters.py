@@ -34,6 +34,7 @@ LOCK_FILES = (
     "*Package.resolved",
     "*.lockfile",
 )
+# Git's own wording, and the conventional-commit form `revert: …`.
 _REVERT = re.compile(r"(?:Revert|Reapply) \"|revert(?:s|ed)?\b[:(]|This reverts commit ", re.IGNORECASE)
 
 
@@ -57,9 +58,11 @@ def is_revert(message: str) -> bool:
 
 def counted_files(files: list[FileDiff], rules: HistoryRules) -> list[FileDiff]:
     """The files that say something about the task; a file counts under its new name."""
+    # A file moved out of vendor/ is real work; one moved into it is not.
     return [file for file in files if not rules.is_excluded(file.new_path or file.path)]
 
 
+# The same paths come again in thousands of commits.
 @lru_cache(maxsize=65536)
 def _matches_any(path: str, globs: tuple[str, ...]) -> bool:
     return any(fnmatchcase(path, glob) for glob in globs)

@@ -31,6 +31,7 @@ class Head(NamedTuple):
     @property
     def line_count(self) -> int:
         """How many lines the file has, as far as it was split."""
+        # Text that ends with a line feed has an empty last piece, which is no line.
         return len(self.pieces) - (not self.pieces[-1])
 
     def text(self, start: int, end: int) -> bytes:
@@ -43,6 +44,7 @@ def with_proof(ranges: Iterable[LineRange], repo: Repo, commit: str, proved: str
 
     A range that lies behind the end of its file, or in a file the commit does not have, stays as it was found.
     """
+    # Several ranges lie in one file, which is read once.
     files: dict[str, tuple[str, list[bytes]] | None] = {}
     done: list[LineRange] = []
     for item in ranges:

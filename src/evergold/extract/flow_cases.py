@@ -124,6 +124,7 @@ def _ranked(flow: Flow, segment: Segment, golden: Golden, rules: Rules) -> tuple
         for start, end in spans_of(file, rules.side, rules.context):
             ranges.add(file_path or file.path, start, end, RangeSource.GOLDEN_DIFF)
     folder = flow.metadata.get("working_directory")
+    # The last action is the approval itself: its diff is the golden part already.
     for action in segment.actions[:-1]:
         for source, seen_list in (
             ("tool_call_args", seen_in_arguments(action)),
@@ -151,6 +152,7 @@ def _other_diffs(action: Action, remarks: list[str]) -> list[FileDiff]:
         texts = [value for value in (action.params.get("diff"), action.result) if isinstance(value, str)]
     files: list[FileDiff] = []
     for text in texts:
+        # A tool prints remarks before its diff.
         start = 0 if text.startswith("diff --git ") else text.find("\ndiff --git ") + 1
         if not text.startswith("diff --git ", start):
             continue
@@ -171,6 +173,7 @@ def inside(path: str, folder: str | None) -> str | None:
         pure = pure.relative_to(folder)
     parts: list[str] = []
     for part in pure.parts:
+        # A `..` that leads above the root is refused, not clamped: it names another file than it seems.
         if part == ".." and not parts:
             return None
         parts = parts[:-1] if part == ".." else [*parts, part]

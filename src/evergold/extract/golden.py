@@ -32,6 +32,7 @@ def golden_of(segment: Segment) -> Golden:
     if not segment.earlier:
         files = parse_diff(approval.diff)
         return Golden(files, files, approval.diff)
+    # A review in between moves "since the last review" to its own state, so it then shows only a part.
     if approval.since_last_review and not segment.reviews:
         files = parse_diff(approval.since_last_review)
         return Golden(files, files, approval.since_last_review)
@@ -54,10 +55,12 @@ def without(files: list[FileDiff], earlier: list[FileDiff]) -> list[FileDiff]:
 def _rest(file: FileDiff, before: FileDiff) -> FileDiff | None:
     """The changes `before` does not have; None where there is nothing left."""
     if file.type in (ChangeType.ADDED, ChangeType.DELETED) or file.binary:
+        # A file that is added, deleted or binary is one change as a whole; blobs decide where the diff names them.
         same = file.new_blob == before.new_blob if file.new_blob else file.hunks == before.hunks
         return None if same else file
     seen = {identity for hunk in before.hunks for identity in _identities(hunk)}
     hunks = [part for hunk in file.hunks for part in _new_parts(hunk, seen)]
+    # A change of mode has no hunk.
     moved = (file.old_mode, file.new_mode) != (before.old_mode, before.new_mode)
     return replace(file, hunks=hunks) if hunks or moved else None
 

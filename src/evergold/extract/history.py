@@ -23,7 +23,9 @@ from evergold.model.rejected import Rejected
 from evergold.repo.git import Repo
 from evergold.repo.history import Commit, commits, diffs
 
+# A bound on memory: so many commits are held at a time.
 COMMITS_AT_ONCE = 2000
+# Small enough that workers finish together, large enough that starting git is no cost.
 COMMITS_A_PART = 100
 DIFFS_AT_ONCE = 50
 
@@ -74,6 +76,7 @@ def history_cases(
     """Cases newest first; a `Skipped` per commit left out, the id alone per case that is not `wanted`."""
     chosen: dict[str, Commit] = {}
     for commit in commits(repo, walk.revision, walk.first_parent, walk.since):
+        # Rules that need no diff come first: they leave out most commits of a history without reading them.
         if reason := _unfit(commit, repo, rules, walk.first_parent):
             yield SkippedItem(reason)
         elif not wanted(commit.id):
@@ -187,6 +190,7 @@ def _ranges(file: FileDiff, base_files: BaseFiles) -> list[dict[str, Any]]:
     """
     if file.old_blob in base_files:
         last = file.hunks[-1]
+        # One line more than the last hunk: an insertion counts the line after it.
         head = Head.of(base_files[file.old_blob], last.old_start + last.old_count + 1)
         texts = {span: head.text(*span) for span in spans_of(file, line_count=head.line_count)}
     else:
@@ -204,6 +208,7 @@ def _blob_to_read(file: FileDiff) -> tuple[str, ...]:
     """The base file, where the diff inserts without removing."""
     if file.old_path is None or file.old_blob is None or file.submodule:
         return ()
+    # Only a hunk without old lines needs the file: all other base lines are in the diff.
     return (file.old_blob,) if any(not hunk.old_count for hunk in file.hunks) else ()
 
 

@@ -8,8 +8,10 @@ import re
 from typing import NamedTuple
 
 _TRAILER = re.compile(r"([A-Za-z][A-Za-z0-9-]*): (.+)")
+# `&#12;` is an HTML entity, `abc#12` an anchor; neither cites an issue.
 _ISSUE = re.compile(r"(?<![\w&])(?:#|GH-)(\d+)\b")
 _MERGE_SUBJECT = re.compile(r"Merge (?:pull request|branch|remote-tracking branch|tag|commit|PR)\b.*")
+# The look-behind keeps a run of blanks from being tried at each of its positions.
 _SPACES = re.compile(r"(?<![ \t])[ \t]+\n")
 
 
@@ -22,6 +24,7 @@ class Message(NamedTuple):
 def read_message(text: str) -> Message:
     paragraphs = _SPACES.sub("\n", text.replace("\r\n", "\n").strip()).split("\n\n")
     trailers: tuple[tuple[str, str], ...] = ()
+    # A message of one paragraph is its subject, even if it reads like a trailer (`fix: typo`).
     if len(paragraphs) > 1 and (result := _trailers(paragraphs[-1])):
         trailers = result
         paragraphs.pop()

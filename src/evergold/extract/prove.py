@@ -46,6 +46,7 @@ def _prove(case: Case, repo: Repo, commit: str) -> Proof:
     stale: list[str] = []
     unproved = elsewhere = 0
     for path in case.paths:
+        # `atBase: false` marks a file that the change adds: base is not expected to have it.
         if not path.extra.get("atBase", True) or repo.objects.at(commit, path.path) is not None:
             continue
         if PathSource.REVIEW_MERGE_DIFF in path.sources and path.extra.get("changeType") not in _MAY_BE_NEW:
@@ -61,6 +62,7 @@ def _prove(case: Case, repo: Repo, commit: str) -> Proof:
             elsewhere += 1
         elif golden and item.text_hash is None:
             unproved += 1
+    # A person approved the row in spite of the problems named there; it counts apart from proved and stale rows.
     note = case.metadata.get("baseOverride") or case.extra.get("baseOverride")
     overridden = "; ".join(map(str, note.get("problems", ()))) or "approved by hand" if isinstance(note, dict) else ""
     return Proof(

@@ -67,6 +67,7 @@ class RangeRanking:
             for (path, source), result in self._ranges_of.items()
             for start, end, rank in _merge(result)
         ]
+        # Sorted by rank: the first source that reached a range decides where it stands.
         for rank, path, start, end, source in sorted(merged):
             _, sources = by_range.setdefault((path, start, end), (rank, []))
             sources.append(source)
@@ -85,6 +86,7 @@ def _merge(results: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
     """Overlapping and adjacent (start, end, rank) made one, with the best rank."""
     merged: list[tuple[int, int, int]] = []
     for start, end, rank in sorted(results):
+        # Adjacent counts as overlapping: 1-3 and 4-6 were read as one passage.
         if merged and start <= merged[-1][1] + 1:
             last = merged[-1]
             merged[-1] = (last[0], max(end, last[1]), min(rank, last[2]))

@@ -69,9 +69,11 @@ class Extraction:
 def run_extraction(produce: Produce, into: Extraction) -> Summary:
     """`produce` is given the question "is this case wanted?" and yields cases, known ids and problems."""
     summary = Summary()
+    # Two extractions into one folder would each write a file without the rows of the other.
     with locked(into.out_dir):
         pair = DatasetPair(into.out_dir, into.full)
         try:
+            # A case that the files have may still be missing in the store, for instance after a new database.
             for item in produce(lambda case_id: pair.wants(case_id) or _lacks(into, pair, case_id)):
                 _take(item, pair, into, summary)
             pair.commit()
@@ -93,6 +95,7 @@ def _take(item: Item, pair: DatasetPair, into: Extraction, summary: Summary) -> 
         summary.skipped[str(item)] += 1
     elif isinstance(item, str):
         summary.counts["known"] += 1
+    # Known to the files and wanted by the store only: the row in the files stays as it is.
     elif not pair.wants(item.case.id):
         summary.counts["known"] += 1
         into.keep(_with_evidence(item))
@@ -120,6 +123,7 @@ def extract_sidekick(
     advance: Callable[[int], None] = lambda flows: None,
 ) -> Summary:
     """Cases of the completed tasks of a workspace. The repository is the one given, else the one the workspace names."""
+    # Opened first, so that a folder that is no repository fails before a flow is read.
     repo, remark = _repository(repo_dir, source.repo_dir())
 
     def produce(wanted: Wanted) -> Iterator[Item]:
@@ -174,6 +178,8 @@ def extract_history(
                 yield item
                 advance(1)
                 result += not isinstance(item, SkippedItem | Rejected)
+                # The limit counts known cases too: a second run with
+                # the same limit adds nothing and does not walk further.
                 if query.limit is not None and result >= query.limit:
                     return
 

@@ -39,7 +39,9 @@ def settle(case: Case, repo: Repo, diff: str | None) -> Settled:
     for source in GOLDEN:
         ranges = with_proof(ranges, repo, commit, source)
     problems += [problem for item in ranges if (problem := _wrong_with(item, repo, commit))]
+    # An earlier verdict is dropped: it was made about another state of the case.
     metadata = {key: value for key, value in case.metadata.items() if key != "baseVerified"}
+    # Without a diff only the ranges were proved, which is less than the flag promises.
     if not problems and diff:
         metadata["baseVerified"] = True
     paths = tuple(_with_blob(item, repo, commit) for item in case.paths)

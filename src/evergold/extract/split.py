@@ -40,6 +40,7 @@ def split(flow: Flow, all_approvals: bool = False) -> list[Segment]:
         if not (approval.approved or all_approvals):
             reviews.append(approval)
             continue
+        # The diff at a later merge repeats the earlier ones; they are needed to take their part out.
         earlier = tuple(segment.approval for segment in segments)
         segments.append(Segment(len(segments), tuple(actions), approval, tuple(reviews), earlier))
         actions, reviews = [], []

@@ -12,6 +12,7 @@ from evergold.model.flow import Action
 
 TOOL_CALL = "tool_call."
 
+# One tool, under the two names it has had.
 _SYMBOLS = ("get_symbol_definitions", "retrieve_code_context")
 _READ = "read_file_lines"
 _SEARCH = "bulk_search_repository"
@@ -76,6 +77,7 @@ def _blocks(lines: list[str]) -> Iterator[ToolView]:
         elif path and (match := _LINES.match(line)):
             start = int(match[1])
             end = int(match[2] or start)
+            # A range that ends before it begins, or at line 0, is not believed.
             if 1 <= start <= end:
                 yield ToolView(path, start, end)
             at = _after_code(lines, at, end - start + 1)
@@ -87,6 +89,7 @@ def _after_code(lines: list[str], at: int, count: int) -> int:
     """The line after a fenced block of `count` lines: counted, because the code may contain fences itself."""
     if at >= len(lines) or not (fence := _FENCE.match(lines[at])):
         return at
+    # The number of lines is known from the heading, so a fence inside the code does not end the block early.
     end = at + 1 + count
     if end < len(lines) and lines[end].rstrip() == fence[1]:
         return end + 1
@@ -120,6 +123,7 @@ def _grep(lines: list[str]) -> Iterator[ToolView]:
 
 def _literal(glob: object) -> str | None:
     """A glob that names one file; a pattern or a folder names none."""
+    # A last part without a dot is a folder, and `..` or `.` is no file either.
     if not isinstance(glob, str) or _GLOB.search(glob) or "." not in glob.rsplit("/", 1)[-1].strip("."):
         return None
     return glob

@@ -11,6 +11,7 @@ from evergold.model.run import Attempt, Usage
 from evergold.redact.default import DefaultRedactor
 from evergold.seams import Target
 
+# The id of a case is a key of the store; a purpose holds the whole question.
 _LONGEST_ID = 200
 Messages = Sequence[dict[str, Any]]
 Ask = Callable[[str, Messages], Awaitable[Attempt]]
@@ -52,6 +53,8 @@ class Asker:
 
     async def put(self, case: Case) -> Attempt:
         """One attempt at a case: from the log where it was answered before, else by a call."""
+        # A target that shows its request is logged by the exact body
+        # it sends, parameters included; others by the messages.
         request = getattr(self.target, "request", None)
         body = request(case, None) if request else {"messages": list(case.messages)}
         key = request_key(self.target.identity, body)
@@ -83,6 +86,7 @@ class _Logged:
         self.spent.calls += 1
         self.spent.failed_calls += attempt.error is not None
         self.spent.usage = self.spent.usage.plus(attempt.usage)
+        # Errors of HTTP clients quote addresses and headers, and the log is a file that people pass on.
         error = DefaultRedactor().redact(attempt.error)[0] if attempt.error else None
         reply = attempt.model_copy(update={"error": error}).model_dump(mode="json", exclude_defaults=True)
         await self.log.add({**self.entry, "target": self.identity, "reply": reply, "error": error})

@@ -17,6 +17,7 @@ from evergold.text.words import SENTENCE_END
 _BLANK_LINES = re.compile(r"\n[ \t\f]*\n\s*")
 _FENCE = re.compile(r"^[ \t]*(```|~~~)", re.MULTILINE)
 _ATX = re.compile(r"[ ]{0,3}#{1,6}[ \t]+(?P<title>[^\n]*?)[ \t#]*(?:\n|\Z)")
+# A line of three dashes under text is a heading; alone it is a rule, which needs no title here.
 _SETEXT = re.compile(r"[ ]{0,3}(?P<title>[^\n]{1,120})\n[ ]{0,3}(?:=+|-{3,})[ \t]*(?:\n|\Z)")
 _NUMBERED = re.compile(r"(?P<title>\d{1,2}(?:\.\d{1,2}){0,3}\.?[ \t]+[A-ZÀ-Þ][^\n.!?]{1,80})(?:\n|\Z)")
 _CAPITALS = re.compile(r"(?P<title>[A-ZÀ-Þ][A-ZÀ-Þ0-9 ,:&/-]{3,80})(?:\n|\Z)")
@@ -34,6 +35,7 @@ class _Piece:
 
 def passages(document: Document, sizes: Chunks) -> list[Passage]:
     """The passages of a document, in order."""
+    # The overlap is taken from the size, so that a passage with its overlap is never longer than `size`.
     room = sizes.size - sizes.overlap
     pieces = list(_pieces(document, room))
     made: list[Passage] = []
@@ -41,6 +43,7 @@ def passages(document: Document, sizes: Chunks) -> list[Passage]:
     for group in _packed(pieces, room):
         opens = group[0].heading
         heading = opens or heading
+        # A passage that opens with a heading takes no overlap: the end of the section before is another topic.
         first = group[0].start if opens or not made else _earlier(document.text, group[0].start, sizes.overlap)
         start, end = _trimmed(document.text, first, group[-1].end)
         if start < end:
@@ -63,6 +66,7 @@ def passages(document: Document, sizes: Chunks) -> list[Passage]:
 def _pieces(document: Document, room: int) -> Iterator[_Piece]:
     for start, end in _blocks(document.text):
         title, body = _heading(document, start, end)
+        # A heading longer than a passage is no heading but a paragraph that looks like one.
         if body - start > room:
             title, body = "", start
         if title:
@@ -76,6 +80,8 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
     fences = [match.start() for match in _FENCE.finditer(text)]
     start = 0
     for match in _BLANK_LINES.finditer(text):
+        # An odd number of fences before this point means that it is inside one. An
+        # unclosed fence would swallow the rest of the document, so then no fence counts.
         if bisect_right(fences, match.start()) % 2 and len(fences) % 2 == 0:
             continue
         yield start, match.end()
@@ -115,6 +121,7 @@ def _packed(pieces: Sequence[_Piece], room: int) -> Iterator[list[_Piece]]:
         if group:
             length = group[-1].end - group[0].start
             full = piece.end - group[0].start > room
+            # Short sections are packed together: a passage of one line is too thin to ask about.
             section = bool(piece.heading) and length >= room // _SMALLEST_SECTION
             if full or section:
                 yield group

@@ -38,6 +38,7 @@ def read_corpus(folder: Path, spec: GenerationSpec, seen: Callable[[str], None] 
         if isinstance(item, Skipped):
             corpus.skipped.append(item)
             continue
+        # Passages carry their own text, so the document is not kept: a folder may be larger than memory.
         corpus.documents[item.name] = passages(item, spec.chunks)
         corpus.hashes[item.name] = hash_bytes(item.text.encode())
         if seen:

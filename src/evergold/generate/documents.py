@@ -25,6 +25,7 @@ KINDS = {
     ".markdown": "markdown",
     ".pdf": "pdf",
 }
+# Bytes looked at for zeros: as much as git reads to tell a binary file from text.
 _LOOKED_AT = 8000
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
@@ -46,6 +47,8 @@ def read_documents(folder: Path, limits: GenerationLimits) -> Iterator[Document 
             continue
         result = _read(name, path, limits)
         if isinstance(result, Document):
+            # Copies under other names would put the same facts twice
+            # into the dataset, and near-duplicate questions with them.
             fingerprint = sha256(result.text.encode("utf-8", "surrogatepass")).digest()
             if fingerprint in seen:
                 result = Skipped(name=name, reason="duplicate", detail=f"the same text as {seen[fingerprint]}")
@@ -61,6 +64,7 @@ def read_documents(folder: Path, limits: GenerationLimits) -> Iterator[Document 
 
 def _walk(folder: Path) -> Iterator[tuple[str, Path | Skipped]]:
     """Files by name; hidden ones and links to folders are one entry each, whatever is behind them."""
+    # A stack instead of recursion: folders may be nested deeper than Python's limit.
     waiting: list[tuple[str, os.DirEntry[str]]] = _listed(folder, "")
     while waiting:
         name, entry = waiting.pop()
@@ -80,6 +84,7 @@ def _walk(folder: Path) -> Iterator[tuple[str, Path | Skipped]]:
 def _listed(folder: Path, prefix: str) -> list[tuple[str, os.DirEntry[str]]]:
     """What is in a folder, the last name first: a stack gives them back in order."""
     entries = sorted(os.scandir(folder), key=lambda entry: entry.name, reverse=True)
+    # Names that are not UTF-8 cannot be written to JSON; the entry keeps the real path.
     return [(f"{prefix}{entry.name}".encode("utf-8", "replace").decode(), entry) for entry in entries]
 
 
@@ -96,6 +101,7 @@ def _read(name: str, path: Path, limits: GenerationLimits) -> Document | Skipped
         detail = f"{path.suffix or 'no ending'}; read are {', '.join(KINDS)}"
         return Skipped(name=name, reason="unsupported type", detail=detail)
     try:
+        # The link is followed here: a link to a file is read like the file.
         state = path.stat()
         if not stat.S_ISREG(state.st_mode):
             return Skipped(name=name, reason="not a file", detail="a pipe, socket or device")
@@ -110,6 +116,7 @@ def _read(name: str, path: Path, limits: GenerationLimits) -> Document | Skipped
 
 
 def _read_text(name: str, kind: str, data: bytes) -> Document | Skipped:
+    # UTF-16 is full of zero bytes, so it is recognised by its mark before the test for binary files.
     coding = "utf-16" if data.startswith(_UTF16) else "utf-8-sig"
     if coding == "utf-8-sig" and b"\0" in data[:_LOOKED_AT]:
         return Skipped(name=name, reason="binary", detail="it holds zero bytes")

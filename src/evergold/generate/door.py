@@ -86,6 +86,7 @@ async def generate(
                 f"no record could be made from {len(corpus.documents)} documents ({refused or 'nothing to ask about'}); "
                 "nothing was written"
             )
+        # Inside the block: the report is one of the files that appear together or not at all.
         report = _report(corpus, maker, outputs, counts, finish())
         files.open(outputs.report).write(
             orjson.dumps(report.model_dump(mode="json"), option=orjson.OPT_INDENT_2) + b"\n"
@@ -98,6 +99,7 @@ async def _write(
 ) -> None:
     copies = _Copies(maker.spec.duplicates)
     work = (maker.of_document(name, passages) for name, passages in corpus.documents.items())
+    # Closing the generator cancels the documents still under way when the limit ends the loop early.
     async with aclosing(_in_order(work, _AHEAD * maker.spec.concurrency)) as done:
         async for outcomes in done:
             for outcome in map(copies.checked, outcomes):
@@ -106,6 +108,8 @@ async def _write(
                 else:
                     kept.write(orjson.dumps(outcome.record) + b"\n")
                 counts.add(outcome)
+                # The limit is tested after each record: a document that
+                # is cut off still gives its first records in order.
                 if counts.records.total() == maker.spec.limit:
                     return
             if progress:
@@ -127,6 +131,7 @@ async def _in_order(
     finally:
         for task in waiting:
             task.cancel()
+        # Cancelled calls are awaited, or their clients would be closed under them.
         await asyncio.gather(*waiting, return_exceptions=True)
 
 
@@ -139,6 +144,7 @@ class _Copies:
 
     def checked(self, outcome: Outcome) -> Outcome:
         record = outcome.record
+        # A document has one summary, and summaries of similar documents are alike by nature.
         if record is None or record["task_type"] == "summaries":
             return outcome
         asked = f"{record['task_type']} {plain(record['instruction'])}"

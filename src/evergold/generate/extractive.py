@@ -25,10 +25,12 @@ SUMMARY_SENTENCES = 3
 TOPIC_SENTENCES = 3
 GAP = "_____"
 _DEFINES = re.compile(
+    # The lazy repeat stops at the first verb; at most four words keep clauses from being read as a subject.
     r"(?P<subject>(?:(?:An?|The)\s+)?[A-ZÀ-Þ`][^\s,;:()]*(?:\s+(?!that\b|which\b|who\b)[^\s,;:()]+){0,3}?)\s+"
     r"(?:(?P<being>is|are)\s+(?:an?|the|one|any|what|how|where|when|those|every)\b|"
     r"(?P<verb>means|refers to|is defined as|consists of|is called|stands for))\s+\S"
 )
+# A sentence that begins with one of these refers to another one and defines nothing by itself.
 _NO_SUBJECT_WORDS = """it this that these those they there he she we you i here what which who if when while one each
 all some many most such both other another everything nothing anything something everyone nobody no not as in on at for
 with from by to after before and but or so"""
@@ -46,7 +48,9 @@ _DEFINITIONS = {
     "en": Definitions(_DEFINES, _NO_SUBJECT, _ARTICLES, _QUESTIONS, "What is {}?"),
     "es": SPANISH_DEFINITIONS,
 }
+# A number is whole: the looks around it keep "1.5" and "2,000" from being cut at their signs.
 _NUMBER = re.compile(r"(?<![\w.,])\d[\d.,]*\d(?!\w)|(?<![\w.,])\d(?![\w.,]\w)")
+# A capital after a lower-case word: the first word of a sentence has one without being a name.
 _NAME = re.compile(r"(?<=[a-zà-ÿ,] )[A-ZÀ-Þ][\w’'-]+(?: [A-ZÀ-Þ][\w’'-]+)*")
 _PLAIN_TITLES = """introduction abstract overview summary conclusion conclusions references contents notes
 introducción resumen índice conclusiones referencias notas"""
@@ -69,6 +73,7 @@ class ExtractiveWriter:
         results = [*defined, *_under_heading(passage, sentences, shapes), *_gaps(sentences, shapes)]
         once: dict[str, Idea] = {}
         for idea in results:
+            # One sentence gives one question: the definition is tried first, then the heading, then the gap.
             if all(idea.basis != other.basis for other in once.values()):
                 once.setdefault(idea.instruction, idea)
         return list(once.values())[:count]
@@ -106,6 +111,7 @@ def _definitions(sentences: Sequence[Sentence], how: Definitions) -> list[Idea]:
             continue
         subject, verb = match["subject"], match["being"] or match["verb"]
         first = subject.split()[0]
+        # "A refund" becomes "a refund" inside the question; a name keeps its capital.
         if first in how.articles or (verb in ("are", "son") and first.istitle()):
             subject = subject[0].lower() + subject[1:]
         question = how.questions.get(verb, how.otherwise)
@@ -139,6 +145,7 @@ def _gaps(sentences: Sequence[Sentence], shapes: Templates) -> list[Idea]:
 def _gap_in(text: str) -> re.Match[str] | None:
     """The first number, else the first name; nothing inside a command or a piece of code."""
     matches = (match for pattern in (_NUMBER, _NAME) for match in pattern.finditer(text))
+    # An odd number of backticks before it means that the match is inside code.
     return next((match for match in matches if text[: match.start()].count("`") % 2 == 0), None)
 
 
@@ -158,6 +165,7 @@ def _statements(assignment: Assignment) -> Draft:
     for number, passage in enumerate(assignment.passages, 1):
         scored = [(len(wanted & set(Text(one.text).content)), one.text) for one in clear_sentences(passage.text)]
         best = max(scored, key=lambda pair: pair[0], default=(0, ""))
+        # Passages overlap, so two of them may hold the same sentence.
         if best[0] and all(best[1] not in other for other in citations):
             citations.append(cited(best[1], number))
     if not citations:
@@ -177,6 +185,7 @@ def _summary(assignment: Assignment) -> Draft:
     for number, text, words in sentences:
         if text not in unique:
             unique[text] = (number, words)
+            # Each sentence counts a word once, so that a long sentence does not pull the middle towards itself.
             middle.update(words.keys())
     if not unique:
         return Draft(problem="the document has no clear sentence")
@@ -189,4 +198,5 @@ def _summary(assignment: Assignment) -> Draft:
 def _nearness(words: Counter[str], middle: Counter[str]) -> float:
     shared = sum(often * middle[word] for word, often in words.items())
     length = sum(often * often for often in words.values()) ** 0.5
+    # Divided by its length, or the longest sentence would always win.
     return shared / length if length else 0.0

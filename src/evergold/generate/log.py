@@ -36,6 +36,7 @@ class CallLog:
     @classmethod
     def open(cls, path: Path, *, fresh: bool = False, secrets: Sequence[str] = ()) -> Self:
         path.parent.mkdir(parents=True, exist_ok=True)
+        # Appending mode: two writes can never overwrite each other, whatever the position of the reader.
         handle = open(path, "a+b")  # noqa: SIM115 - closed by `close`
         try:
             lock(handle, wait=False)
@@ -64,6 +65,7 @@ class CallLog:
     async def add(self, entry: Entry) -> None:
         """Returns when the entry is on the disk."""
         line = orjson.dumps({**entry, "at": _now()})
+        # A reply may quote the key that was sent; the bytes are replaced in the finished line, wherever it stands.
         for secret in self._secrets:
             line = line.replace(secret, b"[SECRET]")
         await self._journal.add(line + b"\n")
@@ -87,9 +89,12 @@ class CallLog:
             try:
                 entry = orjson.loads(line)
             except orjson.JSONDecodeError as problem:
+                # Only the last line can be torn by a crash. A broken one in
+                # the middle was changed by hand, and nothing is guessed.
                 raise BadInput(f"{self._path} is damaged at byte {start:,}: {problem}; move it away") from None
             if entry["key"] == FRESH:
                 self._offsets.clear()
+            # A failed call is in the log for people; it is asked again.
             elif entry.get("error") is None:
                 self._offsets[entry["key"]] = (start, len(line))
             end = start + len(line)

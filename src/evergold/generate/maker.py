@@ -20,6 +20,7 @@ from evergold.model.generation import Assignment, Draft, Idea, Passage, Retrieve
 from evergold.model.ident import unit_interval
 from evergold.seams import Writer
 
+# Characters; a shorter passage is a heading or a stray line and gives questions that nobody asks.
 _SHORTEST_ANCHOR = 200
 BADLY_CITED, UNSUPPORTED = "citations", "unsupported"
 
@@ -49,16 +50,20 @@ class Maker:
         tasks = self.spec.tasks
         work = [self._asked("qa", passages, tasks.qa), self._asked("citations", passages, tasks.citations)]
         if tasks.summaries and passages:
+            # Second place: questions, summary, citations is the order of the records in the file.
             work.insert(1, self._summary(name, passages))
         return [outcome for outcomes in await together(work) for outcome in outcomes]
 
     async def _asked(self, kind: str, passages: Sequence[Passage], wanted: int) -> list[Outcome]:
         """Ideas from passages spread by the seed, until there are as many as wanted or no passage is left."""
         anchors = _anchors(passages, f"{self.spec.seed}:{kind}")
+        # Every passage is asked for its share, so that questions spread over the document and not over its first pages.
         each = ceil(wanted / len(anchors)) if anchors else 0
         outcomes: list[Outcome] = []
         made = 0
         while made < wanted and anchors:
+            # Passages that give no idea are replaced by further ones;
+            # the batch is no larger than what is still missing.
             batch = ceil((wanted - made) / each)
             now, anchors = anchors[:batch], anchors[batch:]
             ideas = await together(self._ideas(kind, anchor, each) for anchor in now)
@@ -93,6 +98,7 @@ class Maker:
             reason, problems = await self._problems(drafts[-1], passages)
             if not problems:
                 break
+            # One draft more than the rewrites allowed has been judged.
             if len(drafts) > self.spec.citations.rewrites:
                 return _refused(assignment, drafts, reason, "; ".join(problems))
             drafts.append(await self.writer.rewrite(assignment, drafts[-1], problems))
@@ -104,6 +110,7 @@ class Maker:
     async def _problems(self, draft: Draft, passages: Sequence[Passage]) -> tuple[str, list[str]]:
         """What keeps a draft from being used, and what it is counted under: its citations first, then their support."""
         problems = problems_with(draft.text, len(passages), self.spec.citations.require)
+        # Support is asked for only when citations are in order: it is held against the passages that they name.
         if problems or self.supports is None:
             return BADLY_CITED, problems
         return UNSUPPORTED, await unsupported(draft.text, passages, self.supports)

@@ -91,6 +91,7 @@ def _draft(attempt: Attempt) -> Draft:
         return Draft(problem=f"call failed: {attempt.error}")
     if attempt.finish_reason == "length":
         return Draft(text=text, problem="cut off: the reply ended at its token limit")
+    # Models put the two words into quotes, bold or a sentence of their own.
     if text.upper().strip(" .\"'*").startswith(NOT_ANSWERABLE):
         return Draft(text=text, problem="not answerable: the model says that the passages do not hold the answer")
     return Draft(text=text)

@@ -19,12 +19,14 @@ def read_pdf(name: str, path: Path, limits: GenerationLimits) -> Document | Skip
     try:
         with _quiet(), path.open("rb") as source:
             reader = PdfReader(source)
+            # Many PDFs are encrypted with an empty user password only to forbid printing.
             if reader.is_encrypted and not reader.decrypt(""):
                 return Skipped(name=name, reason="encrypted", detail="it opens with a password only")
             if len(reader.pages) > limits.pages:
                 detail = f"{len(reader.pages):,} pages; limits.pages is {limits.pages:,}"
                 return Skipped(name=name, reason="too many pages", detail=detail)
             texts = [_clean(page.extract_text()) for page in reader.pages]
+    # A disk that fails is the caller's matter; it must not be reported as a broken PDF.
     except OSError:
         raise
     except DependencyError as problem:
@@ -52,6 +54,7 @@ def _quiet() -> Iterator[None]:
     """pypdf says a great deal about files that are slightly wrong and still readable."""
     logger = logging.getLogger("pypdf")
     before = logger.level
+    # pypdf logs through its module loggers, which inherit the level of this one.
     logger.setLevel(logging.CRITICAL)
     try:
         with warnings.catch_warnings():

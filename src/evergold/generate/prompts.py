@@ -49,6 +49,7 @@ RULES = {
     "answer": "Cite the passages you use by their numbers, like this [1].",
     "none": "",
 }
+# What a prompt must hold to be of use; `_ALLOWED` is what it may hold as well.
 _FIELDS = {
     "questions": {"count", "passage"},
     "topics": {"count", "passage"},
@@ -78,6 +79,7 @@ def chosen_prompts(own: Prompts) -> Mapping[str, str]:
 
 def _check(name: str, template: str) -> None:
     try:
+        # Formatter parses as str.format does, doubled braces included.
         fields = {field for _, field, _, _ in Formatter().parse(template) if field is not None}
     except ValueError as problem:
         raise BadInput(f"generation.prompts.{name}: {problem}; write {{{{ and }}}} for braces") from None

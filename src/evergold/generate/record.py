@@ -42,6 +42,7 @@ def task_id(assignment: Assignment) -> str:
     """The same question about the same passages has the same id, whenever it is made."""
     sources = [passage.source for passage in assignment.passages]
     key = canonical_json([assignment.kind, assignment.document, assignment.idea.instruction, sources])
+    # A name-based UUID: the same input gives the same id on every machine.
     return str(uuid5(NAMESPACE_URL, f"evergold:generated:{key.decode()}"))
 
 

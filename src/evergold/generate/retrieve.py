@@ -48,10 +48,12 @@ class VectorSearch:
     async def best(self, question: str, most: int) -> Sequence[tuple[int, float]]:
         import numpy as np
 
+        # Questions of many documents arrive at once; without the lock each would embed the whole corpus.
         async with self._first:
             if self._vectors is None:
                 self._vectors = await self._embed(self._texts)
         near = self._vectors @ (await self._embed([question]))[0]
+        # Stable, so that passages of equal score keep their order and the dataset is the same every time.
         order = np.argsort(-near, kind="stable")[:most]
         return [(int(at), float(near[at])) for at in order]
 
@@ -75,14 +77,17 @@ class Library:
         home = self._indexes[anchor.document, anchor.index]
         taken = {at for at, _ in ranked}
         if home not in taken:
+            # The last position is given up for it, so that the number of contexts stays what was asked for.
             results = [*results[: count - 1], RetrievedPassage(passage=anchor, role="added: the search missed it")]
             taken.add(home)
         return (*results, *self._distractors(question, count - len(results), taken))
 
     def _distractors(self, question: str, wanted: int, taken: set[int]) -> list[RetrievedPassage]:
+        # The question seeds the draw: a question keeps its distractors when others are added or left out.
         dice = Random(f"{self._seed}:{question}")
         wanted = min(wanted, len(self._passages) - len(taken))
         chosen: list[RetrievedPassage] = []
+        # Few are wanted among many, so drawing again is cheaper than a shuffled copy of all.
         while len(chosen) < wanted:
             at = dice.randrange(len(self._passages))
             if at not in taken:

@@ -6,11 +6,14 @@ from typing import NamedTuple
 from evergold.text.markers import markers
 from evergold.text.words import WORD, sentences
 
+# Words. Shorter ones are headings and fragments, longer ones several statements in one.
 SHORTEST, LONGEST = 5, 45
+# A line end is a wrap unless the next line begins a list item, a heading, a quote, a table or a fence.
 _WRAP = re.compile(r"(?<=\S)[ \t]*\n[ \t]*(?=[^\s#>|*\-•`~=])(?!\d{1,2}[.)]\s)")
 _HYPHEN = re.compile(r"(?<=[a-zà-ÿ])-\s*\n\s*(?=[a-zà-ÿ])")
 _MARKS = re.compile(r"(?<!\w)[*_]{1,3}(?=\S)|(?<=\S)[*_]{1,3}(?!\w)")
 _LINK = re.compile(r"!?\[([^\]]{0,1000})\]\([^)\s]{0,2000}\)")
+# A sentence that begins with one of these depends on the one before it.
 _UNCLEAR = re.compile(
     r"(?:it|this|that|these|those|they|he|she|we|i|its|their|his|her|but|however|so|then|thus|also|such|here|therefore|"
     r"moreover|furthermore|otherwise|and|or|because|which|who)\b",
@@ -32,6 +35,7 @@ def flat(text: str) -> str:
 def clear_sentences(text: str) -> list[Sentence]:
     """The sentences of a passage that can stand alone, in order."""
     flowing = _WRAP.sub(" ", _HYPHEN.sub("", text))
+    # Markup hides sentence ends, so sentences are split again after it is taken out.
     result = (one for part in sentences(flowing) for one in sentences(flat(part)))
     return [Sentence(part, number) for number, part in enumerate(result) if _is_clear(part)]
 
@@ -44,6 +48,7 @@ def _is_clear(part: str) -> bool:
         and part[-1] in ".!?"
         and part[0].isalnum()
         and not part[0].islower()
+        # Prose is mostly letters; tables, formulas and code are not.
         and letters >= 0.6 * len(part)
         and not _UNCLEAR.match(part)
         and not _NOT_PROSE.search(part)

@@ -120,6 +120,7 @@ class GenerationSpec(_Part):
 
     def run_id(self, documents_hash: str) -> str:
         """The same documents and settings give the same id: where they are and how many calls run at once do not matter."""
+        # Where files lie and how fast calls run do not change what is written; everything else does.
         settings = self.model_dump(mode="json", exclude={"documents", "output", "concurrency", "budget"})
         return f"gen-{content_hash({'spec': settings, 'documents': documents_hash})[7:19]}"
 

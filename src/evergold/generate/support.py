@@ -22,8 +22,10 @@ async def unsupported(text: str, passages: Sequence[Passage], supports: Supports
         numbers = [number for number in dict.fromkeys(markers(sentence)) if 1 <= number <= len(passages)]
         cited = [passages[number - 1] for number in numbers] or list(passages)
         plain = flat(without_markers(sentence))
+        # A quotation is supported by definition, and a judge asked about it could only be wrong.
         if any(plain.rstrip(".!?") in flat(passage.text) for passage in cited):
             continue
+        # None (no verdict) is no objection: a sentence is refused only if the judge denies it.
         if await supports(plain, [passage.text for passage in cited]) is False:
             shown = ", ".join(f"[{number}]" for number in numbers) or "the passages"
             problems.append(f"{shown} does not support this sentence: “{plain[:_SHOWN]}”")

@@ -98,4 +98,5 @@ def language_of_passage(passage: Passage) -> str:
 
 def templates_of(passages: Sequence[Passage]) -> Templates:
     """The templates in the language that these passages are written in."""
+    # The first passages are enough to tell the language, and cost the same for a leaflet and a book.
     return TEMPLATES[language_of(" ".join(passage.text[:1000] for passage in passages[:4])) or "en"]

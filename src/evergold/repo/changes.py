@@ -10,6 +10,7 @@ from typing import NamedTuple
 from evergold.repo.git import Repo
 from evergold.repo.quoting import path_text
 
+# A bound on memory, which grows with every listed change.
 MOST_COMMITS = 200_000
 _ABSENT = b"0"
 
@@ -46,7 +47,10 @@ def _changes(repo: Repo, tip: str) -> Iterator[tuple[str, PathChange]]:
     commit, parent = "", None
     tokens = _tokens(repo, tip)
     for token in tokens:
+        # `log -z` puts a line end between the header of a commit
+        # and its first change, so it stands before a later token.
         token = token.lstrip(b"\n")
+        # The format marks the header of a commit with \x01; a raw change begins with a colon, and its path follows.
         if token.startswith(b"\x01"):
             commit, *parents = token[1:].decode().split()
             parent = parents[0] if parents else None
@@ -59,6 +63,8 @@ def _changes(repo: Repo, tip: str) -> Iterator[tuple[str, PathChange]]:
 def _tokens(repo: Repo, tip: str) -> Iterator[bytes]:
     """The fields of the log, which end with a NUL each."""
     rest = b""
+    # Without renames: a renamed file is then a removal and an
+    # addition, both with blobs, which is what the lookup compares.
     listing = ["--raw", "--no-abbrev", "--no-renames", "--diff-merges=first-parent", "--topo-order"]
     for piece in repo.stream("log", "-z", "--format=%x01%H %P", f"--max-count={MOST_COMMITS}", *listing, tip, "--"):
         *fields, rest = (rest + piece).split(b"\0")
@@ -68,4 +74,5 @@ def _tokens(repo: Repo, tip: str) -> Iterator[bytes]:
 
 
 def _blob(name: bytes) -> str | None:
+    # Git writes an absent side as an id of zeros, 40 or 64 of them depending on the hash of the repository.
     return name.decode() if name.strip(_ABSENT) else None

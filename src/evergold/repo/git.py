@@ -42,6 +42,7 @@ class Repo(Git):
 
     def changes(self, tip: str) -> "ChangeIndex":
         """The indexed history of a commit, read once."""
+        # The index module imports this one for its types; the import stays inside to keep the modules free of a cycle.
         from evergold.repo.changes import read_changes
 
         if tip not in self._indexes:
@@ -50,6 +51,7 @@ class Repo(Git):
 
     def close(self) -> None:
         """End the git processes of this repository."""
+        # A cached property is looked for without touching it: asking for it would start what is to be ended.
         if "objects" in self.__dict__:
             self.objects.close()
 

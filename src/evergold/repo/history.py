@@ -15,6 +15,7 @@ from evergold.repo.git import Repo
 _FIELDS = "%H%x00%P%x00%at%x00%an%x00%B"
 _RENAMES = "-M"
 _DIFF = (
+    # --always names commits without a change as well, so that every id of the input is in the output.
     "--stdin",
     "--always",
     "-r",
@@ -22,6 +23,7 @@ _DIFF = (
     _RENAMES,
     "-U0",
     "--full-index",
+    # A diff driver or text converter of the user's settings would put other lines into the diff than the file has.
     "--no-ext-diff",
     "--no-textconv",
     "--no-color",
@@ -41,6 +43,7 @@ def commits(repo: Repo, revision: str = "HEAD", first_parent: bool = False, sinc
     args = ["log", "-z", f"--format={_FIELDS}", *(["--first-parent"] if first_parent else [])]
     if repo.objects.commit(revision) is None:
         raise BadInput(f"{revision!r} names no commit in {str(repo.path)!r}; give a branch, tag or commit")
+    # A tag or commit is tried first: git takes any text for a date, and one it cannot read for the present moment.
     if since and (start := repo.objects.commit(since)):
         args += [f"^{start}"]
     elif since:
@@ -75,6 +78,7 @@ def _parse_log(pieces: Iterable[bytes]) -> Iterator[Commit]:
             del fields[:5]
     if rest:
         fields.append(rest)
+    # The last field of the log has no NUL behind it.
     if len(fields) == 5:
         yield _commit(fields)
 
@@ -88,6 +92,7 @@ def _commit(fields: list[bytes]) -> Commit:
 def _parse_diffs(pieces: Iterator[bytes], ids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
     """Cut the output at the ids, whose order is known. A line that is nothing but an id begins a commit: every line of
     a diff begins with a sign or a word."""
+    # The first id has no line end in front of it; one is put there so that every mark looks the same.
     text = bytearray(b"\n")
     for at, id in enumerate(ids):
         before = _take_to(f"\n{id}\n".encode(), text, pieces)
@@ -102,6 +107,7 @@ def _take_to(mark: bytes, text: bytearray, pieces: Iterator[bytes]) -> bytes:
     behind the mark stay: the next mark may follow at once."""
     looked = 0
     while (at := text.find(mark, looked)) < 0:
+        # The mark may be split between two pieces: the search starts again as far back as a part of it can lie.
         looked = max(0, len(text) - len(mark))
         piece = next(pieces, None)
         if piece is None:

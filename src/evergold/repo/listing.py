@@ -18,6 +18,7 @@ def files_at(repo: Repo, commit: str) -> list[TreeFile]:
     for entry in listed.split(b"\0")[:-1]:
         header, _, path = entry.partition(b"\t")
         mode, _, blob = header.split(b" ")
+        # Modes 100644 and 100755 are files; 120000 is a symbolic link, 160000 a submodule.
         if mode.startswith(b"100"):
             results.append(TreeFile(path_text(path), blob.decode()))
     return results
@@ -27,6 +28,7 @@ def grep(repo: Repo, commit: str, words: list[str], limit: int) -> list[tuple[st
     """(path, line) of lines that hold one of the words, whatever their case; at most `limit` per file."""
     patterns = [part for word in words for part in ("-e", word)]
     options = ("grep", "-n", "-I", "-i", "-F", "-z", "--full-name", f"--max-count={limit}")
+    # Exit code 1 means that nothing matches, so `ask` is used and not `run`.
     answer = repo.ask(*options, *patterns, commit, "--")
     results: list[tuple[str, int]] = []
     for line in answer.stdout.split(b"\n"):

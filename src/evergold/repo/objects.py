@@ -72,10 +72,12 @@ class Objects:
         if result is None:
             raise NotFound(f"blob {blob!r} is not in {str(self._git.path)!r}")
         content = stdout.read(result.size)
+        # A line end follows the content and is no part of it.
         stdout.read(1)
         return content
 
     def _question(self, mode: str, name: bytes) -> tuple[GitObject | None, bytes]:
+        # The protocol of cat-file is one name a line.
         if b"\n" in name:
             return self._ask_once(mode, name)
         process = self._process(mode)

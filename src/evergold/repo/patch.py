@@ -9,6 +9,8 @@ from evergold.repo.git import Repo
 def applies(repo: Repo, commit: str, diff: bytes) -> bool:
     with tempfile.TemporaryDirectory(prefix="evergold-") as folder:
         index = {"GIT_INDEX_FILE": str(Path(folder) / "index")}
+        # The index is filled from the commit, so that `--cached`
+        # checks against that commit and not against the user's index.
         repo.run("read-tree", commit, env=index)
         checked = repo.ask(
             "apply", "--cached", "--check", "--unidiff-zero", "--whitespace=nowarn", "-", input=diff, env=index

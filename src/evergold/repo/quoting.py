@@ -19,6 +19,7 @@ _ESCAPES = {
     b"\\": b"\\",
 }
 _LETTERS = {value[0]: key for key, value in _ESCAPES.items()}
+# The first octal digit is at most 3: three octal digits go to 511, a byte to 255.
 _ESCAPE = re.compile(rb"\\([0-3][0-7]{2}|[abtnvfr\"\\])")
 _QUOTED = re.compile(rb'"(?:[^"\\]|\\.)*"')
 
@@ -54,6 +55,7 @@ def path_text(raw: bytes) -> str:
 
 def path_bytes(text: str) -> bytes:
     """The raw bytes of a path of our files."""
+    # A path read from JSON may hold half surrogates: it must not raise here, and it matches no file.
     return unquote(text.encode("utf-8", "surrogatepass"))
 
 

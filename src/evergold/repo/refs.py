@@ -16,6 +16,7 @@ def archive_tags(repo: Repo, branch: str) -> list[str]:
     """`archive/<branch>` and `archive/<branch>-N`, the highest N first: the tag of the last time it was deleted."""
     listed = repo.run("for-each-ref", "--format=%(refname)", "refs/tags/archive/").decode("utf-8", "surrogateescape")
     pattern = re.compile(rf"refs/tags/archive/{re.escape(branch)}(?:-(\d+))?")
+    # N is compared as a number: as text, -10 would come before -2.
     numbered = [(int(match[1] or 0), name) for name in listed.splitlines() if (match := pattern.fullmatch(name))]
     return [name for _, name in sorted(numbered, reverse=True)]
 
@@ -49,6 +50,8 @@ def merges_of(repo: Repo, branch_tip: str, target: str) -> list[tuple[str, str]]
     that was merged, worked on and merged again gives two.
     """
     listed = repo.run("rev-list", "--first-parent", "--merges", "--parents", target, "--").decode()
+    # Only the first-parent line of the branch is its own work;
+    # the rest came into it from elsewhere, the target included.
     own = set(repo.run("rev-list", "--first-parent", branch_tip, "--").decode().split())
     results: list[tuple[str, str]] = []
     for line in listed.splitlines():

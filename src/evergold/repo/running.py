@@ -10,10 +10,14 @@ from pathlib import Path
 from evergold.errors import BadInput, Unavailable
 
 _READ_ONLY = {
+    # Messages and dates are parsed: a translated git would write them otherwise.
     "LC_ALL": "C",
+    # A read such as `git status` may refresh the index of the user; without optional locks it leaves it alone.
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_TERMINAL_PROMPT": "0",
+    # A partial clone would fetch missing objects from its remote in the middle of a read.
     "GIT_NO_LAZY_FETCH": "1",
+    # `refs/replace` can show other content under the same id; cases quote what the id stands for.
     "GIT_NO_REPLACE_OBJECTS": "1",
 }
 _PIPE_SIZE = 1 << 20
@@ -73,6 +77,8 @@ class Git:
                     f"git {args[0]} failed in {str(self.path)!r}: {error.decode('utf-8', 'replace').strip()}"
                 )
         finally:
+            # The reader may stop early (a generator that is closed):
+            # git would wait for ever for its full pipe to be read.
             process.kill()
             process.stdout.close()
             process.stderr.close()
@@ -84,6 +90,8 @@ class Git:
     def environment(self, more: dict[str, str] | None) -> dict[str, str]:
         """Ours without the variables by which an outer git (a hook, say) would point us at another repository."""
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+        # These two name files of settings, not another repository;
+        # tests and CI use them to shut out those of the machine.
         kept = {name: os.environ[name] for name in ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM") if name in os.environ}
         return inherited | kept | _READ_ONLY | (more or {})
 

@@ -25,6 +25,7 @@ class Moment(NamedTuple):
 def timeline(repo: Repo, since: datetime | None = None) -> list[Moment]:
     """The commits all refs reach, newest first; `since` leaves out what was recorded before."""
     limit = [f"--since={since.isoformat()}"] if since else []
+    # `-z` ends each record with NUL, as the format ends each field: five fields a commit, in one flat list.
     fields = repo.run("log", "--all", "-z", f"--format={_FIELDS}", *limit).split(b"\0")
     return [_moment(fields[at : at + 5]) for at in range(0, len(fields) - 4, 5)]
 

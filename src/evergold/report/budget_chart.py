@@ -11,9 +11,11 @@ def budget_chart(budget: dict[str, Any]) -> str:
     points = [(int(name), bounds) for name, bounds in budget.items() if name != "area"]
     most = max(limit for limit, _ in points)
     curve = [_at(0, 0), *(_at(limit / most, bounds["value"]) for limit, bounds in points)]
+    # A limit without bounds (too few cases) stands on the curve and not in the band.
     known = [(limit / most, bounds) for limit, bounds in points if bounds["low"] is not None]
     band = [
         _at(0, 0),
+        # The polygon runs along the lower bounds and back along the upper ones.
         *(_at(x, bounds["low"]) for x, bounds in known),
         *(_at(x, bounds["high"]) for x, bounds in known[::-1]),
     ]

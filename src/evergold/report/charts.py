@@ -24,6 +24,8 @@ def interval_chart(means: Sequence[Mean]) -> str:
             parts.append(f'<text x="{LABEL + 6}" y="{y + 4:.1f}" class="value">no score</text>')
             continue
         if mean.low is not None and mean.high is not None:
+            # A bootstrap interval may reach a little beyond the scale;
+            # the drawing ends at its edge, the table has the number.
             low, high = (LABEL + span * min(1.0, max(0.0, bound)) for bound in (mean.low, mean.high))
             parts.append(f'<line x1="{low:.1f}" y1="{y:.1f}" x2="{high:.1f}" y2="{y:.1f}" class="interval"/>')
         x = LABEL + span * min(1.0, max(0.0, mean.value))
@@ -35,6 +37,7 @@ def interval_chart(means: Sequence[Mean]) -> str:
 def histogram_chart(counts: Sequence[int], label: str) -> str:
     """How many attempts fall into each tenth."""
     width, height = 220, 80
+    # An empty histogram has no tallest bar; 1 avoids a division by zero.
     top = max(counts, default=0) or 1
     step = width / len(counts)
     parts = [_open(width, height, f"Distribution of {label}")]

@@ -17,7 +17,9 @@ from evergold.model.run import Run
 from evergold.report.scores import Outside, ValueRow, by_case, outside
 from evergold.stats.paired import Effect, PairedVerdict, holm, judge, mcnemar_exact, paired_effect
 
+# The mark at which a case counts as passed for the lists of gained and lost cases; the test uses the values themselves.
 PASS_MARK = 0.5
+# The share of cases without a pair above which the gate does not decide: the missing ones may be the regressions.
 MOST_UNPAIRED = 0.1
 
 
@@ -61,6 +63,7 @@ class Comparison(BaseModel, frozen=True):
     def exit_code(self) -> int:
         """0 no regression, 1 a regression, 3 these cases cannot tell."""
         verdicts = {metric.verdict for metric in self.metrics}
+        # Thin pairing does not hide a regression: WORSE is decided first.
         thin = any(metric.unpaired > MOST_UNPAIRED * (metric.n + metric.unpaired) for metric in self.metrics)
         if PairedVerdict.WORSE in verdicts:
             return 1
@@ -90,6 +93,7 @@ def compare(
     apart = [outside(values.rows) for values in (first, second)]
     effects = [_effect(before.get(name, {}), after.get(name, {}), clusters or {}) for name in names]
     measured = [(name, result) for name, result in zip(names, effects, strict=True) if result is not None]
+    # Each metric is one more chance of a false alarm; Holm keeps the chance of any at 5 %.
     adjusted = holm([result.p for _, result in measured])
     warnings = list(_warnings(first.run, second.run))
     warnings += [
@@ -118,9 +122,11 @@ def _effect(before: Mapping[str, float], after: Mapping[str, float], clusters: M
     if not shared:
         return None
     differences = [after[case] - before[case] for case in shared]
+    # A case outside every cluster is a cluster of its own; the prefix keeps it apart from a cluster of the same name.
     names = [clusters.get(case, f"case {case}") for case in shared]
     clustered = len(set(names)) < len(names)
     effect = paired_effect(differences, names if clustered else None)
+    # McNemar needs independent pairs of pass and fail; clusters or graded values need the bootstrap.
     binary = not clustered and all(value in (0.0, 1.0) for case in shared for value in (before[case], after[case]))
     p = mcnemar_exact(differences.count(-1.0), differences.count(1.0)) if binary else effect.p
     test = "exact McNemar" if binary else "paired bootstrap" + (" over clusters" if clustered else "")
@@ -153,6 +159,7 @@ def _not_applicable(name: str, apart: Sequence[Mapping[str, Outside]]) -> int:
     return len(set().union(*(result[name].not_applicable for result in apart if name in result)))
 
 
+# Attempts are planned for every case and trial, so a cancelled run still gives the number of its cases.
 def _cases(run: Run) -> int:
     return run.total // run.spec.trials
 

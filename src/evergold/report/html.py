@@ -13,6 +13,8 @@ def to_html(report: RunReport) -> str:
     run = report.run
     title = f"{escape(run.spec.model)} on {escape(run.spec.dataset)}"
     style = files("evergold.report").joinpath("report.css").read_text(encoding="utf-8")
+    # The report shows text that models wrote. The policy lets
+    # no script and no request run even if escaping missed some.
     policy = "default-src 'none'; style-src 'unsafe-inline'"
     head = (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'

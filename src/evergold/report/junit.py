@@ -25,6 +25,7 @@ def to_junit(run: Run, attempts: Iterable[Attempt], passing: float = PASSING) ->
             outcome = _outcome(attempt, attempt.measurements.get(metric), passing)
             if outcome is not None:
                 kind, message = outcome
+                # The counts are attributes of the suite with names of their own in the plural, except `skipped`.
                 tally[{"failure": "failures", "error": "errors", "skipped": "skipped"}[kind]] += 1
                 failure = ElementTree.SubElement(test, kind, message=xml_text(message))
                 if kind == "failure":

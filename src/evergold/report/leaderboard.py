@@ -46,6 +46,7 @@ def newest_per_model(runs: Iterable[Run]) -> list[Run]:
     """Of runs given newest first, the first of each model on each dataset version."""
     kept: dict[tuple[str, str], Run] = {}
     for run in runs:
+        # The hash decides, not the version label: a label can be given again, the content cannot.
         kept.setdefault((run.provenance.get("dataset", {}).get("content_hash", ""), run.spec.model), run)
     return list(kept.values())
 
@@ -63,6 +64,7 @@ def boards(ranked: Iterable[Ranked]) -> list[Board]:
 def _board(dataset: str, version: str, content_hash: str, group: list[Ranked]) -> Board:
     seen = dict.fromkeys(name for item in group for name in item.run.spec.metrics)
     scored = Counter(row.metric for item in group for row in item.rows if row.value is not None)
+    # A metric that few cases have would rank models on an accident of the dataset; ties keep the order of the runs.
     metrics = tuple(sorted(seen, key=lambda name: -scored[name]))
     entries = sorted((_entry(item, metrics) for item in group), key=_rank)
     return Board(dataset=dataset, version=version, content_hash=content_hash, metrics=metrics, entries=tuple(entries))
@@ -86,4 +88,5 @@ def _entry(item: Ranked, metrics: Sequence[str]) -> Entry:
 
 def _rank(entry: Entry) -> tuple[float, str]:
     value = entry.means[0].value if entry.means else None
+    # 1.0 sorts after every negated value, so a model without the metric comes last.
     return (-value if value is not None else 1.0, entry.model)

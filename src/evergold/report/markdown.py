@@ -73,4 +73,5 @@ def _cell(value: object) -> str:
 
 
 def _escaped(text: str) -> str:
+    # `&` comes first, or the entities of the others would be escaped again. `>` is left: alone it opens no tag.
     return text.replace("&", "&amp;").replace("<", "&lt;").replace("`", "\\`")

@@ -32,6 +32,7 @@ def spending_rows(report: RunReport) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
     for side, spent in (("target", report.target), ("judge", report.judge)):
         cost = "unknown" if spent.usage.cost is None else f"${spent.usage.cost:.4f}"
+        # No price and no tokens means that no call was made; "unknown" would suggest a bill that nobody can read.
         if spent.usage.cost is None and not spent.usage.input_tokens:
             cost = "–"
         times = (_milliseconds(spent.median_ms), _milliseconds(spent.p95_ms))

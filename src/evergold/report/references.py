@@ -16,6 +16,7 @@ def origin_of(case: Case) -> str:
 def candidate_warnings(cases: Mapping[str, Case], scores: Mapping[str, Mapping[str, float]]) -> Iterator[str]:
     """Say which means rest on references that no person has confirmed."""
     candidates = {name for name, case in cases.items() if origin_of(case) == Origin.CANDIDATE}
+    # Metrics that rest on the same number of candidates share one warning.
     resting: dict[tuple[int, int], list[str]] = {}
     for metric, values in scores.items():
         if count := len(candidates & values.keys()):

@@ -30,6 +30,7 @@ def as_rows(figures: Json) -> Rows:
         held = figures.get(level) or {}
         for average in ("macro", "micro"):
             rows += [_row(level, f"{average} {name}", bounds) for name, bounds in (held.get(average) or {}).items()]
+        # Figures beside the averages (such as reciprocal rank) have one value each.
         rows += [_row(level, name, bounds) for name, bounds in held.items() if name not in ("macro", "micro")]
     for name, bounds in (figures.get("budget") or {}).items():
         label = "area under recall by budget" if name == "area" else f"recall within {name} lines"

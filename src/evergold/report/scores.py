@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from evergold.stats.intervals import Interval, score_interval
 
+# The tolerance for "the same width on both sides": both halves come from floating-point sums.
 EVEN = 1e-9
 
 
@@ -68,6 +69,7 @@ def by_case(rows: Iterable[ValueRow]) -> dict[str, dict[str, float]]:
     for row in rows:
         if row.value is not None:
             (own if row.own else trials).setdefault(row.metric, {}).setdefault(row.case_id, []).append(row.value)
+    # Cases with a reference of another origin replace those that are their own reference, metric by metric.
     kept = {**own, **trials}
     return {metric: {case: fmean(values) for case, values in cases.items()} for metric, cases in kept.items()}
 
@@ -108,6 +110,7 @@ def means(
         numbers = list(values.values())
         names = [clusters.get(case, f"case {case}") for case in values]
         apart = (left_out or {}).get(metric, Outside())
+        # Self-compared cases are outside the denominator only where `by_case` left them outside the mean.
         results.append(_mean(metric, score_interval(numbers, names), cases, apart, apart.own.isdisjoint(values)))
     return results
 

@@ -22,6 +22,7 @@ from evergold.report.warnings import warnings_of
 from evergold.stats.reducers import reducer as reducer_named
 
 BINS = 10
+# Free-form tags can be as many as cases; a page of a thousand slices helps nobody.
 MOST_TAGS = 20
 PASSING = 0.5
 LONGEST_TEXT = 4000
@@ -115,11 +116,13 @@ class _Gathered:
         if attempt.latency_ms is not None:
             self.latencies.append(attempt.latency_ms)
         if attempt.error is not None:
+            # A failed call has no output to measure; it counts as a failure of the attempt and of no metric.
             self._fail(case, attempt, None, None, attempt.error)
             return
         worst: tuple[float, str, str | None] | None = None
         for name, made in attempt.measurements.items():
             if "judge_ms" in made.details:
+                # Judging time is counted for unscored and not applicable results as well: the judge was asked.
                 self.judge_latencies.append(made.details["judge_ms"])
             if made.state is MeasurementState.NOT_APPLICABLE:
                 self.outside.setdefault(name, Outside()).not_applicable.add(attempt.case_id)
@@ -133,7 +136,9 @@ class _Gathered:
             values = self.own if own else self.values
             values.setdefault(name, {}).setdefault(attempt.case_id, []).append(made.value)
             bins = self.bins.setdefault(name, [0] * BINS)
+            # A value of 1.0 belongs to the last bin, and a metric of a plug-in may leave the scale.
             bins[min(BINS - 1, max(0, int(made.value * BINS)))] += 1
+            # An attempt is one failure, listed under the metric it did worst on.
             if made.value < self._passing and (worst is None or made.value < worst[0]):
                 worst = (made.value, name, made.reason)
         if worst is not None:
@@ -153,6 +158,7 @@ class _Gathered:
             expected=_reference_of(case),
             output=shortened(attempt.output),
         )
+        # The heap keeps the worst: a failed call above any value, then low values; of equals, the earlier attempt.
         entry = (1.0 if value is None else -value, -next(self._order), failure)
         if len(self.worst) < self._most:
             heapq.heappush(self.worst, entry)
@@ -181,8 +187,10 @@ def summarise(
     for attempt in attempts:
         gathered.add(known.get(attempt.case_id), attempt)
     reduce = _reducing(chosen.reducer)
+    # Cases with a reference of another origin replace those that are their own reference, as `scores.by_case` does.
     scores = {name: _reduced(trials, reduce) for name, trials in {**gathered.own, **gathered.values}.items()}
     grouped = clusters or {}
+    # A run that has not begun has no specs yet, only the names of the metrics it was asked for.
     names = [spec.name for spec in run.metrics] or list(run.spec.metrics)
     whole = {mean.metric: mean for mean in means(scores, names, len(known), grouped, gathered.outside)}
     summaries = tuple(_summary(spec, whole[spec.name], gathered) for spec in run.metrics)
@@ -254,6 +262,7 @@ def _slices(
             for value in values:
                 groups[by].setdefault(str(value), []).append(case.id)
     for by, parts in groups.items():
+        # One part only would repeat the whole. A single tag is no such case: untagged cases are outside it.
         if len(parts) < 2 and by != "tag":
             continue
         for name, ids in sorted(parts.items(), key=lambda part: (-len(part[1]), part[0]))[:MOST_TAGS]:
@@ -279,5 +288,6 @@ def _reference_of(case: Case | None) -> str | None:
 
 def _spending(usage: Usage, calls: int, latencies: list[float]) -> Spending:
     ordered = sorted(latencies)
+    # The upper median and the nearest-rank percentile: both are latencies that occurred.
     middle, high = (ordered[len(ordered) // 2], ordered[int(len(ordered) * 0.95)]) if ordered else (None, None)
     return Spending(usage=usage, calls=calls, median_ms=middle, p95_ms=high)

@@ -20,7 +20,9 @@ def by_question(
     for metric, cut in outside.items():
         scored = asked.get(metric, {}).keys()
         own = _named(cut.own, question_of)
+        # As for single cases: self-compared answers count in the mean only where the metric has no other.
         if cut.own.isdisjoint(scores.get(metric, {})):
+            # A question that has a scored case is inside the mean, whatever its other cases are.
             own -= scored
         left_out[metric] = Outside(_named(cut.not_applicable, question_of) - scored - own, own)
     return asked, left_out

@@ -12,6 +12,7 @@ from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import NamedTuple
 
+# Matching a gap is quadratic. Longer gaps are rewritten files, where equal lines are more often chance than origin.
 LARGEST_GAP = 400
 
 
@@ -33,12 +34,14 @@ def align(texts: Sequence[str], base: Sequence[str], whole: bool = False) -> lis
     """
     result = [0] * len(texts)
     work = [_Region(0, len(texts), 0, len(base), whole, whole)]
+    # A stack instead of recursion: a file of many thousand unique lines would exceed Python's limit.
     while work:
         region = _trimmed(texts, base, result, work.pop())
         if region.first >= region.last or region.start >= region.end:
             continue
         anchors = _anchors(texts, base, region)
         if not anchors:
+            # A region with an open end has no known neighbour, so equal lines in it prove nothing.
             if region.left and region.right:
                 _match_gap(texts, base, result, region)
             continue
@@ -74,6 +77,7 @@ def _anchors(texts: Sequence[str], base: Sequence[str], region: _Region) -> list
     """Pairs of lines that stand once in both regions, the longest run of them that is in order."""
     ours = Counter(texts[region.first : region.last])
     theirs = Counter(base[region.start : region.end])
+    # Blank lines are no anchors even where there is only one: their text says nothing.
     where = {base[at]: at for at in range(region.start, region.end) if theirs[base[at]] == 1 and base[at].strip()}
     lines = range(region.first, region.last)
     return _in_order([(at, where[texts[at]]) for at in lines if ours[texts[at]] == 1 and texts[at] in where])
@@ -81,6 +85,7 @@ def _anchors(texts: Sequence[str], base: Sequence[str], region: _Region) -> list
 
 def _in_order(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """The longest subsequence whose second numbers rise."""
+    # Patience sorting: tails[n] is the smallest last value of a rising run of n + 1 pairs.
     tails: list[int] = []
     last_of: list[int] = []
     before: list[int] = []
@@ -104,6 +109,7 @@ def _match_gap(texts: Sequence[str], base: Sequence[str], results: list[int], re
     first, last, start, end, _, _ = region
     if last - first > LARGEST_GAP or end - start > LARGEST_GAP:
         return
+    # autojunk would drop lines that are frequent in long texts, and braces are lines of base as well.
     matcher = SequenceMatcher(None, texts[first:last], base[start:end], autojunk=False)
     for block in matcher.get_matching_blocks():
         for offset in range(block.size):

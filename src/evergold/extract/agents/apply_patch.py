@@ -14,6 +14,7 @@ def envelope_in(text: str) -> str | None:
     start = text.find(BEGIN)
     if start < 0:
         return None
+    # A log may hold a call that was cut off: an envelope without its end is read as far as it goes.
     end = text.find(END, start)
     return text[start : end if end >= 0 else len(text)]
 
@@ -21,6 +22,7 @@ def envelope_in(text: str) -> str | None:
 def read_envelope(envelope: str, folder: str | None) -> Iterator[Event]:
     """One change per file, in the order of the envelope."""
     sections: list[tuple[str, list[str]]] = []
+    # The first line is the mark of the envelope itself.
     for line in envelope.rstrip("\n").split("\n")[1:]:
         if line.startswith((_ADD, _DELETE, _UPDATE)):
             sections.append((line, []))
@@ -45,6 +47,7 @@ def _chunks(body: list[str]) -> Iterator[Replacement]:
     old: list[str] = []
     new: list[str] = []
     hint = ""
+    # A last "@@" closes the chunk that is open.
     for line in [*body, "@@"]:
         if line.startswith("@@"):
             if old or new:
@@ -56,6 +59,7 @@ def _chunks(body: list[str]) -> Iterator[Replacement]:
             old.append(line[1:])
         elif line.startswith("+"):
             new.append(line[1:])
+        # Models often write an empty context line without its leading space.
         elif line.startswith(" ") or not line:
             old.append(line[1:])
             new.append(line[1:])

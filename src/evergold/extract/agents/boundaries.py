@@ -25,8 +25,11 @@ from evergold.repo.refs import branch_tips
 from evergold.repo.timeline import Moment, reachable, timeline
 
 TRAILERS = ("Entire-Checkpoint", "Entire-Session", "Claude-Session", "Codex-Session", "Agent-Session")
+# The clock of a log and the one of git differ by the time a hook or a slow commit takes.
 SAME_MOMENT = timedelta(seconds=90)
+# Subjects repeat over the months (`Fix lint`); within a day of the step they name one commit.
 SAME_DAY = timedelta(days=1)
+# Work is often committed by hand just after the agent has ended.
 AFTERWARDS = timedelta(minutes=15)
 LOST = "a commit the session made is not in the repository (rewritten, or never pushed)"
 MERGE_OF_CASES = "a merge whose commits are cases themselves"
@@ -58,6 +61,7 @@ class History:
         """All commits that share history with HEAD; a branch of its own roots holds no work on this code."""
         everything = timeline(self.repo)
         related = set(self.main_line)
+        # Children are recorded after their parents, so one pass in that order reaches all descendants of the main line.
         for moment in sorted(everything, key=lambda moment: moment.committed):
             if not related.isdisjoint(moment.parents):
                 related.add(moment.id)
@@ -88,11 +92,13 @@ class History:
 
     def resolve(self, made: Committed, time: datetime) -> Moment | None:
         """The commit a session made at a time, as the repository has it today."""
+        # An id that git resolves may belong to another branch of its own roots; only related history counts.
         if made.commit and (full := self.repo.objects.commit(made.commit)) and full in self.by_id:
             return self.by_id[full]
         if made.pull_request:
             mark = re.compile(rf"#{made.pull_request}\b")
             near = [moment for moment in self._at(time, SAME_DAY) if mark.search(moment.subject)]
+            # Of several subjects that name the request, the nearest in time is its merge.
             return near[0] if near else None
         if made.merge:
             return next((moment for moment in self._at(time, SAME_MOMENT) if len(moment.parents) > 1), None)
@@ -100,6 +106,7 @@ class History:
             same = [moment for moment in self._at(time, SAME_DAY) if moment.subject == made.subject]
             if same:
                 return self._distinct(same)[0]
+        # A printed id that is gone must not be replaced by any commit that happens to lie near: the id was exact.
         return next(iter(self._at(time, SAME_MOMENT)), None) if not made.commit else None
 
     def between(self, began: datetime, ended: datetime) -> list[Moment]:
@@ -121,6 +128,7 @@ class History:
             (moment.id, moment.parents[0]) for moment in moments if moment.id not in self._files and moment.parents
         ]
         try:
+            # One git process for all commits. It fails as a whole where a single object is missing.
             self._files |= {commit: parse_diff(diff) for commit, diff in diffs(self.repo, pairs)} if pairs else {}
         except BadInput:
             self._one_by_one(pairs)
@@ -153,6 +161,8 @@ class History:
 
     def _distinct(self, moments: list[Moment]) -> list[Moment]:
         """One of several copies of a commit: the merged one, else the newest."""
+        # A rebased copy keeps author time and subject. The last one
+        # in this order is kept: merged before unmerged, then newest.
         kept: dict[tuple[datetime, str], Moment] = {}
         for moment in sorted(moments, key=lambda moment: (moment.id in self.main_line, moment.committed)):
             kept[(moment.authored, moment.subject)] = moment
@@ -171,6 +181,7 @@ def find_boundaries(session: Session, history: History, checkouts: Checkouts, re
             merges.append(Boundary(index, moment, "pull request" if made.pull_request else "merge"))
         else:
             results[moment.id] = Boundary(index, moment, "commit")
+    # The order matters: what the session printed is sure, a trailer is a statement, the search in history a conclusion.
     for boundary in _by_trailer(session, history):
         if boundary.index < 0:
             reasons[OLDER] += 1
@@ -183,6 +194,7 @@ def find_boundaries(session: Session, history: History, checkouts: Checkouts, re
                 reasons[UNTOUCHED] += 1
     for boundary in _in_history(session, history, checkouts, results):
         results[boundary.commit.id] = boundary
+    # Merges are weighed last, when it is known which of the commits they bring are cases already.
     for merge in merges:
         if reason := _merge_unfit(merge, session, history, checkouts, results):
             reasons[reason] += 1
@@ -209,6 +221,7 @@ def _in_history(
         for moment in history.between(session.began, session.ended + AFTERWARDS)
         if len(moment.parents) == 1 and (moment.authored, moment.subject) not in written
     ]
+    # Branches are resolved only if a commit is near: asking git for them is the dear part.
     allowed = history.of_branches(session.branches) if near and session.branches else None
     near = [moment for moment in near if allowed is None or moment.id in allowed]
     history.files(near)

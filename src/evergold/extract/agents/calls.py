@@ -25,7 +25,9 @@ from evergold.extract.agents.shell_acts import shell_events
 from evergold.model.flow import Action
 
 TOOL_CALL = "tool_call."
+# `cat -n` and the read tools of agents write the number before an arrow, a tab or a bar.
 _NUMBERED = re.compile(r"\s*(\d+)(?:→|\t|\| ?)(.*)", re.DOTALL)
+# The look-behind lets a run of line ends match from its first one only; else the search would be quadratic.
 _REMINDER = re.compile(r"(?<!\n)\n*<system-reminder>.*?</system-reminder>\s*", re.DOTALL)
 _REMINDER_END = "</system-reminder>"
 _PATH_KEYS = ("file_path", "path", "absolute_path", "filePath", "notebook_path", "filename", "target_file")
@@ -35,6 +37,7 @@ _COMMAND_KEYS = ("command", "cmd", "keystrokes", "script", "code")
 def tool_of(action: Action) -> str:
     """The tool's name as the table below has it; "" for an action that is no tool call."""
     name = action.type.removeprefix(TOOL_CALL)
+    # An MCP tool is named `mcp__server__tool`.
     return name.rsplit("__", 1)[-1].lower() if name != action.type else ""
 
 
@@ -46,8 +49,10 @@ def events_of(action: Action) -> Iterator[Event]:
     """What a call amounts to. A call that failed or never ended showed and changed nothing, but for what a shell printed."""
     tool = tool_of(action)
     handler = _TOOLS.get(tool)
+    # No result means that the call was interrupted: whether it did anything is not known.
     if handler is None or action.result is None:
         return
+    # A shell that ended with an error still printed lines before it failed.
     if action.error and handler is not _shell:
         return
     yield from handler(action)
@@ -58,6 +63,7 @@ def _read(action: Action) -> Iterator[Event]:
     if ref is None:
         return
     params = action.params
+    # Printed numbers beat the parameters: a tool may clamp the range that it was asked for.
     numbered = _numbered_in(action.result or "")
     if numbered:
         yield Looked(ref, numbered=numbered, asked=True)
@@ -69,6 +75,7 @@ def _read(action: Action) -> Iterator[Event]:
         last = first + limit - 1
     view = params.get("view_range")
     if isinstance(view, list) and len(view) == 2 and all(isinstance(number, int) for number in view):
+        # A last line of -1 means the end of the file in the text editor tool.
         first, last = view[0], max(view[1], 0)
     whole = first == 1 and last is None
     yield Looked(ref, span=WHOLE if whole else LineSpan(max(first, 1), last or 0), shown=text_lines(text), asked=True)
@@ -76,6 +83,7 @@ def _read(action: Action) -> Iterator[Event]:
 
 def _grep(action: Action) -> Iterator[Event]:
     params, output = action.params, text_lines(_without_reminders(action.result or ""))
+    # The tool's own default where the parameter is left out.
     mode = params.get("output_mode") or "files_with_matches"
     if mode == "count":
         return
@@ -136,6 +144,7 @@ def _patches(hunks: object) -> Iterator[Patch]:
 def _runs(lines: list[str], at: int) -> Iterator[Patch]:
     """The runs of removed and added lines of a hunk, in order."""
     removed, added = 0, list[str]()
+    # A closing context line ends the run that is open.
     for line in [*lines, " "]:
         if line.startswith("-"):
             removed += 1
@@ -177,6 +186,7 @@ def _editor(action: Action) -> Iterator[Event]:
             action.params.get("insert_text", action.params.get("new_str")),
         )
         if line is not None and isinstance(text, str):
+            # `insert_line` names the line after which the text goes; a patch names the line it stands at.
             yield Changed(ref, patches=(Patch(line + 1, 0, text_lines(text)),))
     elif command in ("str_replace", "undo_edit"):
         yield from _edit(action)
@@ -186,6 +196,7 @@ def _shell(action: Action) -> Iterator[Event]:
     script = next((action.params[key] for key in _COMMAND_KEYS if key in action.params), None)
     if isinstance(script, list):
         words = [str(word) for word in script]
+        # ["bash", "-lc", SCRIPT]: the third word is the script. Any other list is a command with its words.
         script = words[2] if len(words) == 3 and words[1].startswith("-") and "c" in words[1] else _spelled(words)
     if not isinstance(script, str):
         return
@@ -211,6 +222,7 @@ def _numbered_in(text: str) -> dict[int, str]:
     for line in _without_reminders(text).split("\n"):
         if match := _NUMBERED.fullmatch(line):
             results[int(match[1])] = match[2]
+    # Line 0 does not exist; tools that print it mean a heading.
     results.pop(0, None)
     return results
 

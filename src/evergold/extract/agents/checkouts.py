@@ -20,10 +20,14 @@ class Checkouts:
         self.roots = {
             root
             for root, count in votes.items()
+            # One vote may be chance (a file README.md exists
+            # everywhere); three files, or the folder worked in, are not.
             if count >= ENOUGH_VOTES or not worked_in or any(_inside(at, root) or at == root for at in worked_in)
         }
+        # Nothing matched: the session may have worked on files that are new, so its first folder is believed.
         if not self.roots:
             self.roots = set(worked_in[:1])
+        # The longest root first: a work tree may lie inside the main checkout.
         self._by_length = sorted(self.roots, key=len, reverse=True)
         first = worked_in[0] if worked_in else ""
         self._main = next((root for root in self._by_length if first == root or _inside(first, root)), "")
@@ -33,6 +37,7 @@ class Checkouts:
 
         A path that starts nowhere, as git prints it, is one of the repository.
         """
+        # A URL, a home folder or a variable cannot be resolved without the machine of the session.
         if "://" in path or path.startswith(("~", "$")):
             return None
         full = joined(folder, path)

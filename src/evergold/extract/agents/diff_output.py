@@ -24,17 +24,20 @@ def shown_in_diff(output: Lines) -> Iterator[Looked]:
         if line.startswith("diff --git "):
             yield from _look(path, shown)
             path, shown, left = None, {}, 0
+        # Inside a hunk a line that begins with "+++ " is an added line of the file.
         elif left <= 0 and line.startswith(_FILE):
             path = _new_path(line)
         elif path and (hunk := _HUNK.match(line)):
             number, left = int(hunk[1]), int(hunk[2] or 1)
         elif left > 0 and not line.startswith(("-", "\\")):
+            # Removed lines and remarks are no lines of the new side, so `left` does not count them.
             shown[number] = line[1:]
             number, left = number + 1, left - 1
     yield from _look(path, shown)
 
 
 def _look(path: str | None, shown: dict[int, str]) -> Iterator[Looked]:
+    # Line 0 stands for an empty side and is no line.
     shown.pop(0, None)
     if path and shown:
         yield Looked(FileRef(path, None), numbered=shown)

@@ -53,6 +53,7 @@ class BaseTree:
 
     def name(self, path: str) -> str | None:
         """The path at base; None where base has no such file."""
+        # The path itself first: a file of the old name may exist beside the renamed one.
         for name in (path, self.renamed.get(path)):
             if name and (result := self.repo.objects.at(self.commit, name)) and result.kind == "blob":
                 return name
@@ -63,6 +64,7 @@ class BaseTree:
         return _blob_lines(self.repo, result.id) if result and result.kind == "blob" else []
 
 
+# Files are read once for many cases: successive commits share nearly all of their blobs.
 @lru_cache(maxsize=512)
 def _blob_lines(repo: Repo, blob: str) -> Lines:
     text = repo.objects.read(blob).decode("utf-8", "replace")
@@ -83,6 +85,7 @@ class PartReader:
         asked = session.requests(first, last)
         part = DraftPart(session.flow.id, session.steps[max(first, 0)].action.created, asked)
         if first > 0 and remembered:
+            # A reader of its own: what the agent knew before must not move the line numbers of this part.
             earlier = PartReader(self._checkouts, self._tree, self._mapped)
             known = earlier._walk(session, range(first), Counter(), remembered)
             part.shown += [shown for shown in known if shown.lines]
@@ -131,6 +134,7 @@ class PartReader:
         counts[NEW_LINES] += seen.new
         counts[UNPROVED] += seen.unproved
         result = bool(seen.at_base)
+        # A lookup by text that matched nothing may have matched another file; it proves no path.
         lookup = look.shown is not None and look.span is None and not look.asked
         if result or not lookup:
             yield Shown(name, seen.at_base, look.asked, result=result or not look.asked)
@@ -151,6 +155,7 @@ class PartReader:
         if located is None:
             return None
         if located not in self._files:
+            # A file that base lacks is followed as well: later edits of it must not look like edits without a position.
             name = self._tree.name(located[1])
             self._files[located] = (name, WorkFile(self._tree.lines(name) if name else ()))
         return self._files[located]

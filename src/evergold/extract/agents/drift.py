@@ -22,6 +22,7 @@ class WorkFile:
 
     def splice(self, start: int, removed: int, added: Lines) -> None:
         """From line `start` on, `removed` lines are replaced by others."""
+        # A patch of a file that differs from what is known may point beyond its end; the nearest position is taken.
         at = min(max(start - 1, 0), len(self.lines))
         end = min(at + removed, len(self.lines))
         self.lines = [*self.lines[:at], *added, *self.lines[end:]]
@@ -37,6 +38,7 @@ class WorkFile:
 
     def change(self, change: Changed) -> bool:
         """Take an edit in; False where its place could not be found, so that the file is another one than we think."""
+        # The content before the edit corrects what changed unseen since the last look.
         if change.before is not None:
             self.see(_clean(change.before))
         if change.after is not None:
@@ -49,6 +51,8 @@ class WorkFile:
 
     def _patch(self, patches: Iterable[Patch]) -> bool:
         for patch in patches:
+            # A patch that does not fit means that the file is not the
+            # one we think; applying it would shift every line below.
             if patch.start - 1 + patch.removed > len(self.lines):
                 return False
             self.splice(patch.start, patch.removed, [line.rstrip("\r") for line in patch.added])
@@ -58,9 +62,12 @@ class WorkFile:
         """The lines a text stands in, without those that stay as they are at its two ends."""
         text = "\n".join(self.lines) + "\n"
         old, new = replacement.old.replace("\r\n", "\n"), replacement.new.replace("\r\n", "\n")
+        # Codex names a line (`@@ def f`) that the change stands
+        # behind; a hint that is missing falls back to the whole file.
         hinted = text.find(replacement.hint) if replacement.hint else 0
         at = text.find(old, max(hinted, 0))
         at = text.find(old) if at < 0 else at
+        # An empty old text is an insertion into an empty file; in any other file its position is unknown.
         if at < 0 or (not old and self.lines):
             return False
         while at >= 0:
@@ -68,6 +75,7 @@ class WorkFile:
             if not replacement.everywhere or not old:
                 return True
             text = "\n".join(self.lines) + "\n"
+            # The search goes on behind the new text, which may contain the old one.
             at = text.find(old, at + len(new))
         return True
 
@@ -79,9 +87,11 @@ class WorkFile:
             text_lines(text[begin:finish] + "\n"),
             text_lines(text[begin:at] + new + text[at + len(old) : finish] + "\n"),
         )
+        # Whole lines that vanish leave no empty line behind.
         if old.endswith("\n") and not new and at == begin:
             finish = at + len(old)
             before, after = text_lines(text[begin:finish]), []
+        # Lines that are the same on both sides keep their number at base.
         head = 0
         while head < min(len(before), len(after)) and before[head] == after[head]:
             head += 1

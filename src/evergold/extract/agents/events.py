@@ -99,6 +99,7 @@ Event = Looked | Changed | Moved | Committed
 
 def text_lines(text: str) -> Lines:
     """Lines as git counts them, without their ends."""
+    # str.splitlines would also split at form feeds and Unicode separators, which git does not count as line ends.
     lines = text.split("\n")
     if lines[-1] == "":
         lines.pop()

@@ -83,6 +83,7 @@ class AgentExtraction:
         boundaries = find_boundaries(session, self._history, checkouts, reasons)
         before = -1
         for at, boundary in enumerate(boundaries):
+            # Two boundaries at one step share the steps before it: a command may have made both commits.
             if at and boundaries[at - 1].index < boundary.index:
                 before = boundaries[at - 1].index
             reason = self._add(session, boundary, before, at)
@@ -110,11 +111,17 @@ class AgentExtraction:
                 return SHALLOW
             if not moment.parents:
                 return ROOT
+            # A merge is compared with its first parent, as everywhere.
             files = counted_files(self._history.files([moment])[moment.id], self._rules.files)
             if not files:
                 return UNREADABLE if moment.id in self._history.unreadable else NO_FILES
             self._drafts[moment.id] = _Draft(
-                boundary, files, session.flow.model_copy(update={"actions": ()}), index_in_session
+                # Actions hold all texts of the session. Only the head of
+                # the flow is kept, or memory grows with every session.
+                boundary,
+                files,
+                session.flow.model_copy(update={"actions": ()}),
+                index_in_session,
             )
         draft = self._drafts[moment.id]
         draft.parts.append(self._part(session, boundary, before, draft.files))
@@ -126,6 +133,7 @@ class AgentExtraction:
         tree = BaseTree(self._repo, moment.parents[0], {new: old for new, old in renamed.items() if new != old})
         checkouts = session.checkouts(self._paths_at(moment.parents[0]))
         edited = {file.old_path for file in files if file.old_path}
+        # A commit at the very step of the one before still has that step as its part.
         first, last = before + 1, max(boundary.index, before + 1)
         part = PartReader(checkouts, tree, self._rules.mapped).read(session, first, last, edited)
         if self._rules.evidence:
@@ -135,6 +143,7 @@ class AgentExtraction:
     def _files_near(self, session: Session) -> frozenset[str]:
         """The repository's files at about the time of a session: enough to see where its checkouts were."""
         older = (moment for moment in self._history.moments if moment.committed <= session.ended)
+        # The timeline is newest first, so the first hit is the state of the main line when the session ended.
         merged = next((moment for moment in older if moment.id in self._history.main_line), None)
         head = merged.id if merged else self._repo.objects.commit("HEAD")
         return self._paths_at(head) if head else frozenset()
@@ -148,6 +157,7 @@ class AgentExtraction:
         moment = draft.boundary.commit
         base = moment.parents[0]
         draft.parts.sort(key=lambda part: part.began)
+        # Sessions that were continued repeat the request they began with.
         requests = list(dict.fromkeys(text for part in draft.parts for text in part.requests))
         paths, ranges = self._ranked(draft, base)
         counts = sum((part.counts for part in draft.parts), Counter[str]())
@@ -175,6 +185,7 @@ class AgentExtraction:
         paths.add_golden(draft.files)
         tree = BaseTree(self._repo, base, {})
         for file in draft.files:
+            # An added or binary file has no lines at base.
             lines = len(tree.lines(file.old_path)) if file.old_path and not file.binary else None
             for start, end in spans_of(file, line_count=lines):
                 ranges.add(file.path, start, end, RangeSource.GOLDEN_DIFF)

@@ -10,9 +10,11 @@ from collections.abc import Iterator
 from evergold.extract.agents.events import FileRef, Lines, Looked
 
 _NUMBERED = re.compile(r"\s*(\d+)[:=-](.*)", re.DOTALL)
+# The sign before and after the number must be the same: `a-1-b` is context, `a-1:` is not.
 _CUT = re.compile(r"([:-])(\d+)\1")
 _FILE_LIKE = re.compile(r"[^\s:]*\.[A-Za-z0-9_]{1,12}|(?:[^\s:]*/)?[A-Z][A-Za-z]+file")
 _PATH_TEXT = re.compile(r"([^\s:]+?\.[A-Za-z0-9_]{1,12}):(.*)", re.DOTALL)
+# A colon or NUL cannot be part of a listed path: such a line is output of another kind.
 _PATH = re.compile(r"(?:\./|/|\w)[^\0:]*")
 
 
@@ -35,8 +37,10 @@ def numbered_by_path(output: Lines, folder: str | None) -> Iterator[Looked]:
                 results.setdefault(path, {})[number] = text
         elif heading and (match := _NUMBERED.fullmatch(line)):
             results.setdefault(heading, {})[int(match[1])] = match[2]
+        # `rg --heading` prints the path on a line of its own above its numbered lines.
         elif line and at + 1 < len(output) and _FILE_LIKE.fullmatch(line) and _NUMBERED.fullmatch(output[at + 1]):
             heading = line
+        # grep prints `--` between groups of context lines of one file.
         elif line != "--":
             heading = None
     for path, lines in results.items():
@@ -63,6 +67,7 @@ def bare_paths(output: Lines, folder: str | None) -> Iterator[Looked]:
 
 def _cut(line: str) -> tuple[str, int, str] | None:
     """(path, number, text) of a line that begins with a path; the first cut whose path looks like a file."""
+    # Paths are short. The limit keeps a minified line with thousands of numbers from being tried at each of them.
     for match in _CUT.finditer(line, 0, 1000):
         path = line[: match.start()]
         if _FILE_LIKE.fullmatch(path.rsplit("/", 1)[-1]) and "\t" not in path:

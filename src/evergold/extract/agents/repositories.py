@@ -71,6 +71,7 @@ class SessionCases:
                     self._stores[folder] = common_folder(repo)
             except NotFound:
                 self._stores[folder] = None
+        # A folder that is no repository here tells nothing, so the session is taken to be of the repository given.
         return self._stores[folder] not in (None, *self._by_store)
 
     def _of_folder(self, folder: str) -> AgentExtraction | None:
@@ -83,6 +84,7 @@ class SessionCases:
 
     def _opened(self, folder: Path) -> AgentExtraction:
         """The extraction of a repository; its work trees and sub-folders share one."""
+        # The stack closes all repositories at the end: extraction asks them for cases after the last session.
         repo = self._stack.enter_context(Repo.open(folder))
         store = common_folder(repo)
         if store not in self._by_store:

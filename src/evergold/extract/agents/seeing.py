@@ -11,6 +11,7 @@ from evergold.extract.agents.alignment import align
 from evergold.extract.agents.drift import WorkFile
 from evergold.extract.agents.events import Lines, LineSpan, Looked
 
+# Below this share the file differs in more than a line or two from what the numbers refer to.
 TRUSTED_SHARE = 0.8
 
 
@@ -37,6 +38,7 @@ def seen_of(look: Looked, file: WorkFile) -> Seen:
 def _numbered(numbered: dict[int, str], file: WorkFile) -> Seen:
     """Numbers are believed where most of the text stands there; otherwise the text decides."""
     _learn(numbered, file)
+    # Blank lines agree nearly everywhere; only lines with text are counted as witnesses.
     telling = [number for number in numbered if numbered[number].strip()] or list(numbered)
     right = sum(_same(file, number, numbered[number]) for number in telling)
     if right >= TRUSTED_SHARE * len(telling):
@@ -52,6 +54,7 @@ def _learn(numbered: dict[int, str], file: WorkFile) -> None:
     count = len(numbered)
     if count >= len(file.lines) > 0 and 1 in numbered and max(numbered) == count:
         lines = [numbered[number].rstrip("\r") for number in range(1, count + 1)]
+        # Some tools number one empty line more than the file has: what stands behind its last line end.
         file.see(lines[:-1] if lines[-1] == "" and count == len(file.lines) + 1 else lines)
 
 
@@ -71,12 +74,15 @@ def _resolved(texts: Lines, positions: list[int], file: WorkFile) -> Seen:
     if not all(positions):
         result = align(texts, [line.strip() for line in file.base])
         origins = [
+            # A line that is known in the file and has no origin was
+            # written in the session: base is not asked again for it.
             origin or (0 if position else other)
             for origin, position, other in zip(origins, positions, result, strict=True)
         ]
     for text, position, origin in zip(texts, positions, origins, strict=True):
         if origin:
             at_base.append(origin)
+        # Blank lines are neither new nor unproved: their text says nothing about where they come from.
         elif text:
             new += bool(position)
             unproved += not position
@@ -89,8 +95,10 @@ def _spanned(span: LineSpan, shown: Lines, file: WorkFile) -> Seen:
     first = span.first if span.first > 0 else max(1, count + span.first + 1)
     last = min(span.last or count, count)
     wanted = [line.strip() for line in file.lines[first - 1 : last]]
+    # The exact comparison first: it is the common case, and alignment costs far more.
     printed = [1] * len(wanted) if wanted == shown[: len(wanted)] else align(wanted, shown)
     hits = [first + at for at, position in enumerate(printed) if position]
+    # Less than half arrived: the numbers refer to another state of the file, so the text decides.
     if wanted and len(hits) * 2 < len(wanted):
         return _looked_up(shown, file)
     origins = [file.origin[number - 1] for number in hits]
@@ -100,4 +108,5 @@ def _spanned(span: LineSpan, shown: Lines, file: WorkFile) -> Seen:
 def _looked_up(shown: Lines, file: WorkFile) -> Seen:
     """Text without numbers: only what can be found counts, and what cannot may be of another file."""
     result = _resolved(shown, [0] * len(shown), file)
+    # Text without a number may belong to another file that was printed too, so what is unproved is not counted.
     return Seen(result.at_base, result.new)

@@ -12,6 +12,7 @@ from evergold.extract.agents.events import Changed, Committed, Event, FileRef, L
 from evergold.extract.agents.shell_acts import joined
 from evergold.model.flow import Action, Flow
 
+# Tools that are known to show no lines of files; they are not reported as unknown.
 _SHOWS_NO_FILE = frozenset(
     [
         "task",
@@ -58,6 +59,7 @@ class Session:
         for action in flow.actions:
             session.steps.append(SessionStep(action, tuple(events_of(action))))
             tool = tool_of(action)
+            # A tool of an MCP server is of the user's own making: nobody expects it to be known here.
             if tool and not is_known(action) and tool not in _SHOWS_NO_FILE and "mcp__" not in action.type:
                 session.unknown_tools[tool] += 1
         return session
@@ -79,6 +81,7 @@ class Session:
         """The last step that was taken by then; -1 for a time before all of them."""
         index = -1
         for at, step in enumerate(self.steps):
+            # Times of a log need not rise; the last step in its order that is early enough counts.
             if step.action.created <= time:
                 index = at
         return index
@@ -116,6 +119,7 @@ class Session:
         """What the user asked in some steps; with too little said, the request that still stood is the beginning of it."""
         request_texts = [self._request(at) for at in range(first, last + 1)]
         asked = list(dict.fromkeys(text for text in request_texts if text))
+        # "yes", "go on" and "fix it" are no task: with fewer words the request before them is added.
         if sum(len(text.split()) for text in asked) >= ENOUGH_WORDS:
             return asked
         before = (text for at in range(first - 1, -1, -1) if (text := self._request(at)))
@@ -128,4 +132,5 @@ class Session:
         return text if isinstance(text, str) and text.strip() else None
 
 
+# Fewer words than this are an answer or a nod and no request.
 ENOUGH_WORDS = 4

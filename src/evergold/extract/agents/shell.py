@@ -6,6 +6,7 @@ here-documents. Nothing is expanded: a word with a variable or a substitution in
 
 from dataclasses import dataclass, field
 
+# Longer operators first: `&&` must not be read as two `&`.
 _OPERATORS = ("&&", "||", ";;", "|&", "|", ";", "&", "(", ")", "\n")
 _PIPES = ("|", "|&")
 
@@ -46,6 +47,7 @@ class _Reader:
     def read(self) -> None:
         while self.at < len(self.text):
             char = self.text[self.at]
+            # Here-documents begin on the line after the command that names them, whatever else stands on that line.
             if char == "\n" and self.waiting:
                 self._end_command("\n")
                 self.at += 1
@@ -67,6 +69,7 @@ class _Reader:
     def _end_command(self, operator: str) -> None:
         if self.command.words or self.command.document is not None:
             self.pipelines[-1].append(self.command)
+        # Only a command that exists can feed a pipe.
         self.command = Command(piped=operator in _PIPES and bool(self.command.words))
         if operator not in _PIPES:
             self.pipelines.append([])
@@ -74,6 +77,7 @@ class _Reader:
     def _redirection(self) -> bool:
         """`>`, `>>`, `<`, `<<`, `2>&1` and the like; True where one was read."""
         start = self.at
+        # `2>` names a file descriptor. Digits that no sign follows are an ordinary word, and the position is set back.
         while self.at < len(self.text) and self.text[self.at].isdigit():
             self.at += 1
         if self.at >= len(self.text) or self.text[self.at] not in "<>":
@@ -87,12 +91,14 @@ class _Reader:
             indented = self.text.startswith("-", self.at)
             self.at += indented
             self._skip_blanks()
+            # The command of now is kept: others may follow on the same line before its document begins.
             self.waiting.append((self.command, self._word(), indented))
             return True
         if self.text.startswith(("&", "|"), self.at):
             self.at += 1
         self._skip_blanks()
         target = self._word()
+        # Standard output alone shows lines; what went to a file or to /dev/null was not seen by the agent.
         if sign == ">" and number in ("", "1") and not target.isdigit() and target != "/dev/null":
             self.command.into.append(target)
         elif sign == "<" and run == 1 and target:
@@ -117,6 +123,7 @@ class _Reader:
                 lines.append(line.lstrip("\t") if indented else line)
             command.document = "".join(f"{line}\n" for line in lines)
         self.waiting = []
+        # A document that is cut off ends with the text.
         self.at = min(self.at, len(self.text))
 
     def _word(self) -> str:
@@ -131,6 +138,7 @@ class _Reader:
                 parts.append(self._double())
             elif char == "\\":
                 following = self.text[self.at + 1 : self.at + 2]
+                # A backslash at the end of a line joins it with the next.
                 parts.append("" if following == "\n" else following)
                 self.at += 2
             elif self.text.startswith("$(", self.at):

@@ -11,8 +11,10 @@ from evergold.extract.agents.events import Changed, Committed, Event, FileRef, L
 from evergold.extract.agents.shell import Command, pipelines
 from evergold.extract.agents.shell_reads import looked_at
 
+# Words that may stand before a command and change nothing about what it reads.
 _PREFIXES = ("do", "then", "else", "sudo", "time", "command", "env", "exec", "!", "{", "if", "while")
 _COMMIT_LINE = re.compile(r"^\[(?P<branch>.+?) (?:\(root-commit\) )?(?P<id>[0-9a-f]{7,40})\] (?P<subject>.*)$", re.M)
+# Programs that change the files they name, and the option that makes them do so; "": always.
 _IN_PLACE = {
     "gofmt": "-w",
     "goimports": "-w",
@@ -36,10 +38,12 @@ def shell_events(script: str, output: str, cwd: str | None) -> Iterator[Event]:
         if not commands:
             continue
         first = commands[0]
+        # A `cd` holds for the rest of the script; a subshell is not told apart from it.
         if first.name == "cd":
             folder = _entered(folder, first.words[1] if len(first.words) > 1 else "~")
             continue
         yield from looked_at(commands, lines, folder)
+        # A diff that goes to a file was not shown.
         if _prints_diff(first) and not commands[-1].into:
             yield from shown_in_diff(lines)
         for command in commands:
@@ -67,6 +71,7 @@ def _prints_diff(command: Command) -> bool:
 
 
 def _entered(folder: str | None, target: str) -> str | None:
+    # A folder that only the machine of the session knows: paths from here on are relative to nothing.
     if target.startswith(("~", "$", "-")):
         return None
     return joined(folder, target)
@@ -77,6 +82,7 @@ def _changes(command: Command, folder: str | None) -> Iterator[Event]:
         envelope = envelope_in(command.document or " ".join(command.words[1:]))
         yield from read_envelope(envelope, folder) if envelope else ()
     for target in command.into:
+        # `cat > f <<EOF` is the only redirection whose content is known.
         whole = command.document if command.name == "cat" and len(command.words) == 1 else None
         yield Changed(FileRef(target, folder), after=whole)
     words = command.words[1:] if command.words[:2] == ["git", "mv"] else command.words
@@ -84,8 +90,10 @@ def _changes(command: Command, folder: str | None) -> Iterator[Event]:
     if words[:1] == ["mv"] and len(names) == 2:
         yield Moved(FileRef(names[0], folder), FileRef(names[1], folder))
     elif command.name == "tee" or command.words[:2] in (["git", "checkout"], ["git", "restore"]):
+        # A name with a dot is taken for a file; others are branches or options' values.
         yield from (Changed(FileRef(name, folder)) for name in names if "." in name)
     elif (flag := _IN_PLACE.get(command.name)) is not None and any(word.startswith(flag) for word in words[1:]):
+        # A comma is part of a sed or perl script, not of a path.
         yield from (Changed(FileRef(name, folder)) for name in names if "." in name and "," not in name)
 
 
@@ -95,6 +103,7 @@ def _commits(command: Command, output: str, lines: Lines) -> Iterator[Committed]
         if words[1:2] == ["commit"] or ("commit" in words and "-C" in command.words):
             for match in _COMMIT_LINE.finditer(output):
                 yield Committed(match["id"], match["subject"])
+            # `git commit -q` prints no line with the id; such a commit is searched by its time.
             if not _COMMIT_LINE.search(output) and not _failed(lines):
                 yield Committed()
         elif words[1:2] in (["cherry-pick"], ["revert"]):

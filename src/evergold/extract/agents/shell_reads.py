@@ -14,12 +14,15 @@ from evergold.extract.agents.shell import Command, Pipeline
 
 _GREPS = ("grep", "egrep", "fgrep", "rg", "ag", "ack", "zgrep")
 _LISTS = ("ls", "find", "fd", "fdfind", "tree")
+# These name files without showing a line of them.
 _MENTIONS = ("wc", "stat", "file", "jq", "yq", "diff", "md5sum", "sha256sum", "open", "code")
+# Behind these in a pipeline no line of the file arrives as it stands.
 _QUIET = ("wc", "sort", "uniq", "cut", "tr", "awk", "xargs", "md5sum", "sha256sum", "tee")
 _SED_PRINT = re.compile(r"(\d+)(?:,\s*(\d+|\$|\+\d+))?\s*p")
 _NR = re.compile(r"(?:NR|FNR)\s*(>=|<=|==|>|<)\s*(\d+)")
 _TAB_NUMBER = re.compile(r"\s*(\d+)(?:\t|→|:\s?|\|\s?)(.*)", re.DOTALL)
 _GLOB = re.compile(r"[*?\[{$`]")
+# Options that take the next word as their value; that word is neither a file nor a pattern.
 _VALUED = {
     "grep": ("-e", "-f", "-m", "-A", "-B", "-C", "--include", "--exclude", "--exclude-dir", "--max-count"),
     "rg": ("-e", "-f", "-m", "-A", "-B", "-C", "-g", "-t", "-T", "-M", "--glob", "--type", "--max-count", "--sort"),
@@ -45,6 +48,7 @@ class _Stream:
 def looked_at(pipeline: Pipeline, output: Lines, folder: str | None) -> Iterator[Looked]:
     """What one pipeline showed, given everything that was printed. Files its words name count as asked for."""
     first, *rest = pipeline
+    # What went to a file was not shown; the names of the command still count as asked for.
     if (rest and rest[-1].into) or (first.into and not rest):
         output = []
     if first.name in _GREPS or first.words[:2] == ["git", "grep"]:
@@ -61,6 +65,7 @@ def looked_at(pipeline: Pipeline, output: Lines, folder: str | None) -> Iterator
 def _through(stream: _Stream, rest: Pipeline, output: Lines) -> Iterator[Looked]:
     for command in rest:
         stream = _filtered(stream, command)
+    # All commands of a script share one output, so an empty one means that nothing of this file arrived.
     if stream.silent or not output:
         yield Looked(stream.ref, asked=True)
         return
@@ -82,6 +87,7 @@ def _filtered(stream: _Stream, command: Command) -> _Stream:
     if command.name == "nl":
         return replace(stream, counted=True)
     if command.name in _GREPS and "-c" not in command.words:
+        # `grep -n` counts the lines it reads: behind `head` they are those of the file only where the file came whole.
         whole = stream.span == WHOLE and _has_flag(command, "n")
         return replace(stream, span=None, counted=stream.counted or whole)
     return replace(stream, span=None, silent=stream.silent or command.name in _QUIET)
@@ -91,6 +97,7 @@ def within(outer: LineSpan, inner: LineSpan) -> LineSpan | None:
     """Lines `inner` of what lines `outer` of a file are; None where only the file's length could tell."""
     if outer == WHOLE:
         return inner
+    # A span from the end, cut again, depends on the length of the file.
     if outer.first < 0 or inner.first < 0:
         return None
     first = outer.first + inner.first - 1
@@ -130,10 +137,12 @@ def _heads(command: Command, folder: str | None) -> Iterator[_Stream]:
 
 
 def _sed(command: Command, folder: str | None) -> Iterator[_Stream]:
+    # An edit in place prints nothing; it is an event of its own.
     if any(word.startswith(("-i", "--in-place")) for word in command.words):
         return
     spans = _sed_spans(command)
     scripted = _value(command, "-e", "-f") is not None
+    # The first operand is the script, unless `-e` or `-f` gave it.
     for word in _operands(command)[0 if scripted else 1 :]:
         for span in spans or (None,):
             yield _Stream(FileRef(word, folder), span)
@@ -161,6 +170,7 @@ def _searched(first: Command, rest: Pipeline, output: Lines, folder: str | None)
         return
     operands = _operands(first)[1 if first.words[:2] == ["git", "grep"] else 0 :]
     files = operands if _value(first, "-e", "-f") else operands[1:]
+    # A folder or a pattern may hold many files, and then grep prints their names.
     one = files[0] if len(files) == 1 and "." in files[0].rsplit("/", 1)[-1].strip(".") else None
     if one and _GLOB.search(one):
         one = None
@@ -214,6 +224,7 @@ def _sed_spans(command: Command) -> list[LineSpan] | None:
     spans: list[LineSpan] = []
     for part in (part.strip() for script in scripts for part in script.split(";")):
         match = _SED_PRINT.fullmatch(part)
+        # `10q` ends the printing early and prints no other line than the spans say.
         if match is None and part and not re.fullmatch(r"\d*q", part):
             return None
         if match:
@@ -227,6 +238,7 @@ def _awk_span(command: Command) -> LineSpan | None:
     """Bounds on NR; None for a program that looks at anything else."""
     operands = _operands(command)
     bounds = _NR.findall(operands[0]) if operands else []
+    # A pattern before the braces selects lines by their text, not by their number.
     if not bounds or "/" in operands[0].split("{")[0]:
         return None
     first, last = 1, 0
