@@ -15,7 +15,7 @@ from typing import NamedTuple
 from evergold.extract.diff_header import Header, bad_diff, begins_plain_file, read_header, read_plain_header, read_usual
 from evergold.repo.quoting import path_text
 
-_HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_HUNK = re.compile(rb"@@ -(\d{1,18})(?:,(\d{1,18}))? \+(\d{1,18})(?:,(\d{1,18}))? @@")
 _COMBINED = (b"diff --cc ", b"diff --combined ", b"@@@ ")
 _SUBMODULE = re.compile(rb"Submodule (.+?) (?:[0-9a-f]+\.{2,3}[0-9a-f]+|contains )")
 _SIGNS = (b" ", b"+", b"-", b"\\")
@@ -84,9 +84,9 @@ class Hunk(NamedTuple):
         """One hunk per change, each with the unchanged line before and after it."""
         lines: list[list[bytes]] = []
         for line in self.body:
-            if line.startswith(b"\\"):
+            if line.startswith(b"\\") and lines:
                 lines[-1].append(line)
-            else:
+            elif not line.startswith(b"\\"):
                 # A remark (`\ No newline at end of file`) belongs to the line before it and is none of its own.
                 lines.append([line])
         return [self._part(lines, max(0, at - 1), at + removed + added + 1) for at, removed, added in runs(self.signs)]

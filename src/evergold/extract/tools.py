@@ -16,10 +16,10 @@ TOOL_CALL = "tool_call."
 _SYMBOLS = ("get_symbol_definitions", "retrieve_code_context")
 _READ = "read_file_lines"
 _SEARCH = "bulk_search_repository"
-_LINES = re.compile(r"Lines: (\d+)(?:-(\d+))?")
+_LINES = re.compile(r"Lines: (\d{1,9})(?:-(\d{1,9}))?(?!\d)")
 _FENCE = re.compile(r"(`{3,}|~{3,})")
-_GREP_LINE = re.compile(r"(\d+)[:=-]")
-_GREP_FLAT = re.compile(r"([^\s:]*[./][^\s:]*):(\d+):")
+_GREP_LINE = re.compile(r"(\d{1,9})[:=-]")
+_GREP_FLAT = re.compile(r"([^\s:]*[./][^\s:]*):(\d{1,9}):")
 _GLOB = re.compile(r"[*?\[{]")
 
 

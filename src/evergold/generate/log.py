@@ -92,6 +92,8 @@ class CallLog:
                 # Only the last line can be torn by a crash. A broken one in
                 # the middle was changed by hand, and nothing is guessed.
                 raise BadInput(f"{self._path} is damaged at byte {start:,}: {problem}; move it away") from None
+            if not isinstance(entry, dict) or not isinstance(entry.get("key"), str):
+                raise BadInput(f"{self._path} is damaged at byte {start:,}: no entry with a key; move it away")
             if entry["key"] == FRESH:
                 self._offsets.clear()
             # A failed call is in the log for people; it is asked again.

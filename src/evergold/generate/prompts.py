@@ -88,6 +88,11 @@ def _check(name: str, template: str) -> None:
         reason = f"lacks {{{min(missing)}}}" if missing else f"names {{{min(extra)}}}, which is not filled in"
         allowed = ", ".join(f"{{{field}}}" for field in sorted(_ALLOWED[name]))
         raise BadInput(f"generation.prompts.{name} {reason} (places: {allowed})")
+    # A format specification may be wrong, or name a field of its own: only filling it in shows that.
+    try:
+        template.format(**dict.fromkeys(fields - {"count"}, ""), count=1)
+    except (ValueError, LookupError, AttributeError, TypeError) as problem:
+        raise BadInput(f"generation.prompts.{name} cannot be filled in: {problem}") from None
 
 
 def numbered(passages: Sequence[Passage]) -> list[str]:

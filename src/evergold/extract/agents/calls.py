@@ -10,6 +10,7 @@ from typing import Any
 
 from evergold.extract.agents.apply_patch import envelope_in, read_envelope
 from evergold.extract.agents.events import (
+    MOST_DIGITS,
     WHOLE,
     Changed,
     Event,
@@ -26,7 +27,7 @@ from evergold.model.flow import Action
 
 TOOL_CALL = "tool_call."
 # `cat -n` and the read tools of agents write the number before an arrow, a tab or a bar.
-_NUMBERED = re.compile(r"\s*(\d+)(?:→|\t|\| ?)(.*)", re.DOTALL)
+_NUMBERED = re.compile(r"\s*(\d{1,9})(?:→|\t|\| ?)(.*)", re.DOTALL)
 # The look-behind lets a run of line ends match from its first one only; else the search would be quadratic.
 _REMINDER = re.compile(r"(?<!\n)\n*<system-reminder>.*?</system-reminder>\s*", re.DOTALL)
 _REMINDER_END = "</system-reminder>"
@@ -237,8 +238,8 @@ def _ref(action: Action) -> FileRef | None:
 def _number(params: dict[str, Any], *keys: str) -> int | None:
     for key in keys:
         value = params.get(key)
-        if isinstance(value, str) and value.isdigit():
-            return int(value)
+        if isinstance(value, str) and value.isdecimal():
+            return int(value[:MOST_DIGITS])
         if isinstance(value, int | float) and not isinstance(value, bool):
             return int(value)
     return None

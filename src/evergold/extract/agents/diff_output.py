@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from evergold.extract.agents.events import FileRef, Lines, Looked
 from evergold.repo.quoting import path_text, unquote
 
-_HUNK = re.compile(r"@@ -\d+(?:,\d+)? \+(\d+)(?:,(\d+))? @@")
+_HUNK = re.compile(r"@@ -\d+(?:,\d+)? \+(\d{1,9})(?:,(\d{1,9}))? @@")
 _FILE = "+++ "
 
 

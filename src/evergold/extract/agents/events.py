@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 Lines = list[str]
+MOST_DIGITS = 9  # no file has more lines; Python refuses to convert texts of thousands of digits
 
 
 class FileRef(NamedTuple):

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 from evergold.extract.agents.events import FileRef, Lines, Looked
 
-_NUMBERED = re.compile(r"\s*(\d+)[:=-](.*)", re.DOTALL)
+_NUMBERED = re.compile(r"\s*(\d{1,9})[:=-](.*)", re.DOTALL)
 # The sign before and after the number must be the same: `a-1-b` is context, `a-1:` is not.
-_CUT = re.compile(r"([:-])(\d+)\1")
+_CUT = re.compile(r"([:-])(\d{1,9})\1")
 _FILE_LIKE = re.compile(r"[^\s:]*\.[A-Za-z0-9_]{1,12}|(?:[^\s:]*/)?[A-Z][A-Za-z]+file")
 _PATH_TEXT = re.compile(r"([^\s:]+?\.[A-Za-z0-9_]{1,12}):(.*)", re.DOTALL)
 # A colon or NUL cannot be part of a listed path: such a line is output of another kind.

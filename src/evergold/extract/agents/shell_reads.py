@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from evergold.extract.agents.events import WHOLE, FileRef, Lines, LineSpan, Looked
+from evergold.extract.agents.events import MOST_DIGITS, WHOLE, FileRef, Lines, LineSpan, Looked
 from evergold.extract.agents.grep_output import bare_paths, numbered_by_path, numbered_of_one, shown_by_path
 from evergold.extract.agents.shell import Command, Pipeline
 
@@ -18,9 +18,9 @@ _LISTS = ("ls", "find", "fd", "fdfind", "tree")
 _MENTIONS = ("wc", "stat", "file", "jq", "yq", "diff", "md5sum", "sha256sum", "open", "code")
 # Behind these in a pipeline no line of the file arrives as it stands.
 _QUIET = ("wc", "sort", "uniq", "cut", "tr", "awk", "xargs", "md5sum", "sha256sum", "tee")
-_SED_PRINT = re.compile(r"(\d+)(?:,\s*(\d+|\$|\+\d+))?\s*p")
-_NR = re.compile(r"(?:NR|FNR)\s*(>=|<=|==|>|<)\s*(\d+)")
-_TAB_NUMBER = re.compile(r"\s*(\d+)(?:\t|→|:\s?|\|\s?)(.*)", re.DOTALL)
+_SED_PRINT = re.compile(r"(\d{1,9})(?:,\s*(\d{1,9}|\$|\+\d{1,9}))?\s*p")
+_NR = re.compile(r"(?:NR|FNR)\s*(>=|<=|==|>|<)\s*(\d{1,9})(?!\d)")
+_TAB_NUMBER = re.compile(r"\s*(\d{1,9})(?:\t|→|:\s?|\|\s?)(.*)", re.DOTALL)
 _GLOB = re.compile(r"[*?\[{$`]")
 # Options that take the next word as their value; that word is neither a file nor a pattern.
 _VALUED = {
@@ -124,7 +124,7 @@ def _cat(command: Command, folder: str | None) -> Iterator[_Stream]:
     span: LineSpan | None = WHOLE
     if command.name == "bat":
         asked = _value(command, "-r", "--line-range")
-        match = re.fullmatch(r"(\d*):(\d*)", asked or "")
+        match = re.fullmatch(r"(\d{0,9}):(\d{0,9})", asked or "")
         span = LineSpan(int(match[1] or 1), int(match[2] or 0)) if match else WHOLE
     for word in _operands(command):
         yield _Stream(FileRef(word, folder), span, counted)
@@ -199,19 +199,19 @@ def _tail(command: Command) -> LineSpan | None:
     if _value(command, "-c") is not None:
         return None
     asked = _value(command, "-n") or next((word for word in command.words[1:] if word.startswith("+")), "")
-    if asked.startswith("+") and asked[1:].isdigit():
-        return LineSpan(max(1, int(asked[1:])), 0)
+    if asked.startswith("+") and asked[1:].isdecimal():
+        return LineSpan(max(1, int(asked[1:][:MOST_DIGITS])), 0)
     return LineSpan(-_count(command, 10), 0)
 
 
 def _count(command: Command, default: int) -> int:
     """The number of `-n 5`, `-n5`, `-5` or `--lines=5`."""
     for at, word in enumerate(command.words[1:], start=1):
-        if match := re.fullmatch(r"-(?:n|-lines=)?(\d+)", word):
+        if match := re.fullmatch(r"-(?:n|-lines=)?(\d{1,9})\d*", word):
             return int(match[1])
         if word in ("-n", "--lines") and at + 1 < len(command.words):
             digits = command.words[at + 1].lstrip("+-")
-            return int(digits) if digits.isdigit() else default
+            return int(digits[:MOST_DIGITS]) if digits.isdecimal() else default
     return default
 
 
