@@ -35,6 +35,7 @@ class Budget:
         while self.limited and not self._fits():
             if self._under_way == 0:
                 raise BudgetReached(self._sentence())
+            # The event stays set after an earlier call ended; cleared, the wait ends with the next one.
             self._changed.clear()
             await self._changed.wait()
         self._under_way += 1
@@ -46,6 +47,7 @@ class Budget:
         self.charge(usage)
         self._dearest_tokens = max(self._dearest_tokens, tokens)
         self._dearest_money = max(self._dearest_money, usage.cost or 0.0)
+        # Everybody who waits is woken and tests again: a cheap call may leave room for several.
         self._changed.set()
 
     def charge(self, usage: Usage) -> None:
@@ -55,10 +57,12 @@ class Budget:
 
     def _fits(self) -> bool:
         calls = self._under_way + 1
+        # Nothing is known of the price yet: two calls at once could both be dear.
         if self._dearest_tokens == 0 and self._under_way > 0:
             return False
         tokens = self.spent_tokens + calls * self._dearest_tokens
         money = self.spent_money + calls * self._dearest_money
+        # With no price known yet (0) the first test also holds when nothing is left; the second does not.
         enough_tokens = self.tokens is None or (tokens <= self.tokens and self.spent_tokens < self.tokens)
         return enough_tokens and (self.money is None or (money <= self.money and self.spent_money < self.money))
 

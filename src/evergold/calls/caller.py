@@ -44,18 +44,22 @@ class Caller:
                 started = perf_counter()
                 try:
                     attempt = await _send(case, trial, seed, target, self.deadline)
+                # A cancelled call must give its reservation back too, or others would wait for it for ever.
                 finally:
                     self.budget.settle(attempt.usage if attempt else Usage())
                 latency = (perf_counter() - started) * 1000
             sent += 1
             wait = self.retry.wait(attempt.error_class, sent, attempt.retry_after)
             if attempt.error_class == "rate_limit":
+                # The gate closes only where the call is sent again; a wait too long to honour must not stall the other
+                # calls.
                 self.gate.refused(attempt.retry_after if wait is not None and attempt.retry_after else 0.0)
             elif attempt.error is None:
                 self.gate.succeeded()
             if attempt.error_class in FATAL:
                 raise TargetUnusable(f"{target.identity} cannot be used ({attempt.error_class}): {attempt.error}")
             if wait is None:
+                # A target that answered from its cache sets `sends` to 0: nothing went over the wire.
                 sends = sent if attempt.sends else 0
                 return attempt.model_copy(update={"sends": sends, "latency_ms": round(latency, 3), "retry_after": None})
             await asyncio.sleep(wait)

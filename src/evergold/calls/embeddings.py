@@ -1,7 +1,7 @@
 """An embeddings endpoint, called like any other target: one attempt embeds a batch of texts.
 
-So it meets the same gate, budget, retries and log. Vectors travel as base64 of 32-bit numbers, a quarter of what the
-same numbers take as JSON, and come out of length 1.
+So it meets the same gate, budget, retries and log. An attempt keeps its vectors as base64 of 32-bit numbers, a quarter of
+what the same numbers take as JSON, each scaled to length 1.
 """
 
 import base64
@@ -40,6 +40,7 @@ class EmbeddingTarget:
                 base_url=self._endpoint.base_url, api_key=self._endpoint.api_key, max_retries=0, timeout=None
             )
         try:
+            # `float` is the protocol's own default; left out, the client would ask for base64.
             made = await self._client.embeddings.create(**self.request(case, seed), encoding_format="float")
         except openai.APIError as problem:
             failure = classified(problem)
@@ -57,6 +58,7 @@ class EmbeddingTarget:
         import numpy as np
 
         wanted = len(case.metadata["texts"])
+        # The protocol does not promise the order of the texts; the index does.
         rows = sorted(getattr(made, "data", None) or (), key=lambda row: row.index)
         lengths = {len(row.embedding) for row in rows}
         if len(rows) != wanted or len(lengths) != 1:

@@ -29,6 +29,7 @@ def classified(problem: Any) -> Failure:
 
     message = str(problem)
     status = getattr(problem, "status_code", None)
+    # APITimeoutError is a subclass of APIConnectionError, so it is asked first.
     if isinstance(problem, openai.APITimeoutError):
         return Failure("timeout", message)
     if isinstance(problem, openai.APIConnectionError):
@@ -36,6 +37,7 @@ def classified(problem: Any) -> Failure:
     if isinstance(problem, openai.APIResponseValidationError) or status is None:
         return Failure("malformed", message)
     if status == 429:
+        # OpenAI answers 429 for an empty account too; waiting does not fill it.
         if getattr(problem, "code", None) == "insufficient_quota":
             return Failure("quota", message)
         return Failure("rate_limit", message, retry_after(problem.response.headers))
@@ -43,6 +45,7 @@ def classified(problem: Any) -> Failure:
         return Failure("auth", message)
     if status == 404:
         return Failure("unknown_model", message)
+    # 408 and 409 are what the OpenAI clients retry as well: a timeout and a lock on the server's side.
     if status >= 500 or status in (408, 409):
         return Failure("server", message, retry_after(problem.response.headers))
     return Failure("bad_request", message)
@@ -53,6 +56,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     from email.utils import parsedate_to_datetime
     from time import time
 
+    # `retry-after-ms` is what Azure and OpenAI add, more precise than whole seconds, so it wins.
     for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         raw = headers.get(name)
         if raw is None:

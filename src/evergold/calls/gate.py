@@ -26,12 +26,14 @@ class Gate:
 
     async def __aenter__(self) -> None:
         loop = asyncio.get_running_loop()
+        # A woken call tests again: another may have entered between the wake-up and this line.
         while self.active >= int(self.limit) or loop.time() < self._closed_until:
             turn = loop.create_future()
             self._waiting.append(turn)
             try:
                 await turn
             except asyncio.CancelledError:
+                # The turn may have been given to this call already; it passes on to the next in line.
                 self._wake()
                 raise
         self.active += 1
@@ -44,6 +46,7 @@ class Gate:
 
     def succeeded(self) -> None:
         if self.limit < self.most:
+            # 1 / limit for each success is one more slot per round of `limit` calls (additive increase, as in TCP).
             self.limit = min(self.most, self.limit + (1 / self.limit if self._grown else 1))
         self._ignore = max(0, self._ignore - 1)
 
@@ -52,6 +55,7 @@ class Gate:
         loop = asyncio.get_running_loop()
         if wait > 0:
             self._closed_until = max(self._closed_until, loop.time() + wait)
+            # The timer may fire a little early by the loop's clock; a millisecond later the gate is open.
             loop.call_at(self._closed_until + 0.001, self._wake)
         if self._ignore > 0:
             self._ignore -= 1
@@ -59,6 +63,7 @@ class Gate:
         self._grown = True
         self.backoffs += 1
         self.limit = max(1.0, self.limit / 2)
+        # Calls that are under way were sent before the limit shrank: their refusals are the same signal.
         self._ignore = max(0, self.active - 1)
 
     def _wake(self) -> None:

@@ -26,6 +26,7 @@ class Journal(Generic[T]):
         waiting = self._next
         if self._writing is None or self._writing.done():
             self._writing = asyncio.create_task(self._drain())
+        # The future is shared by all items of a commit: cancelling one caller must not cancel it for the others.
         await asyncio.shield(waiting)
 
     async def close(self) -> None:
@@ -42,6 +43,7 @@ class Journal(Generic[T]):
                 await self._write(items)
             except Exception as problem:
                 waiting.set_exception(problem)
+                # Marks the exception as seen: a caller that was cancelled never awaits it, and asyncio would log it.
                 waiting.exception()
             else:
                 waiting.set_result(None)

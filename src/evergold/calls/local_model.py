@@ -37,7 +37,9 @@ def _server() -> Any:
     params = xllamacpp.CommonParams()
     params.model.path = str(weights)
     params.model_alias = {"smollm2"}
+    # 0: the system picks a free port.
     params.port = 0
+    # llama.cpp divides the context among its slots.
     params.n_ctx = _CONTEXT_TOKENS * _SLOTS
     params.n_parallel = _SLOTS
     params.verbosity = -1

@@ -10,6 +10,7 @@ _CLOSING = re.compile(r"\n[ \t]{0,20}```")
 
 def parse_object(text: str) -> dict[str, Any] | None:
     """Whole, in a Markdown fence, or after some words."""
+    # `raw_decode` stops where the object ends, so words behind it do no harm.
     for candidate in (text.strip(), _in_fence(text), text[text.find("{") :]):
         try:
             value, _ = JSONDecoder().raw_decode(candidate)

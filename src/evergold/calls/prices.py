@@ -21,6 +21,7 @@ def _known(provider: str, model: str) -> bool:
     from genai_prices import Usage, calc_price
 
     usage: Any = Usage(input_tokens=1, output_tokens=1)
+    # genai-prices raises LookupError for a model it does not list.
     try:
         calc_price(usage, model_ref=model, provider_id=provider)
     except LookupError:

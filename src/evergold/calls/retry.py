@@ -32,6 +32,8 @@ class RetryPolicy:
         if sent >= allowed:
             return None
         if retry_after is not None:
+            # A server that asks for more than the longest wait is down for this run: the case fails instead of blocking
+            # a slot.
             return retry_after if retry_after <= self.longest_wait else None
         ceiling = min(self.longest_wait, self.first_wait * 2 ** (sent - 1))
         return self.dice.uniform(ceiling / 2, ceiling)

@@ -15,6 +15,7 @@ async def together(workers: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     tasks = [asyncio.ensure_future(worker) for worker in workers]
     try:
         return await asyncio.gather(*tasks)
+    # `gather` raises the first error and leaves the others running; they must not outlive this call.
     finally:
         for task in tasks:
             task.cancel()

@@ -31,6 +31,7 @@ INCLUDES = {
 }
 """Each role with the roles it includes: an owner may do everything; who sends data reads none."""
 
+# The setting `review.reviewers` writes `name:token` with commas between, so no name may hold either.
 TokenName = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[^\x00-\x1f:,]+$")]
 
 

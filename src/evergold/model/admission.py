@@ -35,5 +35,6 @@ def agrees(reply: str | None) -> bool:
 
 
 def _opening(reply: str | None) -> str:
+    # Accents are removed ("razón" → "razon"), so the patterns above are written without them.
     bare = unicodedata.normalize("NFD", (reply or "")[:OPENING].casefold().replace("’", "'"))
     return "".join(sign for sign in bare if not unicodedata.combining(sign)).lstrip(' ¡!"')

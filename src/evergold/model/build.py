@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field
 from evergold.model.moment import UtcTime
 
 
+# `extra="allow"`: manifests of earlier versions and of other programs are read and written back whole.
 class FileEntry(BaseModel, frozen=True, extra="allow"):
     """One file of a build: where it is, how many records and bytes, and the hash that pins it."""
 

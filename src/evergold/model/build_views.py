@@ -102,6 +102,7 @@ class ManifestView(BaseModel, frozen=True, extra="allow"):
 class BuildView(Build, frozen=True, extra="forbid"):
     """A build with its manifest by field."""
 
+    # A view narrows the field's type on purpose: the same JSON, with names for what pages show.
     manifest: ManifestView  # type: ignore[assignment]
 
     @classmethod

@@ -117,6 +117,7 @@ REQUIRED: dict[CaseKind, tuple[str, ...]] = {
     CaseKind.TASK: ("name", "input", "expected"),
 }
 
+# Fields that say who looked at a case and when, not what it says: they are outside `rev`.
 BOOKKEEPING = frozenset({"review", "status", "version", "created_at", "updated_at"})
 
 
@@ -175,12 +176,15 @@ class Case(BaseModel, frozen=True, extra="forbid"):
 
     def reference(self) -> Reference | None:
         """The one answer this case is measured by: a person's, the source's, the corrected one, or a golden output."""
+        # An approved answer wins over everything; where it says nothing of calls, those of the golden turn still hold.
         if self.approved is not None:
             calls = self.approved.tool_calls
             return self._reference(self.approved.text, Origin.PERSON, self._golden_calls() if calls is None else calls)
         if self.entry_type is EntryType.CORRECTION:
+            # The `expected` of a correction holds the words that corrected, which is no answer: only `revised` is one.
             revised = self.revised
             return None if revised is None else self._reference(revised.text, Origin.REVISED, revised.tool_calls)
+        # `expected_tools` of () means "no call expected", which alone is no reference to measure an answer by.
         if not is_blank(self.expected) or self.expected_tools:
             return self._reference(self.expected, Origin.SOURCE, self._golden_calls() if self.turn else None)
         if self.entry_type is EntryType.GOLDEN:
@@ -199,6 +203,7 @@ class Case(BaseModel, frozen=True, extra="forbid"):
     def _reference(self, text: str | None, origin: Origin, calls: tuple[ToolCall, ...] | None) -> Reference | None:
         if self.expected_tools is not None:
             examples = [wanted.example() for wanted in self.expected_tools]
+            # One call that is known only by a pattern has no example, so the calls as a whole cannot be shown.
             calls = None if None in examples else tuple(call for call in examples if call is not None)
         if is_blank(text) and not calls:
             return None
@@ -252,6 +257,7 @@ class Case(BaseModel, frozen=True, extra="forbid"):
         return self.model_copy(update={"review": ReviewState.VALIDATED})
 
 
+# Fields with their defaults that were added after revs had been stored; `_as_before` leaves them out at these values.
 LATER: dict[str, Any] = {"turn": [], "ordered": True, "tests": None, "approved": None, "revised": None}
 LATER_OF_CALL: dict[str, Any] = {"id": None, "result": None, "failed": False}
 
@@ -275,6 +281,7 @@ def _without(values: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]
 
 def written_case(record: Any) -> Case:
     """Read a case that was written whole to a file, also by a version that wrote `[]` for "nothing expected is known"."""
+    # `turn` came in the same version in which `[]` began to mean "no call is expected", so its absence dates the file.
     if isinstance(record, Mapping) and "turn" not in record and record.get("expected_tools") == []:
         record = {name: value for name, value in record.items() if name != "expected_tools"}
     return Case.model_validate(record)

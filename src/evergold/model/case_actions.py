@@ -7,6 +7,7 @@ from pydantic import BaseModel, Field
 from evergold.model.case import CaseKind, CaseStatus
 from evergold.model.review import CaseKey
 
+# Cases in one request: they change in one transaction, which must not hold up other writers for long.
 MOST = 1000
 TagText = Annotated[str, Field(min_length=1, max_length=200)]
 

@@ -6,6 +6,7 @@ from typing import Any
 from evergold.model.trace import ScoreSource, TraceStatus
 
 
+# Dataclasses and no pydantic models: one is made for each turn that checks see, and its values were validated before.
 @dataclass(frozen=True, slots=True)
 class ToolStep:
     """One tool call of a trace, in the order of time."""

@@ -22,6 +22,7 @@ class CodeTests(BaseModel, frozen=True, extra="forbid"):
             return {"code": [value]}
         if isinstance(value, list | tuple):
             return {"code": list(value)}
+        # Without this a single text would be taken apart into its characters.
         if isinstance(value, dict) and isinstance(value.get("code"), str):
             return {**value, "code": [value["code"]]}
         return value

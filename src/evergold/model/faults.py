@@ -39,6 +39,7 @@ def faults_of(
     Names that are no field come first: a field that is missing is most often one of them. `noun`: what a name is called
     where the value was written; `words`: how this caller describes some kinds of error.
     """
+    # `sorted` is stable: False (unknown names) comes first, everything else keeps the order of pydantic.
     ordered = sorted(errors, key=lambda error: bool(error["type"] != "extra_forbidden"))
     return [_fault(error, shape, noun, {**WORDS, **(words or {})}) for error in ordered]
 
@@ -64,11 +65,13 @@ def _fault(error: Any, shape: Any, noun: str, words: Mapping[str, Describe]) -> 
         return Fault(".".join(path), reason, path_)
     path, _ = _walked(path_, shape)
     describe = words.get(kind)
+    # pydantic puts "Value error, " before the message of a ValueError that a validator raised.
     message = describe(value, error.get("ctx") or {}) if describe else str(error["msg"]).removeprefix("Value error, ")
     return Fault(".".join(path), message, path_)
 
 
 def _kind(value: Any) -> str:
+    # bool is asked before int: True is an int in Python.
     names = ((bool, str(value).lower()), (str, "a text"), (int, "a number"), (float, "a number"), (dict, "an object"))
     result = next((name for kind, name in names if isinstance(value, kind)), None)
     return result or (

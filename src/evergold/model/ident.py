@@ -6,11 +6,14 @@ from typing import Any
 import orjson
 
 HASH_TAG = "sha256:"
+# 48 bits: exact in a double, and in the numeric type that SQL computes the same share with.
 UNIT_HEX_DIGITS = 12
 
 
 def canonical_json(value: Any) -> bytes:
     """The same bytes for the same value, whatever the order its keys were written in."""
+    # Non-string keys become text as in any JSON, so the hash does not depend on whether a value was written and read
+    # again.
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)
 
 

@@ -20,6 +20,7 @@ def load_json(body: bytes) -> Any:
     except orjson.JSONDecodeError as error:
         try:
             return _repaired(json.loads(body.decode("utf-8", "replace"), parse_constant=_refused))
+        # The first error is raised: it names the place in the body as it was sent.
         except (ValueError, RecursionError):
             raise error from None
 

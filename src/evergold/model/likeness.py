@@ -9,6 +9,7 @@ Leaf = Callable[[Any, Any], float]
 def same(one: Any, other: Any) -> float:
     """Equal values of one type; 1 and 1.0 are one number, True is not a number."""
     if isinstance(one, bool) or isinstance(other, bool):
+        # In Python True == 1; in JSON they are different values.
         return float(one is other)
     return float(one == other)
 

@@ -1,4 +1,4 @@
-"""When something was: a moment in UTC, the same whichever zone it was told in."""
+"""When something was: a moment in UTC, the same whichever zone it was written in."""
 
 from datetime import UTC, datetime
 from typing import Annotated
@@ -11,6 +11,7 @@ def in_utc(value: datetime) -> datetime:
     if value.tzinfo is None:
         return value.replace(tzinfo=UTC)
     try:
+        # 0001-01-01T00:00+14:00 lies before year 1 in UTC.
         return value.astimezone(UTC)
     except OverflowError:
         raise ValueError("in UTC this time falls outside the years 1 to 9999") from None

@@ -17,6 +17,7 @@ LARGEST = 2**63
 def require_shallow(value: Any, most: int = MOST_LEVELS) -> Any:
     """The value, unless it is nested too deep to be written anywhere."""
     inner: Iterable[Any] = (value,)
+    # Level by level instead of recursively: a deep value would exhaust the stack of the very check for it.
     for _ in range(most + 1):
         inner = [part for whole in inner for part in _parts(whole) if isinstance(part, dict | list | tuple)]
         if not inner:
@@ -50,6 +51,7 @@ def _require_few(keys: int, values: int) -> None:
 
 
 def _is_container(value: Any) -> bool:
+    # From -2⁶³ to 2⁶⁴ - 1: what orjson writes, signed or unsigned.
     if isinstance(value, int) and not -LARGEST <= value < 2 * LARGEST:
         raise ValueError(f"number {str(value)[:20]}… is over 64 bits; send it as a text")
     return isinstance(value, dict | list | tuple)

@@ -22,4 +22,5 @@ def html_of_rows(title: str, columns: Iterable[str], rows: Iterable[Iterable[obj
 def _cell(value: object) -> str:
     text = "" if value is None else ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
     shown = text if len(text) <= SHOWN_LETTERS else f"{text[:SHOWN_LETTERS]}… ({len(text)} characters)"
+    # `dir="auto"` shows Arabic and Hebrew from the right; `pre-wrap` keeps line breaks.
     return f'<span dir="auto" style="white-space: pre-wrap">{escape(shown)}</span>'

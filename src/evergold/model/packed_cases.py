@@ -6,6 +6,7 @@ from typing import overload
 
 from evergold.model.case import Case
 
+# zlib's fastest level.
 FAST = 1
 
 
@@ -28,6 +29,7 @@ class PackedCases(Sequence[Case]):
     def __getitem__(self, index: int | slice) -> "Case | PackedCases":
         if isinstance(index, int):
             return _read(self._rows[index])
+        # A slice shares the compressed rows instead of reading and packing them again.
         chosen = PackedCases(())
         chosen._rows = self._rows[index]
         return chosen

@@ -18,6 +18,7 @@ TAG_KINDS = ("message_type", "model", "tool", "failed_check")
 REQUIRED_CHECKS = ("answered", "finished")
 BLANKS = " \t\r\n\v\f\u00a0"
 
+# A text that ends in `*` stands for every reply that begins so.
 FALLBACK_TEXTS = (
     "I'm sorry, I can't help with that.",
     "Something went wrong. Please try again*",
@@ -150,6 +151,7 @@ class Policy(BaseModel, frozen=True, extra="forbid"):
         """Identity of everything that can change a verdict."""
         return content_hash(self.model_dump(mode="json"))
 
+    # pydantic's own hash fails on the dict in `eligible`.
     def __hash__(self) -> int:
         return hash(self.rev)
 
@@ -163,4 +165,5 @@ class Policy(BaseModel, frozen=True, extra="forbid"):
 
     def keeps(self, trace_id: str, tier: Tier) -> bool:
         """Whether the sample of this tier holds the trace."""
+        # The name of the policy is part of the key: two policies with the same rate keep different traces.
         return unit_interval(f"{self.name}:{trace_id}") < self.sample.rate(tier)

@@ -95,6 +95,7 @@ def _yes_no(question: ReviewQuestion, value: Any, text: str) -> str:
 
 
 def _scale(question: ReviewQuestion, value: Any, text: str) -> str:
+    # JSON true would pass as 1.
     fits = isinstance(value, int) and not isinstance(value, bool) and question.low <= value <= question.high
     return "" if fits else f"{value!r} is not a whole number from {question.low} to {question.high}"
 
@@ -120,6 +121,7 @@ def _span(question: ReviewQuestion, value: Any, text: str) -> str:
         if not isinstance(mark, dict) or set(mark) != {"start", "end", "label"}:
             return f"{mark!r} is not a mark with start, end and label"
         start, end = mark["start"], mark["end"]
+        # `type` and not `isinstance`: True and False are ints.
         if type(start) is not int or type(end) is not int or not 0 <= start < end <= len(text):
             return f"start {start!r} and end {end!r} lie outside the {len(text):,} characters of the {question.on}"
         if mark["label"] not in question.options:

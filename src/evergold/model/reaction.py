@@ -9,6 +9,7 @@ from __future__ import annotations
 REACTION_SCORE = "user_reaction"
 NEUTRAL = 0.5
 
+# The five Fitzpatrick modifiers, and the selectors VS1 to VS16.
 _SKIN_TONES = {chr(code) for code in range(0x1F3FB, 0x1F400)}
 _VARIATION_SELECTORS = {chr(code) for code in range(0xFE00, 0xFE10)}
 

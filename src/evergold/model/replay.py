@@ -8,6 +8,8 @@ from pydantic import BaseModel, Field, field_validator
 
 from evergold.errors import BadInput
 
+LONGEST = 20_000  # characters of a goal or persona: both go into every request that plays the user
+
 
 class Turns(StrEnum):
     """Which part is played: the last turn, each assistant turn with the true history, all user turns in order, or a
@@ -48,8 +50,8 @@ class SimulatedUser(BaseModel, frozen=True):
     `drafted` marks one that a program wrote from the trace and nobody has reviewed.
     """
 
-    persona: Annotated[str, Field(max_length=20_000)] = "A customer who writes briefly and politely."
-    goal: Annotated[str, Field(min_length=1, max_length=20_000)]
+    persona: Annotated[str, Field(max_length=LONGEST)] = "A customer who writes briefly and politely."
+    goal: Annotated[str, Field(min_length=1, max_length=LONGEST)]
     drafted: bool = False
 
     @field_validator("persona", "goal")
@@ -69,5 +71,7 @@ class SimulatedUser(BaseModel, frozen=True):
             )
         if persona is not None and not isinstance(persona, str):
             raise BadInput(f"metadata.persona is {type(persona).__name__}; write who the user is as text")
+        if max(len(goal), len(persona or "")) > LONGEST:
+            raise BadInput(f"goal and persona have at most {LONGEST:,} characters each; shorten them in the metadata")
         given = {"persona": persona} if persona and persona.strip() else {}
         return cls(goal=goal, drafted=bool(metadata.get("user_drafted")), **given)

@@ -46,6 +46,7 @@ class Usage(BaseModel, frozen=True, extra="forbid"):
         return Usage(
             input_tokens=self.input_tokens + other.input_tokens,
             output_tokens=self.output_tokens + other.output_tokens,
+            # Free calls without tokens have no price and spoil no sum; tokens without a price do.
             cost=sum(known) if known and not (self.unpriced or other.unpriced) else None,
         )
 

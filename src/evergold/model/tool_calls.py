@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Annotated, Any, Self
 
 import orjson
-from pydantic import BaseModel, Field, model_validator
+from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from evergold.model.nesting import Values
 
@@ -41,6 +41,7 @@ class ExpectedTool(BaseModel, frozen=True, extra="forbid"):
 
     name: str
     args: Values = Field(default_factory=dict)
+    # Formats are read in strict mode, where a JSON list would be refused for a tuple; `strict=False` takes it.
     optional: tuple[str, ...] = Field(default=(), strict=False)
     match: dict[str, Annotated[ArgumentMatch, Field(strict=False)]] = Field(default_factory=dict)
 
@@ -48,6 +49,7 @@ class ExpectedTool(BaseModel, frozen=True, extra="forbid"):
     def rules_fit_their_values(self) -> Self:
         values = dict(_paths(self.args))
         for argument, rule in self.match.items():
+            # `any` asks for an argument without saying its value, so it needs none in `args`.
             if argument not in values and rule is not ArgumentMatch.ANY:
                 raise ValueError(f"match names {argument!r}, which is not in args; add it there or use `any`")
             wanted = values.get(argument)
@@ -114,6 +116,7 @@ def calls_in(messages: Iterable[Mapping[str, Any]]) -> tuple[ToolCall, ...]:
     waiting: list[int] = []
     for message in messages:
         if message.get("role") == "tool":
+            # A result that belongs to no call is left out: half a record is better than a wrong pair.
             if (number := _answered(message, made, waiting)) is not None:
                 waiting.remove(number)
                 result, failed = message.get("content"), _is_failed(message)
@@ -147,19 +150,22 @@ def _is_failed(message: Mapping[str, Any]) -> bool:
 
 
 def _called(call: Mapping[str, Any]) -> ToolCall:
+    # OpenAI's shape nests name and arguments under `function`; the flat shape of others has them beside the id.
     function = call.get("function")
     held = function if isinstance(function, Mapping) else call
     name, ident = held.get("name"), call.get("id")
     given = held.get("arguments", held.get("args"))
-    return ToolCall(
-        name=name if isinstance(name, str) else "",
-        args=arguments_of(given),
-        id=ident if isinstance(ident, str) and ident else None,
-    )
+    made = ToolCall(name=name if isinstance(name, str) else "", id=ident if isinstance(ident, str) and ident else None)
+    # Arguments that are JSON text were never checked: what is nested too deep to be stored stays the text that it was.
+    try:
+        return ToolCall(name=made.name, args=arguments_of(given), id=made.id)
+    except ValidationError:
+        return made.model_copy(update={"args": {"arguments": str(given)}})
 
 
 def _answered(message: Mapping[str, Any], made: list[ToolCall], waiting: list[int]) -> int | None:
     ident, name = message.get("tool_call_id"), message.get("name")
+    # An id that fits no open call ties to nothing, even if a name would: the sender knew better.
     if ident:
         return next((number for number in waiting if made[number].id == ident), None)
     named = (number for number in waiting if name and made[number].name == name)

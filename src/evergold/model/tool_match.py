@@ -38,6 +38,7 @@ def _object_likeness(want: ExpectedTool, wanted: Mapping[str, Any], given: Mappi
 
 def _matched_here(want: ExpectedTool, at: str) -> set[str]:
     """Arguments that only `match` names, with `any`: they must be there, whatever their value."""
+    # Paths with a dot lie inside an object, where the argument itself is compared.
     return {path for path in want.match if not at and "." not in path}
 
 
@@ -71,6 +72,7 @@ def _same_number(one: Any, other: Any) -> float:
     first, second = _number(one), _number(other)
     if first is None or second is None:
         return same(one, other)
+    # Nine significant digits: 0.1 + 0.2 is 0.3; the absolute part lets tiny results of arithmetic be zero.
     return float(math.isclose(first, second, rel_tol=1e-9, abs_tol=1e-12))
 
 
@@ -89,5 +91,6 @@ def _fits(pattern: str, given: Any) -> bool:
     import re2
 
     if isinstance(given, bool):
+        # As JSON writes it: true, not True.
         given = str(given).lower()
     return not isinstance(given, dict | list) and re2.fullmatch(pattern, str(given)) is not None

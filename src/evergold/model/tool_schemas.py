@@ -33,6 +33,7 @@ class _Tool:
                     self.types.setdefault(name, set()).add("string" if rule is ArgumentMatch.REGEX else _type(value))
                 if isinstance(value, list):
                     self.items.setdefault(name, set()).update(map(_type, value))
+            # An argument of unknown type is still a property: the model must know that it exists.
             self.types.setdefault(name, set())
             self.given[name] = self.given.get(name, 0) + (name not in expected.optional)
 
@@ -56,6 +57,8 @@ def with_derived_tools(cases: Sequence[Case]) -> tuple[Sequence[Case], int]:
     """The cases, those that need tools and offer none with derived ones; and how many those are."""
     lacking: set[str] = set()
 
+    # A generator: cases are read one by one from their packed form, and the second pass below only those that lack
+    # tools.
     def expectations() -> Iterator[ExpectedTool]:
         for case in cases:
             calls = None if case.tools else case.expected_calls()
@@ -81,6 +84,7 @@ def derived_schemas(expected: Iterable[ExpectedTool]) -> tuple[dict[str, Any], .
 def _type(value: Any) -> str:
     if isinstance(value, bool):
         return "boolean"
+    # `type`, not `isinstance`: bool was answered above, and subclasses do not come out of JSON.
     known = {int: "integer", float: "number", str: "string", list: "array", dict: "object", type(None): "null"}
     return known.get(type(value), "string")
 

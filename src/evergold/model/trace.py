@@ -86,6 +86,8 @@ def with_conversation(fields: Any) -> Any:
     metadata = fields.get("metadata")
     given = {key: fields[key] for key in CONVERSATION if isinstance(fields.get(key), list | dict | str)}
     inside = metadata if isinstance(metadata, dict) else {}
+    # A conversation may be inside `metadata` already; it is made text there as well, or 10,000 keys would refuse the
+    # record.
     long = {key: value for key in CONVERSATION if isinstance(value := given.get(key, inside.get(key)), list)}
     texts = {
         key: json.dumps(value, ensure_ascii=False, default=str) for key, value in long.items() if len(value) > LONG
@@ -144,6 +146,7 @@ class Trace(BaseModel, frozen=True, extra="forbid"):
     @classmethod
     def of_this_trace(cls, items: Any, info: ValidationInfo) -> Any:
         """A span or score that is written as a line of its own may stand here too, if it is this trace that it names."""
+        # `id` is declared before `spans`, so it is validated by now; it is missing only where it was itself wrong.
         return [_own(item, info.data.get("id")) for item in items] if isinstance(items, (list, tuple)) else items
 
     @field_validator("spans", mode="after")
@@ -165,7 +168,7 @@ def _own(item: Any, trace_id: str | None) -> Any:
 
 
 class SpanLine(Span, frozen=True):
-    """A span that arrives on its own and names its trace; the trace is told anew from all its spans."""
+    """A span that arrives on its own and names its trace; the summary of the trace is rebuilt from all its spans."""
 
     type: Literal["span"] = "span"
     trace_id: Ident

@@ -15,7 +15,9 @@ from evergold.redact.secrets import BASIC, BEARER, DIGITS
 from evergold.redact.spans import PrivateSpan
 
 SECRET = "SECRET"
+# A value inside a JSON text is quoted as \" (and \\\" one level deeper), hence up to three backslashes before a quote.
 SIGN = rb"\\{0,3}[\"'\x60]?\s{0,3}(?::=|=>|[:=])\s{0,3}"
+# \xe9 and \xe4 are é and ä in folded (Latin-1) bytes.
 VERB = (
     rb"\s{1,3}(?:is|was|are|es|era|son|ist|war|lautet|est|\xe9|e|foi|er|on|on:|\xe4r|jest|je|to)"
     rb"(?:\s{0,2}:)?\s{1,3}"
@@ -25,6 +27,7 @@ BARE = rb"([^\s\"'\x60\\,;{}\[\]()&<>]{4,})"
 ENGLISH = rb"passw(?:or)?ds?|passphrase|passcode|(?:\b|_)(?:pwd|pw|pass)"
 OTHERS = (
     rb"passwort|kennwort|contrase(?:\xf1|n)a|mot de passe|mdp|senha|palavra-passe|wachtwoord|l\xf6senord|adgangskode|passord"
+    # has\x80o is hasło: letters of spaced scripts beyond Latin-1 fold to \x80.
     rb"|salasana|has\x80o|heslo|\bparola|\bclave|jelsz\xf3"
 )
 PASSWORD = byte_pattern(
@@ -49,6 +52,7 @@ FLAG = byte_pattern(
 PIN = byte_pattern(
     rb"\b(?:PIN|pin|Pin)(?:[ -]?(?:code|number|no))?(?:\s{0,2}[:=]\s{0,2}|\s(?:is|es|ist|est)\s)([0-9]{4,8})\b"
 )
+# The names themselves are compared in the unfolded text, because folding makes all their letters \x80 or \x81.
 NON_LATIN = byte_pattern(rb"([\x80\x81 ]{2,24})[\"']?\s{0,2}(?:[:=]|\x81{1,2})?\s{0,2}[\"']?([!-~]{4,64})")
 NON_LATIN_HINT = byte_pattern(rb"[\x80\x81]{2} {0,2}[\"']?\s{0,2}(?:[:=]|\x81)\s{0,2}[\"']?[!-~]{4}")
 NON_LATIN_NAMES = (
@@ -76,11 +80,12 @@ NAMED = byte_pattern(rb"(?i)(" + NAMES + rb")(" + SIGN + rb")(?:" + QUOTED + rb"
 ANY_KEY = byte_pattern(
     rb"(?i)(?:key|token|secret|credentials?|creds)" + SIGN + rb"\\{0,3}[\"'\x60]?([A-Za-z0-9_.+/~=-]{20,})"
 )
+# Keys of databases, caches and pages: random values that open nothing.
 NO_KEYS = byte_pattern(
     rb"(?i)(?:primary|foreign|cache|sort|partition|public|idempotency|row|shard|group|object|storage|file|s3|next|page|continuation"
     rb"|cursor|dedup\w*|hash|index|lookup|join|unique)[_. -]?$"
 )
-BEFORE, AFTER = 24, 24
+BEFORE = 24  # characters in which a word such as `primary` must stand right before `key`
 COOKIE = byte_pattern(rb"(?i)\b(set-)?cookie" + SIGN + rb"\\{0,3}[\"']?([!#-&(-+\--:<-\[\]-~=; ]{3,})")
 PAIR = byte_pattern(rb"(?:^|;) {0,2}([A-Za-z0-9_.!#$%&*+^|~-]{1,100})=([^;]*)")
 ATTRIBUTES = frozenset((b"path", b"domain", b"expires", b"max-age", b"samesite", b"priority", b"version", b"comment"))
@@ -96,6 +101,7 @@ def assigned_in(folded: Folded) -> Iterator[PrivateSpan]:
             yield PrivateSpan(SECRET, start, end)
     for spans in matches(NAMED, data):
         start, end = _value(spans, 3)
+        # A quoted value with blanks behind `secret:` is a sentence about the secret, never a key.
         if not _is_no_value(data, start, end) and b" " not in data[start:end]:
             yield PrivateSpan(SECRET, start, end)
     for (first, _), (start, end) in matches(ANY_KEY, data):
@@ -103,6 +109,7 @@ def assigned_in(folded: Folded) -> Iterator[PrivateSpan]:
             yield PrivateSpan(SECRET, start, end)
     for spans in matches(FLAG, data):
         start, end = _value(spans, 1)
+        # `--token --verbose`: the next option or a path follows, no value.
         if not _is_no_value(data, start, end) and data[start : start + 1] not in (b"-", b"/"):
             yield PrivateSpan(SECRET, start, end)
     for _, (start, end) in matches(ELEMENT, data):
@@ -121,6 +128,7 @@ def cookies_in(folded: Folded) -> Iterator[PrivateSpan]:
         for _, name, value in matches(PAIR, header):
             if header[slice(*name)].lower() not in ATTRIBUTES and header[slice(*value)].strip():
                 yield PrivateSpan(SECRET, start + value[0], start + value[1])
+            # `Set-Cookie` holds one cookie; every later pair is an attribute, known or not. `Cookie` holds many.
             if is_set[0] >= 0:
                 break
 
@@ -139,6 +147,7 @@ def _is_password(data: bytes, spans: Spans, start: int, end: int) -> bool:
     if quoted:
         return sign >= 0 or b" " not in value or english >= 0
     if sign >= 0 and english >= 0:
+        # `password: hello` is prose; with a digit in it four characters are enough for a password.
         return len(value) >= 6 - any(48 <= byte < 58 for byte in value) * 2 and not _is_no_value(data, start, end)
     return _is_mixed(value)
 
@@ -148,6 +157,7 @@ def _is_no_value(data: bytes, start: int, end: int) -> bool:
     value = data[start:end]
     if is_placeholder(value) or value[:1] in (b"/", b"~", b"$", b"."):
         return True
+    # A quoted value has an end of its own: what follows cannot make it code or a word of a sentence.
     if data[start - 1] in b"\"'`":
         return False
     after = data[end : end + 2]
@@ -166,6 +176,7 @@ def _is_random(value: bytes) -> bool:
     """Whether characters are as mixed as in a generated key."""
     if len(value) - len(value.translate(None, DIGITS)) < 3 or is_code(value):
         return False
+    # Entropy in bits a character: 3.3 is the floor for a generated key, and 128 characters are enough to measure it.
     counts = Counter(value[:128])
     size = min(len(value), 128)
     return -sum(count / size * log2(count / size) for count in counts.values()) >= 3.3

@@ -19,8 +19,11 @@ class BoundedRedactor:
     def __init__(self, redactor: "Redactor", name: str) -> None:
         self._redactor = redactor
         self._name = f"redactor {name}"
+        # `suspicious` is optional in the seam: the attribute exists only where the redactor has it, as callers probe
+        # for it.
         look: Callable[[str], Iterable[int]] | None = getattr(redactor, "suspicious", None)
         if look is not None:
+            # `list` runs a lazy search inside the deadline; a returned generator would run outside it.
             self.suspicious = lambda text: self._within(lambda: list(look(text)))
 
     def redact(self, text: str) -> tuple[str, dict[str, int]]:

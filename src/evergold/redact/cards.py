@@ -21,15 +21,18 @@ GAP = r"(?: {1,2}| ?[-\u00ad./_] ?|\u00a0)"  # in folded text: \u00a0 is any typ
 WRITINGS = tuple(
     re.compile(writing)
     for writing in (
+        # The same gap must separate all groups (\1): mixed gaps are a list of numbers.
         r"[0-9]{13,19}",
         rf"[0-9]{{4}}({GAP})[0-9]{{4}}\1[0-9]{{4}}\1[0-9]{{4}}\1[0-9]{{1,3}}",
         rf"[0-9]{{4}}({GAP})[0-9]{{4}}\1[0-9]{{4}}\1[0-9]{{1,4}}",
         rf"[0-9]{{4}}({GAP})[0-9]{{6}}\1[0-9]{{4,5}}",
     )
 )
+# Every issuer above begins with one of these digits; other positions are never tried.
 BEGINNING = re.compile(r"(?<![0-9])(?=[2-6]|81|82)")
 FEWEST = 13
 GROUP = re.compile(r"[0-9]+")
+# Text right before a number that names it as an article, device or record id.
 LABELLED_ID = byte_pattern(
     rb"(?i)(?:\b(?:ean|gtin|upc|isbn|imei|iccid|barcode|snowflake)|(?:[a-z]_|[a-z][ -]|\b)id)[\"']?\s*[:=#]?\s*[\"']?\n?\z"
 )

@@ -5,8 +5,11 @@ ITALIAN_VALUES = "1 0 5 7 9 13 15 17 19 21 1 0 5 7 9 13 15 17 19 21 2 4 18 20 11
 ITALIAN_ODD = dict(
     zip("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ", (int(value) for value in ITALIAN_VALUES.split()), strict=True)
 )
+# IBAN: A is 10, Z is 35.
 AS_NUMBERS = {ord(letter): str(int(letter, 36)) for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
+# Luhn: the digit sum of twice each digit (7 → 14 → 5).
 DOUBLED = str.maketrans("0123456789", "0246813579")
+# Verhoeff: the multiplication of the dihedral group D5, row by row, and the permutation for each position.
 VERHOEFF = (
     *("0123456789", "1234067895", "2340178956", "3401289567", "4012395678"),
     *("5987604321", "6598710432", "7659821043", "8765932104", "9876543210"),
@@ -16,6 +19,7 @@ VERHOEFF_TURNS = (
     *("9453126870", "4286573901", "2793806415", "7046913258"),
 )
 CURP = "0123456789ABCDEFGHIJKLMNÑOPQRSTUVWXYZ"
+# Prefixes that HMRC never gives out.
 NO_NINO = ("BG", "GB", "NK", "KN", "TN", "NT", "ZZ")
 
 
@@ -33,6 +37,7 @@ def iban(letters: str) -> bool:
 def luhn(written: str) -> bool:
     """Every second digit from the right counts double."""
     digits = written if written.isdecimal() else "".join(map(str, digits_of(written)))
+    # Sums of ASCII codes, less the code of "0" for each digit: no loop in Python.
     codes = sum(digits[-1::-2].encode()) + sum(digits[-2::-2].translate(DOUBLED).encode())
     return (codes - ord("0") * len(digits)) % 10 == 0
 
@@ -80,6 +85,7 @@ def dutch(written: str) -> bool:
 def polish(written: str) -> bool:
     """PESEL: the weighted sum ends in 0, and the number begins with a date."""
     digits = digits_of(written)
+    # PESEL adds 20, 40, 60 or 80 to the month for other centuries.
     dated = 1 <= (digits[2] * 10 + digits[3]) % 20 <= 12 and 1 <= digits[4] * 10 + digits[5] <= 31
     return dated and sum(d * w for d, w in zip(digits, (1, 3, 7, 9, 1, 3, 7, 9, 1, 3, 1), strict=True)) % 10 == 0
 
@@ -110,12 +116,14 @@ def chilean(written: str) -> bool:
     """RUT: weights 2 to 7 from the right, by 11; K is ten."""
     body, last = written.rsplit("-", 1)
     total = sum(digit * (2 + at % 6) for at, digit in enumerate(reversed(digits_of(body))))
+    # 11 less the remainder is 1 to 11: ten is written K, eleven 0.
     return "0123456789K0"[11 - total % 11] == last.upper()
 
 
 def swedish(written: str) -> bool:
     """Personal number: a date, and Luhn's check over all ten digits."""
     month, day = int(written[2:4]), int(written[4:6])
+    # Coordination numbers of people who are not registered add 60 to the day.
     return 1 <= month <= 12 and 1 <= day % 60 <= 31 and luhn(written)
 
 

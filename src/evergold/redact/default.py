@@ -55,10 +55,12 @@ class DefaultRedactor:
         return (span.start for span in self._spans(folded(text)))
 
     def _spans(self, one: Folded) -> list[PrivateSpan]:
+        # `Match` gives None, not an empty list, when nothing matches; sorting restores the order of priority.
         groups = [GROUPS[number] for number in sorted(HINTS.Match(one.data) or ())]
         if self._ip_addresses and holds(IP_ADDRESSES.hint, one.data):
             groups.append(IP_ADDRESSES)
         kinds = [find for group in groups for find in group.kinds]
         known = without_overlaps(find(one) for find in kinds) if kinds else []
+        # Numbers come last: digits inside a token, an address or an IBAN belong to that.
         digits = list(numbers.numbers_in(one, known))
         return without_overlaps((known, digits)) if digits else known

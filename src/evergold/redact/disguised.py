@@ -36,6 +36,7 @@ NAME = byte_pattern(rb"[A-Za-z0-9_+-]{1,32}(?:(?:\s" + DOT_WORD + rb"\s|\.)[A-Za
 ENTITIES = byte_pattern(rb"(?:&#(?:[xX][0-9a-fA-F]{2,4}|[0-9]{2,4});){5,}")
 DISGUISES = (BRACKETED, SPELLED, LOOSE, ENTITIES)
 PLAIN = byte_pattern(rb"[^\s@]{1,64}@[^\s@.]+(?:\.[^\s@.]+)+")
+# Bounds how far back a name is sought, so that a text of a thousand "at" stays linear.
 WINDOW = 100
 LONGEST = 600
 TOPS = frozenset(
@@ -43,6 +44,7 @@ TOPS = frozenset(
     b"es pt fr de at ch it nl be lu ie dk se no fi is pl cz sk hu ro bg gr tr ru ua by kz il ae sa eg za ng ke in pk bd lk cn hk "
     b"tw jp kr sg my th vn ph id au nz".split()
 )
+# Top domains that are also words: "@ example . in" is prose with spaces as often as a domain.
 LOOSE_TOPS = TOPS - frozenset(b"is in it id me no at be my us name pro int site".split())
 NO_NAMES = frozenset(
     b"me us him her them it you we he she they i is are was were be been site sites page pages located hosted available visit "
@@ -90,6 +92,7 @@ def _spelled_start(data: bytes, end: int) -> int | None:
     if name is None:
         return None
     start = first + name.start()
+    # A name cut out of a longer word is no name; letters of unspaced scripts (\x81) always touch what follows.
     glued = start > 0 and (data[start - 1 : start].isalnum() or (data[start - 1] >= 0x80 and data[start - 1] != 0x81))
     return None if glued or data[start - 1 : start] == b"\\" else start
 

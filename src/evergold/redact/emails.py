@@ -28,6 +28,7 @@ BEFORE = byte_pattern(rb"(?:[A-Za-z0-9" + ACCENTED + rb"._%+-]|" + ESCAPE + rb")
 BEFORE_UNSPACED = byte_pattern(rb"(?:[A-Za-z0-9" + ACCENTED + rb"\x81]|" + ESCAPE + rb"){1,32}\z")
 QUOTED_BEFORE = byte_pattern(rb"\\{0,3}\"[^\"\\\r\n]{1,64}\\{0,3}\"\z")
 PICTURE = byte_pattern(rb"[1-4]x\.(?:png|jpe?g|gif|webp|svg|avif|ico)")  # logo@2x.png
+# RFC 5321 allows 64 characters before the @; an escaped letter takes six bytes or more.
 LONGEST, LONGEST_ESCAPED = 64, 600
 LEADING, DOT, BACKSLASH = b"._%+-", ord("."), ord("\\")
 HEX = byte_pattern(rb"[0-9a-fA-F]{4}")
@@ -61,6 +62,7 @@ def local_start(data: bytes, at: int, done: int) -> int | None:
         first = max(done, at - LONGEST - 8)
         quoted = next(matches(QUOTED_BEFORE, data[first:at]), None)
         return None if quoted is None else first + quoted[0][0]
+    # `done` is the end of the address before: no character is read twice, which keeps `a@a@a@…` linear.
     first = at - LONGEST if at - LONGEST > done else done
     if data.find(b"\\u", first, at) >= 0:
         first = max(done, at - LONGEST_ESCAPED)
@@ -69,6 +71,8 @@ def local_start(data: bytes, at: int, done: int) -> int | None:
         start = at - len(before[0]) if before else at
     else:
         start = _run_start(data, at, first, LOCAL)
+        # No spaced letter stands there: perhaps a name in an unspaced script, where half the length bounds the
+        # sentence.
         if start == at:
             start = _run_start(data, at, max(first, at - LONGEST // 2), LOCAL_UNSPACED)
     if start == at or data[at - 1] == DOT:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 FIELDS = ("input", "output", "metadata", "attributes", "comments", "corrections")
 SHORTEST = 6  # nothing private is shorter
+# A NUL between line breaks: no pattern crosses it, so texts joined are searched as if each stood alone.
 BETWEEN = "\n\x00\n"
 
 
@@ -63,6 +64,8 @@ class FieldRedactor:
         numbers: set[int] = set()
         if offsets := list(look(BETWEEN.join(texts))):
             starts = [0, *accumulate(len(text) + len(BETWEEN) for text in texts)]
+            # Offset → text → record: `starts` gives the text an offset lies in, `ends` the record that the text belongs
+            # to.
             numbers = {bisect(ends, bisect(starts, offset) - 1) for offset in offsets}
         if self._keys.any_private(keys):
             numbers |= {number for number, record in enumerate(records) if self._keys.any_private(_gathered(record)[1])}
@@ -86,6 +89,8 @@ class FieldRedactor:
         for key, item in items.items():
             name = self._redacted(key)
             if name != key:
+                # Two keys that redact to the same placeholder must both survive; keys yet to come count as taken as
+                # well.
                 name = kept_apart(name, clean.keys() | items.keys())
             by_key = self._keys.redacted_value(key, item)
             if by_key is None:
@@ -117,5 +122,6 @@ def _gather(value: Any, texts: list[str], keys: set[str]) -> None:
             if kind is str:
                 if len(item) >= SHORTEST:
                     texts.append(item)
+            # Numbers and empty values are most of all items of attributes; the test spares a call for each.
             elif item and kind is not int and kind is not float:
                 _gather(item, texts, keys)

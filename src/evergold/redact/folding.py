@@ -71,6 +71,7 @@ def matches(pattern: Any, data: bytes, position: int = 0) -> Iterator[Spans]:
         if start < 0:
             return
         yield spans
+        # An empty match must advance, or the search would never end.
         position = last if last > position else position + 1
 
 
@@ -101,6 +102,7 @@ def _table() -> NDArray[np.uint8]:
     table = np.full(0x110000, OTHER, np.uint8)
     table[:0x80] = np.arange(0x80)
     table[0xA1:0x100] = np.arange(0xA1, 0x100)
+    # A soft hyphen in the text is a symbol: 0xAD means "any dash" in folded text.
     table[0xAD] = OTHER
     for byte, ranges in ((SPACED, SPACED_SCRIPTS), (UNSPACED, UNSPACED_SCRIPTS)):
         for first, last in ranges:

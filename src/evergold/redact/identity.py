@@ -96,6 +96,8 @@ def ibans_in(folded: Folded) -> Iterator[PrivateSpan]:
         private = check.iban(number) and not data[end : end + 1].isalnum()
         if private:
             yield PrivateSpan("IBAN", start, end)
+        # A failed check may hide a true number that begins inside the match; four characters are country and check
+        # digits.
         position = end if private else start + 4
 
 
@@ -108,6 +110,7 @@ def identities_in(folded: Folded) -> Iterator[PrivateSpan]:
         start, end = spans[shape]
         if SHAPES[shape - 1].holds(folded.flat[start:end]):
             yield PrivateSpan("ID", start, end)
+    # Folding makes every Devanagari letter \x80, so the pattern cannot hold the word itself.
     if "आधार" in folded.text:
         for _, (start, end) in matches(IN_DEVANAGARI, folded.data):
             if check.indian(folded.flat[start:end]):

@@ -19,7 +19,8 @@ def ip_addresses_in(folded: Folded) -> Iterator[PrivateSpan]:
     if b":" in data:
         for ((start, last),) in matches(V6, data):
             end = start + len(data[start:last].rstrip(b"."))
-            if _stands_apart(data, start, end) and _is_other_host(data[start:end].decode("ascii")):
+            host = _stands_apart(data, start, end) and not _is_slice(data, start, end)
+            if host and _is_other_host(data[start:end].decode("ascii")):
                 yield PrivateSpan("IP", start, end)
     for ((start, end),) in matches(V4, data):
         written = data[start:end]
@@ -37,7 +38,14 @@ def _stands_apart(data: bytes, start: int, end: int) -> bool:
         return not before.lower().endswith((b"version ", b"snmp "))
     if before[-1] in WORD or before[-1] in b"._-" or before.endswith(b"=="):
         return False
+    # `//10.0.0.1` is a URL; `1/10.0.0.1` and `lib/10.0.0.1` are parts of a path or a version.
     return before[-1:] != b"/" or before[-2:-1] == b"/"
+
+
+def _is_slice(data: bytes, start: int, end: int) -> bool:
+    """Whether it is a slice of a sequence, such as `x[1::2]`."""
+    numbers = data[start:end].replace(b":", b"")
+    return numbers.isdigit() and data[start - 1 : start] == b"[" and data[start - 2 : start - 1].isalnum()
 
 
 def _is_other_host(written: str) -> bool:
@@ -46,4 +54,5 @@ def _is_other_host(written: str) -> bool:
         address = ip_address(written)
     except ValueError:
         return False
+    # `a::1` and `::2` may be a slice or a name in code: a host has at least two digits.
     return not (address.is_loopback or address.is_unspecified) and sum(map(str.isdigit, written)) > 1

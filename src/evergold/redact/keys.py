@@ -38,6 +38,8 @@ class Keys:
         if keys <= self._plain:
             return False
         if len(self._plain) + len(self._private) + len(keys) > MOST_REMEMBERED:
+            # Generated keys would fill memory for ever. All is forgotten at once: what is in use is learnt again at the
+            # next span.
             self._plain, self._private = set(), {}
         new = keys - self._plain - self._private.keys()
         self._learn([key for key in new if isinstance(key, str)])
@@ -75,6 +77,8 @@ class Keys:
         assert self._redactor is not None
         before, alone = self._redactor.redact(f"{key}=")
         clean, counts = self._redactor.redact(f"{key}={value}")
+        # A private key is redacted in `before` too; its own placeholder is neither part of the value nor counted with
+        # it.
         return clean.removeprefix(before), Counter(counts) - Counter(alone)
 
 

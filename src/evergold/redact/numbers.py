@@ -39,6 +39,8 @@ def numbers_in(folded: Folded, known: Sequence[PrivateSpan] = ()) -> Iterator[Pr
         if DECIMAL.fullmatch(flat, begin, last):
             continue
         many = len(folded.data[begin:last].translate(None, SEPARATOR_BYTES)) >= CARD_DIGITS
+        # A run may hold several numbers, such as a telephone number and a card: each piece between cards is asked
+        # again.
         while many and (card := card_in(flat, begin, last)):
             yield from _phone(folded, begin, card[0])
             yield PrivateSpan("CARD", *card)
@@ -66,6 +68,8 @@ def _runs_of_array(data: bytes) -> list[tuple[int, int]]:
     if len(digits) < DIGITS:
         return []
     gaps = np.diff(digits)
+    # Only gaps of one to three characters can hold separators alone; each step looks at the next character of all of
+    # them.
     near = np.flatnonzero((gaps > 1) & (gaps <= MOST_SEPARATORS + 1))
     for step in range(1, MOST_SEPARATORS + 1):
         broken = ~SEPARATOR.take(codes.take(digits.take(near) + step))
@@ -76,6 +80,7 @@ def _runs_of_array(data: bytes) -> list[tuple[int, int]]:
     first, last = np.concatenate(([0], cuts + 1)), np.concatenate((cuts, [len(digits) - 1]))
     long = last - first >= DIGITS - 1
     starts, ends = digits[first[long]], digits[last[long]] + 1
+    # A day has eight digits and is never private; leaving it out here spares the slower checks.
     days = ends - starts == DAY_LENGTH
     for at in (4, 7):
         days &= codes.take(starts + at, mode="clip") == ord("-")
@@ -95,6 +100,7 @@ def _phone(folded: Folded, start: int, end: int) -> Iterator[PrivateSpan]:
 def _whole_groups(flat: str, start: int, end: int) -> tuple[int, int]:
     """The run without a first or last group of digits that is part of a word, such as the 9 of `\\u00e9` or of `9th`."""
     if _is_of_word(flat[start - 1 : start]):
+        # An escape is at most six characters. Its hex digits may begin the run: `\u00e9612 345 678` begins with 612.
         escape = ESCAPE.search(flat, max(0, start - 6), start)
         begin = start + 6 - len(escape[0]) if escape and escape[0][1] == "u" else start
         first = GROUP.match(flat, start, end)

@@ -20,7 +20,9 @@ COUNTRY = re.compile(
     r"|4(?:[013-9]|2[013])|5(?:[1-8]|0[0-9]|9[0-9])|6(?:[0-6]|7[02-9]|8[0-35-9]|9[0-2])"
     r"|8(?:[1246]|0[08]|5[0-356]|7[08]|8[0-368])|9(?:[0-58]|6[0-8]|7[0-79]|9[2-68])"
 )
+# Country codes 1 and 7 always have eleven digits, which tells where such a number ends.
 OF_ELEVEN = {"1": re.compile(r"1[2-9][0-9]{2}[2-9][0-9]{6}"), "7": re.compile(r"7[0-9]{10}")}
+# Sums of money (`+49000000`).
 ROUND = re.compile(r"[0-9]+0{6}")
 GROUP = re.compile(r"[0-9]+")
 DECIMAL = re.compile(r"(?<![0-9.])[0-9]+\.[0-9]+(?![0-9.])")
@@ -87,6 +89,7 @@ def _international(text: str, sign: int, start: int, end: int) -> Stretch | None
             break
         digits, last = digits + group[0], group.end()
     country = COUNTRY.match(digits)
+    # Eight digits in all are enough behind a country code of three, nine behind a shorter one.
     if country is None or ROUND.fullmatch(digits) or len(digits) < FEWEST + (len(country[0]) < 3):
         return None
     if digits[0] in OF_ELEVEN and not OF_ELEVEN[digits[0]].fullmatch(digits):
@@ -115,6 +118,7 @@ def _whole(folded: Folded, start: int, end: int) -> Stretch | None:
     text = folded.flat
     run = text[start:end]
     count, groups = _count(run), GROUP.findall(run)
+    # A digit and a blank before it: the run goes on to the left, so it is not whole.
     if text[max(0, start - 2) : start - 1].isdecimal() and text[start - 1] == " ":
         return None
     if PAIRS.fullmatch(text, start, end) and not _counts_up(groups):

@@ -8,7 +8,7 @@ WORDS = frozenset(
     b"password passwd passwort secret token value example changeme placeholder apikey api_key [secret] n/a tbd".split()
 )
 PHRASES = byte_pattern(
-    rb"(?i)your[_-]?\w*|my[_-]?\w*(?:key|token|secret|password)|(?:enter|insert|set|see|use|type|confirm)[_-]\w*|\w*[_-]here"
+    rb"(?i)your[\w-]*|my[_-]?\w*(?:key|token|secret|password)|(?:enter|insert|set|see|use|type|confirm)[_-]\w*|[\w-]+[_-]here"
 )
 SIGNS = byte_pattern(rb"[*\x82xX.#_-]+|<[^>]*>?|%\w+%|\$.*|\{\{.*|@\w+")
 CODE = byte_pattern(  # a dotted, an underscored or a humped name
@@ -21,8 +21,10 @@ def is_placeholder(value: bytes) -> bool:
     """Say whether a value only stands for a secret."""
     if len(value) <= LONGEST and value.lower().rstrip(b".!?") in WORDS:
         return True
+    # How every one of `PHRASES` begins or ends: a cheap test before the pattern. `SIGNS` decides on `xxxx`.
     if value[:1].isalnum() and value[:1] not in b"xX":
-        return value[:1] in b"yYmMeEiIsSuUtTcC" and PHRASES.fullmatch(value) is not None
+        likely = value[:1] in b"yYmMeEiIsSuUtTcC" or value[-4:].lower() == b"here"
+        return likely and PHRASES.fullmatch(value) is not None
     return SIGNS.fullmatch(value) is not None
 
 

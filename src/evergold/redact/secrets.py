@@ -44,6 +44,7 @@ def token_rules() -> dict[str, dict[str, Any]]:
 
 def _tokens() -> tuple[Any, list[int]]:
     """Join the rules into one pattern with a group for the token and one for each rule that asks for digits."""
+    # Rules with groups come first, so that group numbers match `FEWEST_DIGITS`; the others have no group of their own.
     rules = sorted(token_rules().values(), key=lambda rule: rule.get("digits", 0), reverse=True)
     parts = [f"({rule['pattern']})" if rule.get("digits") else rule["pattern"] for rule in rules]
     fewest = [rule["digits"] for rule in rules if rule.get("digits")]
@@ -61,6 +62,7 @@ def tokens_in(folded: Folded) -> Iterator[PrivateSpan]:
         asked = [digits for (at, _), digits in zip(asking, FEWEST_DIGITS, strict=True) if at >= 0]
         if (not asked or _digits(data[start:end]) >= max(asked)) and not is_in_escape(data, start):
             yield PrivateSpan(SECRET, start, end)
+    # Every JSON web token begins with `{"` in base64. The search for bytes is far cheaper than the pattern.
     if b"eyJ" in data:
         for _, (start, end) in matches(JSON_WEB_TOKEN, data):
             yield PrivateSpan(SECRET, start, end)
@@ -69,6 +71,7 @@ def tokens_in(folded: Folded) -> Iterator[PrivateSpan]:
 def headers_in(folded: Folded) -> Iterator[PrivateSpan]:
     """Find what stands behind `Bearer` and `Authorization: Basic`."""
     for _, (start, end) in matches(BEARER, folded.data):
+        # "bearer of responsibilities" is prose; tokens hold a digit.
         if _digits(folded.data[start:end]):
             yield PrivateSpan(SECRET, start, end)
     for _, (start, end) in matches(BASIC, folded.data):
@@ -89,6 +92,7 @@ def private_keys_in(folded: Folded) -> Iterator[PrivateSpan]:
     if b"PRIVATE KEY" not in data:
         return
     for ((start, body),) in matches(KEY_BEGIN, data):
+        # A second BEGIN inside a key that was taken already belongs to it.
         if start < done:
             continue
         dashes = data.find(DASHES, body)

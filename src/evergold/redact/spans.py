@@ -21,6 +21,7 @@ def without_overlaps(by_priority: Iterable[Iterable[PrivateSpan]]) -> list[Priva
     ranks: list[int] = []
     last = 0  # where the last one kept ends
     for start, rank, span in ranked:
+        # A span of higher priority removes every lower one it overlaps, not only the last.
         while start < last and ranks[-1] > rank:
             kept.pop()
             ranks.pop()

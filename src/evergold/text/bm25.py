@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Generic, TypeVar
 
+# The usual constants: K1 bounds the weight of a repeated word, B how much long documents lose.
 K1, B = 1.2, 0.75
 Key = TypeVar("Key")
 
@@ -25,10 +26,12 @@ def bm25(
 
     `words` is the length of all documents together, where the caller knows it.
     """
+    # No document or only empty ones: any mean but 0 will do, since no score uses it.
     mean = (sum(lengths.values()) if words is None else words) / max(len(lengths), 1) or 1
     scores: dict[Key, float] = {}
     for word in dict.fromkeys(wanted):
         result = holding(word)
+        # The "+ 1" inside the logarithm keeps words that stand in most documents from counting against a document.
         rarity = math.log(1 + (len(lengths) - len(result) + 0.5) / (len(result) + 0.5))
         for key, often in result:
             weight = often * (K1 + 1) / (often + K1 * (1 - B + B * lengths[key] / mean))
@@ -56,6 +59,7 @@ class Index(Generic[Key]):
         self._words += counts.total()
         self._keys.append(key)
         for word, often in counts.items():
+            # "I" is four bytes: two arrays make the eight bytes a word of the class docstring.
             document_indexes, times = self._postings.setdefault(word, (array("I"), array("I")))
             document_indexes.append(len(self._keys) - 1)
             times.append(often)
@@ -63,6 +67,7 @@ class Index(Generic[Key]):
     def best(self, wanted: Iterable[str], most: int) -> list[tuple[Key, float]]:
         """The best documents with their scores; equal scores in the order in which they were added."""
         scores = bm25(wanted, self._holding, self._lengths, self._words)
+        # The index breaks ties, so equal scores rank the same on every machine.
         ranked = heapq.nsmallest(most, scores.items(), key=lambda item: (-item[1], item[0]))
         return [(self._keys[index], score) for index, score in ranked]
 

@@ -23,10 +23,13 @@ def code_blocks(text: str) -> Iterator[CodeBlock]:
     for line in text.splitlines():
         bare = line.strip()
         if fence:
+            # Markdown: a closing fence is at least as long as the opening one, of the same sign, with nothing behind
+            # it.
             if bare.startswith(fence) and not bare.strip(fence[0]):
                 yield CodeBlock(language, "\n".join(lines))
                 fence, lines = "", []
             else:
+                # A block inside a list item is indented with its fence; that indent is not part of the code.
                 lines.append(line[indent:] if not line[:indent].strip() else line)
         elif bare.startswith(FENCES):
             fence = bare[: len(bare) - len(bare.lstrip(bare[0]))]
@@ -66,6 +69,7 @@ def _unfenced_python(text: str) -> str:
     if first is None:
         return text
     body = lines[first:]
+    # The first syntax error is where prose begins again: the code ends on the line before.
     cut = _error_line("\n".join(body))
     return "\n".join(body if cut is None else body[: cut - 1])
 
@@ -80,6 +84,7 @@ def _error_line(text: str) -> int | None:
         ast.parse(text)
     except SyntaxError as problem:
         return problem.lineno or 1
+    # NUL bytes raise ValueError, deep nesting the other two; the text is a model's, so all of them happen.
     except (ValueError, RecursionError, MemoryError):
         return 1
     return None

@@ -28,6 +28,7 @@ class Embedder:
 
     def vectors(self, texts: Sequence[str]) -> Vectors:
         made = np.asarray(self._model.embed(list(texts)), dtype=np.float32)
+        # A text without any known word has the vector 0: the floor leaves it 0 instead of dividing by zero.
         lengths = np.linalg.norm(made, axis=1, keepdims=True)
         unit: Vectors = made / np.maximum(lengths, 1e-9)
         return unit
@@ -47,6 +48,7 @@ def embedder() -> Embedder | None:
     spec = find_spec("wordllama")
     if spec is None or spec.origin is None:
         return None
+    # The weights lie inside the package; `disable_download` makes a missing file an error instead of a download.
     return Embedder(_word_llama().load(cache_dir=Path(spec.origin).parent, disable_download=True))
 
 

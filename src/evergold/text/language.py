@@ -14,6 +14,7 @@ SMALL_WORDS = {
 }
 _SETS = {name: frozenset(words.split()) for name, words in SMALL_WORDS.items()}
 _SHARED = Counter(word for words in _SETS.values() for word in words)
+# Fewer hits than FEWEST are chance; a lead of less than a fifth is a tie (Spanish and Portuguese share much).
 FEWEST = 3
 LEAD = 1.2
 
@@ -23,6 +24,7 @@ def language_of(text: str, most: int = 4000) -> str | None:
 
     A word that several languages have counts less for each of them.
     """
+    # The beginning is enough, and bounds the work on a long text.
     words = [word.lower() for word in WORD.findall(text[:most])]
     hits = {name: sum(1 / _SHARED[word] for word in words if word in known) for name, known in _SETS.items()}
     ranked = sorted(hits.items(), key=lambda item: -item[1])

@@ -6,6 +6,7 @@ from evergold.text.words import WORD, sentences
 
 _MARKER = re.compile(r"\[\s*(\d{1,6}(?:\s*[,;]\s*\d{1,6})*)\s*\]")
 _FEWEST_WORDS = 3
+# The lookbehind lets a search begin only at the first blank of a run: `[ \t]*` stays linear on a text of blanks.
 _SPACED_MARKER = re.compile(rf"(?<![ \t])[ \t]*{_MARKER.pattern}")
 _AFTER_THE_STOP = re.compile(r"([.!?])((?:\s*\[[\d,;\s]+\])+)")
 

@@ -40,6 +40,7 @@ def pairs_across(entries: Sequence[TextEntry], threshold: float = THRESHOLD) -> 
     for index, entry in enumerate(entries):
         if not entry.shingles:
             continue
+        # Exact copies are found by their set alone: a template repeated ten thousand times costs one lookup each.
         same = copies[entry.shingles]
         if copy := next((one for group, one in same.items() if group != entry.group), None):
             yield Pair(copy, entry, 1.0)
@@ -48,6 +49,7 @@ def pairs_across(entries: Sequence[TextEntry], threshold: float = THRESHOLD) -> 
             near = sorted({one for word in rare for one in _of_others(known[word], entry.group)})
             shares = ((one, jaccard(entries[one].shingles, entry.shingles)) for one in near)
             yield from (Pair(entries[one], entry, share) for one, share in _first(shares, threshold))
+        # One copy of each group is enough to find the next; more would make each later search longer.
         if entry.group not in same:
             same[entry.group] = entry
             for word in rare:
@@ -56,6 +58,7 @@ def pairs_across(entries: Sequence[TextEntry], threshold: float = THRESHOLD) -> 
 
 def rarest(shingles: Shingles, often: Counter[str], threshold: float) -> list[str]:
     """As many as two sets cannot both do without."""
+    # The 1e-9 guards against 0.8 · n landing just above an integer in floating point, which would drop one shingle.
     most = len(shingles) - ceil(threshold * len(shingles) - 1e-9) + 1
     return sorted(shingles, key=lambda word: (often[word], word))[:most]
 

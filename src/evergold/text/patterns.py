@@ -14,6 +14,7 @@ from evergold.errors import BadInput
 
 MOST_CHARACTERS = 4000
 LARGEST_PROGRAM = 20_000  # states: time is bounded by their number times the length of the text
+# In RE2 `\d`, `\w` and `\s` are ASCII only; Python's are Unicode, and its `\Z` is RE2's `\z`.
 OUTSIDE = {
     "d": r"\p{Nd}",
     "D": r"\P{Nd}",
@@ -22,6 +23,7 @@ OUTSIDE = {
     "s": r"[\s\p{Z}]",
     "Z": r"\z",
 }
+# `\D`, `\W` and `\S` have no form inside brackets that RE2 takes; they stay as written, ASCII only.
 IN_CLASS = {"d": r"\p{Nd}", "w": r"\p{L}\p{M}\p{N}_", "s": r"\s\p{Z}"}
 REFUSED = {
     "(?=": "lookahead",
@@ -66,12 +68,14 @@ def compile_pattern(pattern: str, *, ignore_case: bool = False) -> Pattern:
             f"the pattern has {len(pattern)} characters; at most {MOST_CHARACTERS} are allowed: split it in two"
         )
     options = re2.Options()
+    # RE2 would print a bad pattern to standard error; the error below says it once.
     options.log_errors = False
     options.case_sensitive = not ignore_case
     try:
         compiled = re2.compile(_translated(pattern), options)
     except (re2.error, UnicodeEncodeError) as problem:
         raise BadInput(f"{_short(pattern)} is not a regular expression: {_reason(problem)}") from problem
+    # Nested counts such as `(a{100}){100}` compile into very many states, each a cost for every character.
     if compiled.programsize > LARGEST_PROGRAM:
         raise BadInput(f"{_short(pattern)} is too large: repeat counts multiply; use smaller ones, or `*` and `+`")
     return Pattern(compiled)
@@ -104,6 +108,7 @@ def _in_class_behind(step: str, in_class: bool, parts: list[str]) -> bool:
 
 def _escape(pattern: str, at: int, in_class: bool) -> tuple[str, int]:
     letter = pattern[at + 1]
+    # Inside brackets a digit escape is an octal character, no reference.
     if letter in "123456789" and not in_class:
         raise BadInput(f"{_short(pattern)}: a backreference (\\{letter}) is not allowed; write the repeated part out")
     if letter in "uU":
@@ -124,6 +129,7 @@ def _refuse_group(pattern: str, at: int, in_class: bool) -> None:
 
 
 def _bytes(text: str) -> bytes:
+    # A lone surrogate has no UTF-8; a question mark keeps the rest of the text searchable.
     return text.encode("utf-8", "replace")
 
 

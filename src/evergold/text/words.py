@@ -68,10 +68,12 @@ SUFFIXES = (
 def stem(word: str) -> str:
     """A word without its commonest endings; never shorter than three letters."""
     word = word.removesuffix("'s").removesuffix("’s")
+    # Longest endings first: "ations" must go before "s". At most one ending is removed.
     for suffix in SUFFIXES:
         if word.endswith(suffix) and len(word) - len(suffix) >= 3:
             word = word[: -len(suffix)]
             break
+    # "sale" and "sales", "city" and "cities" meet at the same stem.
     return word[:-1] if len(word) > 3 and word[-1] in "ey" else word
 
 
@@ -83,6 +85,7 @@ def number_value(word: str) -> float | None:
     if digits is None:
         return None
     plain = digits.group().replace(",", "")
+    # "1.2.3" matches the digits and is no number.
     try:
         return float(plain)
     except ValueError:
@@ -125,6 +128,7 @@ class Text:
         return frozenset(
             stem(token.casefold())
             for index, token in enumerate(self.tokens)
+            # The first word has a capital letter whatever it is.
             if index > 0 and token[0].isupper() and token.casefold() not in STOPWORDS
         )
 
@@ -145,6 +149,7 @@ def sentences(text: str) -> tuple[str, ...]:
     end, abbreviation = (CASELESS_END, CASELESS_ABBREVIATION) if _caseless(text) else (SENTENCE_END, ABBREVIATION)
     parts: list[str] = []
     for piece in end.split(text):
+        # The split came too early: the piece belongs to the sentence that the abbreviation is in.
         if parts and abbreviation.search(parts[-1]):
             parts[-1] = f"{parts[-1]} {piece.strip()}"
         elif piece and piece.strip():

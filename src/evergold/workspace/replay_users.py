@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from evergold.bench.replay.user_drafts import UserDraft, draft_by_model, draft_by_rule
 from evergold.bench.targets import make_target, parse_name, refuse_remote
@@ -134,10 +134,7 @@ class ReplayUsers:
 
 
 def _checked(metadata: Mapping[str, Any]) -> SimulatedUser:
-    try:
-        user = SimulatedUser.of(metadata)
-    except ValidationError as problem:
-        raise BadInput("goal and persona have at most 20,000 characters each") from problem
+    user = SimulatedUser.of(metadata)
     if user is None:
         raise BadInput(
             "the case has no drafted user; state its goal, or draft one: evergold replay-users draft DATASET"

@@ -1,0 +1,64 @@
+"""A redactor of another package under a deadline."""
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from evergold import overdue
+from evergold.errors import Unavailable
+from evergold.redact import bounded
+from evergold.redact.bounded import BoundedRedactor
+
+
+class Shouting:
+    def redact(self, text: str) -> tuple[str, dict[str, int]]:
+        return text.upper(), {"NOISE": 1}
+
+
+class Hanging:
+    def __init__(self) -> None:
+        self.free = threading.Event()
+
+    def redact(self, text: str) -> tuple[str, dict[str, int]]:
+        self.free.wait()
+        return text, {}
+
+
+class Looking(Shouting):
+    def suspicious(self, text: str) -> Iterator[int]:
+        yield from (at for at, sign in enumerate(text) if sign == "x")
+
+
+class Broken:
+    def redact(self, text: str) -> tuple[str, dict[str, int]]:
+        raise LookupError("no model")
+
+
+def test_a_redactor_that_returns_is_passed_through() -> None:
+    assert BoundedRedactor(Shouting(), "shouting").redact("hi") == ("HI", {"NOISE": 1})
+
+
+def test_looking_is_offered_only_where_the_redactor_can() -> None:
+    assert list(BoundedRedactor(Looking(), "looking").suspicious("axbx")) == [1, 3]
+    assert not hasattr(BoundedRedactor(Shouting(), "shouting"), "suspicious")
+
+
+def test_its_own_error_is_not_hidden() -> None:
+    with pytest.raises(LookupError, match="no model"):
+        BoundedRedactor(Broken(), "broken").redact("hi")
+
+
+def test_one_that_hangs_refuses_this_text_and_every_later_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounded, "PLUGIN_SECONDS", 0.01)
+    monkeypatch.setattr(overdue, "_hanging", {})
+    hanging = Hanging()
+    redactor = BoundedRedactor(hanging, "hanging")
+    with pytest.raises(
+        Unavailable, match="nothing was stored, because it cannot be redacted: redactor hanging did not"
+    ):
+        redactor.redact("hi")
+    hanging.free.set()
+    with pytest.raises(Unavailable, match="before; mend it and start again"):
+        redactor.redact("hi")
+    assert overdue.hanging() == ("redactor hanging",)

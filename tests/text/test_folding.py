@@ -1,0 +1,51 @@
+"""One spelling for each phrase, and text for XML files."""
+
+from xml.etree.ElementTree import fromstring
+from xml.sax.saxutils import escape
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evergold.text.folding import folded
+from evergold.text.xml import xml_text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Está MAL", "esta mal"),
+        ("don’t", "don't"),
+        ("“quoted” – here…", '"quoted" - here.'),
+        ("¿Qué?", " que?"),
+        ("Straße", "strasse"),
+        ("line\nline", "line\nline"),
+        ("用户", "用户"),
+        ("", ""),
+    ],
+)
+def test_case_accents_and_quotes_are_folded(text: str, expected: str) -> None:
+    assert folded(text) == expected
+
+
+@given(st.text(alphabet=st.characters(max_codepoint=0x7F)))
+def test_ascii_loses_its_case_alone(text: str) -> None:
+    assert folded(text) == text.lower()
+
+
+@given(st.text())
+def test_folding_twice_changes_nothing_more(text: str) -> None:
+    assert folded(folded(folded(text))) == folded(folded(text))
+
+
+@given(st.text(st.characters()))
+def test_any_text_can_stand_in_an_xml_file(text: str) -> None:
+    element = fromstring(f"<a>{escape(xml_text(text))}</a>")
+    assert len(element.text or "") == len(text) or "\r" in text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("a\x00b", "a�b"), ("a\tb\n", "a\tb\n"), ("\ud800", "�"), ("é😀", "é😀")]
+)
+def test_only_what_xml_cannot_write_is_replaced(text: str, expected: str) -> None:
+    assert xml_text(text) == expected
