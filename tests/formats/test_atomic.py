@@ -9,7 +9,7 @@ from threading import Barrier, Thread
 import pytest
 
 from evergold.errors import Unavailable
-from evergold.formats import atomic
+from evergold.formats import atomic, journal
 
 
 def hidden(folder: Path) -> list[str]:
@@ -91,7 +91,7 @@ def test_a_kill_at_any_step_leaves_the_old_set_or_the_new_set(tmp_path: Path, fo
         child.start()
         child.join()
         for folder in folders:
-            atomic.recover(folder)
+            journal.recover(folder)
             assert hidden(folder) == []
         contents = {(folder / "part").read_bytes() for folder in folders}
         assert len(contents) == 1, f"mixed after a kill at step {die_at}"
@@ -106,7 +106,7 @@ def test_a_kill_at_any_step_leaves_the_old_set_or_the_new_set(tmp_path: Path, fo
 def test_files_of_a_living_writer_are_left_alone(tmp_path: Path) -> None:
     with atomic.FileSet() as files:
         files.open(tmp_path / "a").write(b"new")
-        assert atomic.recover(tmp_path) == []
+        assert journal.recover(tmp_path) == []
     assert (tmp_path / "a").read_bytes() == b"new"
 
 
@@ -137,7 +137,7 @@ def test_a_foreign_journal_moves_nothing_else(tmp_path: Path) -> None:
     (tmp_path / "secret").write_bytes(b"keep")
     (tmp_path / "loot").write_bytes(b"evil")
     (tmp_path / ".evergold-journal.x").write_text('{"renames": [["loot", "secret"]]}')
-    assert atomic.recover(tmp_path) == []
+    assert journal.recover(tmp_path) == []
     assert (tmp_path / "secret").read_bytes() == b"keep"
 
 
@@ -160,6 +160,6 @@ def test_a_rename_that_fails_halfway_is_finished_by_the_next_one(
         with atomic.FileSet() as files:
             files.open(tmp_path / "a").write(b"new")
             files.open(tmp_path / "b").write(b"new")
-    assert atomic.recover(tmp_path) == [tmp_path / "b"]
+    assert journal.recover(tmp_path) == [tmp_path / "b"]
     assert [(tmp_path / name).read_bytes() for name in ("a", "b")] == [b"new", b"new"]
     assert hidden(tmp_path) == []

@@ -17,7 +17,7 @@ import orjson
 from pydantic import ValidationError
 
 from evergold.errors import BadInput, NotFound
-from evergold.formats.atomic import recover
+from evergold.formats.journal import recover
 from evergold.model.build import Manifest
 from evergold.model.faults import first_fault
 from evergold.model.ident import content_hash

@@ -22,6 +22,7 @@ from evergold.model.ident import content_hash
 FORMAT = 1
 LIST = "backup.json"
 _BLOCK = 1 << 20
+# zlib's fastest level: time counts for more than size in a backup.
 _FASTEST = 1
 _PRIVATE = 0o600
 
@@ -41,6 +42,7 @@ class ArchiveList(BaseModel, frozen=True):
 
     format: int
     parts: list[ArchivePart]
+    # The key in the file stays `about`: archives that exist must be read.
     contents: dict[str, Any] = Field(alias="about")
     hash: str
 
@@ -68,6 +70,7 @@ class ArchiveWriter:
         digest, size = hashlib.sha256(), 0
         info = zipfile.ZipInfo(name)
         info.compress_type = zipfile.ZIP_DEFLATED
+        # The size is not known before the file is read, so room for 64-bit sizes is always made.
         with path.open("rb") as source, self._zip.open(info, "w", force_zip64=True) as member:
             while block := source.read(_BLOCK):
                 digest.update(block)
@@ -129,6 +132,7 @@ def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
     try:
         with _zip(path) as opened:
             yield opened
+    # A file missing elsewhere, such as the folder that is extracted into, is not a missing backup.
     except FileNotFoundError as problem:
         if problem.filename not in (None, str(path)):
             raise
@@ -145,6 +149,7 @@ def _list_of(path: Path, opened: zipfile.ZipFile) -> ArchiveList:
         raise BadInput(f"{str(path)!r} is a zip, but no backup of Evergold: it has no {LIST}")
     raw = opened.read(LIST)
     try:
+        # The format is looked at before anything else: a list of a later format may well not validate.
         version = json.loads(raw).get("format")
         if version != FORMAT:
             raise BadInput(
@@ -158,6 +163,7 @@ def _list_of(path: Path, opened: zipfile.ZipFile) -> ArchiveList:
         raise BadInput(f"{str(path)!r} is damaged: its list does not match its own hash; use another copy of it")
     for part in listed.parts:
         name = PurePosixPath(part.name)
+        # A manipulated archive must not write outside of the folder; backslash and colon are separators on Windows.
         if name.is_absolute() or ".." in name.parts or "\\" in part.name or ":" in part.name.partition("/")[0]:
             raise BadInput(f"{str(path)!r} names a part {part.name!r}, which lies outside; nothing of it is used")
     return listed
@@ -170,6 +176,7 @@ def _read(path: Path, opened: zipfile.ZipFile, part: ArchivePart, target: IO[byt
     except KeyError:
         raise BadInput(f"{str(path)!r} is damaged: {part.name!r} is missing; use another copy of it") from None
     with member:
+        # One block past the listed size is enough to know that it is wrong: a zip bomb is not read to its end.
         while size <= part.bytes and (block := member.read(_BLOCK)):
             digest.update(block)
             size += len(block)

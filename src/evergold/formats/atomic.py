@@ -3,35 +3,26 @@
 A reader must never meet half a file, nor the new half of a pair beside the old other half. So every file of a set is
 written to a hidden temporary file in the folder of its target, flushed to the disk, and only then renamed. A rename
 replaces one file atomically but not several; therefore a set of more than one file first writes a *journal* naming the
-renames. Whoever comes next (`recover`, or the next `FileSet` in that folder) finishes a journal that a killed process left
-behind, so a crash at any instant leaves the old set or the new set, never a mixture. Two sets with the same targets take
-turns: whoever renames holds the lock of every folder it renames in. Temporary files of a process that died are recognised
-by their lock being free, and removed.
+renames (`formats/journal.py`). Whoever comes next finishes a journal that a killed process left behind, so a crash at any
+instant leaves the old set or the new set, never a mixture.
 
 An object in a store is uploaded in parts and appears when its upload is completed. The objects of a set are sent first and then
 completed in the order in which they were opened; the last one, the manifest of those that have one, says that all are there.
 A name that ends in `.gz` or `.zst` is written packed.
 """
 
-import json
 import os
-import re
-import secrets
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Self
 
 from evergold.errors import Unavailable
-from evergold.machine import lock
+from evergold.formats.journal import commit_with_journal, create_locked, folders_held, recover, rename_all
 from evergold.storage import location
 from evergold.storage.packing import packed
 from evergold.storage.remote import ObjectUpload, RemotePath
-
-_JOURNAL_PREFIX = ".evergold-journal."
-_TEMPORARY = re.compile(r"^\.(?P<target>.+)\.[0-9a-f]{16}\.tmp$")
-_BUFFER = 1 << 20
 
 
 class FileSet:
@@ -68,6 +59,8 @@ class FileSet:
         return self._uploads[target].as_file()
 
     def _open_here(self, target: Path) -> BinaryIO:
+        # Through links: the rename must replace the file, not the link to it, and temporary file and target share a
+        # disk.
         path = Path(os.path.realpath(target))
         if path in self._open:
             raise ValueError(f"{target} is already part of this set of files; give each output a path of its own")
@@ -75,15 +68,17 @@ class FileSet:
             raise IsADirectoryError(f"{target} is a folder; name a file in it")
         path.parent.mkdir(parents=True, exist_ok=True)
         recover(path.parent)
-        temporary, handle = _create_locked(path)
+        temporary, handle = create_locked(path)
         self._open[path] = (temporary, handle)
         return handle
 
     def commit(self) -> None:
         """Flush everything to the disk, then rename all files into place and complete all uploads."""
+        # Packers first: closing one writes its last bytes into the file below.
         for packer in self._packers:
             packer.close()
         for upload in self._uploads.values():
+            # Everything that can fail for want of space or network happens before the first name changes.
             upload.send()
         self._commit_here()
         for upload in self._uploads.values():
@@ -94,17 +89,19 @@ class FileSet:
         for path, (_, handle) in self._open.items():
             handle.flush()
             if path.exists():
+                # A replaced file keeps its mode; a new file gets what the umask leaves.
                 os.fchmod(handle.fileno(), path.stat().st_mode & 0o7777)
             os.fsync(handle.fileno())
         renames = [(temporary, path) for path, (temporary, _) in self._open.items()]
         if not renames:
             return
         try:
-            with _folders_held(renames):
+            with folders_held(renames):
                 if len(renames) > 1:
-                    _commit_with_journal(renames)
+                    commit_with_journal(renames)
                 else:
-                    _rename_all(renames)
+                    rename_all(renames)
+        # Also after an error: a rename that was made cannot be taken back, so the others must follow.
         finally:
             if not all(temporary.exists() for temporary, _ in renames):
                 self._begun = True
@@ -165,142 +162,3 @@ def write_chunks(target: Path | str, chunks: Iterable[bytes]) -> int:
             handle.write(chunk)
             count += 1
     return count
-
-
-def recover(folder: Path | str) -> list[Path]:
-    """Finish what a killed process left in `folder`: complete its renames, remove its temporary files.
-
-    Safe to call at any time, also while another process writes there: what a living process holds is left alone.
-    Returns the targets that were completed. Readers of a set call it before they read.
-    """
-    folder = location(folder)
-    if isinstance(folder, RemotePath):
-        return []
-    try:
-        names = sorted(entry.name for entry in os.scandir(folder) if entry.name.startswith("."))
-    except FileNotFoundError:
-        return []
-    completed: list[Path] = []
-    for name in names:
-        if name.startswith(_JOURNAL_PREFIX):
-            completed += _finish(folder / name)
-    for name in names:
-        if _TEMPORARY.match(name):
-            _remove_if_abandoned(folder / name)
-    return completed
-
-
-def _create_locked(target: Path) -> tuple[Path, BinaryIO]:
-    """A new temporary file beside `target`, locked for as long as this process keeps it open."""
-    while True:
-        temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
-        handle = open(temporary, "xb", buffering=_BUFFER)  # noqa: SIM115 - the caller closes it
-        lock(handle)
-        if temporary.exists():  # not taken for an abandoned file between its making and its locking
-            return temporary, handle
-        handle.close()
-
-
-def _commit_with_journal(renames: list[tuple[Path, Path]]) -> None:
-    """The journal beside the last target is the point of no return; other folders get a pointer to it first."""
-    anchor = renames[-1][1].parent / f"{_JOURNAL_PREFIX}{secrets.token_hex(8)}"
-    folders = {target.parent for _, target in renames} - {anchor.parent}
-    pointers = [folder / anchor.name for folder in sorted(folders)]
-    with ExitStack() as held:
-        try:
-            for pointer in pointers:
-                _write_journal(pointer, {"anchor": os.path.relpath(anchor, pointer.parent)}, held)
-            pairs = [[os.path.relpath(name, anchor.parent) for name in rename] for rename in renames]
-            _write_journal(anchor, {"renames": pairs}, held)
-            _rename_all(renames)
-        except BaseException:
-            if all(temporary.exists() for temporary, _ in renames):  # nothing renamed yet: the set can be taken back
-                _remove([anchor, *pointers])
-            raise
-        _remove([anchor, *pointers])
-
-
-@contextmanager
-def _folders_held(renames: list[tuple[Path, Path]]) -> Iterator[None]:
-    """The folders of the targets, locked in the order of their names, so that no two sets wait for each other."""
-    with ExitStack() as held:
-        for folder in sorted({target.parent for _, target in renames}):
-            descriptor = os.open(folder, os.O_RDONLY)
-            held.callback(os.close, descriptor)
-            lock(descriptor)
-        yield
-
-
-def _write_journal(path: Path, content: dict[str, object], held: ExitStack) -> None:
-    draft, handle = _create_locked(path)
-    held.callback(handle.close)
-    try:
-        handle.write(json.dumps(content).encode())
-        handle.flush()
-        os.fsync(handle.fileno())
-        os.rename(draft, path)
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise
-    _sync_folder(path.parent)
-
-
-def _remove(paths: list[Path]) -> None:
-    for path in paths:
-        path.unlink(missing_ok=True)
-
-
-def _rename_all(renames: list[tuple[Path, Path]]) -> None:
-    for temporary, target in renames:
-        os.replace(temporary, target)
-    for folder in {target.parent for _, target in renames}:
-        _sync_folder(folder)
-
-
-def _finish(journal: Path) -> list[Path]:
-    """Complete the renames of a journal whose writer died; one that still works is waited for."""
-    try:
-        handle = open(journal, "rb")  # noqa: SIM115 - closed by the with statement below
-    except FileNotFoundError:
-        return []
-    with handle:
-        lock(handle)
-        if not journal.exists():
-            return []
-        content = json.loads(handle.read())
-        if "anchor" in content:
-            anchor = Path(os.path.normpath(journal.parent / content["anchor"]))
-            completed = _finish(anchor) if anchor.name == journal.name else []
-        else:
-            renames = [rename for pair in content["renames"] if (rename := _own_rename(journal.parent, *pair))]
-            with _folders_held(renames):
-                _rename_all(renames)
-            completed = [target for _, target in renames]
-        journal.unlink(missing_ok=True)
-    return completed
-
-
-def _own_rename(folder: Path, temporary_name: str, target_name: str) -> tuple[Path, Path] | None:
-    """The rename a journal asks for, if it is one we could have written: a foreign journal moves nothing else."""
-    temporary = Path(os.path.normpath(folder / temporary_name))
-    target = Path(os.path.normpath(folder / target_name))
-    match = _TEMPORARY.match(temporary.name)
-    ours = match is not None and match["target"] == target.name and temporary.parent == target.parent
-    return (temporary, target) if ours and temporary.exists() else None
-
-
-def _remove_if_abandoned(temporary: Path) -> None:
-    try:
-        with open(temporary, "rb") as handle:
-            lock(handle, wait=False)
-            temporary.unlink(missing_ok=True)
-    except (BlockingIOError, FileNotFoundError, PermissionError):
-        return
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -25,6 +25,7 @@ def carried(case: Case, held: set[str], *, shows_reference: bool = True) -> dict
     A format that holds `expected` shows the reference there; where that is another text, `expected` is carried too.
     """
     rest = case.model_dump(mode="json", exclude=held | MOVING, exclude_defaults=True)
+    # Formats write "" and nothing alike; only what is carried can say that it was "".
     rest |= {name: "" for name in held if getattr(case, name, None) == ""}
     if shows_reference and "expected" in held and shown_reference(case) != case.expected:
         rest["expected"] = case.expected
@@ -90,16 +91,19 @@ def rebuilt(
     own = dict(metadata or {})
     rest = own.pop(KEY, None)
     ours = isinstance(rest, Mapping)
+    # A record of ours carries the truth, so nothing in it is guessed.
     natural = {**held, **({} if ours else guessed or {})}
     fields: dict[str, Any] = {"dataset": dataset, "metadata": own}
     fields |= {name: value for name, value in natural.items() if value not in (None, "")}
     if ours:
+        # `exclude_defaults` left the dataset out where it is "live": without one in the record it must be that again.
         fields |= {"dataset": held.get("dataset") or "live"} | rest
     if unread:
         fields["extra"] = {**fields.get("extra", {}), **unread}
     if "input" not in fields:
         raise ValueError("nothing to ask: the record has no text for the input")
     if not fields.get("id"):
+        # Characters 7 to 23: the hash without its tag `sha256:`, 16 digits of it.
         fields["id"] = content_hash({name: value for name, value in fields.items() if name != "dataset"})[7:23]
     return Case.model_validate(fields)
 
@@ -110,6 +114,7 @@ def with_edits(case: Case, given: Mapping[str, Any], own: Mapping[str, Any]) -> 
     `given` is what a record shows, `own` what it would show had nobody touched it. A context keeps its source as long as its
     text is the same.
     """
+    # Only a difference from what an untouched record would show is an edit; anything else would lose carried detail.
     changed = {name: value for name, value in given.items() if value != own[name]}
     if "contexts" in changed:
         known = {context.text: context for context in case.contexts}

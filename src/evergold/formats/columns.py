@@ -57,12 +57,14 @@ def _shown(row: Record) -> Record:
 
 
 def _foreign(row: Record) -> Case:
+    # Through JSON: cells may be dates, decimals or bytes, which no case holds.
     plain = orjson.loads(orjson.dumps(row, default=str))
     asked, answered = (next((name for name in names if _is_text(plain.get(name))), None) for names in (ASKED, ANSWERED))
     if asked is None:
         raise ValueError(
             f"no column holds the question (one of {', '.join(ASKED)}); there are: {', '.join(map(str, row))}"
         )
+    # With a column `input` the table probably has our column names; under another name `tags` may mean anything.
     known = {asked, answered, *((*HELD, "tags", "contexts") if asked == "input" else ("id",))}
     contexts = [{"text": text} for text in plain.get("contexts") or [] if isinstance(text, str)]
     held = {name: plain.get(name) for name in TEXTS if name in known and name not in ("id", "dataset")}
@@ -82,6 +84,7 @@ class _Table:
     def __init__(self, handle: BinaryIO) -> None:
         self._arrow, parquet = arrow()
         kinds = {"tags": self._arrow.list_(self._arrow.string()), "contexts": self._arrow.list_(self._arrow.string())}
+        # Declared and not inferred: a batch whose texts are all null would otherwise get the type null.
         self._schema = self._arrow.schema([(name, kinds.get(name, self._arrow.string())) for name in COLUMNS])
         self._writer = parquet.ParquetWriter(handle, self._schema)
         self._rows: list[Record] = []
@@ -158,6 +161,7 @@ def _listed(folder: Path) -> list[tuple[str | None, Path]]:
     return [
         (split, file)
         for split, pattern in entries
+        # The card is somebody else's text: a pattern such as `../*` must not read other folders.
         if not Path(pattern).is_absolute() and ".." not in Path(pattern).parts
         for file in sorted(folder.glob(pattern))
     ]
@@ -224,6 +228,8 @@ class Parquet:
         number = 0
         try:
             with path.open("rb") as handle:
+                # `pre_buffer` would read whole column chunks ahead, which costs memory and, in a store, all of the
+                # file.
                 for batch in parquet.ParquetFile(handle, pre_buffer=False).iter_batches(BATCH):
                     for row in batch.to_pylist():
                         number += 1

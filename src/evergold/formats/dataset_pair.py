@@ -15,8 +15,10 @@ from pathlib import Path
 from typing import IO
 
 from evergold.errors import BadInput, Conflict
-from evergold.formats.atomic import FileSet, recover
-from evergold.formats.dataset_ab import FILE_A, FILE_B, UNVALIDATED, Row, dump_row, parse_row, read_rows, row_a, row_b
+from evergold.formats.atomic import FileSet
+from evergold.formats.dataset_ab import FILE_A, FILE_B, UNVALIDATED, read_rows
+from evergold.formats.dataset_rows import Row, dump_row, parse_row, row_a, row_b
+from evergold.formats.journal import recover
 from evergold.machine import lock
 from evergold.model.case import Case, is_blank
 from evergold.model.ident import content_hash
@@ -60,6 +62,7 @@ class DatasetPair:
         self._replaced: dict[str, tuple[bytes, bytes]] = {}
         self._changed = full
         recover(folder)
+        # Taken before the files are read: what changes after it is a conflict at commit.
         self._states = [_state(path) for path in (self.path_a, self.path_b)]
         if not full:
             self._load()
@@ -79,6 +82,7 @@ class DatasetPair:
             self._added[self.path_a].write(lines[self.path_a])
         if not before.in_b:
             self._added[self.path_b].write(lines[self.path_b])
+        # The needs stay as they were read, so that the same case put twice in one run resolves both times.
         self.known[case.id] = replace(before, in_a=True, in_b=True)
         resolved = not before.edited and _resolves(case, before)
         if resolved:
@@ -89,6 +93,7 @@ class DatasetPair:
 
     def commit(self) -> None:
         """Replace both files together; with nothing new, nothing is written."""
+        # An extraction that found nothing leaves the files and their times alone.
         if not self._changed and self.path_a.is_file() and self.path_b.is_file():
             return
         if self._states != [_state(path) for path in (self.path_a, self.path_b)]:

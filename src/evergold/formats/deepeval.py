@@ -75,6 +75,7 @@ class DeepEval:
                 goldens.add(record_of(case))
                 if is_conversation(case):
                     turns.add(conversational(case))
+            # An empty array is a file that DeepEval loads; an empty file is none.
             if not goldens.close(even_empty=True) or not turns.close():
                 beside(path).unlink(missing_ok=True)  # of an earlier export
         return goldens.count
@@ -82,6 +83,7 @@ class DeepEval:
     def read(self, path: Path) -> Iterator[Case | Rejected]:
         """One golden after the other; an array is mapped into memory, not copied and decoded whole."""
         with open_read(path) as handle:
+            # `peek` may give more or less than asked, and consumes nothing: the array below is read from the start.
             if handle.peek(64)[:64].removeprefix(BOM_UTF8).lstrip()[:1] == b"{" and _in_lines(path):
                 yield from read_lines(path, case_of)
                 return
@@ -89,6 +91,7 @@ class DeepEval:
                 mapped = _content(handle)
                 start = len(BOM_UTF8) if bytes(mapped[: len(BOM_UTF8)]) == BOM_UTF8 else 0
                 records = _decode_array(mapped[start:])
+            # A subclass of ValueError, so it stands before the general case.
             except msgspec.ValidationError:
                 raise BadInput(f"{path}: expected an array of goldens, got something else") from None
             except (ValueError, RecursionError) as problem:

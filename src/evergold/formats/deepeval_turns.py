@@ -101,6 +101,7 @@ def _results(messages: Sequence[Message]) -> Iterator[Message]:
 
 def _shown(record: Record) -> Record:
     turns = [dict(turn) for turn in record.get("turns") or []]
+    # What follows the last user turn is the answer; without a user turn all of it is.
     last = max((number for number, turn in enumerate(turns) if turn.get("role") == "user"), default=-1)
     asked, done = turns[: last + 1], turns[last + 1 :]
     answer = next((turn.get("content") for turn in reversed(done) if turn.get("content")), None)

@@ -4,7 +4,7 @@ A build is frozen, so a line taken out of it is said: the folder gains a note wi
 against its manifest will find the difference. What was erased is not written down again.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -50,13 +50,16 @@ def erase_spooled(folder: Path, user: str) -> int:
         with _unlocked(path) as handle:
             lines = handle.readlines() if handle else []
             rows = [_row(line) for line in lines]
-            theirs = {row.get("id") for row in rows if row.get("user_id") == user}
+            # Texts only: an id that is missing would make every record without a trace theirs.
+            theirs = {row["id"] for row in rows if row.get("user_id") == user and isinstance(row.get("id"), str)}
             kept = [
                 line
                 for line, row in zip(lines, rows, strict=True)
-                if row.get("user_id") != user and row.get("author") != user and row.get("trace_id") not in theirs
+                if row.get("user_id") != user and row.get("author") != user and not _names(row, ("trace_id",), theirs)
             ]
             if handle and len(kept) < len(lines):
+                # In place and not by a rename: another process may have the file open, and would go on writing to the
+                # old one.
                 handle.seek(0)
                 handle.truncate()
                 handle.writelines(kept)
@@ -68,6 +71,7 @@ def erase_spooled(folder: Path, user: str) -> int:
 def _unlocked(path: Path) -> Iterator[BinaryIO | None]:
     with path.open("rb+") as handle:
         try:
+            # The SDK holds this lock while it appends; waiting for it could take as long as the app runs.
             lock(handle, wait=False)
         except BlockingIOError:
             yield None
@@ -84,5 +88,9 @@ def _row(line: bytes) -> dict[str, Any]:
 
 
 def _is_of(line: bytes, case_ids: Collection[str]) -> bool:
-    row = _row(line)
-    return any(row.get(key) in case_ids for key in ID_KEYS)
+    return _names(_row(line), ID_KEYS, case_ids)
+
+
+def _names(row: dict[str, Any], keys: Iterable[str], ids: Collection[str]) -> bool:
+    """Whether a row names one of these ids; a value that is no text names nothing."""
+    return any(isinstance(row.get(key), str) and row[key] in ids for key in keys)

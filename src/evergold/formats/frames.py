@@ -54,6 +54,7 @@ class Frame:
         return _require("polars").from_arrow(self.to_arrow())
 
     def _repr_html_(self) -> str:
+        # One row more than is shown tells whether there are more.
         rows = list(islice(self.rows(), SHOWN_ROWS + 1))
         title = f"{self.title}, the first {SHOWN_ROWS} (all: .to_pandas())" if len(rows) > SHOWN_ROWS else self.title
         return html_of_rows(

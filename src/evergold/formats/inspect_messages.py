@@ -22,6 +22,7 @@ def spelled(messages: Sequence[Message]) -> list[Message] | None:
     """The conversation in Inspect's words, or None where it has none."""
     try:
         return [_spelled(message) for message in messages] or None
+    # Messages are anybody's JSON: whatever shape is missing means that Inspect cannot hold it.
     except (KeyError, TypeError, ValueError, AttributeError):
         return None
 

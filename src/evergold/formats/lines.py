@@ -58,6 +58,7 @@ def attempted(record: Record, where: str, case_of: Callable[[Record], Case]) -> 
         return case_of(record)
     except ValidationError as problem:
         return Rejected.of(problem, where, Case)
+    # KeyError comes before ValueError for its own words: str() of it is the bare key.
     except KeyError as problem:
         return Rejected(where=where, reason=f"the record has no {problem}")
     except (TypeError, AttributeError, IndexError) as problem:

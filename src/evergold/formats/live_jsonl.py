@@ -62,6 +62,7 @@ def line_of(case: Case, number: int | None = None) -> dict[str, Any]:
     if provenance:
         more["provenance"] = provenance
     metadata = case.metadata
+    # The user's own metadata has our key: all of it moves inside ours, so that nothing is overwritten.
     if KEY in metadata:
         more["metadata"], metadata = metadata, {}
     return {

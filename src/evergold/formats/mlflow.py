@@ -51,6 +51,7 @@ def case_of(record: Record) -> Case:
         "expected": _as_text(expectations.get("expected_response")),
         "tags": sorted(f"{name}:{value}" if value else name for name, value in tags.items()) or None,
     }
+    # `source` of a record of ours only repeats its name; of another's it is information.
     unread = unread_of(record, "inputs", "outputs", "expectations", "tags", *(("source",) if rest is not None else ()))
     more = {
         "inputs": unread_of(inputs, key) if key else {},

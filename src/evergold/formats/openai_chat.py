@@ -65,6 +65,7 @@ class _Training:
         rejected: list[Rejected] = options.get("rejected", [])
         count = 0
         with FileSet() as files:
+            # One set: the training file never stands beside the cases of another export.
             out, more = files.open(path), files.open(beside(path))
             for case in cases:
                 try:
@@ -104,6 +105,7 @@ class _Beside:
         if not offsets:
             return None
         with self._path.open("rb") as handle:
+            # `popleft`: equal lines of different cases give each case once, in the order written.
             handle.seek(offsets.popleft())
             try:
                 return written_case(orjson.loads(handle.readline())["case"])

@@ -21,6 +21,7 @@ def json_lines(handle: BinaryIO, name: str) -> Iterator[bytes]:
         table = parquet.ParquetFile(handle, pre_buffer=False)
         plain = pyarrow.schema([field.with_type(_in_microseconds(field.type, pyarrow)) for field in table.schema_arrow])
         for batch in table.iter_batches(BATCH, use_threads=False):
+            # `safe=False` cuts nanoseconds to microseconds; a safe cast would refuse the file for them.
             for row in pyarrow.Table.from_batches([batch]).cast(plain, safe=False).to_pylist():
                 number += 1
                 yield orjson.dumps({key: cell for key, cell in row.items() if cell is not None}, default=_text) + b"\n"

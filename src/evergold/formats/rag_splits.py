@@ -67,6 +67,7 @@ class _Split:
         return {
             "contexts": [
                 {"text": text, "source": source or None, "retrieved": retrieved or None}
+                # The three lists are parallel in the seed's format; a shorter one lacks values, never passages.
                 for text, source, retrieved in zip_longest(*lists)
             ]
         }

@@ -54,6 +54,7 @@ def case_of(record: Record) -> Case:
     shown = _contexts(record)
     known = ["user_input", "response", "reference", "retrieved_contexts", "metadata"]
     if not record.get("retrieved_contexts"):
+        # They serve as the contexts then, so they are not kept a second time as unread.
         known.append("reference_contexts")
     case = rebuilt(
         held,

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from evergold.errors import BadInput, NotFound
-from evergold.formats.dataset_ab import Row, read_rows
+from evergold.formats.dataset_ab import read_rows
+from evergold.formats.dataset_rows import Row
 from evergold.storage import matching
 
 Range = tuple[str, int, int]
@@ -95,6 +96,7 @@ def range_of(entry: Any) -> Range | str:
     path, start, end = entry.get("path"), entry.get("startLine"), entry.get("endLine")
     if not isinstance(path, str) or not path:
         return f"path {path!r} is not a text"
+    # `true` is an int in Python, and 1.0 is no line number.
     if type(start) is not int or type(end) is not int:
         return f"{path}: startLine {start!r} and endLine {end!r} must be whole numbers"
     if start < 1:
@@ -117,6 +119,7 @@ def _predicted(row: Row, where: str, problems: list[str]) -> PredictedRow:
         else:
             ranges.append(parsed)
     named = [path for path in paths if isinstance(path, str)] if isinstance(paths, list) else []
+    # An explicit empty list says "nothing fits", which is scored; a list of broken ranges says nothing.
     abstained = (entries == [] or paths == []) and not (ranges or named)
     return PredictedRow(row["caseId"], ranges, named, entries is not None, abstained)
 

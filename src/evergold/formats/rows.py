@@ -14,6 +14,7 @@ def open_rows(path: Path) -> Iterator[Iterable[bytes]]:
     """The lines of a file or object; of a table, its rows as lines of JSON."""
     with open_read(path) as handle:
         if handle.peek(len(PARQUET)).startswith(PARQUET):
+            # pyarrow is an extra and slow to import: only a table pays for it.
             from evergold.formats.parquet_lines import json_lines
 
             yield json_lines(handle, str(path))

@@ -63,6 +63,7 @@ class _Hashed:
     def flush(self) -> None:
         self._handle.flush()
 
+    # ParquetWriter closes its sink; FileSet has to sync and rename it first.
     def close(self) -> None:
         """Leave the file to whoever opened it."""
 
@@ -113,6 +114,7 @@ def _as_texts(record: Record) -> Record:
 
 
 def _schema(pyarrow: Any, row: Record) -> Any:
+    # `large_string` has 64-bit offsets: the texts of one batch may be over 2 GB together.
     return pyarrow.schema([(name, getattr(pyarrow, NUMBERS.get(name, "large_string"))()) for name in row])
 
 
@@ -137,6 +139,7 @@ def parts_of(folder: Path) -> list[ArchivePartList]:
         if part.format != FORMAT:
             raise BadInput(f"{path} has format {part.format}, this program reads {FORMAT}; upgrade evergold")
         parts.append(part)
+    # The file name breaks the tie of two parts written in the same microsecond.
     return sorted(parts, key=lambda part: (part.created_at, part.file), reverse=True)
 
 

@@ -22,6 +22,7 @@ KEYS = {
 
 
 NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+# OpenAI's rule for `name` of a message; a name that breaks it is dropped, since nothing depends on it.
 PERSON = re.compile(r"[^\s<|\\/>]{1,64}")
 PARTS = ("text", "image_url")
 MOST_TOOLS = 128
@@ -42,6 +43,7 @@ def answered(case: Case, reference: Reference) -> list[Message]:
     Where only calls are known, the last message makes them: that is what the model has to learn.
     """
     turn = [_known(message) for message in case.turn]
+    # The recorded turn is used only where it made the very calls of the reference: its results belong to those calls.
     if turn and reference.tool_calls is not None and _made(turn) == list(expected_of(reference.tool_calls)):
         return _closed(turn, reference.text)
     if reference.tool_calls:
@@ -81,6 +83,7 @@ def checked(messages: Sequence[Message]) -> list[Message]:
                 raise Unfit("a tool result belongs to no call before it")
             waiting.discard(message["tool_call_id"])
             continue
+        # OpenAI refuses a file in which anything but its results follows a call.
         if waiting:
             raise Unfit("a tool call has no result")
         waiting = _readable_calls(message.get("tool_calls") or ())
@@ -103,6 +106,7 @@ def _known(message: Message) -> Message:
     elif kept["role"] == "tool" or kept.get("content") is not None:
         kept["content"] = text_of(kept.get("content"))
     else:
+        # Content may be null only beside calls.
         kept["content"] = None if kept.get("tool_calls") else ""
     return kept
 

@@ -20,6 +20,7 @@ def counted_unheld(
     expresses: frozenset[str] | None = getattr(chosen, "expresses", None)
     for case in cases:
         before = len(rejected)
+        # Control comes back when the format asks for the next case: by then it has written or rejected this one.
         yield case
         if expresses is not None and len(rejected) == before:
             counts.update(field for field in unheld_fields(case) if field not in expresses)

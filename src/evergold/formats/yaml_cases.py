@@ -46,6 +46,7 @@ class _ListInYaml:
         with FileSet() as files:
             out = files.open(path)
             for count, case in enumerate(self.fit(cases, options.get("rejected", [])), 1):
+                # The key is written with the first item, because `key:` without items is null and not a list.
                 if count == 1:
                     out.write(f"{self.key}:\n".encode())
                 text = yaml.dump(
@@ -88,6 +89,8 @@ def _literal(text: str) -> str:
     an answer of `{{ x }}` would be filled with nothing, and nothing is contained in every reply."""
     if not any(sign in text for sign in TEMPLATE):
         return text
+    # A text that itself says `endraw` would end the raw block early: it becomes a string literal of the template
+    # instead.
     return f"{RAW[0]}{text}{RAW[1]}" if "endraw" not in text else f"{{{{ {orjson.dumps(text).decode()} }}}}"
 
 

@@ -71,6 +71,7 @@ class _Composer:
         return self.loader.construct_document(node)
 
     def node(self, event: yaml.Event) -> yaml.Node:
+        # The allowance is per item: a file may be as long as it likes.
         self._left = MAX_NODES
         return self._node(event, 1)
 
@@ -84,6 +85,8 @@ class _Composer:
             return self._anchors[event.anchor]
         node = self._begun(event)
         if event.anchor:
+            # Before its children are read: an alias inside the value points back to it, which `check_nodes` then
+            # refuses.
             self._anchors[event.anchor] = node
         if isinstance(node, yaml.SequenceNode):
             while not isinstance(inner := self.next(), yaml.SequenceEndEvent):

@@ -75,6 +75,7 @@ def read(text: str | bytes) -> YamlDocument:
     """Parse one document. Raises `Unreadable` with the line and what to change."""
     _check_bytes(len(text))
     with explained():
+        # By events, which keep nothing in memory; the tree is built only when it is sure to fit.
         _check_size(text)
         loader = Loader(text)
         try:
@@ -130,6 +131,7 @@ def _check_size(text: str | bytes) -> None:
 
 def check_nodes(root: yaml.Node) -> None:
     """Refuse what JSON cannot hold and what aliases would blow up, before any value is built."""
+    # By id of the node: an alias is the same node, so it is measured once however often it is used.
     measured: dict[int, tuple[int, int]] = {}
     open_nodes: set[int] = set()
 
@@ -146,6 +148,7 @@ def check_nodes(root: yaml.Node) -> None:
         size, height = 1, 0
         for child in _children(node):
             below = measure(child)
+            # Python integers do not overflow: a bomb of 10^9 values is just a large number here.
             size, height = size + below[0], max(height, below[1])
         open_nodes.discard(id(node))
         if size > MAX_NODES or height >= MAX_DEPTH:
@@ -172,6 +175,7 @@ def _children(node: yaml.Node) -> list[yaml.Node]:
         if not isinstance(key, yaml.ScalarNode) or not key.tag.endswith((":str", ":merge")):
             shown = key.value if isinstance(key, yaml.ScalarNode) else "a collection"
             raise Unreadable(line, f"the key {shown} is not text; put it in quotes")
+        # Several merges in one mapping are allowed; other keys twice are a mistake that YAML would hide.
         if key.value in seen and key.value != "<<":
             raise Unreadable(line, f"the key {key.value!r} is already set on line {seen[key.value]}")
         seen[key.value] = line

@@ -154,6 +154,7 @@ def block_dumper() -> Any:
         elif NUMBER_ELSEWHERE.fullmatch(value):
             style = "'"
         else:
+            # A block cannot hold trailing blanks, nor characters that must be escaped.
             style = "|" if len(lines) > 1 and all(line.rstrip() == line for line in lines) else None
         return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
 
@@ -193,6 +194,7 @@ WORDS: dict[str, Describe] = {
 
 
 def _nearest(path: tuple[int | str, ...]) -> str:
+    # `key`, `tasks[0].key`, `tasks[0].expected_tools[0].key`: the depth tells which model the name belongs to.
     model: type[BaseModel] = TaskFile if len(path) == 1 else ExpectedTool if len(path) > 3 else Task
     known = [*model.model_fields]
     close = difflib.get_close_matches(str(path[-1]).lower(), known, n=1, cutoff=0.5)

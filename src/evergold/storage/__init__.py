@@ -31,6 +31,7 @@ def location(name: str | Path) -> Path:
 def matching(name: str | Path) -> list[Path]:
     """The files that a name, URL or glob means, in the order of their names; a glob that nothing matches is an error."""
     path = location(name)
+    # A file whose name really holds `[` or `*` is that file, not a glob.
     if not MAGIC.intersection(str(name)) or (not isinstance(path, RemotePath) and path.exists()):
         return [path]
     results: Iterable[Path] = (

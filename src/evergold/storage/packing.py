@@ -33,6 +33,7 @@ def unpacked(handle: io.BufferedReader, name: str) -> io.BufferedReader:
 def packed(handle: BinaryIO, path: Path) -> BinaryIO | None:
     """A file that packs what is written to it, where the name asks for that; closing it leaves `handle` open."""
     if path.suffix == ".gz":
+        # No name and no time in the header: the same content packs to the same bytes.
         return cast(BinaryIO, gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=handle, mtime=0))
     if path.suffix == ".zst":
         writer = _zstandard().ZstdCompressor(level=3).stream_writer(handle, closefd=False)
@@ -49,6 +50,7 @@ def _zstandard() -> Any:
 
 
 def _gzip_member() -> Any:
+    # 31 = 15 (largest window) + 16 (expect a gzip header).
     return zlib.decompressobj(31)
 
 
@@ -87,6 +89,7 @@ class _Unpacked(io.RawIOBase):
 
     def _read_more(self) -> bool:
         """Unpack the next piece; False at the end of the file."""
+        # What is behind the end of a member begins the next one (`cat a.gz b.gz`).
         left = self._member.unused_data if self._member.eof else b""
         if self._member.eof:
             self._member, self._begun = self._begin(), False
@@ -100,6 +103,7 @@ class _Unpacked(io.RawIOBase):
         self._begun = True
         try:
             self._ready = memoryview(self._member.decompress(data))
+        # zlib.error and ZstdError have no base class in common, and zstandard may not be installed.
         except Exception as problem:
             raise BadInput(f"{self.name}: not a whole {self._kind} file: {problem}") from problem
         return True

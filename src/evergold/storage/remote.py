@@ -1,8 +1,7 @@
 """An object in a store as a path: `s3://`, `gs://`, `az://`, `hf://` and whatever else fsspec knows.
 
 A `RemotePath` is a `Path`, so that what takes a path takes an object too: names and parents work as on any path, reading and
-listing go to the store. What only a disk can do (`os.fspath`, writing in place) is refused in one line. Whatever a store
-or its client raises becomes one line too: the clients of the stores have no exception in common.
+listing go to the store. What only a disk can do (`os.fspath`, writing in place) is refused in one line.
 """
 
 import io
@@ -10,17 +9,17 @@ import os
 import re
 import stat
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from datetime import datetime
 from pathlib import PosixPath
 from typing import Any, BinaryIO, Never, Self, cast
 
-from evergold.errors import BadInput, EvergoldError, NotFound, Unavailable
+from evergold.errors import BadInput
+from evergold.storage.client import answering, store_of
 
 URL = re.compile(r"[a-z][a-z0-9+.-]*://")
-EXTRAS = {"s3": "s3", "s3a": "s3", "gs": "gs", "gcs": "gs", "az": "az", "abfs": "az", "abfss": "az", "hf": "hf"}
-"""Which extra brings the client of a store."""
 READ_BYTES = 1 << 20
+# fsspec's file systems name this differently; the first that is there is taken.
 STAMPS = ("ETag", "etag", "LastModified", "last_modified", "mtime", "created")
 
 
@@ -95,6 +94,7 @@ class RemotePath(PosixPath):
         if info is None:
             raise FileNotFoundError(f"no object {self}")
         kind = stat.S_IFREG if info["type"] == "file" else stat.S_IFDIR
+        # Only times that come as datetime are used; others are 0, as nothing here depends on them.
         changed = info.get("LastModified") or info.get("mtime") or 0
         seconds = int(changed.timestamp()) if isinstance(changed, datetime) else 0
         return os.stat_result((kind | 0o644, 0, 0, 1, 0, 0, int(info.get("size") or 0), seconds, seconds, seconds))
@@ -118,7 +118,7 @@ class RemotePath(PosixPath):
                 f"{self} is in an object store, where nothing is written in place; give a path of this machine"
             )
         with answering(self.url):
-            file_system, path = _store(self.url)
+            file_system, path = store_of(self.url)
             handle = file_system.open(path, "rb")
         reader = io.BufferedReader(_Download(self.url, handle), READ_BYTES)
         return reader if mode == "rb" else io.TextIOWrapper(reader, encoding, errors, newline)
@@ -126,7 +126,7 @@ class RemotePath(PosixPath):
     def upload(self) -> "ObjectUpload":
         """Begin to write the object: it appears when the upload is completed."""
         with answering(self.url):
-            file_system, path = _store(self.url)
+            file_system, path = store_of(self.url)
             return ObjectUpload(self.url, file_system.open(path, "wb", autocommit=False))
 
     def write_bytes(self, data: Any) -> int:
@@ -147,13 +147,14 @@ class RemotePath(PosixPath):
 
     def unlink(self, missing_ok: bool = False) -> None:
         with answering(self.url):
-            file_system, path = _store(self.url)
+            file_system, path = store_of(self.url)
             if not missing_ok or file_system.exists(path):
                 file_system.rm_file(path)
 
     def iterdir(self) -> Generator[Self, None, None]:
         with answering(self.url):
-            file_system, path = _store(self.url)
+            file_system, path = store_of(self.url)
+            # Some stores list the folder itself among its entries; the line below leaves it out.
             names = sorted(file_system.ls(path, detail=False)) if file_system.exists(path) else []
         yield from (self._named(name) for name in names if name.rstrip("/") != path.rstrip("/"))
 
@@ -169,15 +170,16 @@ class RemotePath(PosixPath):
 
     def _expanded(self, pattern: str) -> list[Self]:
         with answering(pattern):
-            file_system, path = _store(pattern)
+            file_system, path = store_of(pattern)
             return [self._named(name) for name in sorted(file_system.glob(path))]
 
     def _named(self, name: str) -> Self:
+        # fsspec gives names without the scheme.
         return type(self)(f"{self.parts[0]}//{name.lstrip('/')}")
 
     def _info(self) -> dict[str, Any] | None:
         with answering(self.url):
-            file_system, path = _store(self.url)
+            file_system, path = store_of(self.url)
             try:
                 return cast("dict[str, Any]", file_system.info(path))
             except FileNotFoundError:
@@ -257,45 +259,3 @@ class ObjectUpload(io.RawIOBase):
 
     def as_file(self) -> BinaryIO:
         return cast(BinaryIO, self)
-
-
-def _store(url: str) -> tuple[Any, str]:
-    """The client of the store and the name of the object there."""
-    scheme = url.split("://", 1)[0]
-    install = f"pip install 'evergold[{EXTRAS.get(scheme, 'cluster')}]'"
-    try:
-        from fsspec.core import url_to_fs
-    except ImportError:
-        raise Unavailable(f"{url} needs an extra: {install}") from None
-    try:
-        file_system, path = url_to_fs(url, use_listings_cache=False)
-    except ImportError as problem:
-        needed = install if scheme in EXTRAS else str(problem)
-        raise Unavailable(f"{url} needs a package that is not installed: {needed}") from None
-    except ValueError as problem:
-        raise BadInput(f"{url}: {problem}; known are {', '.join(sorted(EXTRAS))} and what else fsspec lists") from None
-    return file_system, path
-
-
-@contextmanager
-def answering(url: str) -> Iterator[None]:
-    """Turn whatever a store's client raises into one line of ours."""
-    try:
-        yield
-    except EvergoldError:
-        raise
-    except FileNotFoundError as problem:
-        raise NotFound(f"{url}: {_reason(problem) or 'no such object'}; check the bucket and the name") from problem
-    except PermissionError as problem:
-        raise Unavailable(f"{url}: {_reason(problem) or 'access denied'}; {CREDENTIALS}") from problem
-    except Exception as problem:
-        hint = CREDENTIALS if "redential" in f"{type(problem).__name__}{problem}" else "run the command again"
-        raise Unavailable(f"{url}: {_reason(problem) or type(problem).__name__}; {hint}") from problem
-
-
-CREDENTIALS = "check the credentials (environment, profile file or machine role, as the store's own tools read them)"
-
-
-def _reason(problem: BaseException) -> str:
-    text = " ".join(str(problem).split())
-    return text if len(text) <= 200 else text[:200] + "…"

@@ -7,7 +7,7 @@ from evergold.errors import BadInput
 from evergold.extract.base_commit import ranked_candidates
 from evergold.extract.diff import parse_diff
 from evergold.extract.settle import Settled, overridden, override_of, settle
-from evergold.formats.dataset_ab import case_of_rows, row_a, row_b
+from evergold.formats.dataset_rows import case_of_rows, row_a, row_b
 from evergold.model.case import Case, CaseKind, ReviewState
 from evergold.model.evidence import BaseCandidate, BaseCheck, ProvedRow
 from evergold.model.review import Decision, ReviewVerdict
