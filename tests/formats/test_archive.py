@@ -36,8 +36,8 @@ def backup(tmp_path: Path) -> Path:
 def rewritten(backup: Path, **members: bytes | None) -> Path:
     """The same zip with some members replaced, or taken out by None."""
     with zipfile.ZipFile(backup) as old:
-        contents = {name: old.read(name) for name in old.namelist()}
-    contents |= {name.replace("__", "/"): data for name, data in members.items()}  # type: ignore[dict-item]
+        contents: dict[str, bytes | None] = {name: old.read(name) for name in old.namelist()}
+    contents |= {name.replace("__", "/"): data for name, data in members.items()}
     with zipfile.ZipFile(backup, "w") as new:
         for name, data in contents.items():
             if data is not None:

@@ -128,7 +128,7 @@ def test_more_tools_than_a_trainer_takes_are_unfit() -> None:
         offered(a_case(tools=many), [])
 
 
-INSPECTABLE = [
+INSPECTABLE: list[dict[str, Any]] = [
     {"role": "system", "content": "s"},
     {"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "image_url", "image_url": {"url": "data:x"}}]},
     {"role": "assistant", "content": "", "tool_calls": [called(arguments='{"a":1}')["tool_calls"][0]]},

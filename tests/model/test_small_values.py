@@ -110,7 +110,7 @@ def test_a_measurement_has_a_value_exactly_when_it_is_scored() -> None:
     assert all(one.value is None for one in made)
     for state, value in (("scored", None), ("unscored", 0.0), ("error", 1.0)):
         with pytest.raises(ValidationError, match="exactly when it is scored"):
-            Measurement(state=state, value=value)  # type: ignore[arg-type]
+            Measurement(state=state, value=value)
 
 
 def test_runs_that_wait_or_run_have_not_ended() -> None:

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -40,7 +41,8 @@ def test_a_redactor_that_returns_is_passed_through() -> None:
 
 
 def test_looking_is_offered_only_where_the_redactor_can() -> None:
-    assert list(BoundedRedactor(Looking(), "looking").suspicious("axbx")) == [1, 3]
+    look: Any = BoundedRedactor(Looking(), "looking")
+    assert list(look.suspicious("axbx")) == [1, 3]
     assert not hasattr(BoundedRedactor(Shouting(), "shouting"), "suspicious")
 
 
