@@ -300,3 +300,36 @@ def test_the_judge_has_an_address_and_a_key_of_its_own(serve: Serve) -> None:
         assert {body["model"] for body in judge.requests} == {"strict"}
         assert {headers["authorization"] for headers in judge.headers} == {"Bearer of-the-judge"}
         assert (run["scored"], run["provenance"]["judge"]) == (8, f"openai/strict at {judge.url}")
+
+
+def test_each_question_counts_once_where_a_run_or_a_request_asks_for_it(serve: Serve, tmp_path: Path) -> None:
+    asked = ["Six times seven?", "six times seven", "Six times seven", "Two plus two?"]
+    tasks = [{"id": f"t{n}", "name": "T", "input": text, "expected_output": "42"} for n, text in enumerate(asked)]
+    folder = tmp_path / "tasks"
+    folder.mkdir()
+    (folder / "sums.yaml").write_text(json.dumps({"name": "Sums", "tasks": tasks}))
+
+    def answered(body: Body) -> Reply:
+        return Reply("42" if "even" in str(body["messages"]) else "5")
+
+    with serve(answered, benchmark_datasets_dir=folder) as client:
+        wanted = {"dataset": "sums", "model": "openai/m", "metrics": ["exact_match"]}
+        started = [
+            client.post("/api/v1/benchmarks/runs", json={**wanted, **more}).json() for more in ({}, {"weighted": True})
+        ]
+        plain, weighted = (ended(client, run["id"])["id"] for run in started)
+
+        def mean(run: str, **query: Any) -> tuple[float, int]:
+            found = client.get(f"/api/v1/benchmarks/runs/{run}/results", params=query).json()["means"][0]
+            return found["value"], found["n"]
+
+        assert [mean(plain), mean(plain, weighted=True)] == [(0.75, 4), (0.5, 2)]
+        assert [mean(weighted), mean(weighted, weighted=False)] == [(0.5, 2), (0.75, 4)]
+        means = client.get("/api/v1/benchmarks/means", params={"run": [plain, weighted]}).json()
+        assert [means[run][0]["value"] for run in (plain, weighted)] == [0.75, 0.5]
+        pair = {"first": plain, "second": weighted}
+        assert client.get("/api/v1/benchmarks/compare", params=pair).json()["metrics"][0]["n"] == 4
+        once = client.get("/api/v1/benchmarks/compare", params={**pair, "weighted": True}).json()
+        assert (once["weighted"], once["metrics"][0]["n"]) == (True, 2)
+        report = client.get(f"/api/v1/benchmarks/runs/{plain}/report.json", params={"weighted": True}).json()
+        assert (report["questions"], report["metrics"][0]["mean"]["value"]) == (2, 0.5)

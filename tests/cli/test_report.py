@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -45,3 +46,34 @@ def test_a_report_of_no_run_or_with_no_such_reducer_is_refused(run_id: str, caps
     assert evergold(["report", "run_none"]) == 2
     assert evergold(["report", run_id, "--reducer", "average"]) == 2
     assert "unknown reducer 'average'" in capsys.readouterr().err
+
+
+def test_each_question_counts_once_in_a_report_and_a_comparison(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["Capital of Peru?", "capital of peru", "Capital of Peru", "Capital of Chile?"]
+    tasks = [{"id": f"t{n}", "name": "T", "input": text, "expected_output": "Lima"} for n, text in enumerate(asked)]
+    (tmp_path / "qa.yaml").write_text(json.dumps({"name": "QA", "tasks": tasks}))
+    (tmp_path / "weighing_app.py").write_text("def answer(case): return 'Lima' if 'eru' in case.input else 'Quito'\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("EVERGOLD_HOME", str(tmp_path / "home"))
+    words = ["run", "qa.yaml", "--model", "python:weighing_app:answer", "--metric", "exact_match", "--json"]
+
+    def printed(*typed: str) -> Any:
+        assert evergold([*typed]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    plain, weighted = printed(*words), printed(*words, "--weighted")
+    assert (plain["means"][0]["value"], weighted["means"][0]["value"]) == (0.75, 0.5)
+    one, other = plain["run"]["id"], weighted["run"]["id"]
+    read = {
+        flags: printed("report", run, *flags, "--json")["metrics"][0]["mean"]["value"]
+        for run, flags in ((one, ()), (one, ("--weighted",)), (other, ("--unweighted",)))
+    }
+    assert list(read.values()) == [0.75, 0.5, 0.75]
+    assert printed("report", other, "--json")["questions"] == 2
+    assert printed("compare", one, other, "--json")["metrics"][0]["n"] == 4
+    assert printed("compare", one, other, "--weighted", "--json")["metrics"][0]["n"] == 2
+    assert evergold(["compare", one, other, "--weighted"]) == 0
+    assert "each question counts once" in capsys.readouterr().err

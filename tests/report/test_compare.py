@@ -11,6 +11,7 @@ from evergold.model.run import MetricSpec, Run, RunSpec, RunStatus
 from evergold.report.compare import RunValues, compare
 from evergold.report.leaderboard import Ranked, boards, newest_per_model
 from evergold.report.scores import by_case, means, outside
+from evergold.report.weighting import Groups
 from evergold.stats.paired import PairedVerdict
 
 
@@ -88,7 +89,7 @@ def test_clustered_cases_are_compared_by_cluster() -> None:
     before, after = passes(40, 100), passes(60, 100)
     clusters = {case: f"session {int(case[1:]) // 20}" for case in before}
     alone = compare(a_run("a", before), a_run("b", after)).metrics[0]
-    together = compare(a_run("a", before), a_run("b", after), clusters).metrics[0]
+    together = compare(a_run("a", before), a_run("b", after), Groups(clusters)).metrics[0]
     assert alone.verdict is PairedVerdict.BETTER
     assert together.verdict is PairedVerdict.INCONCLUSIVE and together.test == "paired bootstrap over clusters"
 
@@ -169,3 +170,23 @@ def test_cases_a_metric_does_not_apply_to_are_not_unpaired() -> None:
         return RunValues(total, [*found.rows, *extra])
 
     assert compare(run("a"), run("b")).metrics[0].unpaired == 0
+
+
+def test_each_question_is_compared_once_on_request() -> None:
+    asked = {f"r{n}": "r0" for n in range(30)} | {f"c{n}": f"c{n}" for n in range(30)}
+    before = dict.fromkeys(asked, 0.0)
+    after = {case: float(case.startswith("r")) for case in asked}
+    runs = a_run("a", before), a_run("b", after)
+    by_question = compare(*runs, Groups(questions=asked))
+    (by_case_,), (once,) = compare(*runs).metrics, by_question.metrics
+    assert (by_case_.n, by_case_.difference, by_case_.verdict) == (60, 0.5, PairedVerdict.BETTER)
+    assert (once.n, once.unpaired, once.gained) == (31, 0, ("r0",))
+    assert once.difference == pytest.approx(1 / 31) and once.verdict is PairedVerdict.INCONCLUSIVE
+    assert by_question.weighted and not compare(*runs).weighted
+
+
+def test_a_question_that_both_runs_scored_by_other_cases_is_not_paired() -> None:
+    asked = {"a1": "a1", "a2": "a1", "b": "b"}
+    first, second = a_run("a", {"a1": 1.0, "a2": None, "b": 1.0}), a_run("b", {"a1": None, "a2": 0.0, "b": 1.0})
+    (metric,) = compare(first, second, Groups(questions=asked)).metrics
+    assert (metric.n, metric.unpaired) == (1, 1)

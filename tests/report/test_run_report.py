@@ -14,6 +14,7 @@ from evergold.report.html import to_html
 from evergold.report.junit import to_junit
 from evergold.report.markdown import to_markdown
 from evergold.report.summary import Options, RunReport, summarise
+from evergold.report.weighting import Groups
 from tests.builders import a_case, an_attempt
 
 NASTY = '</script><img src=x onerror=alert(1)> | `x` \x00 "quoted"'
@@ -171,3 +172,15 @@ def test_a_run_without_attempts_has_a_report() -> None:
     found = summarise(a_run(done=0), CASES, [])
     assert found.metrics[0].mean.value is None
     assert "no score" in to_html(found)
+
+
+def test_each_question_counts_once_on_request_in_means_and_slices() -> None:
+    questions = {"a": "a", "b": "b", "c": "c", "d": "b"}
+    made = summarise(a_run(), CASES, ATTEMPTS, groups=Groups(questions=questions))
+    mean = made.metrics[0].mean
+    assert mean.value == pytest.approx((0.5 + (0.5 + 0.0) / 2) / 2) and (mean.n, mean.of) == (2, 3)
+    assert (made.cases, made.questions, report().questions) == (4, 3, None)
+    hard = next(part for part in made.slices if part.name == "hard").means[0]
+    assert (hard.value, hard.n, hard.of) == (0.25, 1, 2)
+    assert "each question counts once: 3 questions, 4 cases" in made.warnings
+    assert "each question counts once" in to_markdown(made) and "each question counts once" in to_html(made)

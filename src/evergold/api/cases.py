@@ -13,6 +13,7 @@ from evergold.api.routing import Router
 from evergold.api.who import Who
 from evergold.model.case import Case
 from evergold.model.case_actions import CaseChange, CaseChanged, NewCase
+from evergold.model.reference import Reference
 from evergold.store.case_facets import CaseFacets
 from evergold.store.cases import CaseFilter, CaseOrder, Revision
 
@@ -25,6 +26,12 @@ class CasePage(BaseModel):
     total: int
     next: str | None
     cases: list[Case]
+
+
+class CaseDetail(Case):
+    """A case with its reference: the answer others are measured by and its origin, null where there is none."""
+
+    reference_answer: Reference | None = None
 
 
 class CaseQuery(CaseFilter):
@@ -89,6 +96,7 @@ def case_history(workspace: Opened, dataset: str, case_id: str) -> list[Revision
 
 
 @router.get("/{dataset}/{case_id:path}")
-def get_case(workspace: Opened, dataset: str, case_id: str) -> Case:
-    """One case."""
-    return workspace.cases.get(dataset, case_id)
+def get_case(workspace: Opened, dataset: str, case_id: str) -> CaseDetail:
+    """One case, with its reference and where that comes from."""
+    case = workspace.cases.get(dataset, case_id)
+    return CaseDetail(**dict(case), reference_answer=case.reference())

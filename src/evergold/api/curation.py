@@ -102,5 +102,6 @@ def policy_agreement(workspace: Opened) -> ReviewAgreement:
 def dataset_stats(
     workspace: Opened, dataset: str | None = "live", days: Annotated[int, Query(ge=1, le=3660)] = 30
 ) -> DatasetStats:
-    """Totals per type, confirmed and candidate, per tag and per day."""
-    return workspace.live.stats(dataset, days=days)
+    """Totals per type, confirmed and candidate, per tag and per day; repeats of questions, where a dataset is named."""
+    stats = workspace.live.stats(dataset, days=days)
+    return stats if dataset is None else stats.model_copy(update={"repeats": workspace.repeats.of(dataset).counts})

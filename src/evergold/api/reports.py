@@ -26,8 +26,9 @@ RENDERED = {
 
 
 @router.get("/benchmarks/runs/{run_id}/report.{form}")
-def report(workspace: Opened, run_id: str, form: Form) -> Response:
-    """The report, with a policy that lets the page load nothing."""
+def report(workspace: Opened, run_id: str, form: Form, weighted: bool | None = None) -> Response:
+    """The report, with a policy that lets the page load nothing; `weighted` counts each question once in its means."""
     name, content_type = RENDERED[form]
     policy = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"}
-    return Response(workspace.judging.rendered(run_id, name), media_type=content_type, headers=policy)
+    text = workspace.judging.rendered(run_id, name, weighted=weighted)
+    return Response(text, media_type=content_type, headers=policy)

@@ -24,6 +24,12 @@ from evergold.workspace.bench_datasets import BenchmarkDataset
 
 router = Router(prefix="/api/v1", tags=["benchmarks"])
 LOOK_SECONDS = 0.3
+Weighted = Annotated[
+    bool | None,
+    Query(
+        description="Count each question once, however many cases ask it; as the run was started where it is left out."
+    ),
+]
 
 
 class RunPage(BaseModel):
@@ -159,10 +165,13 @@ def list_runs(workspace: Opened, query: Annotated[RunQuery, Query()]) -> RunPage
 
 @router.get("/benchmarks/means")
 def run_means(
-    workspace: Opened, run: Annotated[list[str], Query(min_length=1, max_length=100, description="Ids of runs.")]
+    workspace: Opened,
+    run: Annotated[list[str], Query(min_length=1, max_length=100, description="Ids of runs.")],
+    weighted: Weighted = None,
 ) -> dict[str, list[Mean]]:
     """Means with intervals and coverage of several runs."""
-    return {run_id: workspace.bench.results.means(workspace.bench.get(run_id)) for run_id in run}
+    results = workspace.bench.results
+    return {run_id: results.means(workspace.bench.get(run_id), weighted=weighted) for run_id in run}
 
 
 @router.get("/benchmarks/leaderboard")
@@ -173,11 +182,15 @@ def leaderboard(workspace: Opened, dataset: str | None = None) -> Sequence[Board
 
 @router.get("/benchmarks/compare")
 def compare_runs(
-    workspace: Opened, first: str, second: str, margin: Annotated[float, Query(ge=0, le=1)] = 0.02
+    workspace: Opened,
+    first: str,
+    second: str,
+    margin: Annotated[float, Query(ge=0, le=1)] = 0.02,
+    weighted: Weighted = None,
 ) -> Compared:
-    """The second run against the first, paired by case."""
+    """The second run against the first, paired by case, or by question where each counts once."""
     results = workspace.bench.results
-    comparison = results.compare(first, second, margin=margin)
+    comparison = results.compare(first, second, margin=margin, weighted=weighted)
     flipped = [case_id for metric in comparison.metrics for case_id in (*metric.gained, *metric.lost)]
     return Compared(**dict(comparison), asked=results.asked(second, flipped))
 
@@ -195,13 +208,14 @@ def run_results(
     order: Annotated[AttemptOrder, Query(description="By case and trial, or the worst of all first.")] = "case",
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
     offset: Annotated[int, Query(ge=0, le=2**31)] = 0,
+    weighted: Weighted = None,
 ) -> Results:
     """Means with intervals and coverage, and a page of attempts with their measurements."""
     run = workspace.bench.get(run_id)
     results = workspace.bench.results
     page = results.page(run_id, order=order, limit=limit, offset=offset)
     asked = results.asked(run_id, (attempt.case_id for attempt in page))
-    means, cached = results.means(run), results.cached(run_id)
+    means, cached = results.means(run, weighted=weighted), results.cached(run_id)
     return Results(run=run, means=means, cached=cached, total=run.done, attempts=page, asked=asked)
 
 

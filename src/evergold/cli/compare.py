@@ -1,5 +1,7 @@
 """`evergold compare`: is the second run better, worse, tied, or can these cases not tell?"""
 
+from typing import Any
+
 import click
 
 from evergold.cli.opening import opened
@@ -20,14 +22,18 @@ INCONCLUSIVE = 3
     metavar="KAPPA",
     help="With --gate: exit 3 unless each judge's kappa with people is at least this at the lower end.",
 )
+@click.option(
+    "--weighted/--unweighted",
+    default=None,
+    help="Compare question by question, or case by case.  [default: by question where both runs were started so]",
+)
 @json_flag
 @click.pass_context
-def command(
-    ctx: click.Context, first: str, second: str, margin: float, gate: bool, least: float | None, as_json: bool
-) -> int:
+def command(ctx: click.Context, /, first: str, second: str, gate: bool, as_json: bool, **options: Any) -> int:
     """Compare run SECOND with run FIRST, case by case (paired bootstrap, exact McNemar, Holm over metrics)."""
+    least, margin, weighted = options["least"], options["margin"], options["weighted"]
     with opened(ctx) as workspace:
-        result = workspace.bench.results.compare(first, second, margin=margin)
+        result = workspace.bench.results.compare(first, second, margin=margin, weighted=weighted)
         doubts = [] if least is None else workspace.judging.require_calibrated(second, least)
         exit_code = INCONCLUSIVE if doubts and result.exit_code == 0 else result.exit_code
         if gate and exit_code != INCONCLUSIVE:
@@ -55,6 +61,8 @@ def command(
         for metric in result.metrics
     ]
     table(f"{second} against {first}", columns, rows)
+    if result.weighted:
+        click.echo("note: each question counts once, however many cases ask it", err=True)
     for warning in [*result.warnings, *doubts]:
         click.echo(f"note: {warning}", err=True)
     return exit_code if gate else 0

@@ -20,6 +20,11 @@ from evergold.workspace.judging import FORMATS
 )
 @click.option("--passing", type=click.FloatRange(0, 1), default=0.5, show_default=True, help="Below it is a failure.")
 @click.option("--failures", type=click.IntRange(0, 1000), default=20, show_default=True, help="How many are shown.")
+@click.option(
+    "--weighted/--unweighted",
+    default=None,
+    help="Count each question once in the means, or each case.  [default: as the run was started]",
+)
 @json_flag
 @click.pass_context
 def command(

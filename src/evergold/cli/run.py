@@ -106,7 +106,7 @@ def _spec(options: dict[str, Any]) -> RunSpec:
     for name, example in (("dataset", "basic-coding"), ("model", "--model openai/gpt-4o")):
         if not options[name]:
             raise BadInput(f"{name} is missing; for example: {example}")
-    kept = ("dataset", "model", "metrics", "judge", "trials", "concurrency", "limit", "seed")
+    kept = ("dataset", "model", "metrics", "judge", "trials", "concurrency", "limit", "seed", "weighted")
     names = tuple(name for given in options["metrics"] for name in _split(given))
     if not names and options["model"].startswith(RETRIEVER):
         names = RETRIEVAL_METRICS
@@ -206,7 +206,7 @@ def _price(cost: float | None) -> str:
 
 def _show(workspace: Workspace, run: Run, options: dict[str, Any]) -> int:
     thresholds, as_json = _thresholds(options["fail_under"]), options["as_json"]
-    means = workspace.bench.results.means(run, weighted=options["weighted"])
+    means = workspace.bench.results.means(run, weighted=options["weighted"] or None)
     known = {mean.metric: mean.value for mean in means}
     unmeasured = [name for name in thresholds if known.get(name) is None]
     unmet = [name for name, least in thresholds.items() if name not in unmeasured and (known[name] or 0.0) < least]

@@ -14,7 +14,8 @@ from evergold.cli.output import emit_json, json_flag, table
 def command(ctx: click.Context, dataset: str, days: int, as_json: bool) -> None:
     """Totals per type, confirmed and candidate, per tag and per day."""
     with opened(ctx) as workspace:
-        stats = workspace.live.stats(dataset, days=days)
+        repeats = workspace.repeats.of(dataset).counts
+        stats = workspace.live.stats(dataset, days=days).model_copy(update={"repeats": repeats})
     if as_json:
         emit_json(stats.model_dump(mode="json"))
         return
@@ -27,8 +28,12 @@ def command(ctx: click.Context, dataset: str, days: int, as_json: bool) -> None:
         ("withdrawn", stats.withdrawn),
         ("traces curated", stats.curated_traces),
         ("traces that wait for curation", stats.waiting),
+        ("questions that more than one case asks", repeats.questions),
+        ("cases that ask them", repeats.repeating),
     ]
     table(f"{dataset}: {stats.total} entries, from {covered}", ("entries", "count"), totals, numbers=("count",))
+    if repeats.looked_at < repeats.cases:
+        click.echo(f"note: repeats are counted among the newest {repeats.looked_at} cases", err=True)
     if stats.tags:
         table("by tag", ("tag", "count"), list(stats.tags.items()), numbers=("count",))
     if stats.days:

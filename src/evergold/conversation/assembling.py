@@ -4,6 +4,7 @@ A title generator or a guard runs beside the answer and is not it: a model call 
 """
 
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -13,6 +14,7 @@ from evergold.conversation.conventions import exchange_of
 from evergold.conversation.exchange import Exchange
 from evergold.conversation.nested_json import as_json, decoded
 from evergold.conversation.pairing import is_cut, paired
+from evergold.conversation.printed import prints
 from evergold.conversation.reading import messages_in
 from evergold.conversation.shape import INSTRUCTING, Message, text_of
 from evergold.conversation.tool_spans import acted, is_calls, tool_runs
@@ -131,16 +133,22 @@ def _ended(span: Span) -> tuple[str, str]:
 
 
 def _answering(spans: Sequence[Span], answer: str, exchange: Any) -> Span | None:
-    """The latest span whose output is the answer: to the letter, else as JSON or as the greater part of it."""
+    """The latest span whose output is the answer: to the letter, else as JSON, as the greater part of it or inside it."""
     if not answer:
         return None
-    for span in spans:
-        if (span.output or "").strip() == answer and exchange(span):
-            return span
-    for span in spans:
-        if _is_answer(exchange(span), span, answer):
-            return span
+    to_the_letter = (span for span in spans if (span.output or "").strip() == answer and exchange(span))
+    in_other_words = (span for span in spans if _is_answer(exchange(span), span, answer))
+    inside = (span for span in spans if _is_printed(exchange(span), answer))
+    for answering in (to_the_letter, in_other_words, inside):
+        if (first := next(answering, None)) is not None:
+            said = chain([first], answering)  # a wrapper around a call may repeat its answer without its messages
+            return next((span for span in said if exchange(span).input), first)
     return None
+
+
+def _is_printed(exchange: Exchange, answer: str) -> bool:
+    said = exchange.output[-1:]
+    return bool(said) and said[0]["role"] == "assistant" and prints(answer, text_of(said[0]))
 
 
 def _is_answer(exchange: Exchange, span: Span, answer: str) -> bool:
@@ -153,6 +161,8 @@ def _is_answer(exchange: Exchange, span: Span, answer: str) -> bool:
     for call in last.get("tool_calls", ()):
         arguments = decoded(call["function"]["arguments"])
         if isinstance(given, dict | list) and given and (arguments == given or _holds(arguments, given)):
+            return True
+        if _holds(arguments, answer):  # an agent that answers by a tool of its own, such as `final_answer`
             return True
     calls = [
         {"name": call["function"]["name"], "arguments": decoded(call["function"]["arguments"])}

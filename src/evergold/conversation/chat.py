@@ -6,6 +6,7 @@ from typing import Any
 from evergold.conversation.calls import call_of, calls_in, first_of
 from evergold.conversation.dialects import CHATS, PARTS
 from evergold.conversation.nested_json import decoded
+from evergold.conversation.printed import PRINTED_AS
 from evergold.conversation.shape import (
     KNOWN_ROLES,
     ROLES,
@@ -22,7 +23,7 @@ CALLS = ("tool_calls", "toolCalls", "function_call", "functionCall", "tool_call"
 REASONING = ("reasoning_content", "reasoning", "thinking")
 WRAPPED_IN = ("message", "prompt", "completion")
 KEPT = frozenset({"name", "tool_call_id", "refusal", "audio"})
-DROPPED = frozenset({"role", "type", "extra", "failed", "is_error", "object", "tool_call_ids"})
+DROPPED = frozenset({"role", "type", "extra", "failed", "is_error", "object", "tool_call_ids", PRINTED_AS})
 IDENTS = ("tool_call_id", "toolCallId", "tool_use_id", "call_id", "toolUseId")
 SPEAKERS = frozenset({"human", "ai", "user", "assistant", "system", "model"})
 DEEPEST = 6

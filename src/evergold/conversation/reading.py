@@ -5,7 +5,9 @@ from typing import Any, Literal
 
 from evergold.conversation.chat import messages_of, pieces_of
 from evergold.conversation.dialects import openai_responses
+from evergold.conversation.dialects.google import either
 from evergold.conversation.nested_json import decoded
+from evergold.conversation.printed import unprinted
 from evergold.conversation.shape import INSTRUCTING, Message, Piece, messages_of_pieces
 
 Side = Literal["input", "output"]
@@ -34,6 +36,9 @@ ANSWERED = (
     *("return_values", "results"),
 )
 NESTED = ("kwargs", "config", "args", "body", "invocation_params", "data", "state", "values", "node", "value")
+AUTOMATIC = (
+    "automatic_function_calling_history"  # Google's client calls functions itself, and lists what was said so far
+)
 FINAL = frozenset({"choices", "candidates", "generations", "replies"})
 
 
@@ -67,7 +72,7 @@ def _messages(document: Any, side: Side, depth: int) -> list[Message]:
 
 
 def _from_list(items: list[Any], side: Side, depth: int) -> list[Message]:
-    items = [decoded(item) for item in items]
+    items = [unprinted(decoded(item)) for item in items]
     if not items:
         return []
     if all(map(_is_pair, items)):
@@ -170,6 +175,9 @@ def _asked(document: dict[str, Any], listed: list[Message], side: Side, depth: i
 
 
 def _answered(document: dict[str, Any], depth: int) -> list[Message]:
+    if isinstance(history := either(document, AUTOMATIC), list) and history:
+        before = {key: value for key, value in document.items() if value is not history}
+        return _from_list(history, "input", depth + 1) + _answered(before, depth)
     for key in ANSWERED:
         value = decoded(document.get(key))
         if key in FINAL and isinstance(value, list) and value:

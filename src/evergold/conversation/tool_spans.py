@@ -9,7 +9,8 @@ from evergold.conversation.shape import Message, arguments_text, tool_message
 from evergold.model.trace import Span, TraceStatus
 
 IDENTS = ("gen_ai.tool.call.id", "ai.toolCall.id", "tool_call.id", "tool.call_id", "tool_call_id", "tool.id", "call_id")
-GIVEN = ("gen_ai.tool.call.arguments", "ai.toolCall.args", "tool_arguments", "tool.parameters", "input.value")
+PARAMETERS = "tool.parameters"
+GIVEN = ("gen_ai.tool.call.arguments", "ai.toolCall.args", "tool_arguments", PARAMETERS, "input.value")
 GAVE = ("gen_ai.tool.call.result", "ai.toolCall.result", "tool_response", "output.value")
 AROUND = ("input_str", "inputs", "kwargs", "input", "args", "arguments")
 
@@ -35,7 +36,7 @@ def _run(span: Span) -> ToolRun:
     attributes = span.metadata.get("attributes")
     attributes = attributes if isinstance(attributes, dict) else {}
     ident = next((where[key] for where in (attributes, span.metadata) for key in IDENTS if where.get(key)), None)
-    given = next((attributes[key] for key in GIVEN if attributes.get(key) not in (None, "")), span.input)
+    given = next((attributes[key] for key in GIVEN if _is_given(key, attributes)), span.input)
     gave = next((attributes[key] for key in GAVE if attributes.get(key) not in (None, "")), span.output)
     error = span.metadata.get("error")
     failed = span.status is TraceStatus.FAILED
@@ -45,12 +46,28 @@ def _run(span: Span) -> ToolRun:
     return ToolRun(name, arguments_text(arguments), None if ident is None else str(ident), result, failed, span)
 
 
+def _is_given(key: str, attributes: dict[str, Any]) -> bool:
+    """Whether an attribute holds arguments: `tool.parameters` is the schema of the tool with some instrumentations."""
+    if attributes.get(key) in (None, ""):
+        return False
+    return key != PARAMETERS or not attributes.get("input.value") or not _is_schema(decoded(attributes[key]))
+
+
+def _is_schema(document: Any) -> bool:
+    if not isinstance(document, dict) or not document:
+        return False
+    properties = document.get("properties", document)
+    return isinstance(properties, dict) and all(isinstance(one, dict) and "type" in one for one in properties.values())
+
+
 def _unwrapped(given: Any, ident: Any) -> tuple[Any, Any]:
     """Arguments out of what frameworks put around them; a tool call passed whole brings its id."""
     document = decoded(given)
     if isinstance(document, dict):
         if document.get("type") == "tool_call" and "args" in document:
             return document["args"], ident or document.get("id")
+        if isinstance(document.get("kwargs"), dict) and document.get("args") == []:
+            return document["kwargs"], ident  # a call of a Python function, with what else was passed beside it
         only = [key for key, value in document.items() if value not in (None, "", [], {})]
         if len(only) == 1 and only[0] in AROUND and isinstance(inner := decoded(document[only[0]]), dict):
             return _unwrapped(inner, ident) if inner is not document else (inner, ident)

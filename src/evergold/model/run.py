@@ -130,7 +130,7 @@ class Asked(BaseModel, frozen=True):
 
 
 class RunSpec(BaseModel, frozen=True, extra="forbid"):
-    """What was asked for; enough to do it again."""
+    """What was asked for; enough to do it again. `weighted`: means count each question once, however many cases ask it."""
 
     dataset: Annotated[str, Field(min_length=1)]
     model: Annotated[str, Field(min_length=1)]
@@ -144,6 +144,7 @@ class RunSpec(BaseModel, frozen=True, extra="forbid"):
     budget_money: Annotated[float, Field(gt=0)] | None = None
     cache: bool = True
     replay: Replay | None = None
+    weighted: bool = False
     params: Values = Field(default_factory=dict)
 
 

@@ -15,6 +15,7 @@ from evergold.errors import BadInput
 from evergold.model.notebook import html_of_rows
 from evergold.model.run import Run
 from evergold.report.scores import Outside, ValueRow, by_case, outside
+from evergold.report.weighting import Groups
 from evergold.stats.paired import Effect, PairedVerdict, holm, judge, mcnemar_exact, paired_effect
 
 # The mark at which a case counts as passed for the lists of gained and lost cases; the test uses the values themselves.
@@ -24,7 +25,10 @@ MOST_UNPAIRED = 0.1
 
 
 class MetricComparison(BaseModel, frozen=True):
-    """One metric: second run minus first. `p` is corrected for the number of metrics (Holm)."""
+    """One metric: second run minus first. `p` is corrected for the number of metrics (Holm).
+
+    Where each question counts once, `n` counts questions, and `gained` and `lost` name the first case of each.
+    """
 
     metric: str
     n: int
@@ -46,6 +50,7 @@ class Comparison(BaseModel, frozen=True):
     first: str
     second: str
     margin: float
+    weighted: bool = False
     metrics: tuple[MetricComparison, ...]
     warnings: tuple[str, ...]
 
@@ -78,10 +83,9 @@ class RunValues:
     rows: Sequence[ValueRow]
 
 
-def compare(
-    first: RunValues, second: RunValues, clusters: Mapping[str, str] | None = None, *, margin: float = 0.02
-) -> Comparison:
-    """Compare the metrics both runs have. `clusters` (case → name) says which cases are not independent."""
+def compare(first: RunValues, second: RunValues, groups: Groups | None = None, *, margin: float = 0.02) -> Comparison:
+    """Compare the metrics both runs have. `groups` says which cases are not independent, and which ask one question."""
+    grouped = groups or Groups()
     before, after = by_case(first.rows), by_case(second.rows)
     names = [name for name in first.run.spec.metrics if name in second.run.spec.metrics]
     if not names:
@@ -90,8 +94,10 @@ def compare(
             f"{second.run.id} has {', '.join(second.run.spec.metrics)}; re-score one of them"
         )
     total = max(_cases(first.run), _cases(second.run))
-    apart = [outside(values.rows) for values in (first, second)]
-    effects = [_effect(before.get(name, {}), after.get(name, {}), clusters or {}) for name in names]
+    if grouped.questions is not None:
+        total = len(set(grouped.questions.values()))
+    apart = [grouped.weighed(by_case(values.rows), outside(values.rows))[1] for values in (first, second)]
+    effects = [_effect(before.get(name, {}), after.get(name, {}), grouped) for name in names]
     measured = [(name, result) for name, result in zip(names, effects, strict=True) if result is not None]
     # Each metric is one more chance of a false alarm; Holm keeps the chance of any at 5 %.
     adjusted = holm([result.p for _, result in measured])
@@ -103,9 +109,8 @@ def compare(
         _described(name, result, p, total - _not_applicable(name, apart), margin)
         for (name, result), p in zip(measured, adjusted, strict=True)
     )
-    return Comparison(
-        first=first.run.id, second=second.run.id, margin=margin, metrics=compared, warnings=tuple(warnings)
-    )
+    ids = {"first": first.run.id, "second": second.run.id, "weighted": grouped.questions is not None}
+    return Comparison(**ids, margin=margin, metrics=compared, warnings=tuple(warnings))
 
 
 @dataclass(frozen=True)
@@ -117,13 +122,15 @@ class _Paired:
     test: str
 
 
-def _effect(before: Mapping[str, float], after: Mapping[str, float], clusters: Mapping[str, str]) -> _Paired | None:
-    shared = sorted(before.keys() & after.keys())
-    if not shared:
+def _effect(before: Mapping[str, float], after: Mapping[str, float], groups: Groups) -> _Paired | None:
+    both = before.keys() & after.keys()
+    if not both:
         return None
+    before, after = (groups.reduced({case: values[case] for case in both}) for values in (before, after))
+    shared = sorted(before)
     differences = [after[case] - before[case] for case in shared]
     # A case outside every cluster is a cluster of its own; the prefix keeps it apart from a cluster of the same name.
-    names = [clusters.get(case, f"case {case}") for case in shared]
+    names = [groups.clusters.get(case, f"case {case}") for case in shared]
     clustered = len(set(names)) < len(names)
     effect = paired_effect(differences, names if clustered else None)
     # McNemar needs independent pairs of pass and fail; clusters or graded values need the bootstrap.

@@ -8,7 +8,6 @@ its reason.
 import heapq
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain, count
 
 from pydantic import BaseModel
@@ -19,6 +18,7 @@ from evergold.model.run import Attempt, MeasurementState, MetricSpec, Run, Usage
 from evergold.report.references import candidate_warnings, origin_of
 from evergold.report.scores import Mean, Outside, means
 from evergold.report.warnings import warnings_of
+from evergold.report.weighting import Groups
 from evergold.stats.reducers import reducer as reducer_named
 
 BINS = 10
@@ -26,6 +26,7 @@ BINS = 10
 MOST_TAGS = 20
 PASSING = 0.5
 LONGEST_TEXT = 4000
+_Apart = tuple[Groups, Mapping[str, Outside]]  # cases that belong together, and those that a metric leaves out
 
 
 class MetricSummary(BaseModel, frozen=True):
@@ -72,9 +73,12 @@ class Spending(BaseModel, frozen=True):
 
 
 class RunReport(BaseModel, frozen=True):
+    """What a run found. `questions` is the number of questions where each counts once in the means, else null."""
+
     run: Run
     reducer: str
     cases: int
+    questions: int | None = None
     metrics: tuple[MetricSummary, ...]
     slices: tuple[Slice, ...]
     failures: tuple[Failure, ...]
@@ -85,11 +89,15 @@ class RunReport(BaseModel, frozen=True):
 
 
 class Options(BaseModel, frozen=True):
-    """How trials become one value, below what a value is a failure, and how many failures are shown."""
+    """How trials become one value, below what a value is a failure, and how many failures are shown.
+
+    `weighted`: each question counts once in the means; None leaves it to what the run was started with.
+    """
 
     reducer: str = "mean"
     passing: float = PASSING
     failures: int = 20
+    weighted: bool | None = None
 
 
 class _Gathered:
@@ -176,7 +184,7 @@ def summarise(
     cases: Iterable[Case],
     attempts: Iterable[Attempt],
     *,
-    clusters: Mapping[str, str] | None = None,
+    groups: Groups | None = None,
     calibrations: Mapping[str, str] | None = None,
     options: Options | None = None,
 ) -> RunReport:
@@ -189,17 +197,18 @@ def summarise(
     reduce = _reducing(chosen.reducer)
     # Cases with a reference of another origin replace those that are their own reference, as `scores.by_case` does.
     scores = {name: _reduced(trials, reduce) for name, trials in {**gathered.own, **gathered.values}.items()}
-    grouped = clusters or {}
+    grouped = groups or Groups()
     # A run that has not begun has no specs yet, only the names of the metrics it was asked for.
     names = [spec.name for spec in run.metrics] or list(run.spec.metrics)
-    whole = {mean.metric: mean for mean in means(scores, names, len(known), grouped, gathered.outside)}
+    whole = {mean.metric: mean for mean in _means(scores, names, set(known), (grouped, gathered.outside))}
     summaries = tuple(_summary(spec, whole[spec.name], gathered) for spec in run.metrics)
     report = RunReport(
         run=run,
         reducer=chosen.reducer,
         cases=len(known),
+        questions=None if grouped.questions is None else grouped.counted(set(known)),
         metrics=summaries,
-        slices=tuple(_slices(known, scores, names, _Apart(grouped, gathered.outside))),
+        slices=tuple(_slices(known, scores, names, (grouped, gathered.outside))),
         failures=tuple(failure for _, _, failure in sorted(gathered.worst, key=lambda entry: entry[:2], reverse=True)),
         failing=gathered.failing,
         target=_spending(run.usage, gathered.attempts, gathered.latencies),
@@ -207,6 +216,8 @@ def summarise(
         warnings=(),
     )
     result = warnings_of(run, [summary.mean for summary in summaries], gathered.attempts, calibrations or {})
+    if report.questions is not None:
+        result = chain([f"each question counts once: {report.questions} questions, {len(known)} cases"], result)
     result = chain(result, candidate_warnings(known, {name: scores.get(name, {}) for name in names}))
     return report.model_copy(update={"warnings": tuple(result)})
 
@@ -247,7 +258,7 @@ def _slices(
     cases: Mapping[str, Case],
     scores: Mapping[str, Mapping[str, float]],
     names: Sequence[str],
-    apart: "_Apart",
+    apart: _Apart,
 ) -> Iterable[Slice]:
     """Parts of the run, where there is more than one part."""
     groups: dict[str, dict[str, list[str]]] = {"difficulty": {}, "kind": {}, "tag": {}, "reference": {}}
@@ -268,17 +279,17 @@ def _slices(
         for name, ids in sorted(parts.items(), key=lambda part: (-len(part[1]), part[0]))[:MOST_TAGS]:
             inside = set(ids)
             part = {metric: {c: v for c, v in values.items() if c in inside} for metric, values in scores.items()}
-            left_out = {metric: cut.within(inside) for metric, cut in apart.outside.items()}
-            result = means(part, names, len(ids), apart.clusters, left_out)
+            left_out = {metric: cut.within(inside) for metric, cut in apart[1].items()}
+            result = _means(part, names, inside, (apart[0], left_out))
             yield Slice(by=by, name=name, cases=len(ids), means=tuple(result))
 
 
-@dataclass(frozen=True)
-class _Apart:
-    """Which cases are not independent of each other, and which a metric leaves out."""
-
-    clusters: Mapping[str, str]
-    outside: Mapping[str, Outside]
+def _means(
+    scores: Mapping[str, Mapping[str, float]], names: Sequence[str], cases: set[str], apart: _Apart
+) -> list[Mean]:
+    groups, outside = apart
+    weighed, left_out = groups.weighed(scores, outside)
+    return means(weighed, names, groups.counted(cases), groups.clusters, left_out)
 
 
 def _reference_of(case: Case | None) -> str | None:

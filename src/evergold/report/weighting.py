@@ -1,11 +1,37 @@
 """Means in which each question counts once, however many cases ask it."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from statistics import fmean
 
 from evergold.report.scores import Outside
 
 Scores = Mapping[str, Mapping[str, float]]
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Which cases are not independent of each other (`clusters`), and, where each question counts once, which ask one.
+
+    Both map a case to a name. `questions` is None where every case counts by itself.
+    """
+
+    clusters: Mapping[str, str] = field(default_factory=dict)
+    questions: Mapping[str, str] | None = None
+
+    def counted(self, cases: set[str]) -> int:
+        """How many values a mean over these cases can rest on: their questions, or the cases themselves."""
+        return len(cases) if self.questions is None else len(_named(cases, self.questions))
+
+    def reduced(self, values: Mapping[str, float]) -> Mapping[str, float]:
+        """The value of each question, or of each case where every case counts by itself."""
+        return values if self.questions is None else _asked(values, self.questions)
+
+    def weighed(
+        self, scores: Scores, outside: Mapping[str, Outside]
+    ) -> tuple[Mapping[str, Mapping[str, float]], Mapping[str, Outside]]:
+        """Scores and what they leave out, by question where each counts once, else as they are."""
+        return (scores, outside) if self.questions is None else by_question(scores, outside, self.questions)
 
 
 def by_question(

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, select, update
 from sqlalchemy.engine import RowMapping
 
 from evergold.conversation import conversation_of, text_of
+from evergold.conversation.printed import prints
 from evergold.model.case import Case
 from evergold.model.conversation import Conversation
 from evergold.model.tool_calls import ToolCall, calls_in
@@ -76,8 +77,9 @@ def with_content(case: Case, trace: Trace, conversation: Conversation) -> Case:
         fields["provenance"] = case.provenance.model_copy(update={"user_id": trace.user_id})
     if _is_raw(case.input) and case.input == trace.input and conversation.messages:
         fields["input"] = text_of(conversation.messages[-1]) or case.input
-    if _is_raw(case.output) and case.output == trace.output and conversation.turn:
-        fields["output"] = text_of(conversation.turn[-1]) or case.output
+    answer = text_of(conversation.turn[-1]) if conversation.turn else ""
+    if case.output == trace.output and answer and (_is_raw(case.output) or prints(case.output, answer)):
+        fields["output"] = answer
     return case.model_copy(update=fields)
 
 

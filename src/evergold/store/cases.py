@@ -5,7 +5,20 @@ from enum import StrEnum
 from typing import Any
 
 from pydantic import BaseModel
-from sqlalchemy import ColumnElement, Connection, Select, and_, exists, false, func, literal_column, or_, select, tuple_
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    and_,
+    case,
+    exists,
+    false,
+    func,
+    literal_column,
+    or_,
+    select,
+    tuple_,
+)
 from sqlalchemy.engine import RowMapping
 
 from evergold.errors import BadInput, NotFound
@@ -145,6 +158,15 @@ def iterate_cases(connection: Connection, wanted: CaseFilter, *, oldest_first: b
 def count_cases(connection: Connection, wanted: CaseFilter) -> int:
     query = filtered(select(func.count()).select_from(eval_dataset), wanted, connection.dialect.name)
     return int(connection.execute(query).scalar_one())
+
+
+def dataset_state(connection: Connection, dataset: str) -> tuple[int, str]:
+    """How many active cases a dataset has, and when one of its cases changed last: equal as long as nothing changed."""
+    table = eval_dataset.c
+    active = func.coalesce(func.sum(case((table.status == CaseStatus.ACTIVE, 1), else_=0)), 0)
+    query = select(active, func.coalesce(func.max(table.updated_at), "")).where(table.dataset == dataset)
+    count, changed = connection.execute(query).one()
+    return int(count), str(changed)
 
 
 def dataset_names(connection: Connection) -> dict[str, int]:

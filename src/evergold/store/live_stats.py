@@ -5,6 +5,8 @@ from typing import Any
 from pydantic import BaseModel
 from sqlalchemy import Connection, text
 
+from evergold.model.repeats import RepeatCounts
+
 FAILED_TAG = "failed:"
 
 
@@ -20,7 +22,7 @@ class Day(BaseModel, frozen=True):
 
 class DatasetStats(BaseModel, frozen=True):
     """Counts of active entries. `curated_traces` are those that do not wait, each counted once; `coverage` is the share of all
-    traces that an entry cites, null when there are none."""
+    traces that an entry cites, null when there are none. `repeats`, where they were asked for, counts repeats of questions."""
 
     dataset: str | None
     total: int
@@ -38,6 +40,7 @@ class DatasetStats(BaseModel, frozen=True):
     cited_traces: int
     coverage: float | None
     waiting: int
+    repeats: RepeatCounts | None = None
 
 
 def dataset_stats(connection: Connection, dataset: str | None, *, days: int = 30, tags: int = 50) -> DatasetStats:

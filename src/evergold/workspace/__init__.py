@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from evergold.workspace.overview import Overviews
     from evergold.workspace.picking import Picker
     from evergold.workspace.rag import RagBuilds
+    from evergold.workspace.repeats import RepeatedQuestions
     from evergold.workspace.replay_users import ReplayUsers
     from evergold.workspace.replays import Replays
     from evergold.workspace.retrieval import Retrieval
@@ -214,6 +215,13 @@ class Workspace:
         from evergold.workspace.uploads import Uploads
 
         return Uploads(self)
+
+    @cached_property
+    def repeats(self) -> "RepeatedQuestions":
+        """Which cases of a dataset ask one question."""
+        from evergold.workspace.repeats import RepeatedQuestions
+
+        return RepeatedQuestions(self.store)
 
     @cached_property
     def views(self) -> "ListViews":

@@ -13,7 +13,7 @@ from evergold.model.run import Asked, Attempt, Run, RunStatus
 from evergold.report.compare import Comparison, RunValues, compare
 from evergold.report.leaderboard import Board, Ranked, boards, newest_per_model
 from evergold.report.scores import Mean, by_case, means, outside
-from evergold.report.weighting import by_question
+from evergold.report.weighting import Groups
 from evergold.store import Store
 from evergold.store.asked import asked
 from evergold.store.attempt_pages import AttemptOrder
@@ -31,16 +31,18 @@ class BenchResults:
         self._runs = RunStore(store.db)
         self._attempts = AttemptStore(store.db)
 
-    def means(self, run: Run, *, weighted: bool = False) -> list[Mean]:
-        """Every metric's mean over cases, with interval and coverage; weighted: over questions, each counted once."""
+    def means(self, run: Run, *, weighted: bool | None = None) -> list[Mean]:
+        """Every metric's mean over cases, with interval and coverage; weighted: over questions, each counted once.
+
+        None counts as the run was started.
+        """
         rows = self._attempts.values(run.id)
-        clusters = self._attempts.clusters(run.id)
-        scores, left_out, count = by_case(rows), outside(rows), run.total // run.spec.trials
-        if weighted:
-            questions = clusters_of(self._attempts.cases(run.id)).name_of
-            scores, left_out = by_question(scores, left_out, questions)
-            count = len(set(questions.values()))
-        return means(scores, run.spec.metrics, count, clusters, left_out)
+        groups = groups_of(self._attempts, [run], weighted)
+        scores, left_out = groups.weighed(by_case(rows), outside(rows))
+        count = run.total // run.spec.trials
+        if groups.questions is not None:
+            count = len(set(groups.questions.values()))
+        return means(scores, run.spec.metrics, count, groups.clusters, left_out)
 
     def cached(self, run_id: str) -> int:
         """How many answers of a run came from the response cache."""
@@ -54,13 +56,14 @@ class BenchResults:
         """Question and reference of these cases of a run, in short."""
         return asked(self._store.db, run_id, case_ids)
 
-    def compare(self, first: str, second: str, *, margin: float = 0.02) -> Comparison:
-        """Second run against first, paired by case."""
+    def compare(self, first: str, second: str, *, margin: float = 0.02, weighted: bool | None = None) -> Comparison:
+        """Second run against first, paired by case; weighted: by question. None is weighted where both runs are."""
         one, other = (RunValues(self._runs.get(id), self._attempts.values(id)) for id in (first, second))
-        clusters = self._attempts.clusters(first)
-        if one.run.provenance.get("dataset") != other.run.provenance.get("dataset"):
-            clusters = {**self._attempts.clusters(second), **clusters}
-        return compare(one, other, clusters, margin=margin)
+        same = one.run.provenance.get("dataset") == other.run.provenance.get("dataset")
+        runs = [one.run] if same and one.run.total == other.run.total else [other.run, one.run]
+        if weighted is None:
+            weighted = one.run.spec.weighted and other.run.spec.weighted
+        return compare(one, other, groups_of(self._attempts, runs, weighted), margin=margin)
 
     def leaderboard(self, dataset: str | None = None) -> Sequence[Board]:
         """The newest completed run of every model, per dataset version."""
@@ -120,3 +123,14 @@ class BenchResults:
             return get_case(connection, dataset, case.id)
 
         return self._store.db.write(work)
+
+
+def groups_of(attempts: AttemptStore, runs: Sequence[Run], weighted: bool | None = None) -> Groups:
+    """The cases of runs that belong together; the questions too where each counts once (None: as the runs were started)."""
+    clusters: dict[str, str] = {}
+    for run in runs:
+        clusters |= attempts.clusters(run.id)
+    if not (all(run.spec.weighted for run in runs) if weighted is None else weighted):
+        return Groups(clusters)
+    cases = {case.id: case for run in runs for case in attempts.cases(run.id)}
+    return Groups(clusters, clusters_of(cases.values()).name_of)

@@ -24,6 +24,7 @@ from evergold.store.attempts import AttemptStore
 from evergold.store.calibrations import CalibrationStore
 from evergold.store.cases import CaseFilter, iterate_cases
 from evergold.store.runs import RunStore
+from evergold.workspace.bench_results import groups_of
 
 if TYPE_CHECKING:
     from evergold.bench.calibrate import Calibration, Label
@@ -47,7 +48,7 @@ class Judging:
             run,
             self._attempts.cases(run_id),
             self._attempts.attempts(run_id),
-            clusters=self._attempts.clusters(run_id),
+            groups=groups_of(self._attempts, [run], None if options is None else options.weighted),
             calibrations=self.states(run),
             options=options,
         )
@@ -58,12 +59,12 @@ class Judging:
 
         return {"spending": spending_rows(report), "provenance": [*provenance_rows(report)]}
 
-    def rendered(self, run_id: str, form: str, options: Options | None = None) -> str:
+    def rendered(self, run_id: str, form: str, options: Options | None = None, *, weighted: bool | None = None) -> str:
         """The report as text in one of `FORMATS`."""
+        chosen = options or Options(weighted=weighted)
         if form == "junit":
-            chosen = options or Options()
             return to_junit(self._runs.get(run_id), self._attempts.attempts(run_id), chosen.passing)
-        report = self.report(run_id, options)
+        report = self.report(run_id, chosen)
         if form == "markdown":
             return to_markdown(report)
         return to_html(report) if form == "html" else report.model_dump_json(indent=2) + "\n"

@@ -281,7 +281,7 @@ export interface paths {
         };
         /**
          * Get Case
-         * @description One case.
+         * @description One case, with its reference and where that comes from.
          */
         get: operations["get_case_api_v1_cases__dataset___case_id__get"];
         put?: never;
@@ -445,7 +445,7 @@ export interface paths {
         };
         /**
          * Dataset Stats
-         * @description Totals per type, confirmed and candidate, per tag and per day.
+         * @description Totals per type, confirmed and candidate, per tag and per day; repeats of questions, where a dataset is named.
          */
         get: operations["dataset_stats_api_v1_stats_get"];
         put?: never;
@@ -1541,7 +1541,7 @@ export interface paths {
         };
         /**
          * Compare Runs
-         * @description The second run against the first, paired by case.
+         * @description The second run against the first, paired by case, or by question where each counts once.
          */
         get: operations["compare_runs_api_v1_benchmarks_compare_get"];
         put?: never;
@@ -1892,6 +1892,26 @@ export interface paths {
          * @description Every dataset: cases by kind, type, review state and status, and its builds.
          */
         get: operations["list_datasets_api_v1_datasets_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/datasets/{dataset}/repeats": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Dataset Repeats
+         * @description How many questions more than one case asks, and for each case named that is a repeat how many ask the same.
+         */
+        get: operations["dataset_repeats_api_v1_datasets__dataset__repeats_get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2774,6 +2794,131 @@ export interface components {
             undo: components["schemas"]["CaseChange"][];
         };
         /**
+         * CaseDetail
+         * @description A case with its reference: the answer others are measured by and its origin, null where there is none.
+         */
+        CaseDetail: {
+            /** Id */
+            id: string;
+            /**
+             * Dataset
+             * @default live
+             */
+            dataset: string;
+            /** @default chat */
+            kind: components["schemas"]["CaseKind"];
+            /** @default golden */
+            entry_type: components["schemas"]["EntryType"];
+            /** Name */
+            name?: string | null;
+            /** Input */
+            input: string;
+            /** Output */
+            output?: string | null;
+            /** Expected */
+            expected?: string | null;
+            /** Prompt */
+            prompt?: string | null;
+            difficulty?: components["schemas"]["Difficulty"] | null;
+            /**
+             * Contexts
+             * @default []
+             */
+            contexts: components["schemas"]["Context"][];
+            /**
+             * Messages
+             * @default []
+             */
+            messages: {
+                [key: string]: unknown;
+            }[];
+            /**
+             * Turn
+             * @default []
+             */
+            turn: {
+                [key: string]: unknown;
+            }[];
+            /**
+             * Tools
+             * @default []
+             */
+            tools: {
+                [key: string]: unknown;
+            }[];
+            /**
+             * Tool Calls
+             * @default []
+             */
+            tool_calls: components["schemas"]["ToolCall"][];
+            /** Expected Tools */
+            expected_tools?: components["schemas"]["ExpectedTool"][] | null;
+            /**
+             * Ordered
+             * @default true
+             */
+            ordered: boolean;
+            tests?: components["schemas"]["CodeTests"] | null;
+            approved?: components["schemas"]["Answer"] | null;
+            revised?: components["schemas"]["Answer"] | null;
+            /**
+             * Paths
+             * @default []
+             */
+            paths: components["schemas"]["RankedPath"][];
+            /**
+             * Ranges
+             * @default []
+             */
+            ranges: components["schemas"]["LineRange"][];
+            /** Base Commit */
+            base_commit?: string | null;
+            /**
+             * Citations
+             * @default []
+             */
+            citations: {
+                [key: string]: unknown;
+            }[];
+            /** Answer Citations */
+            answer_citations?: {
+                [key: string]: unknown;
+            }[] | null;
+            /**
+             * Tags
+             * @default []
+             */
+            tags: string[];
+            /** Metadata */
+            metadata?: {
+                [key: string]: unknown;
+            };
+            /** Extra */
+            extra?: {
+                [key: string]: unknown;
+            };
+            /**
+             * @default {
+             *       "source": "manual"
+             *     }
+             */
+            provenance: components["schemas"]["Provenance"];
+            /** @default unvalidated */
+            review: components["schemas"]["ReviewState"];
+            /** @default active */
+            status: components["schemas"]["CaseStatus"];
+            /**
+             * Version
+             * @default 1
+             */
+            version: number;
+            /** Created At */
+            created_at?: string | null;
+            /** Updated At */
+            updated_at?: string | null;
+            reference_answer?: components["schemas"]["Reference"] | null;
+        };
+        /**
          * CaseFacets
          * @description The values of a list of cases. Without `exact` there are more than `total`, and counts are of the newest of them.
          */
@@ -2937,6 +3082,11 @@ export interface components {
             second: string;
             /** Margin */
             margin: number;
+            /**
+             * Weighted
+             * @default false
+             */
+            weighted: boolean;
             /** Metrics */
             metrics: components["schemas"]["MetricComparison"][];
             /** Warnings */
@@ -3141,7 +3291,7 @@ export interface components {
         /**
          * DatasetStats
          * @description Counts of active entries. `curated_traces` are those that do not wait, each counted once; `coverage` is the share of all
-         *     traces that an entry cites, null when there are none.
+         *     traces that an entry cites, null when there are none. `repeats`, where they were asked for, counts repeats of questions.
          */
         DatasetStats: {
             /** Dataset */
@@ -3180,6 +3330,7 @@ export interface components {
             coverage: number | null;
             /** Waiting */
             waiting: number;
+            repeats?: components["schemas"]["RepeatCounts"] | null;
         };
         /**
          * DatasetSummary
@@ -3847,6 +3998,8 @@ export interface components {
         /**
          * MetricComparison
          * @description One metric: second run minus first. `p` is corrected for the number of metrics (Holm).
+         *
+         *     Where each question counts once, `n` counts questions, and `gained` and `lost` name the first case of each.
          */
         MetricComparison: {
             /** Metric */
@@ -4047,6 +4200,12 @@ export interface components {
             /** Created At */
             created_at?: string | null;
         };
+        /**
+         * Origin
+         * @description Where a reference comes from, the strongest first.
+         * @enum {string}
+         */
+        Origin: "person" | "source" | "revised" | "confirmed" | "candidate";
         /**
          * Overview
          * @description Everything the first page shows. `traces` is the whole store, `in_period` what began since `since`.
@@ -4529,11 +4688,59 @@ export interface components {
             };
         };
         /**
+         * Reference
+         * @description What is right, as text and calls. `text` is None where only the calls are known, and the other way round.
+         */
+        Reference: {
+            /** Text */
+            text: string | null;
+            /** Tool Calls */
+            tool_calls?: components["schemas"]["ToolCall"][] | null;
+            origin: components["schemas"]["Origin"];
+        };
+        /**
          * RemarkKind
          * @description What a message says of an earlier answer: what is right instead, that it is wrong, that it may be, the question again.
          * @enum {string}
          */
         RemarkKind: "correction" | "complaint" | "doubt" | "repeat" | "none";
+        /**
+         * RepeatCounts
+         * @description How many questions are asked by more than one case (`questions`), and by how many cases (`repeating`).
+         *
+         *     Counted over the newest `looked_at` of `cases` active cases; a build looks at all of them.
+         */
+        RepeatCounts: {
+            /** Cases */
+            cases: number;
+            /** Looked At */
+            looked_at: number;
+            /** Questions */
+            questions: number;
+            /** Repeating */
+            repeating: number;
+        };
+        /**
+         * RepeatedQuestion
+         * @description The cases that ask one question: how many, and the ids of the first ones by id.
+         */
+        RepeatedQuestion: {
+            /** Cases */
+            cases: number;
+            /** Examples */
+            examples: string[];
+        };
+        /**
+         * Repeats
+         * @description The counts of a dataset, and for each case asked for that is a repeat the question it shares with others.
+         */
+        Repeats: {
+            counts: components["schemas"]["RepeatCounts"];
+            /** Of */
+            of: {
+                [key: string]: components["schemas"]["RepeatedQuestion"];
+            };
+        };
         /**
          * Replay
          * @description The rules of a replay. `user_model` plays the simulated user and `tool_model` invents results of unrecorded calls;
@@ -4964,7 +5171,7 @@ export interface components {
         };
         /**
          * RunSpec
-         * @description What was asked for; enough to do it again.
+         * @description What was asked for; enough to do it again. `weighted`: means count each question once, however many cases ask it.
          */
         RunSpec: {
             /** Dataset */
@@ -4999,6 +5206,11 @@ export interface components {
              */
             cache: boolean;
             replay?: components["schemas"]["Replay"] | null;
+            /**
+             * Weighted
+             * @default false
+             */
+            weighted: boolean;
             /** Params */
             params?: {
                 [key: string]: unknown;
@@ -6161,7 +6373,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Case"];
+                    "application/json": components["schemas"]["CaseDetail"];
                 };
             };
             /** @description Validation Error */
@@ -8438,6 +8650,8 @@ export interface operations {
             query: {
                 /** @description Ids of runs. */
                 run: string[];
+                /** @description Count each question once, however many cases ask it; as the run was started where it is left out. */
+                weighted?: boolean | null;
             };
             header?: never;
             path?: never;
@@ -8504,6 +8718,8 @@ export interface operations {
                 first: string;
                 second: string;
                 margin?: number;
+                /** @description Count each question once, however many cases ask it; as the run was started where it is left out. */
+                weighted?: boolean | null;
             };
             header?: never;
             path?: never;
@@ -8598,6 +8814,8 @@ export interface operations {
                 order?: "case" | "worst";
                 limit?: number;
                 offset?: number;
+                /** @description Count each question once, however many cases ask it; as the run was started where it is left out. */
+                weighted?: boolean | null;
             };
             header?: never;
             path: {
@@ -9144,6 +9362,40 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["DatasetSummary"][];
+                };
+            };
+        };
+    };
+    dataset_repeats_api_v1_datasets__dataset__repeats_get: {
+        parameters: {
+            query?: {
+                /** @description Ids of cases to say the question of. */
+                case?: string[];
+            };
+            header?: never;
+            path: {
+                dataset: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Repeats"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
                 };
             };
         };

@@ -6,6 +6,7 @@ from evergold.conversation.exchange import Attributes, Exchange, SpanView
 from evergold.conversation.flattened import filled, unflattened
 from evergold.conversation.nested_json import decoded_object
 from evergold.conversation.reading import messages_in, text_message
+from evergold.conversation.shape import Message, text_of
 from evergold.conversation.tools import tools_in
 
 
@@ -18,6 +19,8 @@ def read(view: SpanView) -> Exchange:
     for side, key in (("input", "input.value"), ("output", "output.value")):
         if key in attributes and not getattr(exchange, side):
             setattr(exchange, side, messages_in(attributes[key], side))  # type: ignore[arg-type]
+    if attributes.get("openinference.span.kind") == "LLM":
+        exchange.output = _fuller(exchange.output, attributes.get("output.value"))
     if not exchange.input:
         prompts = [item.get("prompt.text", item.get("prompt")) for item in _listed(attributes, "llm.prompts")]
         texts = [prompt.get("text") if isinstance(prompt, dict) else prompt for prompt in prompts]
@@ -28,6 +31,17 @@ def read(view: SpanView) -> Exchange:
         exchange.output = [text_message(text, "output") for text in texts[:1] if isinstance(text, str)]
     exchange.tools, exchange.parameters = _tools(attributes), _parameters(attributes)
     return exchange
+
+
+def _fuller(output: list[Message], value: Any) -> list[Message]:
+    """The messages of the reply itself where they end with the flattened ones: calls that the client made in between."""
+    if not output or not isinstance(value, str) or output[-1]["role"] != "assistant":
+        return output
+    whole = messages_in(value, "output")
+    held = [message["role"] for message in whole]
+    if "tool" not in held or len(whole) <= len(output) or text_of(whole[-1]) != text_of(output[-1]):
+        return output
+    return whole
 
 
 def _listed(attributes: Attributes, prefix: str) -> list[Attributes]:

@@ -1,14 +1,22 @@
-"""Haystack: content as objects of one key (`text`, `tool_call`, `tool_call_result`); older dumps begin with `_`."""
+"""Haystack: content as objects of one key (`text`, `tool_call`, `tool_call_result`); older dumps begin with `_`, printed
+messages too."""
 
 from typing import Any
 
 from evergold.conversation.calls import call_of
-from evergold.conversation.shape import Piece, result_piece
+from evergold.conversation.printed import PRINTED_AS
+from evergold.conversation.shape import Piece, result_piece, text_piece
+
+KEYS = {"ToolCall": "tool_call", "ToolCallResult": "tool_call_result", "ReasoningContent": "reasoning"}
 
 
 def part(part: dict[str, Any]) -> list[Piece] | None:
     if "type" in part:
         return None
+    if key := KEYS.get(str(part.get(PRINTED_AS))):
+        part = {key: part}
+    if part.get(PRINTED_AS) == "TextContent":
+        return [text_piece(str(part.get("text") or ""))]
     if isinstance(result := part.get("tool_call_result"), dict):
         origin = result.get("origin")
         origin = origin if isinstance(origin, dict) else {}

@@ -13,12 +13,13 @@ def as_chat(item: dict[str, Any]) -> list[dict[str, Any]] | None:
     role = str(item.get("role")).rpartition(".")[2].lower().replace("_", "-")
     if role not in ("tool-call", "tool-response"):
         return None
-    content = item.get("content")
+    content = item.get("content") or item.get("contents")
     if role == "tool-response":
         return [{"role": "tool", "content": content}]
     text = content
     if isinstance(content, list) and len(content) == 1 and isinstance(content[0], dict):
-        text = content[0].get("text")
+        part = content[0].get("message_content", content[0])
+        text = part.get("text") if isinstance(part, dict) else None
     if isinstance(text, str) and text.lstrip().startswith(CALLING) and len(text) < LONGEST:
         try:
             calls = calls_in(ast.literal_eval(text.lstrip().removeprefix(CALLING).strip()))

@@ -10,7 +10,9 @@ import { CaseTier } from "@/ui/Tier";
 import { CaseActions } from "./CaseActions";
 import { CaseEvidence } from "./CaseEvidence";
 import { CaseHistory } from "./CaseHistory";
-import { type Case, useCase, useOpenQuestion } from "./data";
+import { type Case, type CaseDetail, useCase, useOpenQuestion } from "./data";
+import { referenceOrigin } from "./reference";
+import { oneOf, type RepeatedQuestion, useRepeats } from "./repeats";
 import { Tags } from "./Tags";
 
 const route = getRouteApi("/cases/$dataset/$caseId");
@@ -51,6 +53,9 @@ export function CaseRecord() {
       <NeedsLook question={question} traceId={entry.provenance.trace_id} />
       <Texts entry={entry} />
       <CaseEvidence entry={entry} />
+      <Section title="Its reference">
+        <ReferenceFacts entry={entry} />
+      </Section>
       <Section title="Where it comes from">
         <Origin entry={entry} />
       </Section>
@@ -80,6 +85,38 @@ function Texts({ entry }: { entry: Case }) {
         )}
       </div>
     </Section>
+  );
+}
+
+function ReferenceFacts({ entry }: { entry: CaseDetail }) {
+  const calls = entry.reference_answer?.tool_calls ?? [];
+  const repeated = useRepeats([entry]).get(`${entry.dataset}/${entry.id}`);
+  return (
+    <Facts
+      facts={[
+        ["Comes from", referenceOrigin(entry)],
+        ["Calls that belong to it", calls.map((call) => call.name).join(", ")],
+        ["Asked again", repeated && <Repeats entry={entry} repeated={repeated} />],
+      ]}
+    />
+  );
+}
+
+function Repeats({ entry, repeated }: { entry: Case; repeated: RepeatedQuestion }) {
+  return (
+    <>
+      {oneOf(repeated)} of this question:{" "}
+      {repeated.examples
+        .filter((id) => id !== entry.id)
+        .map((id, index) => (
+          <span key={id}>
+            {index > 0 && ", "}
+            <Link to="/cases/$dataset/$caseId" params={{ dataset: entry.dataset, caseId: id }}>
+              {id}
+            </Link>
+          </span>
+        ))}
+    </>
   );
 }
 

@@ -12,6 +12,7 @@ import { CaseFilters } from "./CaseFilters";
 import { CaseTools } from "./CaseTools";
 import { columnsOf } from "./columns";
 import { type Case, useCases } from "./data";
+import { useRepeats } from "./repeats";
 import { type CaseView, isNarrowed } from "./view";
 
 const route = getRouteApi("/cases");
@@ -24,7 +25,8 @@ export function CasesPage() {
   const cases = useCases(view);
   const rows = useMemo(() => cases.data?.pages.flatMap((page) => page.cases) ?? [], [cases.data]);
   const total = cases.data?.pages[0]?.total;
-  const shown = useMemo(() => columnsOf(view), [view]);
+  const repeats = useRepeats(rows);
+  const shown = useMemo(() => columnsOf(view, repeats), [view, repeats]);
   const [marked, setMarked] = useState<ReadonlySet<string>>(new Set());
   const mayEdit = useMay("editor");
   const chosen = rows.filter((row) => marked.has(keyOf(row))).map(({ dataset, id }) => ({ dataset, id }));

@@ -3,6 +3,7 @@ import { Marked } from "@/ui/Marked";
 import type { ListColumn } from "@/ui/RecordList";
 import { CaseTier } from "@/ui/Tier";
 import type { Case } from "./data";
+import { oneOf, type RepeatedQuestion } from "./repeats";
 import { FirstTag } from "./Tags";
 import type { CaseView } from "./view";
 
@@ -33,19 +34,30 @@ export function shownColumns(view: CaseView): readonly string[] {
   return view.columns ?? DEFAULT;
 }
 
-export function columnsOf(view: CaseView): { columns: ListColumn<Case>[]; template: string } {
+export function columnsOf(
+  view: CaseView,
+  repeats: ReadonlyMap<string, RepeatedQuestion>,
+): { columns: ListColumn<Case>[]; template: string } {
   const shown = new Set(["main", ...shownColumns(view)]);
-  const columns = allColumns(view.q).filter((column) => shown.has(column.id ?? ""));
+  const columns = allColumns(view.q, repeats).filter((column) => shown.has(column.id ?? ""));
   return { columns, template: columns.map((column) => WIDTHS[column.id ?? ""]).join(" ") };
 }
 
-function allColumns(search: string | undefined): ListColumn<Case>[] {
+function allColumns(search: string | undefined, repeats: ReadonlyMap<string, RepeatedQuestion>): ListColumn<Case>[] {
   return [
     { id: "tier", header: "Worth", cell: ({ row }) => <CaseTier entry={row.original} /> },
     {
       id: "main",
       header: "Input",
-      cell: ({ row }) => <Marked text={row.original.name || row.original.input} search={search} />,
+      cell: ({ row: { original } }) => {
+        const repeated = repeats.get(`${original.dataset}/${original.id}`);
+        return (
+          <>
+            <Marked text={original.name || original.input} search={search} />
+            {repeated && <span className="eg-dim"> · {oneOf(repeated)}</span>}
+          </>
+        );
+      },
     },
     {
       id: "second",

@@ -5,6 +5,7 @@ import { keepUp } from "@/api/query";
 import { asQuery, type CaseView } from "./view";
 
 export type Case = Schemas["Case"];
+export type CaseDetail = Schemas["CaseDetail"];
 export type Revision = Schemas["Revision"];
 export type CaseFacets = Schemas["CaseFacets"];
 

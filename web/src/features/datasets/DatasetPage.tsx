@@ -3,6 +3,7 @@ import { Button, SegmentedControl } from "@mantine/core";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { useMay } from "@/api/access";
+import { repeatsLine, useRepeatCounts } from "@/features/cases/repeats";
 import { plural } from "@/ui/format";
 import { Page, Panel } from "@/ui/Page";
 import { Empty, Failed, Loading } from "@/ui/states";
@@ -30,6 +31,8 @@ export function DatasetPage() {
   const [freezing, setFreezing] = useState(false);
   const found = builds.data ?? [];
   const entry = datasets.data?.find((one) => one.dataset === dataset);
+  const repeats = useRepeatCounts(dataset).data;
+  const repeated = repeats && repeatsLine(repeats.counts);
   const stored = Object.keys(entry?.status ?? {}).length > 0;
   const show = (version: string) => {
     setFreezing(false);
@@ -47,6 +50,7 @@ export function DatasetPage() {
               <Link to="/cases" search={{ dataset }}>
                 its cases as they are now
               </Link>
+              {repeated && ` · ${repeated}`}
             </>
           )}
         </>

@@ -1,0 +1,89 @@
+"""Message-level agreement of conversations with what real packages export: recorded exchanges, read and compared.
+
+    python -m perf.message_agreement
+
+A message agrees when role, text and tool calls with their arguments are those of the exchange, in its order; messages that are
+read and were not said count against it. Goal: 97 %. How the exchanges were recorded: tests/conversation/recorded/README.md.
+"""
+
+import json
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from evergold.conversation import conversation_of, text_of
+from evergold.conversation.nested_json import decoded
+from evergold.settings import Settings
+from evergold.store.trace_filter import TraceFilter
+from evergold.workspace import Workspace
+
+RECORDED = Path(__file__).parent.parent / "tests" / "conversation" / "recorded"
+GOAL = 0.97
+Plain = tuple[str, str, list[Any]]
+SAID: list[Plain] = [
+    ("system", "You report the weather.", []),
+    ("user", "What is the weather in Lima?", []),
+    ("assistant", "", [["get_weather", {"city": "Lima"}]]),
+    ("tool", "21 degrees", []),
+    ("assistant", "It is 21 degrees in Lima.", []),
+]
+
+
+class Agreement(NamedTuple):
+    agreeing: int
+    of: int
+
+
+def exchanges() -> list[Path]:
+    """The recorded exchanges, a file of spans each."""
+    return sorted(path for path in RECORDED.glob("*.json") if not path.name.endswith(".said.json"))
+
+
+def said_in(path: Path) -> list[Plain]:
+    """The messages of an exchange: the same five, or those in the file beside it where a framework frames them."""
+    own = path.with_suffix(".said.json")
+    if not own.exists():
+        return SAID
+    return [(role, text, calls) for role, text, calls in json.loads(own.read_text(encoding="utf-8"))]
+
+
+def read_from(path: Path) -> list[Plain]:
+    """The longest conversation that is read from the spans of a file."""
+    with tempfile.TemporaryDirectory() as folder:
+        settings = Settings(home=Path(folder), checks_builtin="false")
+        with Workspace.open(settings) as workspace:
+            workspace.intake.ingest([path], source="otlp")
+            listed, _ = workspace.intake.page(TraceFilter(), limit=10)
+            read = [conversation_of(workspace.intake.get(trace.id)) for trace in listed]
+    whole = max(([*one.messages, *one.turn, *one.after] for one in read), key=len, default=[])
+    return [_plain(message) for message in whole]
+
+
+def _plain(message: dict[str, Any]) -> Plain:
+    made = [call["function"] for call in message.get("tool_calls", ())]
+    calls = [[call["name"], decoded(call["arguments"])] for call in made]
+    return message["role"], text_of(message), calls
+
+
+def agreement(said: Sequence[Plain], read: Sequence[Plain]) -> Agreement:
+    """How many messages are the same in both, in order, of how many that stand in the longer one."""
+    best = [0] * (len(read) + 1)
+    for one in said:
+        row = [0]
+        for number, other in enumerate(read):
+            row.append(best[number] + 1 if one == other else max(best[number + 1], row[number]))
+        best = row
+    return Agreement(best[-1], max(len(said), len(read)))
+
+
+def main(_arguments: Sequence[str] = ()) -> None:
+    results = {path.stem: agreement(said_in(path), read_from(path)) for path in exchanges()}
+    for name, result in results.items():
+        print(f"  {name:<36} {result.agreeing} of {result.of}")
+    agreeing, of = (sum(part) for part in zip(*results.values(), strict=True))
+    print(f"  {len(results)} exchanges: {agreeing} of {of} messages agree, {agreeing / of:.1%} (goal {GOAL:.0%})")
+
+
+if __name__ == "__main__":
+    main()
