@@ -127,7 +127,8 @@ def changed_by(cases: Sequence[Case], name: str, folder: Path) -> tuple[int, int
     written = chosen.write(iter(cases), path, rejected=unfit)
     left_out = {item.where for item in unfit}
     before = {case.id: case for case in cases if f"{case.dataset}/{case.id}" not in left_out}
-    back = {case.id: case for case in chosen.read(path) if isinstance(case, Case)}
+    # Where no case is written, a format of one file per dataset writes none.
+    back = {case.id: case for case in chosen.read(path) if isinstance(case, Case)} if written else {}
     changed = sum(id not in back or before[id].content() != back[id].content() for id in before)
     return written, len(unfit), changed
 

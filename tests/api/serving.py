@@ -19,11 +19,11 @@ def calling(url: str, **options: Any) -> httpx.Client:
 
 
 @contextmanager
-def served(folder: Path, **env: str) -> Iterator[str]:
-    """Yields its address once it answers; stops it as Ctrl-C would."""
+def served(folder: Path, *words: str, **env: str) -> Iterator[str]:
+    """Yields its address once it answers; stops it as Ctrl-C would. `words`: another command than `serve`."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith("EVERGOLD_")}
     process = subprocess.Popen(
-        [str(Path(sys.executable).parent / "evergold"), "serve", "--port", "0"],
+        [str(Path(sys.executable).parent / "evergold"), *(words or ("serve",)), "--port", "0"],
         cwd=folder,
         env={**clean, "PYTHONUNBUFFERED": "1", "EVERGOLD_CHECKS_BUILTIN": "false", **env},
         stdout=subprocess.PIPE,

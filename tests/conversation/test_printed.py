@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 from evergold.conversation import conversation_of, text_of
 from evergold.conversation.printed import PRINTED_AS, prints, unprinted
 from evergold.conversation.reading import messages_in
+from evergold.conversation.tools import tools_in
 from evergold.model.trace import Span
 from tests.builders import a_trace
 
+CALL = {"name": "hours", "args": {"day": "Sunday"}, "id": "c1", "type": "tool_call"}
 ANSWER = "We're open from nine to six, and on Saturdays until noon; on Sundays nobody is here."
 
 
@@ -146,3 +148,17 @@ def test_printed_messages_of_a_list_are_read() -> None:
         ("assistant", "Closed."),
     ]
     assert read[1]["tool_calls"][0]["function"] == {"name": "hours", "arguments": '{"day":"Sunday"}'}
+
+
+def test_tools_that_are_offered_among_the_messages_are_no_messages() -> None:
+    schema = {"name": "hours", "description": "Opening hours", "parameters": {"type": "object", "properties": {}}}
+    asked = [
+        {"role": "user", "content": "When?"},
+        {"role": "assistant", "content": "", "additional_kwargs": {"refusal": None}, "tool_calls": [CALL]},
+        {"role": "tool", "content": "closed", "tool_call_id": "c1"},
+        {"role": "tool", "content": {"type": "function", "function": schema}},
+    ]
+    read = messages_in(json.dumps(asked), "input")
+    assert [message["role"] for message in read] == ["user", "assistant", "tool"]
+    assert read[1]["tool_calls"][0]["function"]["name"] == "hours"
+    assert tools_in(json.dumps(asked)) == [{"type": "function", "function": schema}]

@@ -11,6 +11,7 @@ from evergold.model.review import CaseKey
 from evergold.settings import Settings
 from evergold.store.traces import put_traces
 from evergold.workspace import Workspace
+from tests.api.serving import calling, served
 from tests.builders import a_case, a_score, a_trace
 from tests.repos import GitRepo, numbered
 from tests.sidekick_db import SidekickDb
@@ -97,3 +98,18 @@ def test_without_settings_it_says_what_to_set(tmp_path: Path) -> None:
         assert "review.sidekick_db" in (room.of_flow("ws", "f", "c").missing or "")
         assert "review.repo_dir" in workspace.review.bases.check("abc", None).message
         assert "review.repo_dir" in room.file("abc", "a").message
+
+
+def test_the_command_names_the_repository_and_the_flow_database(repo: GitRepo, tmp_path: Path) -> None:
+    db = SidekickDb(tmp_path / "sidekick.core.db")
+    db.task()
+    db.flow()
+    case_id = db.approval("diff --git a/b.go b/b.go\n")
+    base = repo.commit({"a.txt": numbered(3)})
+    words = ("review", "--no-browser", "--repo-dir", str(repo.path), "--sidekick-db", str(tmp_path / "sidekick.core.db"))
+    with served(tmp_path, *words) as address, calling(f"{address.rpartition('/dev')[0]}/api/v1") as client:
+        flow = {"workspace_id": "ws", "flow_id": "flow", "case_id": case_id}
+        shown = client.get("/review/evidence/flow", params=flow).json()
+        assert (shown["diff"], shown.get("missing")) == ("diff --git a/b.go b/b.go\n", None)
+        file = client.get("/review/file", params={"commit": base, "path": "a.txt"}).json()
+        assert file["text"] == numbered(3)

@@ -141,14 +141,14 @@ def _answering(spans: Sequence[Span], answer: str, exchange: Any) -> Span | None
     inside = (span for span in spans if _is_printed(exchange(span), answer))
     for answering in (to_the_letter, in_other_words, inside):
         if (first := next(answering, None)) is not None:
-            said = chain([first], answering)  # a wrapper around a call may repeat its answer without its messages
-            return next((span for span in said if exchange(span).input), first)
+            alike = chain([first], answering)  # a wrapper around a call may repeat its answer without its messages
+            return next((span for span in alike if exchange(span).input), first)
     return None
 
 
 def _is_printed(exchange: Exchange, answer: str) -> bool:
-    said = exchange.output[-1:]
-    return bool(said) and said[0]["role"] == "assistant" and prints(answer, text_of(said[0]))
+    last = exchange.output[-1:]
+    return bool(last) and last[0]["role"] == "assistant" and prints(answer, text_of(last[0]))
 
 
 def _is_answer(exchange: Exchange, span: Span, answer: str) -> bool:

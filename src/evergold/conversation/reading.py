@@ -9,6 +9,7 @@ from evergold.conversation.dialects.google import either
 from evergold.conversation.nested_json import decoded
 from evergold.conversation.printed import unprinted
 from evergold.conversation.shape import INSTRUCTING, Message, Piece, messages_of_pieces
+from evergold.conversation.tools import is_offer
 
 Side = Literal["input", "output"]
 
@@ -73,6 +74,7 @@ def _messages(document: Any, side: Side, depth: int) -> list[Message]:
 
 def _from_list(items: list[Any], side: Side, depth: int) -> list[Message]:
     items = [unprinted(decoded(item)) for item in items]
+    items = [item for item in items if not is_offer(item)]
     if not items:
         return []
     if all(map(_is_pair, items)):

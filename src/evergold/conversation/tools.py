@@ -36,6 +36,15 @@ def tools_in(value: Any, depth: int = 0) -> list[dict[str, Any]]:
     return []
 
 
+def is_offer(item: Any) -> bool:
+    """Whether a message of a list is no message but a tool that was offered, as Langfuse's callback for LangChain writes it."""
+    if not isinstance(item, dict) or item.get("role") != "tool" or item.get("tool_call_id"):
+        return False
+    offered = item.get("content")
+    function = offered.get("function") if isinstance(offered, dict) and offered.get("type") == "function" else None
+    return isinstance(function, dict) and "name" in function and any(key in function for key in SCHEMAS)
+
+
 def _named(tools: dict[str, Any]) -> list[dict[str, Any]]:
     """Tools in an object, each under its name."""
     return [
@@ -49,6 +58,8 @@ def _named(tools: dict[str, Any]) -> list[dict[str, Any]]:
 def _tools_of(item: Any) -> list[dict[str, Any]]:
     if not isinstance(item, dict):
         return []
+    if "role" in item:
+        return _tools_of(item["content"]) if is_offer(item) else []
     for key in DECLARATIONS:
         if isinstance(declared := item.get(key), list):
             return [tool for one in declared for tool in _tools_of(one)]

@@ -27,10 +27,10 @@ def as_chat(item: dict[str, Any]) -> list[dict[str, Any]] | None:
     message = {"role": item["role"], "content": item.get("blocks") or item.get("content")}
     blocks = item.get("blocks") or []
     made = any(isinstance(block, dict) and block.get("block_type") == "tool_call" for block in blocks)
-    if beside.get("tool_calls") and not made:
-        message["tool_calls"] = beside["tool_calls"]
+    if (calls := item.get("tool_calls") or beside.get("tool_calls")) and not made:
+        message["tool_calls"] = calls
     for key in ("tool_call_id", "name"):
-        if beside.get(key):
-            message[key] = beside[key]
+        if value := item.get(key) or beside.get(key):
+            message[key] = value
     rest = {key: value for key, value in beside.items() if key not in (*message, "tool_calls") and value}
     return [message | ({"extra": {"additional_kwargs": rest}} if rest else {})]
