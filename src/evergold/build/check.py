@@ -76,6 +76,7 @@ def check(
     profiles: dict[str, Profile | None] = {}
     for name, entry in manifest.splits.items():
         checker = _SplitCheck(name, entry, limits, _schema(manifest))
+        # Records are decoded in large blocks that hold no cycles: the collector would only cost time.
         with memory_kept():
             profiles[name] = checker.run(manifests.locate(path, manifest, entry.path), advance)
         report.findings += checker.findings.values()
@@ -112,11 +113,13 @@ class _SplitCheck:
         self._ids = SeenIds()
         self._canaries = 0
         wanted = min(limits.sample, entry.count)
+        # A seed of its own for each split: adding a split must not change which records of the others are shown.
         self._wanted = frozenset(random.Random(f"{limits.seed}:{name}").sample(range(1, entry.count + 1), wanted))
 
     def run(self, path: Path, advance: Callable[[int], None] | None) -> Profile | None:
         if not path.is_file():
             self.findings["file"].fail(f"{path} is missing")
+            # Every check of a missing file is reported, so that a report always lists the same checks.
             for finding in list(self.findings.values())[1:]:
                 finding.outcome, finding.message = "not measured", "the file is missing"
             return None
@@ -127,6 +130,7 @@ class _SplitCheck:
             size += len(data)
             digest.update(data)
             block, is_text = list(lines_of(data)), is_utf8(data)
+            # Sound blocks are proved as a whole; a block that is not UTF-8 is read line by line to name the broken one.
             records = self._sound(lines + 1, block) if is_text else None
             if self._grounding is not None:
                 self._grounding.add(lines + 1, block)
@@ -135,6 +139,8 @@ class _SplitCheck:
                 lines += len(records)
             else:
                 for line in block:
+                    # Canaries are no records, so `lines` counts records and
+                    # `_canaries` makes up the difference to the line number.
                     lines += self._is_record(lines + 1, line, profile, is_text)
             if advance:
                 advance(len(data))
@@ -175,6 +181,7 @@ class _SplitCheck:
                 line.decode()
             record = self._decode(line)
             require_texts(record, self._fields)
+        # msgspec and orjson raise subclasses of ValueError; deep nesting raises RecursionError.
         except (ValueError, RecursionError) as problem:
             self.findings["schema"].fail(f"line {number + self._canaries}: {' '.join(str(problem).split())}")
             return True
@@ -218,6 +225,7 @@ def _against(
     for name, before in baseline.splits.items():
         drop = Finding("count drop", name)
         now = manifest.splits[name].count if name in manifest.splits else 0
+        # A split that was empty cannot shrink.
         share = (before.count - now) / before.count if before.count else 0.0
         drop.measured = {"before": before.count, "now": now, "drop": round(share, 4)}
         if share > limits.max_drop:
@@ -227,6 +235,7 @@ def _against(
         yield drop
         moved = Finding("drift", name)
         profile = profiles.get(name)
+        # Drift needs the records of the baseline; a manifest alone has only their counts.
         old = _profile_of(name, before, manifests.locate(baseline_path, baseline, before.path), _schema(baseline))
         if profile is None or old is None:
             moved.outcome = "not measured"
@@ -264,6 +273,7 @@ def _profile_of(name: str, entry: FileEntry, path: Path, schema: str | None) -> 
     """The profile of a baseline's split, if its file still is what the manifest says."""
     if not path.is_file():
         return None
+    # Only its distributions are wanted: the judge has nothing to read.
     checker = _SplitCheck(name, entry, CheckLimits(judged=0), schema)
     profile = checker.run(path, None)
     return None if checker.findings["hash"].outcome == "failed" else profile

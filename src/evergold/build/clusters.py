@@ -17,6 +17,7 @@ from evergold.text.pairs import rarest
 
 KEEP, ONE = "keep", "one"
 REPEATS = (KEEP, ONE)
+# The origins of a reference from the most to the least trusted; a case without any comes after all of them.
 _RANKS = {Origin.PERSON: 0, Origin.SOURCE: 1, Origin.REVISED: 1, Origin.CONFIRMED: 1, Origin.CANDIDATE: 2}
 
 
@@ -36,8 +37,10 @@ class Clusters:
 
 def question_of(case: Case) -> str:
     """The words of what was asked: the user's turns in order; "yes, please" after another question is another one."""
+    # A conversation is its question: the same last turn after other turns asks something else.
     turns = [plain(_text(message.get("content"))) for message in case.messages if message.get("role") == "user"]
     asked = plain(case.input)
+    # Most sources repeat the last user turn as the input, some do not.
     return "\n".join(turns if turns and turns[-1] == asked else [*turns, asked] if asked else turns)
 
 
@@ -48,6 +51,7 @@ def clusters_of(cases: Iterable[Case], threshold: float = THRESHOLD) -> Clusters
         union.add(case.id)
         if question := question_of(case):
             union.join(first.setdefault(question, case.id), case.id)
+    # Exact copies were joined before, so near copies are searched among distinct questions only.
     _join_near({case_id: shingles_of(question) for question, case_id in first.items()}, union, threshold)
     return Clusters({case_id: union.root(case_id) for case_id in union.names()})
 
@@ -101,6 +105,7 @@ def _join_near(texts: Mapping[str, Shingles], union: "_Union", threshold: float)
     often = Counter(chain.from_iterable(texts.values()))
     known: defaultdict[str, list[str]] = defaultdict(list)
     for name, shingles in texts.items():
+        # Two sets above the threshold must share one of their rarest shingles: nothing else is compared.
         rare = rarest(shingles, often, threshold) if shingles else []
         for other in dict.fromkeys(chain.from_iterable(known[word] for word in rare)):
             if union.root(other) != union.root(name) and jaccard(texts[other], shingles) >= threshold:
@@ -123,10 +128,12 @@ class _Union:
 
     def root(self, name: str) -> str:
         while self._above[name] != name:
+            # Path halving keeps the trees flat without a second pass.
             self._above[name] = self._above[self._above[name]]
             name = self._above[name]
         return name
 
     def join(self, one: str, other: str) -> None:
+        # The smaller name becomes the root, so that a cluster is named the same in whatever order cases come.
         first, second = sorted((self.root(one), self.root(other)))
         self._above[second] = first

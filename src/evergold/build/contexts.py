@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import msgspec
 
 _PRINTED = bytes(byte for byte in range(0x21, 0x7F) if byte not in b'"\\')
+# UTF-8 lead bytes; those left out begin characters of which some are white space (U+0085, U+1680, U+2000, U+3000).
 _PLAIN_START = _PRINTED + bytes((*range(0xC3, 0xE1), *range(0xE4, 0xF5)))
 """First bytes of characters that are no white space, nor the beginning of an escape."""
 _PLAIN_END = _PRINTED + bytes((*range(0x8B, 0x9F), *range(0xA1, 0xA8), *range(0xAA, 0xAF), *range(0xB0, 0xC0)))
@@ -26,6 +27,7 @@ _WHITE = re.compile(
 )
 """What `str.strip` takes for white space, as JSON may have it."""
 _LEADING_WHITE, _LAST_WHITE = re.compile(b'"%b*' % _WHITE.pattern), re.compile(rb"%b\Z" % _WHITE.pattern)
+# Bytes of the longest spelling of one white space, `\u3000`.
 _LONGEST_WHITE = 6
 _BACKSLASH, _BRACKET, _BLANK = b"\\[ "
 _decode_text = msgspec.json.Decoder(str).decode
@@ -40,6 +42,7 @@ def ends_plainly(raw: bytes) -> bool:
     """Whether it ends with such a character."""
     if raw[-3:-2] == b"\\" and _is_escaped(raw, len(raw) - 2):
         return raw[-2] in _SEEN
+    # A \u escape at the end may be white space, so it is not plain.
     if len(raw) > 7 and raw[-7:-5] == b"\\u" and _is_escaped(raw, len(raw) - 6):
         return False
     return raw[-2] in _PLAIN_END
@@ -48,6 +51,7 @@ def ends_plainly(raw: bytes) -> bool:
 def _is_escaped(raw: bytes, index: int) -> bool:
     """Whether the byte there is the letter of an escape."""
     start = index
+    # An even run of backslashes escapes itself; only an odd one makes the next byte a letter of an escape.
     while raw[start - 1] == _BACKSLASH:
         start -= 1
     return (index - start) % 2 == 1
@@ -78,6 +82,7 @@ def trimmed(raw: bytes) -> bytes:
     bare = text.rstrip()
     start = _LEADING_WHITE.match(short).end()  # type: ignore[union-attr]
     inside = short[start:-1]
+    # One white space at a time from the end: each may be spelled as itself, as an escape or as \uXXXX.
     for _ in range(len(text) - len(bare) if bare else 0):
         inside = inside[: -len(_LAST_WHITE.search(inside[-_LONGEST_WHITE:])[0])]  # type: ignore[index]
     return b'"%b"' % inside
@@ -97,6 +102,7 @@ def numbered(contexts: Sequence[bytes]) -> list[bytes]:
     labels = [text[1] == _BRACKET and _NUMBERED.match(text) for text in texts]
     if all(labels):
         return texts
+    # Empty contexts have no label of their own and do not decide whether the others keep theirs.
     full = [label for label, text in zip(labels, texts, strict=True) if text != b'""']
     keep_all = all(full)
     result = []

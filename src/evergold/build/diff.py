@@ -14,6 +14,7 @@ from evergold.errors import BadInput, NotFound
 from evergold.model.build import Manifest
 from evergold.model.ident import canonical_json
 
+# The revision is a hash of the other fields: it changes whenever one of them does, and says nothing more.
 _DERIVED = frozenset({"rev"})
 
 
@@ -81,6 +82,7 @@ def read_record(line: bytes) -> Any:
 
 
 def _whole(digits: str) -> int | str:
+    # 19 digits are tested first: converting a text of thousands of digits is quadratic in Python.
     return int(digits) if len(digits) < 20 and abs(int(digits)) < 2**63 else digits
 
 
@@ -92,6 +94,7 @@ def diff(before: Path, after: Path) -> Diff:
     """Compares two builds given by folder or manifest. Only places and changed lines are held in memory."""
     old_manifest, new_manifest = manifests.read(before), manifests.read(after)
     result = Diff(old_manifest.version, new_manifest.version)
+    # Only offsets of the older build are held; lines are read again where the same id occurs.
     old = {one: location for one, location, _ in build_records(before, old_manifest)}
     for one, location, line in build_records(after, new_manifest):
         there = old.pop(one, None)

@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 from evergold.text.xml import xml_text
 
 Outcome = Literal["passed", "failed", "not measured"]
+# Examples per finding; the count is always whole.
 SHOWN = 20
 
 

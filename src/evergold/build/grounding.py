@@ -21,7 +21,9 @@ from evergold.text.markers import cited_sentences, is_claim, markers, without_ma
 if TYPE_CHECKING:
     from evergold.judge.offline import OfflineJudge
 
+# The first sentences of a reference. Judging all of a long one would cost seconds a record.
 SENTENCES = 10
+# Characters of a reference or context that are read at all.
 LOOKED_AT = 20_000
 SHOWN = 120
 _LABEL = re.compile(r"^\[(\d{1,6})\]\s*")
@@ -31,6 +33,7 @@ class GroundingSample:
     """The records of one split that the judge reads."""
 
     def __init__(self, split: str, count: int, wanted: int, seed: int) -> None:
+        # The seed is salted, so that the judged records are not the ones drawn for people to read.
         drawn = random.Random(f"grounded:{seed}:{split}").sample(range(1, count + 1), min(wanted, count))
         self._numbers = frozenset(drawn)
         self._lines: list[tuple[int, bytes]] = []
@@ -45,6 +48,7 @@ class GroundingSample:
         judged = supported = 0
         problems = []
         judge: OfflineJudge | None = None
+        # Repeated records are judged once: copies of a question share reference and contexts.
         known: dict[tuple[str, ...], list[str] | None] = {}
         for where, reference, contexts in self._records(decode):
             judge = judge or _offline_judge()
@@ -56,6 +60,7 @@ class GroundingSample:
                 continue
             judged += 1
             supported += not loose
+            # One example for each record: the share counts records, not sentences.
             problems += [f"{where}: {problem}" for problem in loose[:1]]
         if judged == 0:
             finding.outcome = "not measured"

@@ -34,6 +34,7 @@ def parse_shares(text: str) -> dict[str, float]:
             raise BadInput(f"--split {text!r}: {part.strip()!r} is not NAME=SHARE, as in train=0.7,test=0.3") from None
         if not name.replace("-", "").replace("_", "").isalnum():
             raise BadInput(f"--split {text!r}: {name!r} is no name for a file; use letters, digits, - and _")
+    # A name given twice leaves fewer shares than parts.
     if len(shares) != len(text.split(",")) or any(not 0 < share <= 1 for share in shares.values()):
         raise BadInput(f"--split {text!r}: each split once, each share between 0 and 1")
     if abs(sum(shares.values()) - 1) > 1e-6:
@@ -55,6 +56,7 @@ def group_key(case: Case, group_by: str) -> str:
         "user": source.user_id,
         "none": None,
     }[kind]
+    # A case without a group must not join the others that lack one.
     return f"{kind}:{value}" if value else f"case:{case.id}"
 
 
@@ -64,6 +66,7 @@ def settled(cases: Iterable[Case], earlier_splits: Mapping[str, str], group_by: 
     for case in cases:
         if case.id in earlier_splits:
             votes[group_key(case, group_by)][earlier_splits[case.id]] += 1
+    # Ties are decided by name, so that the same history gives the same splits.
     return {key: min(result, key=lambda name: (-result[name], name)) for key, result in votes.items()}
 
 
@@ -102,9 +105,11 @@ def deal(cases: Sequence[Case], dealing: Dealing, earlier_splits: Mapping[str, s
         counts[split] += len(groups[key])
     order = list(shares)
     free = groups.keys() - chosen.keys()
+    # The order depends on seed and key alone: a new group does not move the ones before it.
     for key in sorted(free, key=lambda key: (unit_interval(f"{seed}:{key}"), key)):
         size = len(groups[key])
         total = counts.total() + size
+        # The split furthest below its share takes the whole group; of equals the one given first.
         chosen[key] = max(order, key=lambda name: (shares[name] * total - counts[name], -order.index(name)))
         counts[chosen[key]] += size
     return {one: chosen[key] for key, ids in groups.items() for one in ids}

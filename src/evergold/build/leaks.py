@@ -42,6 +42,7 @@ def near_duplicates(
 def _shingles(case: Case) -> frozenset[str]:
     answer = _answer(case)
     shingles = shingles_of(f"{question_of(case)} {answer}")
+    # A question of a few words has no shingles; the pair of question and answer then stands for itself.
     if shingles or not answer:
         return shingles
     return frozenset({f"{question_of(case)}\n{plain(answer)}"})
@@ -86,6 +87,7 @@ def _leaves(line: bytes) -> Iterator[str]:
         waiting: list[Any] = [orjson.loads(line)]
     except orjson.JSONDecodeError:
         waiting = [line.decode("utf-8", "replace").strip()]
+    # A stack instead of recursion: files of strangers may be nested without limit.
     while waiting:
         value = waiting.pop()
         if isinstance(value, str):

@@ -68,6 +68,7 @@ def _values(line: bytes, outer: tuple[bytes, ...], inner: tuple[bytes, ...]) -> 
     members = members_of(line)
     values = _values_of(members, outer)
     opened = values[-1] or b"null"
+    # A carriage return inside a line, or `rag` that is neither an object nor null, is left to the careful reader.
     if not members or b"\r" in line or opened[:1] not in (b"{", b"n"):
         raise Refusal("not taken")
     return values + _values_of({} if opened == b"null" else members_of(opened), inner)
@@ -77,6 +78,7 @@ def _values_of(members: Mapping[str, bytes], names: tuple[bytes, ...]) -> list[b
     indexes = _indexes(names)
     values: list[bytes | None] = [None] * len(names)
     for name, value in members.items():
+        # A field that nobody knows must end up under `extra`, which only the careful way does until it has learned it.
         if name not in indexes:
             raise Refusal("not taken")
         values[indexes[name]] = value

@@ -69,6 +69,7 @@ def sample(path: Path, count: int, seed: int, split: str | None = None) -> Sampl
                 counted[location.split] += 1
                 yield _rank(seed, one), one, location.split, line
 
+    # The smallest hashes of seed and id: a sample that stays the same when other records come or go.
     drawn = heapq.nsmallest(count, ranked())
     records = [Sampled(id=one, split=name, record=read_record(line)) for _, one, name, line in drawn]
     return Sample(version=manifest.version, seed=seed, of=counted.total(), records=records)

@@ -42,8 +42,14 @@ def require_version(version: str) -> str:
 
 def now_utc() -> datetime:
     """The time of a build; `SOURCE_DATE_EPOCH` fixes it, so that a build can be repeated to the byte."""
+    # The variable of reproducible builds (reproducible-builds.org), in seconds since 1970.
     fixed = os.environ.get("SOURCE_DATE_EPOCH")
-    return datetime.fromtimestamp(int(fixed), UTC) if fixed else datetime.now(UTC)
+    if not fixed:
+        return datetime.now(UTC)
+    try:
+        return datetime.fromtimestamp(int(fixed), UTC)
+    except (ValueError, OverflowError, OSError):
+        raise BadInput(f"SOURCE_DATE_EPOCH is {fixed[:40]!r}; give the seconds since 1970 as a whole number") from None
 
 
 def stamp(moment: datetime) -> str:
@@ -83,6 +89,7 @@ def read(path: Path) -> Manifest:
     """A manifest from its file, or from the folder that holds it."""
     if path.is_dir():
         path = path / "manifest.json"
+    # A build that was interrupted while its files took their names is finished or undone before anything is read.
     recover(path.parent)
     try:
         return Manifest.model_validate_json(path.read_bytes())
@@ -109,6 +116,7 @@ def locate(manifest_path: Path, manifest: Manifest, name: str) -> Path:
     A manifest of ours says where its root is; for any other, the nearest folder above it that has the file is taken.
     """
     folder = manifest_path.parent if manifest_path.is_file() else manifest_path
+    # An absolute path or a URL was given that way and does not move with the folder.
     if is_url(name) or Path(name).is_absolute():
         return location(name)
     root = getattr(manifest, "project_root", None)

@@ -6,6 +6,7 @@ from typing import Any, BinaryIO
 
 from evergold.storage.remote import ObjectUpload
 
+# Bytes between two hints to the kernel.
 _SENT_BYTES = 16 << 20
 
 

@@ -14,6 +14,7 @@ Result = TypeVar("Result")
 def ahead(items: Iterator[Item], most: int) -> Generator[Item]:
     """The items, made by a thread that is up to `most` of them ahead."""
     with ThreadPoolExecutor(1) as thread:
+        # `None` marks the end: `next` gives it where the items are exhausted.
         waiting = deque(thread.submit(next, items, None) for _ in range(most))
         try:
             while (item := waiting.popleft().result()) is not None:
@@ -36,6 +37,7 @@ def in_order(
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
+    # A worker killed by the kernel breaks the whole pool; the message names the usual cause.
     except BrokenExecutor as problem:
         raise Unavailable(
             "a worker ended unexpectedly (out of memory?); no file was changed; try --jobs 1"

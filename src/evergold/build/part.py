@@ -13,6 +13,7 @@ import orjson
 
 from evergold.build.reader import shown
 
+# A slot is far larger than a range, whose records grow only by labels and keys. What does not fit comes by the pipe.
 SLOT_BYTES = 64 << 20
 NOT_A_RECORD = frozenset({"not JSON", "not UTF-8", "too long"})
 
@@ -45,6 +46,7 @@ class Rejection(NamedTuple):
             "offset": self.offset,
             "bytes": self.size,
         }
+        # A line that is no JSON cannot be embedded in the JSON of the rejected file; its text is quoted.
         if self.reason in NOT_A_RECORD:
             entry["text"] = shown(self.raw, 2000)
         else:
@@ -84,6 +86,7 @@ class Part:
         """
         sizes = [len(output) for output in self.outputs]
         if sum(sizes) <= SLOT_BYTES:
+            # Only the owner may read the file: it holds records of the dataset.
             with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "wb", buffering=0) as out:
                 out.seek(slot * SLOT_BYTES)
                 for output in self.outputs:

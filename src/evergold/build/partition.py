@@ -43,6 +43,7 @@ def ranges(
     """Cuts a file, or a range of it, at line breaks. A line that no range could hold gets one of its own, however long it is."""
     start, size = within or (0, source.seek(0, 2))
     size += start
+    # `within` gives offset and size; from here on `size` is the offset of the end.
     while start < size:
         end = _line_start(source, min(start + range_bytes, size), size)
         if end - start > range_bytes + max_line:
@@ -57,6 +58,7 @@ def ranges(
 
 def _line_start(source: BinaryIO, position: int, size: int) -> int:
     """Where the first line at or behind `position` begins."""
+    # One byte back: a position that is the start of a line already must be found as such.
     position -= 1
     while position < size:
         source.seek(position)
@@ -83,8 +85,10 @@ def route_range(data: bytes, offset: int, router: RecordRouter, max_line: int, l
     part = Part(Range(offset, len(data)))
     results: _Routed = {}
     table = left = None
+    # The straight way takes a block as a whole: a limit inside it, or a line that may be too long, rules it out.
     if len(data) <= max_line and (limit is None or limit > data.count(b"\n")):
         table, left = _route_straight(part, data, router, results)
+    # None: nothing was tried the straight way. An empty set: nothing is left to do.
     if left is None or left:
         _route_carefully(part, data, router, results, _Bounds(max_line, limit, left))
     part.kept_lines = sorted(results)
@@ -168,6 +172,7 @@ def bare_line(raw: bytes, offset: int) -> bytes:
     """The line without white space around it; a carriage return between two values is as good as a space."""
     if offset == 0:
         raw = raw.removeprefix(BOM)
+    # The byte order mark stands at the very beginning of a file and nowhere else.
     if b"\r" in raw:
         raw = raw.replace(b"\r", b" ")
     return raw.strip()
@@ -175,6 +180,7 @@ def bare_line(raw: bytes, offset: int) -> bytes:
 
 def _fingerprints(ids: Sequence[bytes]) -> bytearray:
     """128 bits for each id, given as JSON text; the same for the same id, however it is escaped."""
+    # Escaped spellings of one id must collide, so they are decoded and encoded again.
     if b"\\" in b"".join(ids):
         ids = [_encode(_decode_text(one)) if b"\\" in one else one for one in ids]
     return bytearray().join(map(fingerprint, ids))
@@ -184,6 +190,7 @@ def _refuse(part: Part, line_range: Range, number: int, what: tuple[bytes, Refus
     raw, why = what
     is_record = why.reason not in NOT_A_RECORD
     part.records += is_record
+    # A record is kept whole so that it can be mended; of anything else only its beginning is shown.
     line = bare_line(raw, line_range.offset) if is_record else raw[:8000].strip()
     part.rejected.append(Rejection(number, *line_range, why.reason, why.detail, why.task_id, line))
 

@@ -61,6 +61,7 @@ class Fields:
 def recipe_for(make: bytes, fields: Fields, task_type: str, columns: Sequence[Column]) -> tuple[Piece, ...] | None:
     """How lines of this make become records; None where that takes a closer look at each."""
     given = {path: index for path, index in fields.indexes.items() if make[2 * index] != _ABSENT}
+    # Sorted by path: fields that no column takes are written under `extra` in this order.
     left = dict(sorted(given.items()))
     pieces: list[Piece] = [b'{"task_id":', left.pop("task_id"), b',"task_type":' + _encode(task_type)]
     lengths: set[int] = set()
@@ -82,6 +83,7 @@ def recipe_for(make: bytes, fields: Fields, task_type: str, columns: Sequence[Co
             return None
         if column.name in ALIGNED and column.kind in LIST_KINDS and count:
             lengths.add(count)
+        # ~index asks for the list with labels put in, index for the value as it stands.
         pieces += (key, ~index if column.kind == "contexts" and kind == _BARE else index)
     if len(lengths) > 1:
         return None

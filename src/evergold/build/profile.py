@@ -71,6 +71,7 @@ def total_variation(before: Mapping[Any, int], after: Mapping[Any, int]) -> floa
     """The share of records that would have to change their kind."""
     old, new = _shares(before), _shares(after)
     if not old or not new:
+        # A distribution that is empty on one side only is as far apart as two can be.
         return float(bool(old) != bool(new))
     return sum(abs(old.get(key, 0.0) - new.get(key, 0.0)) for key in old.keys() | new.keys()) / 2
 

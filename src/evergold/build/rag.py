@@ -45,6 +45,7 @@ Progress = Callable[[int, int], None]
 Errand: TypeAlias = tuple[int, Range]
 """A range to route, and the slot in which its outputs are left."""
 
+# Small enough to stay in the cache while a line of gigabytes is hashed piece by piece.
 _HASHED_BYTES = 256 << 10
 _WAITING_PER_JOB = 4
 _AHEAD, _ENOUGH = 3, 2
@@ -74,14 +75,18 @@ def build(spec: RagSpec, shop: Workshop | None = None, progress: Progress | None
     with FileSet() as files:
         assembly = _Assembly(spec, files)
         with open_source(spec.location) as source, memory_kept():
+            # A limit is counted in the order of the file, so only one reader can apply it.
             if shop is None or spec.limit is not None:
                 digest = assembly.run_here(source, progress, 1 if spec.limit is not None else threads)
             else:
                 digest = assembly.run_on(shop, source, progress)
+        # Parts of two contents would be mixed without this: size and time are compared before and after.
         if state_of(spec.location) != before:
             raise Conflict(f"{spec.location} changed while it was read; build again when nobody writes to it")
+        # Another process may have written an output since the first test.
         spec.require_room()
         size = before.size
+        # The manifest pins the packed file that the user has, not the temporary plain copy.
         if spec.unpacked:
             digest, size = manifests.hash_file(storage.location(spec.origin))
         manifest = manifests.sealed(assembly.manifest(digest, size))
@@ -133,6 +138,7 @@ class _Assembly:
         for made, block in enumerate(ranges(source, max_line, BLOCK_BYTES)):
             left = None if self._spec.limit is None else self._spec.limit - self._records
             is_held = block.size <= BLOCK_BYTES + max_line
+            # A block that is not held is hashed in pieces; the last `data` is then not the whole block.
             for data in _pieces(source, block, block.size if is_held else _HASHED_BYTES):
                 digest.update(data)
             if left == 0:
@@ -152,6 +158,7 @@ class _Assembly:
         size = source.seek(0, 2)
         work = partial(route_piece, self._spec.location, self._spec.splits, self._spec.max_line, shop.scratch)
         window = _WAITING_PER_JOB * shop.jobs
+        # Slots are used in turn; as many as parts may be under way, so none is overwritten before it is collected.
         errands = zip(cycle(range(window)), ranges(source, self._spec.max_line), strict=False)
         given_up = Event()
         with ThreadPoolExecutor(1) as hasher:
@@ -162,6 +169,7 @@ class _Assembly:
                     self._take(part)
                     if progress:
                         progress(part.piece.offset + part.piece.size, size)
+            # The hasher would otherwise read gigabytes to the end before the error is shown.
             except BaseException:
                 given_up.set()
                 raise
@@ -172,6 +180,7 @@ class _Assembly:
         rejections = part.rejected
         counts = Counter(part.splits)
         outputs = part.outputs
+        # Rare: only then the records of a part are looked at one by one.
         if repeated:
             outputs = [_without(output, index, part.splits, repeated) for index, output in enumerate(outputs)]
             counts.subtract(part.splits[kept] for kept in repeated)

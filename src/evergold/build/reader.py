@@ -64,6 +64,7 @@ def members_of(data: bytes) -> dict[str, bytes]:
 def _why_not(line: bytes, message: str) -> str:
     """Python writes two things that are not JSON; whoever meets them wants to know which."""
     try:
+        # parse_int avoids Python's limit on the digits of an integer.
         json.loads(line, parse_int=str)
     except (ValueError, RecursionError):
         return message
@@ -76,6 +77,7 @@ def _is_all(data: bytes, members: Mapping[str, bytes]) -> bool:
     Of a key that is given twice the decoder keeps only the last, and the bytes differ.
     """
     return any(
+        # Comparing bytes with what the members give is far cheaper than parsing the keys a second time.
         data == b"{%b}" % comma.join(b'"%b"%b%b' % (key.encode(), colon, value) for key, value in members.items())
         for comma, colon in _SPACINGS
     )

@@ -20,6 +20,7 @@ from evergold.build.splits import ALIGNED, EMPTY, LIST_KINDS, Column, Kind, Spli
 
 _decode_text = msgspec.json.Decoder(str).decode
 _decode_list = msgspec.json.Decoder(list[msgspec.Raw]).decode
+# Bounds on memory for inputs whose every line looks different.
 _MOST_CHOICES, _MOST_FIELDS = 10_000, 200
 _TASK_ID, _TASK_TYPE = 0, 1
 """Their places in a surveyed line."""
@@ -82,6 +83,7 @@ class RecordRouter:
         self._lines = implementation
         self._by_type = {kind: index for index, split in enumerate(splits) for kind in split.task_types}
         sources = [source for split in splits for column in split.columns for source in column.sources]
+        # All sources of all columns are looked for from the start; other fields are learned when a line has them.
         self._straight = _Straight(Fields(("task_id", "task_type"), ()).with_paths(list(dict.fromkeys(sources))), {})
 
     def route(self, line: bytes) -> Routed | Excluded:
@@ -112,6 +114,7 @@ class RecordRouter:
             choices.clear()
         make, raw_type = kind
         choice = None
+        # Both id and type must be plain texts; blank ones are refused with a reason by the careful way.
         if make is not None and raw_type is not None and make[2 * _TASK_ID :: 2][:2] == b"tt":
             task_type = _type_name(raw_type)
             split = self._by_type.get(task_type)
@@ -124,6 +127,7 @@ class RecordRouter:
         """Look for the fields of this line as well, if there are not too many: the next lines may have them too."""
         fields = self._straight.fields
         if not parts.keys() <= fields.indexes.keys() and len(fields.indexes) + len(parts) <= _MOST_FIELDS:
+            # A new value instead of a change: another thread may be reading the old one.
             self._straight = _Straight(fields.with_paths(list(parts)), {})
 
     def route_carefully(self, parts: Parts) -> Routed | Excluded:

@@ -83,6 +83,7 @@ def shape_of(split: str, entry: Mapping[str, Any]) -> RecordShape:
     if plain and fields.keys().isdisjoint(REFERENCES):
         roles[plain.pop()] = REFERENCES[0]
     keys = {
+        # A key that is no Python name gets one for the struct; `rename` keeps its spelling in the file.
         roles.get(name) or (name if name.isidentifier() else f"field_{index}"): name
         for index, name in enumerate(fields)
     }
@@ -123,6 +124,7 @@ def unknown_markers(reference: str, contexts: Sequence[msgspec.Raw]) -> list[str
 
 def is_label(marker: str, contexts: Sequence[msgspec.Raw]) -> bool:
     """Whether the context at the place that a marker names is labelled with it, as it should be."""
+    # A marker of nine digits or more names no context, and int() of thousands of digits is slow.
     index = int(marker) - 1 if len(marker) < 9 else -1
     if not 0 <= index < len(contexts):
         return False
@@ -151,6 +153,7 @@ def decode_case(line: bytes) -> CaseRecord | None:
     row.pop("rev", None)
     case = written_case(row)
     own_reference = case.reference()
+    # A context case has no text to refer to: its paths are the reference.
     reference = (own_reference and own_reference.text) or case.output or ("paths" if case.paths else "")
     return CaseRecord(case.id, f"{case.kind}/{case.entry_type}", case.input, reference, list(case.tags))
 

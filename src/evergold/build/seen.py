@@ -38,6 +38,7 @@ class SeenIds:
         repeated = []
         table, slots = self._table, self._slots
         for index, (high, low) in enumerate(_PAIRS.iter_unpack(fingerprints)):
+            # One fingerprint in 2**64 loses a bit by this, which changes no answer that anybody will see.
             high = high or 1  # 0 marks a free slot
             target = 2 * (low % slots)
             if table[target]:
@@ -48,6 +49,7 @@ class SeenIds:
             table[target] = high
             table[target + 1] = low
             self._count += 1
+            # Open addressing slows down sharply above four fifths.
             if 5 * self._count > 4 * slots:
                 self._grow()
                 table, slots = self._table, self._slots

@@ -91,6 +91,7 @@ def draft(
 ) -> FrozenSnapshot:
     """The build, not yet written. `cases` are all of the dataset that pass the filter, those that take no part included."""
     spec.require_sane()
+    # Cases that cannot be used are listed in a file of their own, so that a build explains what is missing.
     taken, excluded = _sort_out(cases)
     if not taken:
         advice = "; loosen the filter" if spec.filters else ""
@@ -101,6 +102,7 @@ def draft(
     dealing = Dealing(spec.shares, spec.group_by, spec.seed, clusters.name_of)
     split_of = deal(taken, dealing, earlier_splits or {})
     leaks = _look_for_leaks(spec, taken, split_of) | {"repeats": repeats | report_of(clusters, split_of, SHOWN)}
+    # Lines are made once and written by split: a case is in one split only.
     lines = {case.id: _line(case) for case in taken}
     contents = {name: b"".join(_of_split(spec, name, taken, split_of, lines)) for name in spec.shares}
     excluded_lines = b"".join(canonical_json({"id": one, "reason": reason}) + b"\n" for one, reason in excluded)
@@ -111,6 +113,7 @@ def draft(
     files = {spec.out / f"{name}.jsonl": content for name, content in contents.items()}
     files[spec.out / f"{EXCLUDED}.jsonl"] = excluded_lines
     files[spec.out / "schema.json"] = canonical_json(Case.model_json_schema()) + b"\n"
+    # The same build made again keeps its first time stamp, so its bytes and its seal stay the same.
     manifest = manifests.sealed(_made_before(spec, manifest, files) or manifest)
     files[spec.manifest] = manifests.encode(manifest)
     rows = [(case.id, case.rev(), split_of[case.id]) for case in taken]
@@ -124,6 +127,7 @@ def staged(frozen: FrozenSnapshot) -> FileSet:
         for path, content in frozen.files.items():
             files.open(path).write(content)
     except BaseException as problem:
+        # The set removes what it has written so far; nothing has taken its final name yet.
         files.__exit__(type(problem), problem, problem.__traceback__)
         raise
     return files
@@ -250,6 +254,8 @@ def _made_before(spec: SnapshotSpec, manifest: Mapping[str, Any], files: Iterabl
     try:
         there = orjson.loads(spec.manifest.read_bytes())
     except ValueError:
+        there = {}
+    if not isinstance(there, dict):
         there = {}
     if all(there.get(name) == value for name, value in manifest.items() if name not in _OF_THE_MOMENT):
         return {**manifest, **{name: there[name] for name in _OF_THE_MOMENT & there.keys()}}

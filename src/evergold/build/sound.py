@@ -37,6 +37,7 @@ class Soundness:
             records = list(map(self._decode, lines))
         except (ValueError, RecursionError):
             return None
+        # The cheapest tests first; the conjunction ends at the first that fails.
         is_sound = (
             all(_are_texts(list(map(field, records))) for field in self._texts)
             and all(_are_texts(list(chain.from_iterable(map(field, records)))) for field in self._contexts)
@@ -51,6 +52,7 @@ class Soundness:
         lengths = [list(map(len, map(field, records))) for field in self._aligned]
         if all(one == lengths[0] for one in lengths):
             return True
+        # An empty list is aligned with anything, as in `record._require_alignment`.
         return all(len(set(sizes) - {0}) <= 1 for sizes in zip(*lengths, strict=True))
 
     def _are_cited_well(self, records: Sequence[Any]) -> bool:
@@ -61,4 +63,5 @@ class Soundness:
 
 
 def _are_texts(values: Sequence[msgspec.Raw]) -> bool:
+    # All first bytes in one string: whatever is left after removing quotation marks begins no text.
     return not bytes(map(_first, map(memoryview, values))).translate(None, b'"')  # type: ignore[arg-type]

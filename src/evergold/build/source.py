@@ -35,6 +35,7 @@ def state_of(name: str) -> State:
     if not path.exists():
         raise NotFound(f"no offline dataset at {name}; give --offline-dataset FILE, or generate one first")
     status = path.stat()
+    # An object store has no modification time of such precision; its entity tag changes with the content.
     return State(status.st_size, path.state() if isinstance(path, RemotePath) else str(status.st_mtime_ns))
 
 

@@ -15,6 +15,7 @@ import orjson
 
 from evergold.build.records import CITATIONS, CitedSource, Metadata, is_label
 
+# An ending begins with a letter: in `2510.25529` the digits after the dot are part of the name.
 _ENDING = re.compile(r"\.[A-Za-z]\w{0,5}$")
 
 
@@ -23,6 +24,7 @@ def source_problem(record: Any) -> str | None:
     sources = getattr(record, "sources", None)
     if not isinstance(sources, list) or not sources or not getattr(record, "contexts", None):
         return None
+    # Titles and row numbers are no locations; without any location there is nothing to compare.
     known = {document_of(source) for source in sources if is_location(source)}
     if not known:
         return None

@@ -76,6 +76,7 @@ class RagSpec:
         made_from = "the offline dataset it is made from"
         taken: dict[str, str] = {str(self.source.resolve()): made_from}
         for what, path in targets.items():
+            # A hard link or a symbolic link to the source would be overwritten while it is read.
             is_source = self.url is None and path.exists() and path.samefile(self.source)
             other = made_from if is_source else taken.setdefault(str(path.resolve()), what)
             if path.suffix in ENDINGS:
@@ -179,12 +180,16 @@ def _read_section(config: Path) -> dict[str, Any]:
     for key in section:
         if key not in _KEYS:
             raise BadInput(f"{config}: evaluation: {unknown('key', str(key), _KEYS)}")
+    # An empty key in YAML is null and means the default.
     return {key: value for key, value in section.items() if value is not None}
 
 
 def _tables(splits: Any) -> dict[str, dict[str, Any]]:
     """`splits: [qa, citations]` or `splits: {qa: {output: …}, mine: {task_types: …, fields: …}}`."""
     if isinstance(splits, list):
+        for name in splits:
+            if not isinstance(name, str):
+                raise BadInput(f"evaluation.splits lists names, got {name!r}; for tables write `splits: {{NAME: …}}`")
         splits = dict.fromkeys(splits)
     if not isinstance(splits, dict) or not splits:
         raise BadInput(f"evaluation.splits must list at least one split ({', '.join(SPLITS)}), got {splits!r}")

@@ -118,6 +118,7 @@ def declared(name: str, table: Mapping[str, Any]) -> Split:
             raise BadInput(f"split {name!r}: {unknown('key', str(key), SPLIT_KEYS)}")
     if base is None and "fields" not in table:
         raise BadInput(f"split {name!r} is not a shipped one ({', '.join(SPLITS)}): give it `fields`")
+    # A split of one's own has the envelope as well, so that contexts and sources are checked in it.
     columns = base.columns if base else (*ENVELOPE, METADATA)
     if "fields" in table:
         own = _columns(name, table["fields"])

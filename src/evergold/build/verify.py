@@ -56,6 +56,7 @@ def _seal(path: Path) -> Finding:
 
 def _pinned(path: Path, manifest: Manifest, name: str, pinned: dict[str, Any]) -> Finding:
     try:
+        # `count` is missing in entries that pin no records, such as the source.
         entry = FileEntry.model_validate({"count": 0, **pinned})
     except ValidationError as problem:
         finding = Finding("sha256", name)
@@ -78,6 +79,7 @@ def _file(path: Path, manifest: Manifest, name: str, entry: FileEntry, *, may_be
         digest, size = manifests.hash_file(result)
         if digest != entry.sha256.removeprefix("sha256:"):
             finding.fail(f"{result}: sha256 is {digest} ({size:,} bytes), the manifest says {entry.sha256}")
+        # Hash and size are pinned apart; a manifest edited by hand may disagree in the size alone.
         elif entry.bytes and size != entry.bytes:
             finding.fail(f"{result} has {size:,} bytes, the manifest says {entry.bytes:,}")
     return finding

@@ -65,6 +65,7 @@ class Workspace:
     def __init__(self, settings: Settings, store: "Store | None" = None) -> None:
         """Name a workspace. Without a store, the first facade that needs the database opens (or creates) it."""
         self.settings = settings
+        # A store that is given takes the name of the cached property below, so nothing else is opened.
         if store is not None:
             self.store = store
 
@@ -87,6 +88,7 @@ class Workspace:
     def curate_in_background(self) -> None:
         """From now until it is closed, what comes in is curated after the reply; unless the settings turn that off."""
         wake = self.live.start_background()
+        # Intake knows nothing of curation: it calls whatever is set here after a commit.
         if wake is not None:
             self.intake.on_commit = wake
 
@@ -102,11 +104,13 @@ class Workspace:
             try:
                 yield
             finally:
+                # Builds first: they hold the database longest and check between two cases whether the server ends.
                 self.served_builds.stop()
                 self.alerts.stop()
                 self.store.db.close_within(CLOSING_SECONDS)
 
     def close(self) -> None:
+        # A facade that was never asked for was never made, and asking for it here would open the database to close it.
         if "live" in vars(self):
             self.live.stop_background()
         if "store" in vars(self):

@@ -28,8 +28,10 @@ class Access:
 
     def add(self, name: str, role: Role) -> NewToken:
         """Make a token. It is in the answer and stored nowhere."""
+        # A prefix lets secret scanners recognise a token that was committed by accident.
         token = PREFIX + secrets.token_urlsafe(32)
         made = self._tokens.add(f"tok_{uuid4().hex[:10]}", name, role, _digest(token.encode()))
+        # The own process sees its change at once; other servers when their copy is two seconds old.
         self._read_at = float("-inf")
         return NewToken(**made.model_dump(), token=token)
 
@@ -50,6 +52,7 @@ class Access:
 
     def refresh(self) -> None:
         """Read the table. While the database is away the last copy stays in use."""
+        # Set before reading: while the database is away, requests must not all try to read at once.
         self._read_at = monotonic()
         try:
             self._holders = self._tokens.holders()

@@ -71,6 +71,7 @@ class Alerts:
             every_seconds=self._settings.alerts_every_seconds,
             repeat_hours=self._settings.alerts_repeat_hours,
         )
+        # Owner of leases on notifications; the process id alone may be given again by the system.
         return AlertStage(self._store, plan, f"{os.getpid()}/{uuid4().hex[:12]}", self._clock)
 
     def state(self, *, firing_only: bool = False, limit: int = 100) -> AlertsState:
@@ -99,6 +100,7 @@ class Alerts:
             "text": escaped(message),
             "metadata": {"event_type": "evergold_alert", "event_payload": {"event": "test"}},
         }
+        # A test is signed and stamped like a real message, so that a receiver's check of it is tested too.
         posted = webhook.post(payload, f"test-{uuid4().hex[:12]}", int(time.time()))
         return AlertTest(
             readings=readings,

@@ -62,8 +62,10 @@ class Archives:
 
     def move(self, older_than: str, to: str | Path, progress: Progress = lambda _: None) -> Archived:
         """Move traces older than `30d` that no dataset entry cites, with everything about them, into an archive."""
+        # The library that writes the files is optional; it must be missed before anything is moved.
         arrow()
         before, archive = cutoff(older_than), location(to)
+        # Remembered first: an archive that was begun and cut short must be found when a user is erased.
         self._remember(archive)
         with self._store.db.read() as connection:
             days = archivable_days(connection, before)
@@ -79,11 +81,13 @@ class Archives:
         digests: dict[str, str] = {}
         part = files.write_part(folder, self._unwritten(trace_ids, written, digests))
         if part is not None:
+            # The file is read back from the disk before a single trace is deleted.
             files.require_whole(folder, part)
             done.bytes += part.bytes
             done.json_bytes += part.json_bytes
         done.days += 1
         for batch in batches(trace_ids, BATCH):
+            # A trace without a digest was not read in time, for instance deleted meanwhile, and counts as kept.
             chosen = {one: digests[one] for one in batch if one in digests}
             deleted = self._store.db.write(partial(delete_archived, digests=chosen))
             done.traces += deleted
@@ -111,6 +115,7 @@ class Archives:
         for part in files.parts_of(folder):
             for rows in files.read_part(folder / part.file, ["id", "digest"]):
                 for row in rows:
+                    # Parts come newest first, so the first state seen of a trace is the newest.
                     known.setdefault(row["id"], row["digest"])
         return known
 
@@ -122,6 +127,7 @@ class Archives:
             days = files.days_in(location(source))
             listed = f"from {days[0]} to {days[-1]}" if days else "no day"
             raise NotFound(f"no day {day} in the archive {source}; it has {listed}")
+        # All parts are verified before the first is stored: half a day must not come back.
         for part in parts:
             files.require_whole(folder, part)
         count = 0
@@ -136,6 +142,7 @@ class Archives:
         """Find traces in an archive, newest first, without their spans; the words of a search must all be there."""
         results: list[Trace] = []
         for day, folder in self._days(source):
+            # Days are compared as text: ISO dates sort as they run.
             if (wanted.since and day < wanted.since[:10]) or (wanted.until and day > wanted.until[:10]):
                 continue
             rows = self._newest(folder, partial(_is_wanted, wanted=wanted))
@@ -186,6 +193,7 @@ class Archives:
         name = str(archive.absolute())
         if name not in self.locations():
             self._store.db.write(
+                # The list is read again inside the write, which is alone: two archives noted at once are both kept.
                 lambda connection: put_fact(connection, LOCATIONS, json.dumps([*self.locations(), name]))
             )
 
@@ -219,6 +227,7 @@ def _is_wanted(batch: Any, wanted: TraceFilter) -> Any:
         if value is not None:
             kept = compute.and_(kept, compare(batch["started_at"], value))
     for word in (wanted.search or "").split():
+        # Ids are found by their beginning, as in the search of the database.
         anywhere = compute.starts_with(batch["id"], word)
         for name in SEARCHED:
             hit = compute.match_substring_regex(batch[name], _begins(word), ignore_case=True)
@@ -251,6 +260,8 @@ def _without_user(folder: Path, part: files.ArchivePartList, user: str) -> int:
             [_unsaid(files.record_of(row, LISTS), user) for row in rows if row["user_id"] != user]
             for rows in files.read_part(path)
         )
+        # The new part is complete on disk before the old one goes;
+        # a crash between leaves both, and the newer one counts.
         files.write_part(folder, (batch for batch in kept if batch))
         files.remove_part(folder, part)
     return gone

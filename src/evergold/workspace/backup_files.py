@@ -32,6 +32,7 @@ def collect(settings: Settings, builds: Iterable[Build]) -> WorkspaceFiles:
         _add_build(files, build)
     for path in _settings_files(settings):
         files.files[f"{SETTINGS}/{path.name}"] = path
+    # The spool holds records that the SDK could not deliver yet: acknowledged by nobody else.
     spool = settings.home / SPOOL
     for path in sorted(spool.rglob("*.jsonl")):
         files.files[f"{SPOOL}/{path.relative_to(spool).as_posix()}"] = path
@@ -66,6 +67,7 @@ def restore_builds(home: Path, scratch: Path, builds: Iterable[dict[str, str]]) 
     for build in builds:
         source, target = (scratch / build["path"]).resolve(), (home / build["path"]).resolve()
         manifest = (source / build["location"]).resolve()
+        # Paths in an archive come from a file of unknown origin; `..` in one must not lead outside.
         if not (source.is_relative_to(scratch.resolve()) and manifest.is_relative_to(source)):
             raise BadInput(f"the backup puts a build at {build['path']!r}, outside the workspace; nothing was restored")
         number = 1
@@ -74,6 +76,7 @@ def restore_builds(home: Path, scratch: Path, builds: Iterable[dict[str, str]]) 
             target = target.with_name(f"{source.name}-restored{number}")
         if not target.exists():
             target.parent.mkdir(parents=True, exist_ok=True)
+            # Renamed, not copied: scratch lies on the same disk, and a half-copied build is never seen.
             os.rename(source, target)
         locations[build["dataset"], build["version"]] = str((target / build["location"]).resolve())
     return locations
@@ -100,6 +103,7 @@ def build_folders(home: Path) -> set[Path]:
 def remove_unused(before: set[Path], locations: Iterable[str]) -> None:
     """Remove the folders of builds that only the database before referred to."""
     used = [Path(location) for location in locations]
+    # Folders that appeared during the restore are not in `before`, so they are never removed.
     for folder in before:
         if not any(folder_used.is_relative_to(folder) for folder_used in used):
             shutil.rmtree(folder, ignore_errors=True)
@@ -108,6 +112,7 @@ def remove_unused(before: set[Path], locations: Iterable[str]) -> None:
 def restore_rest(home: Path, scratch: Path) -> None:
     """Put settings beside the database, where they change nothing by themselves, and undelivered records into the spool."""
     if (scratch / SETTINGS).is_dir():
+        # Not over the settings in force: they may name other databases or keys than those of the backup.
         shutil.copytree(scratch / SETTINGS, home / RESTORED_SETTINGS, dirs_exist_ok=True)
     for path in sorted((scratch / SPOOL).rglob("*.jsonl")):
         target = home / SPOOL / path.relative_to(scratch / SPOOL)

@@ -58,15 +58,18 @@ class Backups:
     def write(self, file: Path, progress: Progress = lambda _: None) -> BackupReport:
         """Write the workspace as it is now into `file`; an earlier backup there is replaced once the new one is whole."""
         file = file.absolute()
+        # A typing error must not destroy a file that is no backup.
         if file.exists() and not archive.is_archive(file):
             raise Refused(f"{str(file)!r} exists and is no backup; choose another name")
         store, steps = self._store(), _Steps(progress)
+        # On the disk of the target: taking the final name must be a rename, and /tmp may be too small.
         with _scratch(_folder_for(file, self._settings.home)) as scratch, FileSet() as files:
             copy_database(store.db, scratch / DATABASE, steps.upto(400))
             drafts = FileSet() if isinstance(file, RemotePath) else files
             handle = drafts.open(scratch / ARCHIVE if isinstance(file, RemotePath) else file)
             listed = self._pack(ArchiveWriter(handle), scratch / DATABASE, store.db.dialect, steps)
             handle.flush()
+            # The archive is read back and compared before it replaces an earlier backup.
             archive.verify(Path(handle.name), steps.upto(STEPS, _size(listed)))
             if isinstance(file, RemotePath):  # verified here, because a store shows an object only when it is whole
                 drafts.commit()
@@ -85,12 +88,15 @@ class Backups:
         _require_known(file, listed)
         home, url, steps = self._settings.home, self._settings.database, _Steps(progress)
         with _restoring(home), _scratch(home) as scratch:
+            # Asked before anything is unpacked: a workspace with data is the most common reason to refuse.
             require_free(url, replace)
             archive.extract(file, scratch, steps.upto(500, _size(listed)))
             before = build_folders(home)
             locations = restore_builds(home, scratch, listed.contents["builds"])
+            # Builds get their new locations in the copy, so that database and files agree at the moment of the swap.
             move_builds(scratch / DATABASE, locations)
             replace_database(url, scratch / DATABASE, replace, steps.upto(STEPS))
+            # Only after the swap: until then the old database still refers to them.
             remove_unused(before, locations.values())
             restore_rest(home, scratch)
         return _report(file, listed)

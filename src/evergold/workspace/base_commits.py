@@ -40,6 +40,7 @@ class BaseCommits:
             full = repo.objects.commit(commit)
             if full is None:
                 return BaseCheck(commit=commit, exists=False, message="no such commit in the repository")
+            # Diffs may hold bytes that are no UTF-8; they came in by `surrogateescape` and go out the same way.
             proved = applies(repo, full, diff.encode("utf-8", "surrogateescape")) if diff else None
         return BaseCheck(commit=full, exists=True, applies=proved, message=f"{full[:12]}: {PROOF[proved]}")
 
@@ -62,6 +63,7 @@ class BaseCommits:
         """Add the proof to an approval; raise BadInput where the base is disproved and the reviewer did not insist."""
         if decision.verdict is not ReviewVerdict.APPROVE or case.kind is not CaseKind.CONTEXT:
             return decision
+        # The decision may bring edits along: the proof is made for the case as it will be, not as it is.
         draft = edited(case, decision.changes)
         settled = self._settle(draft, diff)
         if settled is None:
@@ -83,6 +85,7 @@ class BaseCommits:
         done: list[Case] = []
         problems: list[str] = []
         for case in cases:
+            # Rows that nobody validated may still be wrong about their base; they are drafts.
             settled = self._settle(case, None) if case.review is ReviewState.VALIDATED else None
             if settled is None:
                 done.append(case)

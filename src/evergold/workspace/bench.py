@@ -118,6 +118,7 @@ class Bench:
     def work_on(self, run_id: str) -> Run:
         """Work on a run in this process until it ends; an interrupt leaves it cancelled, to be resumed."""
         owner = new_owner()
+        # A lease of a process that is known to be dead is taken at once instead of waiting for its end.
         holder = next((holder for run, holder in self._runs.claimable() if run.id == run_id), None)
         dead = holder if holder and is_dead(holder) else None
         if not self._runs.claim(run_id, owner, LEASE_SECONDS, taking_from=dead):
@@ -135,10 +136,12 @@ class Bench:
     ) -> Run:
         """Let a run that ended early go on with what is missing. Finished calls are not repeated."""
         run = self.get(run_id)
+        # Failed attempts are deleted first, so that they count as missing.
         if retry_errors:
             self._attempts.forget_errors(run_id)
         budgets = {"budget_tokens": budget_tokens, "budget_money": budget_money}
         spec = run.spec.model_copy(update={name: value for name, value in budgets.items() if value is not None})
+        # A run that is being worked on takes up what is missing by itself.
         resumed = run if run.status is RunStatus.RUNNING else self._runs.requeue(run_id, spec)
         self._wake()
         return resumed
@@ -150,11 +153,14 @@ class Bench:
         spec = run.spec.model_copy(
             update={"metrics": tuple(dict.fromkeys([*run.spec.metrics, *names])), "judge": judge or run.spec.judge}
         )
+        # Metrics are made before anything is deleted: an unknown name must not cost the old scores.
         made = make_metrics(spec.metrics)
         who = self._judge(spec, made)
+        # Specs of metrics that are not measured again keep the judge and version their numbers were made with.
         kept = {metric.name: metric for metric in run.metrics if metric.name not in names}
         listed = [kept.get(metric.name) or metric.spec(who) for metric in made]
         requeued = self._runs.requeue(run_id, spec, listed, {**run.provenance, **judged_by(spec.model, listed)})
+        # Requeued first: a crash between the two leaves a run with its old scores, not one without any.
         self._attempts.forget_scores(run_id, names)
         self._wake()
         return requeued
@@ -242,6 +248,7 @@ class Bench:
         metrics = make_metrics(spec.metrics)
         parse_name(spec.model)
         check_replay(spec, local=local)
+        # Parameters are tested here so that a queued run cannot fail on them minutes later.
         self._deadline(spec)
         if spec.judge or any(metric.judged for metric in metrics):
             check_judge(judge_named(spec.judge, self._settings))

@@ -60,16 +60,19 @@ class BenchDatasets:
     ) -> Frozen:
         """The cases of a dataset as they are now, or as `NAME@VERSION` froze them. `local`: a path is a name too."""
         path = location(name)
+        # Files are checked before names: a path given on the command line must not be hidden by a dataset.
         if local and dataset_type is not None:
             return read_split(path, dataset_type).first(limit)
         if local and path.suffix in (".yaml", ".yml") and path.is_file():
             return _frozen(path.stem, read_file(path).cases(), limit)
         files = self._files()
+        # A file of the folder hides a stored dataset of its name; the list says so.
         if name in files:
             return _frozen(name, files[name].cases(), limit)
         if "@" in name:
             return self._version(name).first(limit)
         with self._store.db.read() as connection:
+            # Packed: a run over 10,000 long cases would otherwise hold them all as objects.
             cases = PackedCases(iterate_cases(connection, CaseFilter(dataset=name)))
             stored = dataset_names(connection)
         if not cases:

@@ -29,5 +29,6 @@ def provenance_of(spec: RunSpec, frozen: Frozen, origin: str) -> dict[str, Any]:
 def judged_by(model: str, metrics: Sequence[MetricSpec]) -> dict[str, Any]:
     """Who judged, and whether the model under test is among them; a panel's members and an address stand in the name."""
     judges = list(dict.fromkeys(metric.judge for metric in metrics if metric.judge))
+    # Names of judges may hold an address in brackets, or the members of a panel.
     named = {word for judge in judges for word in re.split(r"[(), ]+", judge)}
     return {"judge": ", ".join(judges) or None, "self_judged": model.strip() in named}

@@ -102,6 +102,8 @@ class BenchResults:
         judged = {name: m.model_dump(mode="json", exclude_defaults=True) for name, m in given.measurements.items()}
         case = asked.model_copy(
             update={
+                # The id says which attempt it is: sending the same one
+                # again updates the case instead of adding another.
                 "id": f"{run_id}/{case_id}/{trial}",
                 "dataset": dataset,
                 "entry_type": EntryType.FAILURE,

@@ -59,6 +59,7 @@ def read_split(path: Path, dataset_type: str) -> Frozen:
     if path.suffix != ".json":
         return _split_file(path, dataset_type)
     manifest = read_manifest(path)
+    # Manifests of other tools call the split `qa_pairs`, after its file.
     name = next((name for name in manifest.splits if name in (dataset_type, f"{dataset_type}_pairs")), None)
     if name is None:
         raise BadInput(f"{path}: {unknown('split', dataset_type, tuple(manifest.splits))}")
@@ -77,6 +78,7 @@ def _split_file(path: Path, dataset_type: str) -> Frozen:
         manifest = _manifest_or_none(beside)
         for name, entry in manifest.splits.items() if manifest else ():
             assert manifest is not None
+            # A manifest without hashes pins by path alone.
             pinned = entry.sha256 is None or entry.sha256.removeprefix("sha256:") == digest
             if pinned and locate(beside, manifest, entry.path).resolve() == path.resolve():
                 return _frozen_split(beside, manifest, name, dataset_type)
@@ -115,12 +117,14 @@ def read_version(dataset: str, location: Path, split: str | None) -> Frozen:
     manifest = read_manifest(location)
     if split is not None and split not in manifest.splits:
         raise BadInput(unknown(f"split of {dataset} {manifest.version}", split, tuple(manifest.splits)))
+    # Without a split named, those that no run can read are left out; named, they are an error.
     names = [split] if split else [name for name in manifest.splits if _is_readable(manifest, name)]
     if not names:
         raise BadInput(f"{dataset} {manifest.version} has no split that can be run ({', '.join(manifest.splits)})")
     read = [_split_of(location, manifest, name, name) for name in names]
     cases = PackedCases(case for _, some in read for case in some)
     version = f"{manifest.version}:{split}" if split else manifest.version
+    # The content hash is that of all splits; one split is known by the hash of its file.
     pinned = manifest.content_hash if not split else f"sha256:{read[0][0]}"
     return Frozen(dataset, version, pinned or dataset_hash(cases), cases, _build_of(manifest, split, dataset))
 

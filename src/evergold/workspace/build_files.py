@@ -40,6 +40,7 @@ def located(build: Build) -> Path:
         raise NotFound(f"where the files of {build.dataset} {build.version} are is not known; build it again")
     path = location(build.location)
     there = manifests.read(path)
+    # A later build may have been written over the files. Their hash tells, not the name of the folder.
     if there.content_hash != build.content_hash:
         raise Conflict(
             f"the files of {build.dataset} {build.version} are gone: {path} holds {there.version} with other content; "
@@ -75,6 +76,7 @@ def files_of(build: Build) -> BuildFiles:
         raise NotFound(f"{build.dataset} {build.version} lacks {', '.join(missing)} in {folder}")
     stated = getattr(manifest, "project_root", None)
     above = [(folder / stated).resolve()] if isinstance(stated, str) else []
+    # The smallest folder that holds everything the manifest refers to: copied whole, its relative paths stay true.
     root = Path(os.path.commonpath([str(folder), *(str(path.parent) for path in paths), *map(str, above)]))
     return BuildFiles(root, manifest_path, (manifest_path, *paths))
 
@@ -100,6 +102,7 @@ def frozen_only(builds: Sequence[Build], case_id: str) -> tuple[list[BuildStep],
             case = case_of_line(split, line)
             rev = case.rev() if case else hash_bytes(line)
             steps.append(BuildStep(version=build.version, split=split, rev=rev, created_at=build.created_at))
+            # RAG records name their document in the metadata; the store has no row of them to ask.
             document = (orjson.loads(line).get("metadata") or {}).get("document")
             provenance = Provenance(source="rag", document=document if isinstance(document, str) else None)
     if not steps:

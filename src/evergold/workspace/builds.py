@@ -80,6 +80,7 @@ class Builds:
             for part in ("kind", "entry_type", "review", "status"):
                 counts = getattr(entry, part)
                 counts[row[part]] = counts.get(row[part], 0) + row["cases"]
+            # Only active cases are counted as the size; the other states are listed in the parts.
             entry.cases += row["cases"] if row["status"] == "active" else 0
         for build in builds:
             entry = results.setdefault(build.dataset, DatasetSummary(dataset=build.dataset))
@@ -88,6 +89,7 @@ class Builds:
         return [results[name] for name in sorted(results)]
 
     def next_version(self, dataset: str) -> str:
+        # Versions like v2.1 count by their first number.
         numbers = [int(match[1]) for build in self.versions(dataset) if (match := _NUMBER.match(build.version))]
         return f"v{max(numbers, default=0) + 1}"
 
@@ -123,9 +125,11 @@ class Builds:
         wanted = case_filter(spec.dataset, spec.filters)
         with self._store.db.read() as connection:
             require_dataset(connection, spec.dataset)
+            # A version that is built again has the same parent as the first time, whatever came after it.
             earlier = _before(spec.version, list_builds(connection, spec.dataset))
             parent = earlier[-1] if earlier else None
             earlier_splits = placements(connection, spec.dataset, [one.version for one in earlier], list(spec.shares))
+            # Cases that were withdrawn since still say where their group was, so all states are read.
             everything = (
                 iterate_cases(connection, CaseFilter(dataset=spec.dataset, status=None)) if earlier_splits else ()
             )
@@ -142,7 +146,7 @@ class Builds:
             manifest=frozen.manifest.model_dump(mode="json"),
         )
         with staged(frozen) as files:
-
+            # The write is alone in the database, so files and rows change together or not at all.
             def remember(connection: "Connection") -> None:
                 """Files and store agree: a version that is another one in the store leaves the files as they are."""
                 checkpoint()
@@ -210,6 +214,7 @@ class Builds:
         manifest = Manifest.model_validate(self.get(dataset, version).manifest)
         first = folder / "manifest.json" if located == folder else located
         paths = [first, *(manifests.locate(folder, manifest, name).resolve() for name in listed_files(manifest))]
+        # A manifest may list files outside its folder (a RAG build does); those are not served.
         return {path.name: path for path in paths if path.is_relative_to(folder) and path.is_file()}
 
     def file(self, dataset: str, version: str, name: str) -> Path:
@@ -219,6 +224,7 @@ class Builds:
         return result[name]
 
     def _locate(self, name: str, dataset: str | None) -> Path:
+        # A folder on disk wins only if no dataset was named.
         if dataset is None and location(name).exists():
             return location(name)
         candidates = [build for build in self.versions(dataset) if build.version == name]

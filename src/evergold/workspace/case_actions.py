@@ -48,6 +48,7 @@ def _change_all(connection: Connection, wanted: CaseChange, who: str) -> CaseCha
             problems.append(f"case {case.id!r} is {case.status.value}; it stays as it is")
             continue
         if wanted.dataset is not None and wanted.dataset != case.dataset:
+            # A case that was moved away left a withdrawn copy, which must not block the way back.
             if find_case(connection, wanted.dataset, case.id) is not None and not _moved_back(connection, wanted, case):
                 problems.append(f"dataset {wanted.dataset!r} holds a case {case.id!r} already; it stays where it is")
                 continue
@@ -56,6 +57,7 @@ def _change_all(connection: Connection, wanted: CaseChange, who: str) -> CaseCha
             case = get_case(connection, wanted.dataset, case.id)
         back = _retag(connection, case, wanted, who)
         if back is not None:
+            # Undo runs backwards: tags are restored before the case is moved back.
             undo.insert(0, back)
         if not done or done[-1].id != case.id:
             done.append(CaseKey(dataset=case.dataset, id=case.id))

@@ -95,6 +95,7 @@ class Cases:
 
         def put(connection: "Connection") -> PutResult:
             keys = [(case.dataset, case.id) for case in batch]
+            # What people touched is excluded; what this same program wrote before may be replaced.
             touched = touched_cases(connection, keys, (action, Author().action))
             free = [case for case, key in zip(batch, keys, strict=True) if key not in touched]
             result = put_cases(connection, free, Author(action=action))
@@ -121,6 +122,7 @@ class Cases:
         chosen: Format = plugins.load("formats", format_name)
         rejected: list[Rejected] = options.setdefault("rejected", [])
         unheld: Counter[str] = options.pop("unheld", Counter())
+        # The limit is applied after the filter and before the format, which may leave cases out.
         chosen_cases = _first(self._with_answers(self.iterate(wanted, oldest_first=False)), limit)
         if getattr(chosen, "numbered", False):
             options["numbers"] = self._numbers
@@ -175,6 +177,7 @@ class Cases:
                 if isinstance(item, Rejected):
                     rejected.append(item)
                 else:
+                    # Answers of reviewers travel in exports for reading; they are not part of a case's content.
                     case = without_answers(item)
                     yield case if dataset is None else case.model_copy(update={"dataset": dataset})
 
@@ -214,6 +217,7 @@ def _recognise(path: Path) -> str:
                 head += handle.readline(LONGEST_LINE)
     for name in plugins.names("formats"):
         candidate: Format = plugins.load("formats", name)
+        # The first format that accepts wins; plugins are listed in a fixed order.
         if candidate.accepts(head):
             return name
     raise BadInput(f"{path}: none of the known formats ({', '.join(plugins.names('formats'))}); name one with --format")

@@ -27,6 +27,7 @@ def builtin_on(settings: Settings, began_with: str | None) -> bool:
     """Whether the built-in checks are on: as the settings say, else as the workspace began."""
     word = settings.checks_builtin.strip().lower()
     if word in ("auto", ""):
+        # An old workspace keeps the behaviour it began with; checks must not appear there by an upgrade.
         return began_with == "on"
     if word not in WORDS:
         raise BadInput(f"checks.builtin = {settings.checks_builtin!r} is none of true, false, auto")
@@ -38,6 +39,7 @@ def keep_switch(store: Store, settings: Settings) -> None:
     with store.db.read() as connection:
         held, began_with = fact(connection, CHECKS_ON), fact(connection, BEGAN_WITH)
     now = "on" if builtin_on(settings, began_with) or settings.checks_files else "off"
+    # Written only on change: opening a workspace must not cost a write.
     if held != now:
         store.db.write(lambda connection: put_fact(connection, CHECKS_ON, now))
 
@@ -73,6 +75,7 @@ class Checks:
         if not wanted:
             return JudgeRoom({})
         with self._store.db.read() as connection:
+            # The daily budget of judges survives a restart, because what was asked today is counted in the store.
             asked = asked_today(connection)
         return JudgeRoom({name: _judge(name, self._settings) for name in wanted}, asked)
 

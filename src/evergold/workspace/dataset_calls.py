@@ -53,12 +53,14 @@ class DatasetCalls:
         """Pair the bad reply of a trace with what it should have been. The same correction again is the same entry."""
         trace = self._intake.get(previous_trace_id)
         correction = self._intake.redacted(
+            # The text is redacted before its hash names the case, or the stored case would have another id.
             Correction(trace_id=trace.id, text=correction_text, author=author, kind=CorrectionKind.REMARK)
         )
         self._intake.accept([correction])
         self._curation.trace(trace.id)
         wanted = CaseFilter(trace_id=trace.id, entry_type=EntryType.CORRECTION, status=None)
         name = correction_case_id(trace.id, correction.text)
+        # An entry that was withdrawn before is found as well: the filter asks for every status.
         return next(case for case in self._cases.page(wanted, limit=500)[0] if case.id == name)
 
     def add_dataset_entry(

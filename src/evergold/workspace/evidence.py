@@ -23,6 +23,7 @@ from evergold.workspace.base_commits import NO_REPO
 
 TURNS = 50
 NO_FLOWS = "no flow database is set; name it with review.sidekick_db to see the diff and the tool calls"
+# Bytes; nobody reads more than that in a page.
 LARGEST = 2_000_000
 NO_TRACE = "the trace of this case is not in this workspace"
 
@@ -81,6 +82,7 @@ class EvidenceRoom:
             return FileAtCommit(commit=commit, path=path, text=None, message=NO_REPO)
         with Repo.open(self._settings.review_repo_dir) as repo:
             base = repo.objects.require_commit(commit)
+            # The repository itself would refuse these paths; the message for a reader is clearer this way.
             inside = not path.startswith("/") and ".." not in path.split("/")
             result = repo.objects.at(base, path) if inside else None
             if result is None or result.kind != "blob":
@@ -90,6 +92,7 @@ class EvidenceRoom:
                     commit=base, path=path, text=None, message=f"{result.size} bytes: too large to show"
                 )
             content = repo.objects.read(result.id)
+        # As git does: a zero byte in the first 8,000 means binary.
         if b"\0" in content[:8000]:
             return FileAtCommit(commit=base, path=path, text=None, message="a binary file")
         return FileAtCommit(commit=base, path=path, text=content.decode("utf-8", "replace"))

@@ -76,6 +76,7 @@ def _spread_over(cluster: str | None) -> "Iterator[Spread | None]":
         yield None
         return
     with open_cluster(cluster) as workers:
+        # Two parts for each worker: one is worked on while the next is already there.
         yield lambda work, parts: in_order(workers.executor, work, parts, 2 * workers.count)
 
 
@@ -133,6 +134,7 @@ class Flows:
                 usable.append(case)
 
         rules = HistoryRules(repository=repository_name(repo_dir))
+        # Extraction writes files by nature; these are thrown away.
         with TemporaryDirectory(prefix="evergold-") as folder:
             extract_history(HistoryQuery(repo_dir, limit=limit), Extraction(Path(folder), keep=keep), rules, advance)
         self._cases().put_derived(usable, EXTRACTED)
@@ -154,6 +156,7 @@ class Flows:
 
         stored = cases.ids(DATASET)
         yield Extraction(into.out_dir, into.full, keep, lacks=lambda case_id: case_id not in stored)
+        # After the block: the last batch is stored only if the extraction went well.
         cases.put_derived(batch, EXTRACTED)
 
 

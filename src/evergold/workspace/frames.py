@@ -78,6 +78,7 @@ class Frames:
         def rows() -> Iterator[dict[str, Any]]:
             before: str | None = None
             while True:
+                # Pages by cursor, so that a table of a million traces is never held as objects.
                 page, before = self._intake.page(wanted or TraceFilter(), limit=PAGE, before=before, scores=True)
                 yield from map(trace_row, page)
                 if before is None:

@@ -42,6 +42,7 @@ class GenerationPlan:
                 f"{self.outputs.dataset} is already there; --resume makes it again without repeating calls that were "
                 "answered, --fresh asks everything anew, --out FILE leaves it alone"
             )
+        # A dataset inside the folder would be read as a document by the next generation.
         inside = self.outputs.dataset.resolve().is_relative_to(self.folder.resolve())
         if inside:
             raise BadInput(f"{self.outputs.dataset} is inside the documents; write it elsewhere with --out FILE")
@@ -61,6 +62,7 @@ class Generation:
         folder = Path(spec.documents) if flags.get("documents") else root / spec.documents
         plan = GenerationPlan(spec, folder, Outputs(output), resume)
         plan.require_room()
+        # Wrong prompts and judges are errors of the plan, before documents are read for minutes.
         chosen_prompts(spec.prompts)
         judge_of(spec, self._settings)
         return plan

@@ -41,6 +41,7 @@ async def open_calls(
     """Everything that can be called, closed again at the end. Nothing is opened that the spec does not use."""
     embeds = spec.retrieval.method == "embeddings"
     calls_out = embeds and spec.retrieval.model != STATIC
+    # Nothing that could be called: then no log is opened, and no key or price is needed.
     if not spec.model and not calls_out:
         yield Calls(None, _static_embed() if embeds else None)
         return

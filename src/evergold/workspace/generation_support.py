@@ -33,6 +33,7 @@ async def open_support(spec: GenerationSpec, settings: Settings) -> AsyncIterato
     async def supports(sentence: str, contexts: Sequence[str]) -> bool | None:
         case = Case(id="support", input=sentence, contexts=tuple(Context(text=text) for text in contexts))
         made = await metric.measure_with(case, Attempt(case_id=case.id, output=sentence), judge)
+        # Every claim of the sentence must be supported, as a record must not be half true.
         return None if made.value is None else made.value >= 1.0
 
     try:

@@ -123,5 +123,6 @@ class Intake:
             return
         with self._store.db.read() as connection:
             known, last = words_waiting(connection)
+        # Each write learns a bounded number of traces; in between other writers get their turn.
         while known < last and self._store.db.write(learn_words):
             known += AT_ONCE

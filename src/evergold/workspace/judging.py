@@ -75,6 +75,7 @@ class Judging:
         for spec in run.metrics:
             if spec.judge is None:
                 continue
+            # A metric with parameters (`rubric:politeness`) is calibrated under its base name.
             rows = self._calibrations.of_metric(spec.name.partition(":")[0])
             same = [row for row in rows if row.judge == spec.judge]
             if any(row.prompt_hash == spec.prompt_hash for row in same):
@@ -101,6 +102,7 @@ class Judging:
     def _calibrations_of(self, name: str) -> Iterator[CalibrationInfo]:
         from evergold.bench.judge_names import make_judge
 
+        # A calibration belongs to an exact judge: model, address and version, not to the name one types.
         identity = make_judge(name, self._settings).identity
         for row in self._calibrations.newest():
             if row.judge == identity:
@@ -116,6 +118,7 @@ class Judging:
         for name, state in self.states(run).items():
             spec = next(metric for metric in run.metrics if metric.name == name)
             rows = self._calibrations.of_metric(name.partition(":")[0])
+            # The lower end of the interval is required: a few labels give any kappa by chance.
             same = [row for row in rows if (row.judge, row.prompt_hash) == (spec.judge, spec.prompt_hash)]
             kappa = json.loads(same[0].body).get("kappa") if same else None
             low = kappa.get("low") if kappa else None
@@ -161,6 +164,7 @@ class Judging:
         judged = [metric.name for metric in run.metrics if metric.judge is not None]
         if not judged:
             raise BadInput(f"run {run_id} has no judged metric; there is nothing to calibrate")
+        # `dataset@version` names a build; verdicts of people belong to the dataset.
         labels = self.labels_from_review(dataset or run.spec.dataset.partition("@")[0])
         judge = judge_named(run.spec.judge, self._settings)
         return [self.calibrate(judge, name, labels) for name in judged]
@@ -177,6 +181,7 @@ class Judging:
         """People's verdicts: a validated golden answer is right, a validated failure is wrong."""
         from evergold.bench.calibrate import Label
 
+        # Entries of other types do not say whether the given answer was right.
         marks = {EntryType.GOLDEN: 1.0, EntryType.FAILURE: 0.0}
         with self._store.db.read() as connection:
             chosen = CaseFilter(dataset=dataset, review=ReviewState.VALIDATED, status=CaseStatus.ACTIVE)

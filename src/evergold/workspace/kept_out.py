@@ -45,6 +45,7 @@ class KeptOut(BaseModel):
 def kept_out_of(connection: Connection, policy: Policy, scope: Scope, since: str) -> KeptOut:
     """Count the verdicts of a policy; a trace without any score has no verdict, and that is a reason too."""
     traces, counts = reasons_since(connection, policy, scope, since)
+    # Traces without a score have no row to count, so they are the difference to all.
     unscored = traces - sum(number for reason, number in counts.items() if reason is not Reason.NO_SCORES)
     counts[Reason.NO_SCORES] = max(0, unscored)
     made = {"golden": 0, "failure": 0}

@@ -83,6 +83,7 @@ class Live:
 
     def under(self, chosen: Sequence[Policy]) -> Curation:
         """These policies instead of those in force, for which what waits goes on waiting."""
+        # A trial of other policies must not take traces out of the queue of those in force.
         in_force = set(self._in_force) <= set(chosen)
         return Curation(self._store, chosen, self._detector, in_force=in_force, checks=self.checks.stage)
 
@@ -99,9 +100,11 @@ class Live:
         if trace_id is not None:
             return self.curation.trace(trace_id)
         until = time.monotonic() + seconds
+        # Bulk curation is one at a time in this process: two would judge the same traces twice.
         if not self._curating.acquire(timeout=min(seconds, threading.TIMEOUT_MAX)):
             return Changes()  # another caller has been at it for as long
         try:
+            # Checks first: curation judges by their scores.
             self.checks.run_missing(until)
             return self.curation.drain(until)
         finally:
@@ -157,6 +160,7 @@ class Live:
             pruned = count_prunable(connection, before)
         if not dry_run:
             pruned.deleted = 0
+            # In batches: one delete of a million rows would block intake for minutes.
             while deleted := self._store.db.write(partial(prune_batch, before=before)):
                 pruned.deleted += deleted
             pruned.waiting = self._store.db.write(partial(prune_waiting, before=before))
@@ -175,9 +179,12 @@ class Live:
         begun.spooled = erase_spooled(self._settings.home / "spool", user)
         begun.archived = Archives(self._store).erase(user)
         erased = self._store.db.write(lambda connection: erase_user(connection, user, who, why, begun))
+        # Copies made while the tables were being emptied are named by the second list.
         erased.build_files += _erase_copies(erased)
         if erased.traces:
+            # The index of words still holds words of erased traces, so it is built again.
             self._store.db.write(forget_words)
+        # Deleted rows stay readable in free pages of the file until it is rewritten.
         self._store.db.rewrite()
         return erased
 

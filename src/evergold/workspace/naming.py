@@ -4,6 +4,7 @@ import re
 
 from evergold.model.ident import hash_bytes
 
+# A leading dot would hide the file, and `..` would leave the folder.
 ODD = re.compile(r"[^\w.-]|^\.")
 LONGEST_NAME = 200  # bytes; file systems take 255
 

@@ -48,6 +48,7 @@ class _Remembered(Generic[T]):
         self._held: dict[Period, tuple[float, T]] = {}
 
     def get(self, period: Period, look: Callable[[Period], T]) -> T:
+        # The lock is held during the look: others wait for its result instead of starting the same look.
         with self._lock:
             good_until, held = self._held.get(period, (0.0, None))
             began = time.monotonic()

@@ -65,6 +65,7 @@ class Picker:
 def _case(trace: Trace, conversation: Conversation, picking: Picking) -> Case:
     """A written answer is a person's word: the case is validated. Without one it waits for review."""
     answer = (picking.answer or "").strip()
+    # An answer that differs from the recorded one says that the recorded one was wrong.
     wrong = bool(answer) and answer != (trace.output or "").strip()
     metadata = {**conversation.parameters, **({"note": picking.note} if picking.note else {})}
     return Case(

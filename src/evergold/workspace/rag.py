@@ -104,11 +104,13 @@ def build_rag(
     """
     spec.require_sane()
     if spec.unpacked is None and is_packed(spec.location):
+        # Workers seek to offsets of the file, which a packed one does not have.
         if cluster:
             raise BadInput(f"{spec.location} is packed; a cluster reads parts of plain lines: unpack it first")
         with scratch_folder() as folder, plain_lines(spec.origin, Path(folder)) as plain:
             return build_rag(replace(spec, unpacked=plain), jobs=jobs, progress=progress)
     count = jobs_for(jobs, state_of(spec.location).size)
+    # A limit is counted in the order of the file, so it is built by one process.
     if cluster and spec.limit is None:
         with open_cluster(cluster) as workers:
             return rag.build(spec, rag.Workshop(workers.executor, workers.count), progress)

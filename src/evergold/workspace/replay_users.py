@@ -105,6 +105,7 @@ class ReplayUsers:
         wanted = case_filter(dataset, filters).model_copy(update={"status": CaseStatus.ACTIVE})
         with self._store.db.read() as connection:
             require_dataset(connection, dataset)
+            # Ids only: a draft is written while others are still read, and a dataset may be large.
             names = [case.id for case in iterate_cases(connection, wanted)]
         for name in names:
             with self._store.db.read() as connection:
@@ -130,6 +131,7 @@ class ReplayUsers:
         changes = {"metadata": {**case.metadata, **drafted}, "tags": (*case.tags, DRAFTED_TAG)}
         author = Author(who=draft.by, action="drafted user", why=draft.problem or "")
         changed = case.model_copy(update=changes)
+        # The version that was read must still be the one in the store, or somebody's edit would be lost.
         self._store.db.write(lambda connection: revise_case(connection, changed, author, case.version))
 
 

@@ -74,6 +74,7 @@ class Replays:
                 ready.append(case.model_copy(update={"dataset": name}))
                 continue
             reasons.update(problems)
+            # Reasons are counted for all cases; only the first hundred are named.
             if len(named) < MOST_NAMED:
                 named[case.id] = problems
         if not ready and not reasons:
@@ -103,6 +104,7 @@ class Replays:
         given = filters.get("tag") or ()
         tags = [given] if isinstance(given, str) else list(given)
         patterns = [tag for tag in tags if "*" in tag]
+        # The store matches tags exactly; patterns are applied to what it returns.
         exact = {**filters, "tag": [tag for tag in tags if "*" not in tag]}
         wanted = case_filter(source, exact).model_copy(update={"status": CaseStatus.ACTIVE})
         with self._store.db.read() as connection:

@@ -96,6 +96,7 @@ class _Pass:
         ids: set[str] = set()
         with_lines = [_any_lines(result) for result in self.predictions]
         self.scores = [[] for _ in self.predictions]
+        # Golden rows stream: files of a hundred thousand cases are scored in constant memory.
         for row in golden_rows(golden):
             gold = gold_of_row(row)
             ids.add(gold.case_id)
@@ -158,6 +159,7 @@ def _figures(done: _Pass, result: Predictions, ids: set[str]) -> dict[str, Any]:
 
 
 def _reader(repo: Repo) -> ReadLines:
+    # Cases of one commit ask for the same files again and again.
     @lru_cache(maxsize=256)
     def read(commit: str, path: str) -> list[bytes] | None:
         blob = repo.objects.at(commit, path)
@@ -182,6 +184,7 @@ def _line(score: CaseScore) -> bytes:
 
 def _any_lines(result: Predictions) -> bool:
     """Predictions that name files only are scored by files only."""
+    # No rows at all say nothing about lines; an empty file is scored by both.
     return not result.rows or any(row.has_lines for row in result.rows.values())
 
 

@@ -58,6 +58,7 @@ class Review:
     @property
     def reviewers(self) -> tuple[str, ...]:
         """The names the settings know; none means that whoever is here reviews."""
+        # `name:token` in the settings: the name alone is shown.
         return tuple(entry.partition(":")[0] for entry in self._settings.review_reviewers)
 
     def queue(self, query: QueueQuery, reviewer: str = "", *, limit: int = 100, offset: int = 0) -> QueuePage:
@@ -199,4 +200,5 @@ class Review:
 
     def _lease_end(self) -> str:
         end = datetime.now(UTC) + timedelta(minutes=self._settings.review_lease_minutes)
+        # Stored times have milliseconds; a finer one would differ from itself after reading.
         return stamp(end.replace(microsecond=end.microsecond // 1000 * 1000)) or ""

@@ -53,6 +53,7 @@ def cases_of_rows(rows: Sequence[Row], dataset: str) -> tuple[list[Case], list[s
     pairs: dict[str, dict[str, Row]] = {}
     problems: list[str] = []
     for number, row in enumerate(rows, 1):
+        # The two datasets share no schema; the list each of them has tells which one a row is of.
         half = "a" if "filePaths" in row else "b" if "lineRanges" in row else None
         case_id = row.get("caseId")
         if half is None or not isinstance(case_id, str) or not case_id.strip():
@@ -65,6 +66,7 @@ def cases_of_rows(rows: Sequence[Row], dataset: str) -> tuple[list[Case], list[s
     for case_id, pair in pairs.items():
         try:
             results.append(case_of_rows(pair.get("a"), pair.get("b")).model_copy(update={"dataset": dataset}))
+        # Rows come from a browser or a file that a person edited: anything may be missing or of another type.
         except (BadInput, ValidationError, TypeError, KeyError) as problem:
             problems.append(f"case {case_id!r}: {str(problem).splitlines()[0]}")
     return results, problems

@@ -52,6 +52,7 @@ class ServedBuilds:
         until = time.monotonic() + seconds
         with self._lock:
             job = self._known(spec)
+        # Waiting for a slot happens outside the lock, or a full house would block every other request.
         job = job or self._start(spec, until)
         if not wait([job.done], max(0.0, until - time.monotonic())).done:
             return None  # the outcome is kept for whoever looks
@@ -92,6 +93,7 @@ class ServedBuilds:
     def _start(self, spec: SnapshotSpec, until: float) -> BuildJob:
         if not self._slots.acquire(timeout=max(0.0, until - time.monotonic())):
             raise Unavailable(f"{MOST_AT_ONCE} builds are under way; try again when one of them is done")
+        # The slot goes back on every way out but the one on which a thread has taken it over.
         with ExitStack() as slot, self._lock:
             slot.callback(self._slots.release)
             job = self._known(spec)  # another request may have begun it meanwhile
@@ -107,6 +109,7 @@ class ServedBuilds:
     def _make(self, job: BuildJob) -> None:
         try:
             build = self._builds.freeze(job.spec, self._require_serving)
+        # Everything is caught: an error that nobody sets would leave the request waiting until its limit.
         except BaseException as problem:
             job.ended = time.monotonic()
             job.done.set_exception(problem)

@@ -42,6 +42,7 @@ class Trajectories:
         if attempt is None or "replay" not in attempt.metadata:
             raise NotFound(f"run {run_id!r} has no replayed attempt {trial} at case {case_id!r}")
         result, replay = align(*sides(case, attempt)), attempt.metadata["replay"]
+        # strict=False: a replay that was cut off has fewer origins than calls.
         origins = dict(zip((call.id for call in attempt.tool_calls), replay.get("calls", ()), strict=False))
         spent = [StepSpent.model_validate(one) for one in replay.get("spent", ())]
         paid = _spent_by_call(attempt.metadata["trajectory"], spent)
@@ -61,6 +62,7 @@ class Trajectories:
     def differing(self, first: str, second: str, limit: int = 100) -> list[TrajectoryDifference]:
         """List the cases of two replays that left the record in either, the largest loss of the second run first."""
         before, after = (self._values(self._replay(run_id)) for run_id in (first, second))
+        # Cases at 1 in both runs followed the record twice: nothing to look at.
         shared = [case for case in before.keys() & after.keys() if min(before[case], after[case]) < 1]
         shared.sort(key=lambda case: (after[case] - before[case], case))
         asked = self._bench.results.asked(second, shared[:limit])
@@ -81,6 +83,7 @@ class Trajectories:
         replays: list[CaseReplay] = []
         origin = case.metadata.get("run") if case.provenance.source == "benchmark" else None
         if isinstance(origin, str):
+            # A case id may hold slashes; the trial is what stands behind the last one.
             played, _, trial = case.id.removeprefix(f"{origin}/").rpartition("/")
             replays += [one for one in replays_in_runs(self._store.db, [origin], played) if str(one.trial) == trial]
         return replays + replays_in_dataset(self._store.db, dataset, case_id)

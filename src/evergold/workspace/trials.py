@@ -53,6 +53,7 @@ class Trials:
         """Judge traces that are not stored in a workspace that is thrown away."""
         from evergold.workspace import Workspace
 
+        # The temporary workspace is new, where "auto" would turn checks on whatever the real one does.
         word = "true" if self._live.checks.stage.names else "false"
         with TemporaryDirectory(prefix="evergold-trial-") as folder:
             settings = replace(self._settings, home=Path(folder), database_url="", checks_builtin=word)
@@ -75,9 +76,11 @@ class Trials:
                 trace = get_trace(connection, trace_id)
                 scores = trace.scores
                 if trace_id in given:
+                    # Scores of an earlier version of the checks are replaced by those of today.
                     scores = (*(score for score in scores if not score.by_check), *given[trace_id])
                 corrected = is_corrected(connection, trace_id)
                 for policy in curation.policies:
+                    # A check that could not be run must not count as passed for the policies that require it.
                     silent = failed.get(trace_id, frozenset()) & set(policy.checks)
                     facts = Facts(corrected=corrected, checked=not silent)
                     verdicts[policy.label][trace_id] = classify(trace, scores, policy, facts)

@@ -30,6 +30,8 @@ class Uploads:
         if upload.of is UploadOf.TRACES:
             return self._traces(self._workspace.intake.ingest([BytesIO(upload.text.encode())]))
         with tempfile.TemporaryDirectory() as folder:
+            # Formats are recognised by content; the ending helps for
+            # packed files, and nothing else of the name is used.
             suffix = PurePath(upload.name).suffix
             file = Path(folder) / f"upload{suffix if SUFFIX.fullmatch(suffix) else ''}"
             file.write_text(upload.text, encoding="utf-8")
@@ -41,6 +43,7 @@ class Uploads:
     def sample(self) -> Uploaded:
         """Store the sample traces, as if they had happened in the last two weeks, and curate them."""
         lines = (files("evergold") / "samples" / "traces.jsonl").read_text(encoding="utf-8")
+        # Shifted by whole days, so that hours of the day keep their shape in the charts.
         shift = date.today() - timedelta(days=1) - date.fromisoformat(max(DAY.findall(lines)))
         recent = DAY.sub(lambda match: (date.fromisoformat(match[0]) + shift).isoformat(), lines)
         return self._traces(self._workspace.intake.ingest([BytesIO(recent.encode())]))

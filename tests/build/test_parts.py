@@ -1,0 +1,404 @@
+"""Small parts of a build: pace of workers, parts of a range, findings, profiles, samples, manifests and their rules."""
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evergold.build import manifest as manifests
+from evergold.build.diff import changes_between, read_record
+from evergold.build.findings import SHOWN, Finding, Report
+from evergold.build.groups import group_key, parse_shares, require_groups, settled
+from evergold.build.leaks import _leaves
+from evergold.build.look import _bound, _rank
+from evergold.build.pace import ahead, in_order
+from evergold.build.part import Part, Range, Rejection
+from evergold.build.partition import bare_line, is_utf8
+from evergold.build.profile import Profile, drift, total_variation
+from evergold.build.reader import Refusal, members_of, read_carefully, shown
+from evergold.build.snapshot import SnapshotSpec, canary_of, draft, freeze
+from evergold.build.spec import load_spec, project_root
+from evergold.build.splits import SPLITS, declared
+from evergold.errors import BadInput, Conflict
+from evergold.model.case import CaseKind, Provenance
+from tests.builders import a_case
+
+
+def test_items_are_made_ahead_in_order_and_no_further_than_asked() -> None:
+    made: list[int] = []
+
+    def items() -> Iterator[int]:
+        for number in range(10):
+            made.append(number)
+            yield number
+
+    with_limit = ahead(items(), 2)
+    assert next(with_limit) == 0
+    assert list(with_limit) == list(range(1, 10)) and made == list(range(10))
+
+
+def test_a_reader_that_stops_early_ends_the_thread_behind_it() -> None:
+    before = threading.active_count()
+    source = ahead(iter(range(1000)), 3)
+    assert next(source) == 0
+    source.close()
+    assert threading.active_count() == before
+
+
+@given(st.lists(st.integers(), max_size=20), st.integers(1, 5))
+def test_results_come_in_the_order_of_the_work(items: list[int], window: int) -> None:
+    with ThreadPoolExecutor(2) as executor:
+        assert list(in_order(executor, lambda item: item * 2, items, window)) == [item * 2 for item in items]
+
+
+def test_an_error_of_the_work_is_the_error_of_its_turn() -> None:
+    def work(item: int) -> int:
+        if item == 2:
+            raise BadInput("two")
+        return item
+
+    results: list[int] = []
+    with ThreadPoolExecutor(2) as executor, pytest.raises(BadInput, match="two"):
+        results.extend(in_order(executor, work, range(5), 2))
+    assert results == [0, 1]
+
+
+def a_part(lines: int, kept: list[int], outputs: list[bytes], **more: Any) -> Part:
+    prints = bytearray(b"".join(bytes([line] * 16) for line in kept))
+    return Part(Range(0, 10), lines=lines, kept_lines=kept, fingerprints=prints, outputs=outputs, **more)
+
+
+def test_parts_are_joined_with_their_lines_counted_on() -> None:
+    whole = a_part(3, [1, 3], [], records=2)
+    refused = Rejection(2, 40, 5, "not JSON", "…", None, b"{")
+    whole.append(a_part(2, [2], [], records=1, rejected=[refused]))
+    assert (whole.lines, whole.records, whole.kept_lines) == (5, 3, [1, 3, 5])
+    assert whole.rejected == [refused._replace(line=5)] and len(whole.fingerprints) == 48
+
+
+def test_outputs_left_in_a_file_come_back_from_their_slot(tmp_path: Path) -> None:
+    path = str(tmp_path / "outputs")
+    parts = [a_part(1, [1], [b"one" * number, b"", b"two"]) for number in (1, 2)]
+    for slot, part in enumerate(parts):
+        part.spill(path, slot)
+        assert part.outputs == [] and part.spilled is not None
+    for number, part in enumerate(parts, 1):
+        part.collect()
+        assert part.outputs == [b"one" * number, b"", b"two"] and part.spilled is None
+
+
+@pytest.mark.parametrize(
+    ("reason", "raw", "key", "value"),
+    [
+        ("wrong type", b'{"task_id":"a","n":1E400}', "record", b'{"task_id":"a","n":1E400}'),
+        ("not JSON", b"{broken", "text", b'"{broken"'),
+        ("not UTF-8", b"\xff", "text", '"�"'.encode()),
+    ],
+)
+def test_a_rejection_holds_the_record_or_its_beginning(reason: str, raw: bytes, key: str, value: bytes) -> None:
+    line = Rejection(4, 100, len(raw), reason, "detail", None, raw).to_json(10)
+    assert b'"line":14' in line and b'"%b":%b' % (key.encode(), value) in line and line.endswith(b"}\n")
+
+
+def test_findings_count_everything_and_show_the_first() -> None:
+    finding = Finding("schema", "qa")
+    for number in range(SHOWN + 5):
+        finding.fail(f"line {number}")
+    assert (finding.count, len(finding.examples), finding.message) == (SHOWN + 5, SHOWN, "line 0")
+    report = Report("m", "v1", [finding, Finding("hash", "qa"), Finding("drift", "qa", "not measured", "no baseline")])
+    suite = ElementTree.fromstring(report.to_junit()).find("testsuite")
+    assert suite is not None and [suite.get(key) for key in ("tests", "failures", "skipped")] == ["3", "1", "1"]
+    assert suite.find("testcase/failure").get("message") == f"{SHOWN + 5} times: line 0"  # type: ignore[union-attr]
+    assert report.failed == [finding] and report.to_json()["passed"] is False
+
+
+def a_profile(*rows: tuple[str, list[str], str, str]) -> Profile:
+    profile = Profile()
+    for row in rows:
+        profile.add(*row)
+    return profile
+
+
+def test_a_profile_counts_repeats_without_case_and_space_around() -> None:
+    profile = a_profile(("qa", ["x"], "Who?", "Ada"), ("qa", [], " who? ", "ADA"), ("sum", [], "Who?", "Bob"))
+    assert (profile.records, profile.repeated, profile.types["qa"]) == (3, 1, 2)
+    assert profile.repeated_share == pytest.approx(1 / 3) and Profile().repeated_share == 0.0
+
+
+def test_drift_is_nothing_for_equals_and_one_for_strangers() -> None:
+    one = a_profile(("qa", ["x"], "a" * 10, "b"), ("qa", ["x"], "a" * 10, "c"))
+    other = a_profile(("sum", ["y"], "a" * 5000, "b" * 5000))
+    assert set(drift(one, one).values()) == {0.0}
+    assert {name: value for name, value in drift(one, other).items() if value != 1.0} == {"repeated share": 0.0}
+    assert drift(one, Profile())["type"] == 1.0
+
+
+COUNTS = st.dictionaries(st.sampled_from("abcd"), st.integers(1, 9), max_size=4)
+
+
+@given(COUNTS, COUNTS)
+def test_total_variation_is_a_distance_between_shares(one: dict[str, int], other: dict[str, int]) -> None:
+    far = total_variation(one, other)
+    assert 0.0 <= far <= 1.0 + 1e-12 and far == pytest.approx(total_variation(other, one))
+    assert total_variation(one, {key: 3 * value for key, value in one.items()}) == pytest.approx(0.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "bound"), [("", 0), ("a", 1), ("ab", 2), ("abc", 4), ("a" * 1024, 1024), ("a" * 1025, 2048)]
+)
+def test_lengths_are_shown_by_their_power_of_two(text: str, bound: int) -> None:
+    assert _bound(text) == bound
+
+
+def test_a_rank_depends_on_seed_and_id_alone() -> None:
+    assert _rank(1, "a") == _rank(1, "a") != _rank(2, "a") != _rank(2, "b")
+
+
+@pytest.mark.parametrize(
+    ("line", "value"),
+    [
+        (b'{"n": 9223372036854775807}', 9223372036854775807),
+        (b'{"n": 9223372036854775808}', "9223372036854775808"),
+        (b'{"n": 1E400}', "1E400"),
+        (b'{"n": 1.5}', 1.5),
+        (b'{"n": ' + b"9" * 5000 + b"}", "9" * 5000),
+    ],
+)
+def test_a_number_that_no_computer_holds_stays_as_it_was_written(line: bytes, value: Any) -> None:
+    assert read_record(line) == {"n": value}
+
+
+def test_changes_are_listed_field_by_field_and_revisions_are_none() -> None:
+    before = b'{"a": {"b": 1, "c": [1]}, "rev": "x", "gone": null, "same": 2}'
+    after = b'{"a": {"b": true, "c": [1]}, "rev": "y", "came": "new", "same": 2}'
+    changes = [tuple(change) for change in changes_between(before, after)]
+    assert changes == [("a.b", 1, True), ("came", "...", "new"), ("gone", None, "...")]
+    assert changes_between(before, before) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("train", "is not NAME=SHARE"),
+        ("train=x", "is not NAME=SHARE"),
+        ("a/b=1", "is no name for a file"),
+        ("=1", "is no name for a file"),
+        ("train=0.5,train=0.5", "each split once"),
+        ("train=nan", "each share between 0 and 1"),
+        ("train=0,test=1", "each share between 0 and 1"),
+        ("train=0.5,test=0.4", "add up to 0.9"),
+    ],
+)
+def test_shares_that_cannot_be_dealt_name_what_is_wrong(text: str, reason: str) -> None:
+    with pytest.raises(BadInput, match=reason):
+        parse_shares(text)
+
+
+def test_shares_keep_their_order_and_may_have_blanks() -> None:
+    assert list(parse_shares(" train = 0.7 , test-1=0.3 ").items()) == [("train", 0.7), ("test-1", 0.3)]
+
+
+SOURCE = Provenance(session_id="s", document="d", repository="r", trace_id="t", user_id="u")
+
+
+@pytest.mark.parametrize(
+    ("kind", "group_by", "key"),
+    [
+        (CaseKind.CHAT, "auto", "session:s"),
+        (CaseKind.CONTEXT, "auto", "repository:r"),
+        (CaseKind.QA, "auto", "document:d"),
+        (CaseKind.CHAT, "user", "user:u"),
+        (CaseKind.CHAT, "trace", "trace:t"),
+        (CaseKind.CHAT, "none", "case:c1"),
+    ],
+)
+def test_a_case_belongs_to_the_group_of_its_kind(kind: CaseKind, group_by: str, key: str) -> None:
+    assert group_key(a_case(kind=kind, provenance=SOURCE), group_by) == key
+
+
+def test_a_case_without_the_group_is_one_of_its_own() -> None:
+    assert group_key(a_case("x"), "session") == "case:x"
+    assert group_key(a_case("x", kind=CaseKind.QA, metadata={"document": "m"}), "auto") == "document:m"
+    with pytest.raises(BadInput, match="--group-by"):
+        group_key(a_case(), "colour")
+    assert require_groups([a_case("a"), a_case("b", provenance=SOURCE)], "user") == 1
+    with pytest.raises(BadInput, match="none of the 1 cases names a user"):
+        require_groups([a_case()], "user")
+
+
+def test_most_cases_of_a_group_decide_where_it_was() -> None:
+    cases = [a_case(name, provenance=SOURCE) for name in "abc"]
+    assert settled(cases, {"a": "test", "b": "train", "c": "train"}, "session") == {"session:s": "train"}
+    assert settled(cases, {"a": "test", "b": "train"}, "session") == {"session:s": "test"}
+    assert settled(cases, {}, "session") == {}
+
+
+@pytest.mark.parametrize(
+    ("line", "texts"),
+    [
+        (b'{"a": ["x", {"b": "y"}], "n": 3}', {"x", "y"}),
+        (b'"alone"', {"alone"}),
+        (b"not JSON\n", {"not JSON"}),
+        (b"[]", set()),
+    ],
+)
+def test_every_text_of_a_training_line_is_looked_at(line: bytes, texts: set[str]) -> None:
+    assert set(_leaves(line)) == texts
+
+
+@pytest.mark.parametrize(
+    ("raw", "offset", "expected"),
+    [
+        (b"\xef\xbb\xbf{}\r\n", 0, b"{}"),
+        (b"\xef\xbb\xbf{}", 5, b"\xef\xbb\xbf{}"),
+        (b'{"a":\r1}\n', 9, b'{"a": 1}'),
+        (b" \n", 3, b""),
+    ],
+)
+def test_a_line_without_what_is_around_it(raw: bytes, offset: int, expected: bytes) -> None:
+    assert bare_line(raw, offset) == expected
+
+
+@given(st.binary(max_size=40))
+def test_utf8_is_told_as_python_tells_it(data: bytes) -> None:
+    try:
+        data.decode()
+        valid = True
+    except UnicodeDecodeError:
+        valid = False
+    assert is_utf8(data) is valid
+
+
+def test_a_field_of_rag_is_opened_one_level_and_keeps_its_bytes() -> None:
+    assert read_carefully(b'{"a": 1.0, "rag": {"x": [1, 2], "y": {"z": 0}}}') == {
+        "a": b"1.0",
+        "rag.x": b"[1, 2]",
+        "rag.y": b'{"z": 0}',
+    }
+    assert read_carefully(b'{"rag": null}') == {}
+    with pytest.raises(Refusal) as refused:
+        read_carefully(b'{"rag": [1]}')
+    assert refused.value.detail == "rag must be an object, not [1]"
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (b'{"a": 1, "a": 2}', "repeated key"),
+        (b"[1]", "not an object"),
+        (b"{", "not JSON"),
+        (b'{"a": NaN}', "not JSON"),
+        (b"[" * 100_000, "not JSON"),
+    ],
+)
+def test_a_line_that_is_no_object_says_why(line: bytes, reason: str) -> None:
+    with pytest.raises(Refusal) as refused:
+        members_of(line)
+    assert refused.value.reason == reason
+
+
+def test_a_value_is_shown_by_its_beginning() -> None:
+    assert shown(b"x" * 60) == "x" * 60 and shown(b"x" * 61) == "x" * 60 + "…"
+
+
+@pytest.mark.parametrize(
+    ("table", "reason"),
+    [
+        ({"colour": 1}, "colour"),
+        ({}, "give it `fields`"),
+        ({"fields": {}}, "fields must be a table"),
+        ({"fields": {"task_id": "x"}}, "come by themselves"),
+        ({"fields": {"q": 5}}, "write `from:"),
+        ({"fields": {"q": {"from": "x", "kinds": "text"}}}, "kinds"),
+        ({"fields": {"q": {"from": "x", "kind": "number"}}}, "number"),
+        ({"fields": {"q": {"from": "x", "required": "yes"}}}, "required is true or false"),
+        ({"fields": {"q": "a.b"}}, "too deep"),
+        ({"fields": {"q": [1]}}, "a list of texts"),
+        ({"fields": {"q": "x"}, "task_types": []}, "a list of texts"),
+        ({"fields": {"q": "x"}, "file": "a/b"}, "the name of a file"),
+        ({"fields": {"q": "x"}, "file": ".."}, "the name of a file"),
+    ],
+)
+def test_a_split_of_ones_own_that_is_wrong_names_the_key(table: dict[str, Any], reason: str) -> None:
+    with pytest.raises(BadInput, match=reason) as refused:
+        declared("mine", table)
+    assert "'mine'" in refused.value.message
+
+
+def test_a_split_of_ones_own_has_the_envelope_behind_its_fields() -> None:
+    split = declared("mine", {"fields": {"q": {"from": ["rag.q", "q"], "required": True}, "sources": "urls"}})
+    assert [column.name for column in split.columns[:2]] == ["q", "sources"] and split.columns[0].required
+    assert [column.name for column in split.columns].count("sources") == 1
+    assert (split.task_types, split.file_name) == (("mine",), "mine.jsonl")
+    assert declared("qa", {"task_types": [" QA ", "faq"]}).task_types == ("qa", "faq")
+    assert declared("qa", {}).columns == SPLITS["qa"].columns
+    with pytest.raises(BadInput, match="letters, digits"):
+        declared("a b", {})
+
+
+def test_relative_paths_start_at_the_folder_above_configs(tmp_path: Path) -> None:
+    assert project_root(tmp_path / "configs" / "x.yaml") == tmp_path.resolve()
+    assert project_root(tmp_path / "x.yaml") == tmp_path.resolve()
+    assert project_root(None) == Path.cwd()
+
+
+@pytest.mark.parametrize(
+    "splits",
+    ["[{qa: {output: x.jsonl}}]", "[[qa]]", "[]", "qa", "5", "{qa: 3}", "[qa, 2]"],
+)
+def test_splits_of_the_wrong_shape_are_one_clear_line(tmp_path: Path, splits: str) -> None:
+    config = tmp_path / "x.yaml"
+    config.write_text(f"evaluation:\n  splits: {splits}\n")
+    with pytest.raises(BadInput, match="split"):
+        load_spec(config, {})
+
+
+@pytest.mark.parametrize("version", ["v1", "v2.1", "v10.0.3"])
+def test_a_version_is_v_and_numbers(version: str) -> None:
+    assert manifests.require_version(version) == version
+    for wrong in (version[1:], f"{version}-rc", f"{version}.", "v", ""):
+        with pytest.raises(BadInput, match="is not of the form v1"):
+            manifests.require_version(wrong)
+
+
+def test_a_seal_is_over_all_fields_but_itself() -> None:
+    sealed = manifests.sealed({"version": "v1", "splits": {}})
+    assert manifests.seal_of(sealed) == sealed[manifests.SEAL]
+    assert manifests.seal_of({**sealed, "version": "v2"}) != sealed[manifests.SEAL]
+    assert manifests.encode(sealed).endswith(b"}\n") and orjson.loads(manifests.encode(sealed)) == sealed
+
+
+def test_the_time_of_a_build_can_be_fixed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
+    assert manifests.now_utc() == datetime(1970, 1, 2, tzinfo=UTC)
+    assert manifests.stamp(manifests.now_utc()) == "1970-01-02T00:00:00Z"
+
+
+@pytest.mark.parametrize("value", ["yesterday", "1.5", "9" * 30])
+def test_a_time_that_is_no_number_of_seconds_is_one_clear_line(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", value)
+    with pytest.raises(BadInput, match="SOURCE_DATE_EPOCH"):
+        manifests.now_utc()
+
+
+@pytest.mark.parametrize("content", [b"[]", b'"text"', b"{broken", b"null"])
+def test_a_manifest_of_another_shape_in_the_way_is_a_conflict(tmp_path: Path, content: bytes) -> None:
+    spec = SnapshotSpec(dataset="d", version="v1", out=tmp_path)
+    (tmp_path / "manifest.json").write_bytes(content)
+    with pytest.raises(Conflict, match="holds another build"):
+        draft(spec, [a_case()])
+
+
+def test_a_canary_names_its_dataset_and_is_no_case(tmp_path: Path) -> None:
+    assert canary_of("a") == canary_of("a") != canary_of("b")
+    frozen = freeze(SnapshotSpec(dataset="d", version="v1", out=tmp_path, canary=True), [a_case()])
+    first, _ = (tmp_path / "all.jsonl").read_bytes().splitlines()
+    assert orjson.loads(first) == {"canary": canary_of("d")} and frozen.manifest.splits["all"].count == 1
