@@ -74,7 +74,6 @@ class Replays:
                 ready.append(case.model_copy(update={"dataset": name}))
                 continue
             reasons.update(problems)
-            # Reasons are counted for all cases; only the first hundred are named.
             if len(named) < MOST_NAMED:
                 named[case.id] = problems
         if not ready and not reasons:
