@@ -11,6 +11,7 @@ from evergold.settings import Settings, env_name
 def configured_tokens(settings: Settings) -> list[tuple[bytes, Holder]]:
     """List the tokens of the settings with whose they are. Raises `BadInput` for one that protects nothing."""
     tokens = []
+    # A blank token in the environment is a mistake (an unset secret) and must not mean "no token".
     if settings.server_token or "server.token" in settings.origins:
         where = settings.origins.get("server.token", "server.token")
         tokens.append((_usable(settings.server_token, where, "server.token"), Holder(name="owner", role=Role.OWNER)))

@@ -54,6 +54,7 @@ def create_app(settings: Settings | None = None, opened: Workspace | None = None
         version=version("evergold"),
         description="Evaluation data that grows out of real use.",
         lifespan=lifespan,
+        # FastAPI's own pages load scripts from another host; `/api/docs` replaces them.
         docs_url=None,
         redoc_url=None,
     )
@@ -62,6 +63,7 @@ def create_app(settings: Settings | None = None, opened: Workspace | None = None
     install_errors(app)
     for name in ROUTERS:
         app.include_router(import_module(f"evergold.api.{name}").router)
+    # The pages come last: they answer every path that no route has.
     install_reference(app)
     install_pages(app)
     return app

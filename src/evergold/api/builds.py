@@ -62,6 +62,7 @@ def freeze_dataset(workspace: Opened, wanted: NewBuild) -> BuildView | JSONRespo
     build = workspace.served_builds.freeze(spec, BUILD_SECONDS)
     if build is not None:
         return BuildView.of(build)
+    # The name may hold a slash, which stays part of the name when it is encoded.
     where = f"{router.prefix}/{quote(spec.dataset, safe='')}/{spec.version}"
     under_way = BuildUnderWay(dataset=spec.dataset, version=spec.version, message=f"{UNDER_WAY} {where}")
     return JSONResponse(under_way.model_dump(), status_code=202, headers={"Location": where})

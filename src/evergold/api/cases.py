@@ -79,6 +79,7 @@ def export_cases(workspace: Opened, query: Annotated[ExportQuery, Query()]) -> F
     """The cases that pass every filter given, as one file of a format, newest first."""
     wanted = CaseFilter(**query.model_dump(include=set(CaseFilter.model_fields)))
     path = workspace.cases.export_to_file(wanted, query.format)
+    # The folder is deleted when the file has been sent.
     gone = BackgroundTask(rmtree, path.parent, ignore_errors=True)
     return FileResponse(path, filename=path.name, background=gone)
 

@@ -28,6 +28,7 @@ def install_errors(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, problem: RequestValidationError) -> JSONResponse:
         problems = tuple(map(str, _faults(problem.errors(), request)))
+        # The reader's own words are clearer than "the request cannot be used" for a body that is no JSON.
         unread = problem.errors()[0]["type"] == NOT_JSON
         return refusal(400, problems[0] if unread else f"the request cannot be used: {problems[0]}", problems)
 
@@ -38,13 +39,16 @@ def install_errors(app: FastAPI) -> None:
 
 def _faults(errors: Sequence[Any], request: Request) -> list[Fault]:
     """What is wrong with a request, in the terms of whoever sent it: a field of the body, or a parameter by its place."""
+    # FastAPI reports a body that cannot be parsed as one error of this type.
     if errors[0]["type"] == NOT_JSON:
         at = f"the body is not JSON that can be read: {errors[0]['ctx']['error']} (character {errors[0]['loc'][-1]})"
         return [Fault("", at)]
+    # A body without a JSON content type reaches validation as bytes.
     if any(isinstance(error.get("input"), bytes) for error in errors):
         content_type = request.headers.get("content-type", "none")
         return [Fault("", f"a body here is JSON; its content type is {content_type}, send application/json")]
     body = getattr(request.scope.get("route"), "body_field", None)
+    # The first part of a location says body, path or query; a sender knows fields of the body by their own names.
     inside = [error for error in errors if error["loc"][0] == "body" and error["loc"][1:]]
     stripped = [{**error, "loc": error["loc"][1:]} for error in inside]
     shape = body.field_info.annotation if body is not None else None

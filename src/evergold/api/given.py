@@ -20,6 +20,8 @@ class _OrRejected:
     """Instead of a record that cannot be used: what is wrong with it."""
 
     def __get_pydantic_core_schema__(self, shape: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        # Validation of the whole list would refuse it for one bad
+        # record; each is validated and replaced by what is wrong.
         def checked(value: Any, validate: ValidatorFunctionWrapHandler) -> Any:
             try:
                 return validate(value)

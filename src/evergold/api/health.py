@@ -41,6 +41,7 @@ async def metrics(request: Request) -> Response:
     """Prometheus metrics of this server and of the work that waits in its database."""
     instruments: Instruments = request.app.state.instruments
     workspace: Workspace = request.app.state.workspace
+    # The database is asked in a thread: the event loop serves intake meanwhile.
     waiting = await run_in_threadpool(_waiting, workspace)
     return Response(generate_latest(instruments.registry) + generate_latest(waiting), media_type=CONTENT_TYPE_LATEST)
 
@@ -50,6 +51,7 @@ router.add_route("/metrics", needing(Role.READER, metrics), methods=["GET"], inc
 
 def _waiting(workspace: Workspace) -> CollectorRegistry:
     """Gauges that are read when asked; a database that is away leaves them out and says so."""
+    # A registry of this moment, so that gauges of a status that no longer exists do not linger.
     registry = CollectorRegistry()
     stuck = Gauge("evergold_plugins_hanging", "Plug-ins left out because a call hung.", ["plugin"], registry=registry)
     for name in hanging():

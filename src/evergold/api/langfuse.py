@@ -20,4 +20,5 @@ class LangfuseBatch(BaseModel):
 @router.post("/api/public/ingestion", include_in_schema=False)
 def take_batch(workspace: Opened, sent: LangfuseBatch) -> JSONResponse:
     """Store what the events hold; each is answered by its id, as Langfuse answers them."""
+    # 207: each event has a status of its own, as Langfuse's libraries expect.
     return JSONResponse(workspace.intake.accept_langfuse(sent.batch), status_code=207)

@@ -72,6 +72,7 @@ async def _body(request: Request) -> tuple[Wire, bytes]:
     limit = request.app.state.settings.server_max_body_mb * 1024 * 1024
     encoding = request.headers.get("content-encoding")
     packed = await request.body()
+    # Unpacking a large body on the event loop would stop all other requests for its duration.
     if encoding is not None and len(packed) > LARGE_PACKED:
         return wire, await run_in_threadpool(unpacked, packed, encoding, limit)
     return wire, unpacked(packed, encoding, limit)
@@ -81,6 +82,7 @@ async def _received(receive: Receive, body: bytes, wire: Wire, *, here: bool) ->
     """Store a request; `here`: on the event loop, as small ones are read in less time than a thread takes to begin."""
     if here:
         return await answered(receive(body, wire))
+    # A single huge body is decoded at a time: ten of 20 MB would take gigabytes together.
     async with ONE_AT_A_TIME if len(body) > HUGE else nullcontext():
         written = await run_in_threadpool(receive, body, wire)
     return await answered(written)
@@ -101,6 +103,7 @@ def _reply(wire: Wire, written: SpansWritten, field: str) -> Response:
     message = _message(written)
     partial: dict[str, Any] = {}
     if message:
+        # The protocol writes 64-bit integers as text in JSON.
         partial = {"partialSuccess": {field: str(len(written.refused)), "errorMessage": message}}
     if wire is Wire.JSON:
         return Response(orjson.dumps(partial), media_type=Wire.JSON.value)

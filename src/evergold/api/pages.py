@@ -12,6 +12,7 @@ from evergold.api.routing import whole
 DIST = Path(__file__).parent.parent / "web_dist"
 NOT_BUILT = "<!doctype html><title>Evergold</title><p>The web app is not built here: run <code>make setup</code>.</p>"
 HEADERS = {
+    # The page names files with hashes in their names; an old page would ask for files that are gone.
     "Cache-Control": "no-cache",
     "Content-Security-Policy": (
         "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
@@ -37,4 +38,5 @@ def install_pages(app: FastAPI) -> None:
             return HTMLResponse(NOT_BUILT, headers=HEADERS)
         if path in icons:
             return FileResponse(DIST / path)
+        # Every other path is a page of the app, which routes in the browser.
         return HTMLResponse(index.read_bytes(), headers=HEADERS)

@@ -20,6 +20,7 @@ POLICY = {**HEADERS, "Content-Security-Policy": f"{HEADERS['Content-Security-Pol
 
 
 def install_reference(app: FastAPI) -> None:
+    # Written on the first request: making the OpenAPI document takes longer than starting the server may.
     @cache
     def written() -> str:
         return page_of(app.openapi())

@@ -29,6 +29,7 @@ RENDERED = {
 def report(workspace: Opened, run_id: str, form: Form, weighted: bool | None = None) -> Response:
     """The report, with a policy that lets the page load nothing; `weighted` counts each question once in its means."""
     name, content_type = RENDERED[form]
+    # A report shows text of models on the origin of the user's token: `sandbox` takes that origin away.
     policy = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"}
     text = workspace.judging.rendered(run_id, name, weighted=weighted)
     return Response(text, media_type=content_type, headers=policy)

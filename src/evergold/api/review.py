@@ -105,6 +105,7 @@ def me(workspace: Opened, who: Who) -> Me:
 @router.get("/review/queue")
 def queue(workspace: Opened, params: Annotated[QueueParams, Query()], who: Who) -> QueuePage:
     """A page of the queue, with counts over everything the filters match."""
+    # Only what was sent: a default that is written out would count as a filter.
     wanted = QueueQuery(**params.model_dump(exclude={"limit", "offset"}, exclude_unset=True))
     return workspace.review.queue(wanted, who, limit=params.limit, offset=params.offset)
 

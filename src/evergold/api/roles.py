@@ -87,6 +87,7 @@ def require_role(request: Request, path: str) -> None:
 def check_role(request: Request, needed: Role) -> None:
     holder: Holder = request.scope.get("evergold.holder", LOCAL)
     if not holder.role.may(needed):
+        # The message lists the larger roles that would do as well.
         others = ", ".join(role for role in INCLUDES if needed in INCLUDES[role] and role is not needed)
         raise Refused(
             f"this needs the role {needed.value}"

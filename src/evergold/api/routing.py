@@ -29,6 +29,7 @@ class JsonRequest(Request):
         except orjson.JSONDecodeError:
             raise
         except ValueError as problem:
+            # FastAPI turns this one error into its own message for bodies.
             raise orjson.JSONDecodeError(str(problem), "", 0) from problem
 
 
@@ -37,6 +38,7 @@ class JsonRoute(APIRoute):
         handle = super().get_route_handler()
 
         async def read(request: Request) -> Response:
+            # The declared path, not the requested one: the table lists routes with their placeholders.
             require_role(request, self.path_format)
             parts = {name: whole(value) for name, value in request.path_params.items()}
             return await handle(JsonRequest({**request.scope, "path_params": parts}, request.receive))

@@ -268,12 +268,14 @@ async def run_events(workspace: Opened, run_id: str) -> StreamingResponse:
                 yield _event("end" if run.status.ended else "progress", run)
                 last_sent = run
             else:
+                # A comment line keeps proxies from closing a connection that seems idle.
                 yield ": still here\n\n"
             if run.status.ended:
                 return
             await anyio.sleep(LOOK_SECONDS)
             run = await anyio.to_thread.run_sync(workspace.bench.get, run_id)
 
+    # `X-Accel-Buffering: no` keeps nginx from collecting events before it passes them on.
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     return StreamingResponse(events(), media_type="text/event-stream", headers=headers)
 

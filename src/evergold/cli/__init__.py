@@ -57,6 +57,7 @@ class LazyVerbs(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in VERBS:
             return None
+        # `import` is a keyword, so the module of that verb is called `import_`.
         module = cmd_name.replace("-", "_") + ("_" if iskeyword(cmd_name) else "")
         command: click.Command = import_module(f"evergold.cli.{module}").command
         return command
@@ -68,6 +69,7 @@ class LazyVerbs(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        # The message names the nearest command; click alone would only say that there is none.
         if args and args[0] not in VERBS and not args[0].startswith("-"):
             from evergold.errors import unknown
 
@@ -113,10 +115,13 @@ def invoke(args: list[str] | None = None) -> int:
     except (click.Abort, KeyboardInterrupt):
         click.echo("stopped", err=True)
         return 130
+    # The reader of a pipe (`| head`) went away: that is no failure.
+    # stderr is closed so that Python's end does not complain.
     except BrokenPipeError:
         sys.stderr.close()
         return 0
     except Exception as problem:
+        # Looked for in the words, because the error may come before the options are parsed.
         return _explain(problem, "--debug" in given)
     return result if isinstance(result, int) else 0
 
@@ -125,6 +130,7 @@ def _explain(problem: Exception, debug: bool) -> int:
     from evergold.errors import EvergoldError
 
     if debug or not isinstance(problem, EvergoldError):
+        # A bug keeps its traceback; only expected errors are one line.
         raise problem
     click.echo(f"evergold: {problem.message}", err=True)
     for detail in problem.problems:

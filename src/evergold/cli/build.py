@@ -58,7 +58,9 @@ OF_A_FILE = (
 @click.pass_context
 def command(ctx: click.Context, /, dataset: str | None, as_json: bool, **flags: Any) -> None:
     """Build versioned evaluation splits with a manifest that proves them."""
+    # The builder logs task types that have no split; without a handler nobody would see it.
     logging.basicConfig(level=logging.WARNING, format="evergold: %(message)s")
+    # One verb, two sources: an option of the other one is refused, because it would silently do nothing.
     wrong = [name for name in (OF_A_FILE if dataset else OF_A_DATASET) if flags[name] not in (None, ())]
     if wrong:
         other = "an offline file" if dataset else "a stored dataset (--dataset NAME)"

@@ -55,6 +55,7 @@ def command(
     validated rows of dataset A or B.
     """
     rows = repo is not None or manifest.suffix == ".jsonl"
+    # JUnit for rows comes from the check of a file; the proof against a repository has findings of another shape.
     if rows and (baseline or limits["sample"] or (junit and repo)):
         raise BadInput("--baseline and --sample go with a manifest only, and --junit not with --repo; leave them out")
     with without_database(ctx) as workspace, progress("checking", None) as advance:

@@ -36,6 +36,7 @@ def command(ctx: click.Context, /, first: str, second: str, gate: bool, as_json:
         result = workspace.bench.results.compare(first, second, margin=margin, weighted=weighted)
         doubts = [] if least is None else workspace.judging.require_calibrated(second, least)
         exit_code = INCONCLUSIVE if doubts and result.exit_code == 0 else result.exit_code
+        # An inconclusive gate neither opens nor closes an alert.
         if gate and exit_code != INCONCLUSIVE:
             spec = workspace.bench.get(second).spec
             verdicts = ", ".join(f"{metric.metric} {metric.verdict}" for metric in result.metrics)

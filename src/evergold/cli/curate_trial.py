@@ -29,6 +29,7 @@ def print_trials(trials: Sequence[PolicyTrial], as_json: bool) -> None:
 
 
 def _shown(share: Proportion) -> str:
+    # Without a hit or a label of the class there is no share to show.
     if share.value is None or share.low is None or share.high is None:
         return "nothing to measure"
     return f"{share.value:.3f} ({share.low:.3f} … {share.high:.3f}; {share.hits} of {share.of})"

@@ -31,6 +31,7 @@ def status_command(ctx: click.Context, as_json: bool) -> None:
 
 
 def _lines(status: DatabaseStatus) -> list[str]:
+    # Sizes per trace would divide by zero.
     if not status.traces:
         return ["no traces yet"]
     lines = [

@@ -87,11 +87,13 @@ def command(no_serve: bool, keep: bool, port: int) -> int:
         shutil.rmtree(FOLDER)
     FOLDER.mkdir(parents=True, exist_ok=True)
     with chdir(FOLDER):
+        # The environment, because each step is invoked as a command of its own.
         os.environ["EVERGOLD_HOME"] = "home"
         _lay_out_samples()
         for number, step in enumerate(STEPS, 1):
             _show(number, step)
             code = invoke(list(step.command))
+            # 1 means that something did not pass, which is part of the demonstration.
             if code not in (0, 1):
                 return code
         click.echo(
@@ -103,6 +105,7 @@ def command(no_serve: bool, keep: bool, port: int) -> int:
 def _show(number: int, step: DemoStep) -> None:
     typed = " ".join(("evergold", *step.command))
     click.echo(f"\n{click.style(f'{number}. {step.title}', bold=True)}\n{click.style(f'   $ {typed}', fg='yellow')}")
+    # Steps print through several streams; the title must come first.
     sys.stdout.flush()
 
 

@@ -42,6 +42,7 @@ def command(
     wanted = CaseFilter.model_validate({"dataset": dataset, **filters})
     with opened(ctx) as workspace:
         workspace.cases.require_dataset(dataset)
+        # A name may hold a slash; the file stays in this folder.
         path = out or Path(file_name(dataset) + workspace.cases.suffix_of(format_name))
         unfit: list[Rejected] = []
         unheld: Counter[str] = Counter()

@@ -28,6 +28,7 @@ def shared_options(function: Any) -> Any:
         ),
         json_flag,
     ]
+    # Decorators apply from the bottom up: reversed, the options are listed as they are written here.
     for option in reversed(options):
         function = option(function)
     return function

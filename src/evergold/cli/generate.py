@@ -31,6 +31,7 @@ def command(ctx: click.Context, /, config: Path | None, resume: bool | None, as_
     With a model the records are written by it and every claim must cite a passage. Without one they are taken from the
     documents word for word, and say so.
     """
+    # The workspace is named, not opened: generation reads and writes files only.
     generation = Workspace(settings_of(ctx)).generation
     plan = generation.plan(config, {**flags, "output": _absolute(flags["output"])}, resume)
     with progress("reading documents", None) as advance:

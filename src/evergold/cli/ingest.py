@@ -30,6 +30,7 @@ def command(
     was rejected. The same file twice changes nothing.
     """
     inputs = [one for name in files for one in ([sys.stdin.buffer] if name == "-" else matching(name))]
+    # The size is for the progress bar; standard input and objects of a store have none.
     size = sum(path.stat().st_size for path in inputs if isinstance(path, Path) and path.is_file())
     with opened(ctx) as workspace, progress("ingesting", size or None) as advance:
         report = workspace.intake.ingest(inputs, source=source, unit=unit, strict=strict, progress=advance)

@@ -12,6 +12,7 @@ json_flag = click.option("--json", "as_json", is_flag=True, help="Print one JSON
 
 
 def emit_json(value: Any) -> None:
+    # Counters by number (such as histograms) are keys of JSON objects here.
     text = orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS, default=_plain)
     click.echo(text.decode())
 
@@ -34,6 +35,7 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], *, 
 
     drawn = Table(title=title, title_justify="left", box=None, header_style="bold", padding=(0, 2, 0, 0))
     for column in columns:
+        # A cell of a table must not push the others off the screen; --json has texts whole.
         drawn.add_column(column, justify="right" if column in numbers else "left", overflow="ellipsis", max_width=60)
     for row in rows:
         drawn.add_row(*(Text(one_line(cell)) for cell in row))

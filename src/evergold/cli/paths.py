@@ -17,6 +17,7 @@ class PathOrUrl(click.Path):
         super().__init__(path_type=Path, **options)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        # Whether an object exists is asked when it is opened: a check here would cost a request for each argument.
         if isinstance(value, str) and is_url(value):
             return location(value)
         return super().convert(value, param, ctx)

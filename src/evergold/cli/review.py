@@ -37,6 +37,7 @@ def command(
         def ready() -> None:
             click.echo(f"evergold: {url}  (stop with Ctrl-C)")
             if browser:
+                # The server begins to listen a moment after this is called.
                 threading.Timer(0.8, webbrowser.open, [url]).start()
 
         serve(settings, listener, ready)
@@ -75,6 +76,7 @@ def decide_command(ctx: click.Context, /, dataset: str, case_id: str, verdict: s
     """Give a verdict on a case as it is now."""
     key = CaseKey(dataset=dataset, id=case_id)
     with opened(ctx) as workspace:
+        # The verdict is on the version of this moment; a script has seen no other.
         version = workspace.review.case(key).case.version
         decision = Decision(version=version, verdict=ReviewVerdict(verdict), **given)
         case = workspace.review.decide(key, decision, who)

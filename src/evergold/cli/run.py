@@ -73,6 +73,7 @@ def command(ctx: click.Context, /, **options: Any) -> int:
         if options["plan"]:
             return _show_plan(workspace, options)
         run = _begun(workspace, options)
+        # The bar is drawn by a thread that reads the store; the run itself knows nothing of a terminal.
         with _following(workspace, run):
             ended = workspace.bench.work_on(run.id)
         if options["log"]:
@@ -121,6 +122,7 @@ def _spec(options: dict[str, Any]) -> RunSpec:
 
 def _split(given: str) -> list[str]:
     """`a,b` is two metrics; `a:x=1,y=2` is one with two parameters."""
+    # Parameters of a metric are separated by commas too.
     return [given] if ":" in given else [name for name in given.split(",") if name]
 
 
@@ -129,6 +131,7 @@ def _pair(text: str) -> tuple[str, Any]:
     if not sign or not key:
         raise BadInput(f"--param {text!r} is not KEY=VALUE, for example temperature=0")
     try:
+        # `temperature=0` is a number, `model=gpt` a text: what is JSON is taken as such.
         return key, orjson.loads(value)
     except orjson.JSONDecodeError:
         return key, value
@@ -162,6 +165,7 @@ def _thresholds(texts: tuple[str, ...]) -> dict[str, float]:
 def _following(workspace: Workspace, run: Run) -> Iterator[None]:
     """A bar for people: calls and scores, from what is already stored."""
     ended = threading.Event()
+    # Each attempt is counted twice: when it is answered and when it is scored.
     with progress(f"{run.spec.model} on {run.spec.dataset}", run.total * 2) as advance:
 
         def follow() -> None:
@@ -208,6 +212,7 @@ def _show(workspace: Workspace, run: Run, options: dict[str, Any]) -> int:
     thresholds, as_json = _thresholds(options["fail_under"]), options["as_json"]
     means = workspace.bench.results.means(run, weighted=options["weighted"] or None)
     known = {mean.metric: mean.value for mean in means}
+    # A metric without a value cannot be below a threshold; it is named apart.
     unmeasured = [name for name in thresholds if known.get(name) is None]
     unmet = [name for name, least in thresholds.items() if name not in unmeasured and (known[name] or 0.0) < least]
     if as_json:
@@ -221,11 +226,13 @@ def _show(workspace: Workspace, run: Run, options: dict[str, Any]) -> int:
             click.echo(
                 f"{name}: nothing was measured, so --fail-under {thresholds[name]:g} cannot be decided", err=True
             )
+    # A threshold that could not be decided neither opens nor closes an alert.
     if thresholds and not unmeasured:
         why = ", ".join(f"{name} {known[name]:.3f} of at least {least:g}" for name, least in thresholds.items())
         workspace.alerts.gate(run.spec.dataset, run.spec.model, passed=not unmet, why=f"{why} in {run.id}")
     if run.error:
         click.echo(f"evergold: {run.error}", err=True)
+    # Every call failed: the target is wrong, not its answers.
     if run.done and run.failed == run.done:
         return COULD_NOT_RUN
     if run.status is RunStatus.COMPLETED and not unmet and means and all(mean.of == 0 for mean in means):

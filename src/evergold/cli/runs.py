@@ -53,6 +53,7 @@ def show_command(
         means, cached = workspace.bench.results.means(run), workspace.bench.results.cached(run_id)
         case = workspace.bench.case(run_id, case_id) if case_id else None
         wanted = (a for a in workspace.bench.attempts(run_id, case_id) if not failures or _failing(a))
+        # zip ends the iterator after the limit, so the attempts behind it are never read.
         attempts = [attempt for attempt, _ in zip(wanted, range(limit), strict=False)]
     if as_json:
         emit_json({"run": run, "means": means, "case": case, "attempts": attempts})

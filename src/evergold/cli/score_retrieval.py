@@ -11,6 +11,7 @@ from evergold.cli.paths import A_PATH
 from evergold.workspace.retrieval import Retrieval, ScoringQuery
 
 PROBLEMS_SHOWN = 20
+# Six figures fit a screen and answer whether a retrieval got better.
 DECIDING = frozenset(
     {
         ("line", "macro precision"),

@@ -62,6 +62,7 @@ def listen(settings: Settings) -> socket.socket:
     family = socket.AF_INET6 if ":" in settings.server_host else socket.AF_INET
     # asyncio sends small packets at once only on sockets that name TCP: without it an answer waits 40 ms for its second packet
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    # A restart must not wait for the connections of the server before it to time out.
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((settings.server_host, settings.server_port))

@@ -110,13 +110,16 @@ def _tree(trace: Trace) -> list[tuple[int, Span]]:
     """Steps under their parents, in order of time; one whose parent never came stands at the top."""
     known = {span.id for span in trace.spans}
     below: dict[str | None, list[Span]] = {}
+    # A parent may be missing because its span was dropped, sampled out or has not arrived yet.
     for span in trace.spans:
         below.setdefault(span.parent_id if span.parent_id in known else None, []).append(span)
     lines: list[tuple[int, Span]] = []
+    # A stack instead of recursion: agents nest spans deeper than Python's limit.
     waiting = [(0, span) for span in reversed(below.get(None, []))]
     while waiting:
         depth, span = waiting.pop()
         lines.append((depth, span))
+        # `pop` also ends a cycle of parents, which a broken exporter may send.
         waiting += [(depth + 1, child) for child in reversed(below.pop(span.id, []))]
     return lines
 

@@ -20,6 +20,7 @@ def first_words(opinions: Iterable[Opinion]) -> Shared:
     """(dataset, case, content) → reviewer → first verdict."""
     words: Shared = defaultdict(dict)
     for opinion in opinions:
+        # A ruling was made with the dispute in view, so it is not an independent judgement.
         if opinion.verdict in OPINIONS and not opinion.adjudicate:
             words[opinion.dataset, opinion.id, opinion.rev].setdefault(opinion.reviewer, opinion.verdict.value)
     return dict(words)
@@ -55,6 +56,7 @@ def _shown(result: Interval | None, shared: int) -> AgreementFigure:
     if result is not None:
         return {"value": result.value, "low": result.low, "high": result.high, "n": result.n, "reason": None}
     reason = (
+        # Chance-corrected agreement divides by 1 - expected agreement, which is zero here.
         "no case has two opinions" if shared == 0 else "every verdict is the same, so chance explains all agreement"
     )
     return {"value": None, "low": None, "high": None, "n": shared, "reason": reason}

@@ -18,6 +18,7 @@ CONFIRMED = ("confirmed", "confirmed_by")
 
 def judged(case: Case) -> str:
     """Identity of what a reviewer judges: the content, without the mark that judging it leaves."""
+    # Approving writes the approved answer into the case; the identity must not change by that.
     unmarked = case.model_copy(update={"approved": None}) if case.approved == _approval_of(case) else case
     content = unmarked.identity()
     content["metadata"] = {key: value for key, value in content["metadata"].items() if key not in CONFIRMED}
@@ -30,6 +31,7 @@ def latest(opinions: Sequence[Opinion], rev: str) -> list[Opinion]:
     for opinion in _without_undone_reopenings(opinions):
         if opinion.rev != rev or opinion.verdict is ReviewVerdict.SKIP:
             continue
+        # Removed and added again, so that the order is by each reviewer's latest word.
         last.pop(opinion.reviewer, None)
         if opinion.verdict is ReviewVerdict.REOPEN:
             last.clear()
@@ -60,9 +62,11 @@ def settled(opinions: Sequence[Opinion], rev: str, needed: int) -> ReviewVerdict
     """The verdict that holds, or None while it is open, disputed or waiting for a second opinion."""
     words = latest(opinions, rev)
     rulings = [word for word in words if word.adjudicate and word.verdict in OPINIONS]
+    # A ruling ends a dispute whatever others said; the newest of several holds.
     if rulings:
         return rulings[-1].verdict
     if any(word.verdict is ReviewVerdict.SECOND_OPINION for word in words):
+        # A request for a second opinion raises the bar for this case alone.
         needed = max(needed, 2)
     verdicts = {word.verdict for word in words if word.verdict in OPINIONS}
     count = sum(word.verdict in OPINIONS for word in words)
@@ -80,6 +84,7 @@ def _unsettled(words: Sequence[Opinion]) -> Standing:
 def applied(case: Case, verdict: ReviewVerdict | None, reviewer: str) -> Case:
     """The case after the verdict that holds; with none it waits, unvalidated and active."""
     if verdict is ReviewVerdict.APPROVE:
+        # A dismissed case that is approved becomes active again.
         return _confirmed(case.model_copy(update={"status": CaseStatus.ACTIVE}), reviewer).validated()
     status = CaseStatus.DISMISSED if verdict is ReviewVerdict.DISMISS else CaseStatus.ACTIVE
     return _unconfirmed(case).model_copy(update={"review": ReviewState.UNVALIDATED, "status": status})

@@ -68,6 +68,7 @@ def decide(connection: Connection, key: CaseKey, decision: Decision, reviewer: s
     held = _seen(connection, VersionedKey(**key.model_dump(), version=decision.version))
     draft = edited(held, decision.changes)
     if decision.verdict is ReviewVerdict.APPROVE:
+        # Raises before anything is written: an incomplete case cannot be approved.
         draft.validated()
         check_answered(connection, held, reviewer)
     spoken = Opinion(
@@ -81,10 +82,12 @@ def decide(connection: Connection, key: CaseKey, decision: Decision, reviewer: s
     )
     opinions = [*opinions_on(connection, key.dataset, key.id), spoken]
     if decision.verdict is not ReviewVerdict.SKIP:
+        # Skipping is no opinion and changes nothing.
         draft = applied(draft, settled(opinions, spoken.rev, needed), reviewer)
     author = Author(who=reviewer, action=decision.verdict.value, why=decision.comment, reviewer=True)
     after = revise_case(connection, draft, author, decision.version)
     _stand(connection, held, after, decision, reviewer)
+    # The opinion carries the version that it produced, so that the history can tell which revision it belongs to.
     add_opinion(connection, spoken.model_copy(update={"version": after.version}))
     set_standing(connection, after, standing(opinions, spoken.rev, needed))
     _put_down(connection, key, reviewer, decision.verdict)
@@ -110,6 +113,7 @@ def decide_many(
     for key in keys:
         name = {"dataset": key.dataset, "id": key.id}
         try:
+            # A savepoint for each case: one that fails takes back its own changes only.
             with connection.begin_nested():
                 verdict = decision.model_copy(update={"version": key.version})
                 after = decide(connection, CaseKey(**name), verdict, reviewer, needed)
@@ -179,6 +183,7 @@ def _history(connection: Connection, key: CaseKey, opinions: Iterable[Opinion]) 
             }
         )
         for opinion in opinions
+        # A verdict that changed the case is in the history as its revision already.
         if (opinion.version, opinion.reviewer, opinion.verdict.value) not in recorded
     ]
     return tuple(sorted(entries, key=lambda entry: (entry.at, entry.version)))

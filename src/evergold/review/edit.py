@@ -32,6 +32,7 @@ def edited(case: Case, changes: Mapping[str, Any]) -> Case:
         if name not in EDITABLE:
             raise BadInput(unknown("field to edit", name, EDITABLE))
     try:
+        # Validated anew from plain values: `model_copy` would accept anything.
         draft = Case.model_validate(case.model_dump() | _with_answer(case, changes))
     except ValidationError as problem:
         raise BadInput(f"case {case.id!r} cannot be saved: {_first(problem)}", problems=_all(problem)) from problem
@@ -57,6 +58,7 @@ def between(revisions: Sequence[EditedCase], first: int, last: int) -> dict[str,
     for revision in revisions:
         if first < revision.version <= last:
             for name, change in revision.changes.items():
+                # The first old value and the last new one; a field that returned to its beginning is left out below.
                 results[name] = {"old": results.get(name, change)["old"], "new": change["new"]}
     return {name: change for name, change in results.items() if change["old"] != change["new"]}
 

@@ -37,6 +37,7 @@ def pace_of_reviewers(opinions: Sequence[Opinion], day_began: datetime) -> dict[
 
 def _seconds_per_case(moments: Sequence[datetime]) -> float | None:
     gaps = [later - earlier for earlier, later in pairwise(moments)]
+    # Verdicts of one bulk action share a moment; they say nothing about time per case.
     seconds = [gap.total_seconds() for gap in gaps if timedelta(0) < gap <= SITTING]
     return median(seconds) if seconds else None
 

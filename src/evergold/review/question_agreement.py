@@ -19,6 +19,7 @@ def agreement_on_questions(
 ) -> list[QuestionAgreement]:
     """One row for each question of each dataset; answers on different contents of a case are not compared."""
     by_question: dict[tuple[str, str], dict[tuple[str, str], list[Any]]] = {}
+    # An answer belongs to the content it was given on; after an edit it is another question.
     for given in answers:
         cases = by_question.setdefault((given.dataset, given.answer.question), {})
         cases.setdefault((given.id, given.answer.rev), []).append(given.answer.value)
@@ -51,6 +52,7 @@ def _measured(
     if question.kind is QuestionKind.TEXT:
         return NONE, None, None, "free texts are read, not counted"
     if question.kind is QuestionKind.SPAN:
+        # Every pair of a case, then the mean: a case with five reviewers counts once.
         overlaps = [_mean([overlap(one, other) for one, other in combinations(case, 2)]) for case in shared]
         return NONE, mean_of_cases(overlaps), None, "" if not shared else "passages have no table of chance"
     labels = [[_label(value) for value in case] for case in shared]
@@ -70,6 +72,7 @@ def _characters(marks: Sequence[Mapping[str, Any]]) -> set[tuple[str, int]]:
 
 
 def _label(value: Any) -> Hashable:
+    # The order in which choices were clicked says nothing.
     return tuple(sorted(value)) if isinstance(value, list) else value
 
 

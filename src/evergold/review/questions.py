@@ -25,8 +25,10 @@ def answer(connection: Connection, key: CaseKey, given: Mapping[str, Any], revie
     for name, value in given.items():
         if name not in asked:
             raise BadInput(unknown("question", name, sorted(asked)))
+        # A marked passage is checked against the text it was marked in.
         if value is not None:
             asked[name].check_answer(value, getattr(case, asked[name].on))
+    # Answers are bound to the content they were given on, like verdicts.
     rev = judged(case)
     put_answers(
         connection,

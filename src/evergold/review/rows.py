@@ -15,6 +15,7 @@ def row_faults(row: dict[str, Any]) -> Iterator[str]:
             yield f"{name} is present: the row is not validated"
     if not _is_text(row.get("query")):
         yield "query is empty"
+    # Abbreviated hashes are allowed from seven digits, git's own minimum for display.
     if not isinstance(row.get("baseCommit"), str) or not COMMIT.fullmatch(row["baseCommit"]):
         yield "baseCommit is not a commit hash (7 to 64 hex digits)"
     lists = [name for name in ("filePaths", "lineRanges") if name in row]
@@ -44,6 +45,7 @@ def _entry_faults(entry: Any, name: str) -> Iterator[str]:
         yield "has no sources"
     if name == "lineRanges":
         start, end = entry.get("startLine"), entry.get("endLine")
+        # `True` is an integer in Python, hence the exact type.
         if type(start) is not int or type(end) is not int or not 1 <= start <= end:
             yield f"has lines {start!r} to {end!r}"
 

@@ -47,6 +47,7 @@ def take_cases(connection: Connection, cases: Sequence[Case], sender: Sender) ->
     taken = Taken()
     wanted: list[Case] = []
     for case in cases:
+        # Decided before anything is written: putting one case does not move another.
         if _moved_on(connection, case, held, sender):
             taken.kept.append(case.id)
         else:
@@ -72,8 +73,10 @@ def _moved_on(connection: Connection, case: Case, held: Held, sender: Sender) ->
         return False
     present = held[case.dataset, case.id][1]
     if case.id in sender.seen:
+        # The same content and mark may be sent again from an old version: nothing would be lost.
         differs = present.rev() != case.rev() or present.review is not case.review
         return differs and present.version != sender.seen[case.id]
+    # A session that saw no version may update what programs wrote, not what people did.
     touched = any(revision.action in BY_PEOPLE for revision in revisions_of(connection, case.dataset, case.id))
     return touched and present.rev() != case.rev()
 
@@ -89,6 +92,7 @@ def _draft(case: Case, held: Held) -> Case:
     """The case without a verdict of its own: unchanged content keeps the one it has, other content has none yet."""
     present = held.get((case.dataset, case.id))
     same = present is not None and present[1].rev() == case.rev()
+    # Content that did not change keeps its verdict; putting it must not reset the review.
     return case.model_copy(update={"review": present[1].review if present and same else ReviewState.UNVALIDATED})
 
 
@@ -96,6 +100,7 @@ def _verdicts(
     connection: Connection, cases: Sequence[Case], seen: Mapping[str, int]
 ) -> dict[ReviewVerdict, list[VersionedKey]]:
     """An approval for each case marked validated that is not, a withdrawal where a mark this session saw is gone."""
+    # Read again: putting has changed versions, and verdicts are given on the present one.
     present = _held(connection, cases)
     results: dict[ReviewVerdict, list[VersionedKey]] = {ReviewVerdict.APPROVE: [], ReviewVerdict.WITHDRAW: []}
     for case in cases:

@@ -59,6 +59,7 @@ class CrossSiteCheck:
                 site = value.strip().lower()
             elif name == b"sec-fetch-mode":
                 mode = value.strip().lower()
+        # Two Host headers are an attack on proxies that read another one than we do.
         if scope["path"] not in EXEMPT and not (len(hosts) == 1 and self._known(hosts[0])):
             return (
                 f"this server is not called {_shown(b', '.join(hosts))}: call it by a loopback address, "
@@ -68,8 +69,10 @@ class CrossSiteCheck:
             return None
         reading = scope.get("method", "GET") in READING
         if site is not None:
+            # A link from another site may open a page (navigate), not call the API from its scripts.
             foreign = site not in SAME and not (reading and mode == b"navigate")
         else:
+            # Without Sec-Fetch-Site, Origin tells; a request without either is no browser's.
             foreign = origin is not None and not reading and not _is_host(origin, hosts)
         return f"a page of another site ({_shown(origin or site or b'')}) may not call this server" if foreign else None
 
@@ -80,6 +83,7 @@ def known_host(settings: Settings) -> Callable[[bytes], bool]:
     if settings.server_host not in WILDCARDS:
         names.add(_plain(settings.server_host))
 
+    # The same few hosts come thousands of times a second.
     @lru_cache(maxsize=256)
     def known(header: bytes) -> bool:
         match = _HOST.match(header.decode("latin-1").strip())
@@ -91,6 +95,7 @@ def known_host(settings: Settings) -> Callable[[bytes], bool]:
 
 def _name(entry: str, setting: str) -> str:
     """Read an entry of the setting, which may carry a port; the port is not compared."""
+    # An IPv6 address without brackets would be read as a name with a port.
     bare = f"[{entry}]" if entry.count(":") > 1 and not entry.startswith("[") else entry
     match = _HOST.match(bare)
     if match is None or "*" in entry:

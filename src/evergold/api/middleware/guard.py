@@ -33,6 +33,7 @@ class Guard:
             return
         connection = HTTPConnection(scope)
         access: Access = scope["app"].state.workspace.access
+        # Read before the decision: a revoked token stops working within the two seconds that are promised.
         if access.stale:
             await run_in_threadpool(access.refresh)
         refused = self._refusal(scope, connection, access)
@@ -41,6 +42,7 @@ class Guard:
             return
         body = _Counted(receive, self._limit)
         await self._app(scope, body.receive, body.guarding(send))
+        # The answer of the route was held back; this one is sent in its place.
         if body.over:
             await refusal(413, f"the body is longer than {self._limit} bytes (server.max_body_mb)")(
                 scope, receive, send
@@ -52,6 +54,7 @@ class Guard:
             return 413, f"the body has {length} bytes; at most {self._limit} are taken (server.max_body_mb)"
         if (self._tokens or access.required) and scope["path"] not in PUBLIC:
             given = given_token(connection.headers.get("authorization", ""))
+            # Every configured token is compared in constant time, so that timing gives no part of one away.
             set_here = (holder for token, holder in self._tokens if hmac.compare_digest(token, given))
             holder = next(set_here, None) or access.holder(given)
             if holder is None:
@@ -74,6 +77,7 @@ class _Counted:
         self._left -= len(message.get("body", b""))
         if self._left < 0:
             self.over = True
+            # Raising ends the route while it reads; the answer is sent outside.
             raise TooLarge("the body is over the limit")
         return message
 

@@ -34,11 +34,13 @@ class InFlight:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         length = Headers(scope=scope).get("content-length", "") if scope["type"] == "http" else ""
+        # Bodies of reading requests are ignored by the routes and never held.
         if scope["type"] != "http" or scope["method"] in ("GET", "HEAD", "OPTIONS"):
             await self._app(scope, receive, send)
             return
         body = _Body(self, receive)
         with body, suppress(_BodyRefused):
+            # A body without a length (chunked) is counted as it comes.
             body.reserve(int(length) if length.isdigit() else 0)
             if body.refused is None:
                 await self._app(scope, body.receive, body.unless_refused(send))
@@ -67,6 +69,7 @@ class _Body:
     def reserve(self, size: int) -> None:
         """Make room for a body of that size in all."""
         more = max(0, size - self.reserved)
+        # Large bodies stop at three quarters, so that small requests find room while uploads are slow.
         room = self.all.most if size <= SMALL else self.all.most * 3 // 4
         if more and self.all.used + more > room:
             self.refused = (
@@ -81,7 +84,9 @@ class _Body:
     async def receive(self) -> Message:
         """The next piece; once the body is whole, whatever else the connection reports."""
         if self.complete:
+            # A route may wait for the client's disconnect after the body; that wait has no limit.
             return await self.given()
+        # The limit is on the whole body: a sender of one byte a second would pass any limit on single reads.
         self.until = self.until or asyncio.get_running_loop().time() + self.all.seconds
         message: Message = {}
         with suppress(TimeoutError):

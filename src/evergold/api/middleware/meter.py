@@ -56,6 +56,7 @@ class Meter:
             await self._app(scope, receive, send)
             return
         began = time.perf_counter()
+        # The usual number for a client that closed the connection before an answer.
         status = 499
 
         async def noted(message: Message) -> None:
