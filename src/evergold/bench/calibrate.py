@@ -22,6 +22,7 @@ from evergold.stats.agreement import cohen_kappa
 from evergold.stats.correlation import spearman
 from evergold.stats.intervals import Interval, proportion_interval
 
+# Calls of a judge under way at a time: providers limit requests a minute, and a calibration is not urgent.
 AT_ONCE = 8
 WORDS = {"pass": 1.0, "fail": 0.0, "yes": 1.0, "no": 0.0, "good": 1.0, "bad": 0.0}
 
@@ -104,6 +105,7 @@ async def calibrate(metric: Any, name: str, judge: Judge, labels: Sequence[Label
             return await measure(metric, label.case(number), label.attempt(number), judge)
 
     made = await asyncio.gather(*(one(number, label) for number, label in enumerate(labels)))
+    # Answers that the judge could not score are outside agreement and kappa, and listed by reason instead.
     pairs = [(label.label, got.value) for label, got in zip(labels, made, strict=True) if got.value is not None]
     unscored: dict[str, int] = {}
     for got in made:
@@ -120,6 +122,7 @@ async def calibrate(metric: Any, name: str, judge: Judge, labels: Sequence[Label
         passing=passing,
         labels=len(labels),
         unscored=unscored,
+        # An answer without a human pass (or fail) has no false fails (or passes): the rate is then undefined, not zero.
         agreement=_figure(_rate([human == judged for human, judged in verdicts])),
         kappa=_figure(cohen_kappa(verdicts)),
         spearman=_figure(spearman(people, judged_values)),

@@ -5,6 +5,7 @@ from pydantic import BaseModel
 from evergold.bench.calibrate import Calibration
 from evergold.stats.paired import PairedVerdict, judge, paired_effect
 
+# Shares of agreement closer than this are called a tie.
 MARGIN = 0.02
 
 
@@ -24,6 +25,7 @@ class JudgeComparison(BaseModel, frozen=True):
 
 def compare_judges(first: Calibration, second: Calibration) -> JudgeComparison:
     """Compare how often two judges agree with people, label by label."""
+    # Only labels that both could judge: else the judge that answers the easy ones only would win.
     pairs = [
         (float(one), float(other))
         for one, other in zip(first.agreed, second.agreed, strict=True)

@@ -57,6 +57,7 @@ def discover(folder: Path | None, samples: Path | None = SAMPLES) -> dict[str, D
     if folder is not None and not folder.is_dir():
         raise BadInput(f"benchmark.datasets_dir is {str(folder)!r}, which is not a folder")
     result = _in_folder(samples, sample=True) if samples else {}
+    # Files of the user come second, so that they replace a sample of their name.
     return {**result, **(_in_folder(folder, sample=False) if folder else {})}
 
 
@@ -69,6 +70,7 @@ def find(name: str, datasets: dict[str, DatasetFile]) -> DatasetFile:
 
 def dataset_hash(cases: Iterable[Case]) -> str:
     """What the dataset says, whatever its order: the same hash means the same questions."""
+    # Sorted by id: the order of tasks in a file does not change what is measured.
     return content_hash(sorted((case.id, case.rev()) for case in cases))
 
 
@@ -79,6 +81,7 @@ def _in_folder(folder: Path, *, sample: bool) -> dict[str, DatasetFile]:
         other = results.get(entry.name)
         if other is not None:
             same = f"two datasets are called {entry.name!r}: {other.path.relative_to(folder)} and "
+            # Both files are unusable: which of the two a run means cannot be known.
             entry = DatasetFile(entry.name, path, None, (f"{same}{path.relative_to(folder)}; rename one",), sample)
         results[entry.name] = entry
     return results

@@ -31,6 +31,7 @@ async def generate(run: Run, target: Target, store: AttemptStore, caller: Caller
     missing = _missing(run, store)
 
     async def write(batch: Sequence[_Done]) -> None:
+        # Only fresh, successful answers have a key; hits are in the cache already.
         keys = {(done.attempt.case_id, done.attempt.trial): done.cache_key for done in batch if done.cache_key}
         await store.record(run.id, [done.attempt for done in batch], keys)
 
@@ -41,9 +42,11 @@ async def generate(run: Run, target: Target, store: AttemptStore, caller: Caller
             for case, trial in one_by_one:
                 await journal.add(await _attempt(run, case, trial, target, store, caller))
 
+    # The workers share one iterator, so each takes the next piece of work when it is free.
     try:
         await together(work() for _ in range(run.spec.concurrency))
     finally:
+        # Answers that have come back are written even when the run is cancelled or its budget is spent.
         await journal.close()
 
 
@@ -64,13 +67,16 @@ def _missing(run: Run, store: AttemptStore) -> Iterator[list[tuple[Case, int]]]:
 
 
 async def _attempt(run: Run, case: Case, trial: int, target: Target, store: AttemptStore, caller: Caller) -> _Done:
+    # Trials differ in their seed, or a provider that honours it would give the same answer each time.
     seed = None if run.spec.seed is None else run.spec.seed + trial
     key = _cache_key(run, case, trial, seed, target)
     if key is not None:
         known = store.cached([key]).get(key)
         if known is not None:
+            # A hit took no call and no time; its tokens stay, because they say what the answer is made of.
             hit = {"case_id": case.id, "trial": trial, "cached": True, "sends": 0, "latency_ms": None}
             return _Done(known.model_copy(update=hit), None)
+    # A replay makes several calls in one attempt, and manages gate, budget and retries for each of them.
     by_steps = getattr(target, "attempt_by_steps", None)
     attempt = await (by_steps(caller, case, trial, seed) if by_steps else caller.call(target, case, trial, seed))
     return _Done(attempt, key if attempt.error is None else None)

@@ -53,9 +53,11 @@ def estimate_judging(
     paid = [(word, address) for word, address in _members(judge) if word not in UNPAID]
     if not paid or not cases or not metrics:
         return Usage(cost=0.0)
+    # Evenly spread, because datasets are often sorted by difficulty or source.
     sampled = [cases[index] for index in range(0, len(cases), max(1, len(cases) // SAMPLED))][:SAMPLED]
     counting = CountingJudge(OfflineJudge(lexical=True))
     asyncio.run(_ask_all(sampled, metrics, counting))
+    # The share scales the sample to all cases and trials, and characters to tokens.
     share = trials * len(cases) / len(sampled) / CHARACTERS_PER_TOKEN
     sent, made = round(counting.asked * share), round(counting.answered * share)
     total = Usage()

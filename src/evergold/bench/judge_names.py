@@ -16,6 +16,7 @@ def judge_named(name: str | None, settings: Settings) -> str:
 def check_judge(name: str) -> None:
     """Raise `BadInput` listing the valid ones when nobody answers to that name."""
     known = plugins.names("judges")
+    # `panel:openai/a,offline` and `openai/a` begin with the name of the plug-in, whatever sign follows.
     word = name.replace(":", "/").partition("/")[0]
     if word not in known:
         raise BadInput(unknown("judge", word, known))

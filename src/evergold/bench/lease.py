@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from uuid import uuid4
 
+# Twenty missed beats: a busy machine or a short outage of the database must not lose a run.
 LEASE_SECONDS = 20.0
 BEAT_SECONDS = 1.0
 MOST_TAKES = 2
@@ -23,6 +24,7 @@ def new_owner() -> str:
 
 def is_dead(owner: str) -> bool:
     """True only when it is certain: the holder was a process of this machine and is gone."""
+    # A name of another shape was written by another version; nothing certain can be said of its process.
     machine, pid, began, _ = owner.rsplit("/", 3) if owner.count("/") >= 3 else ("", "0", "", "")
     return machine == _machine() and began != "" and _began(int(pid)) != began
 
@@ -33,6 +35,7 @@ def _machine() -> str:
     boot = Path("/proc/sys/kernel/random/boot_id")
     namespace = Path("/proc/self/ns/pid")
     try:
+        # Process ids mean something inside one pid namespace only: two containers may share host and boot.
         return f"{socket.gethostname()}:{boot.read_text().strip()[:8]}:{os.readlink(namespace)[5:-1]}"
     except OSError:
         return socket.gethostname()
@@ -41,7 +44,9 @@ def _machine() -> str:
 def _began(pid: int) -> str:
     """When a process began, in clock ticks since boot; "" where that cannot be known or there is no such process."""
     try:
+        # The name of a program may hold spaces and brackets, so the fields are counted from the last bracket.
         after_name = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     except (OSError, IndexError):
         return ""
+    # A zombie has ended and waits to be collected.
     return "" if after_name[0] == "Z" else after_name[19]

@@ -21,6 +21,7 @@ VARIABLES = {
     "google": ("GOOGLE_API_KEY", "GOOGLE_GEMINI_BASE_URL"),
     "mistral": ("MISTRAL_API_KEY", "MISTRAL_BASE_URL"),
 }
+# By class name: importing the classes would load every provider's package.
 _CLASSES = {
     "ModelRateLimitError": "rate_limit",
     "ModelServerError": "server",
@@ -90,6 +91,7 @@ def native_model(provider: str, name: str, environ: Mapping[str, str] | None = N
     if not name:
         raise BadInput(f"a model name is missing after {provider}/")
     url = environ.get(url_variable) or None
+    # A server of one's own often needs no key, but the clients insist on one.
     key = environ.get(key_variable) or ("none" if url else "")
     if not key:
         raise Unavailable(
@@ -98,6 +100,7 @@ def native_model(provider: str, name: str, environ: Mapping[str, str] | None = N
     try:
         import httpx2
 
+        # No timeout of its own: the deadline of the run applies, and two limits would race.
         client = httpx2.AsyncClient(timeout=None)
         return NativeModel(provider, name, _connected(provider, name, client, key=key, url=url), client, url)
     except ImportError as problem:
@@ -122,6 +125,7 @@ def _connected(provider: str, name: str, http: Any, *, key: str, url: str | None
         from pydantic_ai.models.anthropic import AnthropicModel
         from pydantic_ai.providers.anthropic import AnthropicProvider
 
+        # max_retries=0: the run retries and counts what it sends; a client that does so as well hides calls.
         client = AsyncAnthropic(api_key=key, base_url=url, http_client=http, max_retries=0)
         return AnthropicModel(name, provider=AnthropicProvider(anthropic_client=client))
     if provider == "google":
@@ -157,8 +161,10 @@ def _conversation(messages: Sequence[Mapping[str, Any]]) -> list[Any]:
             texts: list[Any] = [TextPart(content=text)] if text or not calls else []
             asked = [_call_part(ToolCallPart, call) for call in calls]
             made.append(ModelResponse(parts=[*texts, *asked]))
+        # A result whose call is unknown cannot be sent: providers refuse it. It becomes a user message.
         elif role == "tool" and (id := message.get("tool_call_id")) in names:
             part = ToolReturnPart(tool_name=names[id], content=text, tool_call_id=str(id))
+            # Providers demand the results of parallel calls in one message.
             if made and isinstance(made[-1], ModelRequest) and isinstance(made[-1].parts[-1], ToolReturnPart):
                 made[-1] = ModelRequest(parts=[*made[-1].parts, part])
             else:
@@ -177,6 +183,7 @@ def _call_part(part: Any, call: ToolCall) -> Any:
 def _class_of(problem: Exception) -> str:
     """By the exception's own class, else by the HTTP status it carries."""
     named = next((_CLASSES[kind.__name__] for kind in type(problem).__mro__ if kind.__name__ in _CLASSES), None)
+    # An error without a status was refused before it was sent.
     status = getattr(problem, "status_code", None) or 400
     by_status = {401: "auth", 403: "auth", 404: "unknown_model", 408: "timeout", 429: "rate_limit"}
     return named or by_status.get(status) or ("server" if status >= 500 else "bad_request")

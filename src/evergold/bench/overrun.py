@@ -40,6 +40,7 @@ class Slot:
     """A few bytes that two processes share: a counter that shows life, and the measurement under way."""
 
     SIZE = 8192
+    # A counter of 64 bits and a length of 32.
     _HEAD = struct.Struct("<QI")
 
     def __init__(self, descriptor: int) -> None:
@@ -50,7 +51,9 @@ class Slot:
         """Count one sign of life and name the measurement that begins now, if one does."""
         self._count += 1
         text = orjson.dumps(list(task)) if task else b""
+        # A name too long for the page is left out; the sign of life still counts.
         text = text if len(text) <= self.SIZE - self._HEAD.size else b""
+        # Length 0 while the text changes: a reader in between sees no task instead of half of one.
         self._memory[: self._HEAD.size] = self._HEAD.pack(self._count, 0)
         self._memory[self._HEAD.size : self._HEAD.size + len(text)] = text
         self._memory[: self._HEAD.size] = self._HEAD.pack(self._count, len(text))
@@ -83,6 +86,7 @@ class Limit:
         try:
             with alarm:
                 yield
+        # Counted even if the metric swallowed the exception and returned late.
         finally:
             self._overruns[task.metric] += alarm.fired
             if self.slot is not None:
@@ -104,6 +108,7 @@ class _Alarm:
     def __enter__(self) -> Self:
         if self._usable:
             self._before = signal.signal(signal.SIGALRM, self._fire)
+            # Fires each further second: some code catches every exception once.
             signal.setitimer(signal.ITIMER_REAL, self._seconds, 1.0)
         return self
 

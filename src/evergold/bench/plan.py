@@ -18,7 +18,9 @@ from evergold.model.run import RunSpec
 from evergold.stats.paired import planned_effect
 
 _CHARACTERS_PER_TOKEN = 4
+# These two ask for a list first and judge it in a second call.
 _JUDGE_CALLS = {"faithfulness": 2, "answer_relevancy": 2}
+# Tokens of an answer where no reference says how long one is.
 _UNKNOWN_OUTPUT = 300
 
 
@@ -58,6 +60,7 @@ def plan_run(spec: RunSpec, asked: Questions, metrics: Sequence[NamedMetric], pr
     """What a run of these cases would take; `provider` knows whose prices hold for a plugin's models."""
     cases = asked.cases
     judged = [metric for metric in metrics if metric.judged]
+    # Content that is no text (images) is counted by its written form, which overestimates it.
     characters = sum(len(str(message.get("content", ""))) for c in cases for message in messages(c, spec.params))
     references = [case.reference() for case in cases]
     expected = [

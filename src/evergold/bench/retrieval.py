@@ -84,6 +84,7 @@ class Overlap:
         if not self.golden:
             return None
         below = beta * beta * self.golden + self.predicted
+        # From counts: precision may be undefined where F is not.
         return (1 + beta * beta) * self.hit / below
 
 
@@ -122,6 +123,7 @@ def score_case(gold: Gold, prediction: Prediction | None, tier: str = "edited") 
         files=_files(wanted.files, named) if wanted.files else None,
         noise=_noise(charged, gold, lines) if charged and lines and charged.total else None,
         ranked=_ranked(wanted.files, named) if wanted.files else {},
+        # A hit is counted by the position at which its line was shown, so recall within a budget is one pass.
         budget={limit: _hit_within(charged.hits, limit) / lines.golden for limit in BUDGETS}
         if charged and lines
         else {},
@@ -174,6 +176,7 @@ def _common(one: Sequence[Span], other: Sequence[Span]) -> int:
         low, high = max(one[i][0], other[j][0]), min(one[i][1], other[j][1])
         if low <= high:
             shared += high - low + 1
+        # The span that ends first cannot meet anything further on.
         if one[i][1] < other[j][1]:
             i += 1
         else:
@@ -193,6 +196,7 @@ def _ranked(wanted: Sequence[str], predicted: Sequence[str]) -> dict[str, float]
     figures: dict[str, float] = {}
     for cut in CUTS:
         result = bisect_right(ranks, cut)
+        # acc@k: every golden file is among the first k.
         figures[f"acc@{cut}"] = float(result == len(golden))
         figures[f"hit@{cut}"] = float(result > 0)
         figures[f"recall@{cut}"] = result / len(golden)
@@ -227,6 +231,7 @@ def charge(ranges: Iterable[tuple[str, int, int]], wanted: Spans) -> Charged:
         if held is None:
             held = covered[path] = []
         golden = wanted.get(path, ())
+        # Lines that an earlier range has shown cost nothing and earn nothing again.
         for low, high in _uncovered(held, start, end) if held else ((start, end),):
             shift = position - low + 1
             for first, last in golden:
@@ -265,5 +270,6 @@ def _area(hits: Iterable[tuple[int, int]], golden: int) -> float:
     for first, last in hits:
         end = min(last, AREA_BUDGET)
         if first <= end:
+            # The sum of (budget - position + 1) over the positions of a hit, as an arithmetic series.
             total += (end - first + 1) * (2 * AREA_BUDGET + 2 - first - end) // 2
     return total / (golden * AREA_BUDGET)

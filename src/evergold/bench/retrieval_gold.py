@@ -44,6 +44,7 @@ def gold_of_row(row: dict[str, Any]) -> Gold:
     sorted_out: dict[str, list[dict[str, Any]]] = {"edited": [], "core": [], "optional": []}
     others: list[dict[str, Any]] = []
     for entry in row["lineRanges" if of_b else "filePaths"]:
+        # A file that the change adds cannot be retrieved from the base commit.
         if entry.get("atBase", True):
             (sorted_out["edited"] if _is_edited(entry) else others).append(entry)
     if others:
@@ -67,6 +68,7 @@ def gold_of_case(case: Case) -> Gold:
         for item in case.ranges
     ]
     shared = {"caseId": case.id, "repository": case.provenance.repository, "baseCommit": case.base_commit}
+    # A case may have ranges that the agent read and no golden ones; then its paths are the gold.
     if any(_is_edited(entry) for entry in ranges):
         return gold_of_row(shared | {"lineRanges": ranges})
     paths = [{"path": item.path, "sources": item.sources, **item.extra} for item in case.paths]
@@ -81,6 +83,7 @@ def language_of(gold: Gold) -> str:
 
 @lru_cache(maxsize=65536)
 def _language(path: str) -> str:
+    # Without a dot rfind gives -1, and the last letter is no known ending.
     return _LANGUAGES.get(path[path.rfind(".") :].lower(), "other")
 
 

@@ -78,9 +78,11 @@ def _within_tokens(
             if (path, number) in seen:
                 continue
             seen.add((path, number))
+            # Rounded up: a short line costs a token too.
             spent += -(-len(lines[number - 1]) // BYTES_PER_TOKEN)
             if (path, number) in golden:
                 positions.append(spent)
+        # Ranges behind the largest budget change no figure.
         if spent > TOKEN_BUDGETS[-1]:
             break
     return {budget: sum(position <= budget for position in positions) / len(golden) for budget in TOKEN_BUDGETS}
@@ -113,6 +115,7 @@ def line_symbols(source: bytes) -> tuple[str, ...] | None:
             name = outer
             if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
                 name = f"{outer}.{child.name}" if outer else child.name
+                # A decorator belongs to its function, and stands above `lineno`.
                 first = min([child.lineno, *(decorator.lineno for decorator in child.decorator_list)])
                 names[first - 1 : child.end_lineno] = [name] * ((child.end_lineno or first) - first + 1)
             mark(child, name)

@@ -35,6 +35,7 @@ def summarize(scores: Sequence[CaseScore], seed: int = 0) -> Json:
     by_lines = [score for score in scores if score.lines is not None]
     by_files = [score for score in scores if score.files is not None]
     counted = by_lines or by_files
+    # One set of bootstrap draws for all figures, so that their intervals are comparable.
     result = _figures([score for score in scores if score.lines or score.files], seed)
     lines, files = result.get("line", {}), result.get("file", {})
     return {
@@ -132,6 +133,7 @@ def _grouped(results: dict[str, Interval | None]) -> Json:
 
 def _f(prefix: str, beta: float) -> Derived:
     def derive(result: Any) -> Floats:
+        # A draw in which nothing was predicted has no precision; for F it counts as 0.
         precision, recall = np.nan_to_num(result[f"{prefix}micro precision"]), result[f"{prefix}micro recall"]
         below = beta * beta * precision + recall
         top: Floats = (1 + beta * beta) * precision * recall

@@ -21,10 +21,12 @@ from evergold.text.bm25 import bm25, counted
 FILES = 10
 AROUND = 5
 HITS_PER_FILE = 50
+# Bytes; larger files are data or generated, and would dominate the ranking by their length.
 LARGEST = 200_000
 
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9]+")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+# The last words are those of commit messages: nearly every message has them.
 _STOP_WORDS = """
 a an and are as at be but by can do for from has have if in into is it its not of on or so that the their then there this
 to was were when which will with add added fix fixed remove removed use used make made refs
@@ -66,6 +68,7 @@ class GrepRetriever:
                 for path, line in hits:
                     lines.setdefault(path, set()).add(line)
                 for path in holding:
+                    # A word that is in few files weighs more.
                     scores[path] = scores.get(path, 0.0) + 1 / (1 + len(holding))
         best = _best(scores)
         return Attempt(case_id="", paths=tuple(best), ranges=_around({path: lines[path] for path in best}))

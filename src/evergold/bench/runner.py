@@ -52,6 +52,7 @@ class Runner:
         """Work on a run this owner has claimed. Ends it in the store, whatever happens; gives how it ended."""
         self.attempts.recount(run.id)
         work = asyncio.ensure_future(self._work(run, parts))
+        # The lease covers the longest metric: its loop may be blocked for that long without a beat.
         beat = asyncio.ensure_future(self._beat(run.id, LEASE_SECONDS + parts.limit.seconds))
         try:
             await asyncio.wait([work, beat], return_when=asyncio.FIRST_COMPLETED)
@@ -60,11 +61,14 @@ class Runner:
             status, error = self.when_interrupted, None
             raise
         finally:
+            # Both tasks are ended before the run is: no write may come after `finish`.
             for task in (work, beat):
                 task.cancel()
             await asyncio.gather(work, beat, return_exceptions=True)
             await _close(parts)
+            # Counted from the rows: a crash may have lost counters, never attempts.
             self.attempts.recount(run.id)
+            # A run in which every call failed has measured nothing, however complete it is.
             if status is RunStatus.COMPLETED and (reason := self.attempts.why_nothing_succeeded(run.id)):
                 status, error = RunStatus.FAILED, reason
             self.runs.finish(run.id, self.owner, status, error)
@@ -72,6 +76,7 @@ class Runner:
 
     async def _work(self, run: Run, parts: Parts) -> None:
         budget = Budget(run.spec.budget_tokens, run.spec.budget_money)
+        # What was spent before an interruption counts against the budget as well.
         budget.charge(run.usage)
         budget.charge(run.judge_usage)
         budget.charge(parts.spent)
@@ -88,6 +93,7 @@ class Runner:
             try:
                 beat = await asyncio.to_thread(self.runs.beat, run_id, self.owner, lease)
             except Exception:  # a database that is away for a moment; the lease outlives the moment
+                # Half a lease without a beat: another process may take the run soon, so this one lets go.
                 if loop.time() - last > LEASE_SECONDS / 2:
                     raise
                 continue

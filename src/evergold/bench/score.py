@@ -39,12 +39,14 @@ async def score(run: Run, store: AttemptStore, scoring: Scoring) -> None:
     names = [metric.name for metric in scoring.metrics]
     waiting = store.unmeasured(run.id, names)
 
+    # An entry of the batch is one attempt: progress counts attempts whose metrics are all there.
     async def write(batch: Sequence[list[Scored]]) -> None:
         await store.record_scores(run.id, [scored for item in batch for scored in item], len(batch))
 
     journal: Journal[list[Scored]] = Journal(write)
 
     async def work() -> None:
+        # The workers share one iterator over what is unmeasured.
         for case, attempt in waiting:
             todo = [metric for metric in scoring.metrics if metric.name not in attempt.measurements]
             results = [Scored(case.id, attempt.trial, m.name, await _measure(m, case, attempt, scoring)) for m in todo]
@@ -60,6 +62,7 @@ async def _measure(named: NamedMetric, case: Case, attempt: Attempt, scoring: Sc
     if not named.judged or scoring.judge is None:
         return await _measure_here(named, case, attempt, scoring)
     limit = scoring.deadline * CALLS_OF_A_JUDGE
+    # Reserved before the call: calls that run at the same time must not all fit into the same rest of the budget.
     await scoring.budget.reserve()
     spent = Usage()
     try:

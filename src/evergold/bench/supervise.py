@@ -63,6 +63,7 @@ class Supervisor:
         ends, blamed, progress = 0, 0, -1
         while True:
             with tempfile.TemporaryFile() as file:
+                # The file is shared memory: the child writes what it is doing, this process reads it.
                 file.truncate(Slot.SIZE)
                 reason, task = await self._one_child(run, Slot(file.fileno()), file.fileno())
             now = await asyncio.to_thread(self.runs.get, run.id)
@@ -71,10 +72,12 @@ class Supervisor:
             if await self._beat(run.id):
                 self.runs.finish(run.id, self.owner, RunStatus.CANCELLED)
                 return
+            # A measurement is to blame if the child was at it; it becomes an error and the run goes on without it.
             if task is not None and blamed < MOST_BLAMED:
                 blamed += 1
                 await self._blame(run.id, task, reason)
                 continue
+            # Ends are counted while nothing moves; a run that gets further each time may go on.
             ends = ends + 1 if now.done + now.scored == progress else 1
             progress = now.done + now.scored
             if ends >= MOST_ENDS or task is not None:
@@ -99,6 +102,7 @@ class Supervisor:
             with suppress(BrokenPipeError, ConnectionResetError):
                 child.stdin.write(pickle.dumps(order))
                 await child.stdin.drain()
+            # The child watches its input: if this server dies, the end of the pipe ends the child.
             stalled = await self._watch(child, slot, run.id)
         except asyncio.CancelledError:
             await self._stop(child, run.id)
@@ -123,6 +127,7 @@ class Supervisor:
             limit = self.limits.measuring if task else self.limits.otherwise
             if child.returncode is None and await self._beat(run_id):
                 cancelled = cancelled or clock()
+            # A cancelled run gets a few seconds for an orderly end, then its process is killed.
             late = cancelled and clock() - cancelled > STOP_SECONDS
             if child.returncode is None and (late or clock() - since > limit):
                 child.kill()

@@ -56,6 +56,7 @@ class RunWorker:
         self._ready.set()
         busy: set[asyncio.Task[object]] = set()
         while not self._stopping:
+            # Cleared before looking: a notification that comes during the look is not lost.
             self._wake.clear()
             for run in self._look(PARALLEL_RUNS - len(busy)):
                 task = asyncio.ensure_future(self._execute(run))
@@ -89,9 +90,11 @@ class RunWorker:
         for run, holder in self._runs.claimable() if room > 0 else ():
             if taken >= room:
                 return
+            # A holder of another machine keeps its run until its lease is over.
             free = holder is None or is_dead(holder)
             ours = run.provenance.get("origin") == "server"
             takes = self._runs.claim(run.id, self._owner, LEASE_SECONDS, taking_from=holder) if ours and free else 0
+            # A run that kills its server again and again must not take down every server in turn.
             if takes > MOST_TAKES:
                 self._runs.finish(run.id, self._owner, RunStatus.FAILED, GIVEN_UP.format(id=run.id))
             elif takes:

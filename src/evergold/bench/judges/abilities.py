@@ -11,6 +11,7 @@ from evergold.model.judging import Question
 
 ANSWER_TOOL = "give_answer"
 EVERYTHING = frozenset({"logprobs", "temperature", "schema", "tools"})
+# Endpoints name the parameter they refuse in the error; the spellings differ.
 MENTIONS = {
     "logprobs": ("logprob",),
     "temperature": ("temperature",),
@@ -43,11 +44,13 @@ def fewer(abilities: frozenset[str], question: Question, complaint: str) -> froz
 
     None when nothing is left that could be the cause.
     """
+    # A tool call is the way out where there is no schema; while the schema is in use, tools are not sent.
     in_use = abilities - ({"tools"} if "schema" in abilities else frozenset())
     if not question.wants_logprobs:
         in_use -= {"logprobs"}
     lowered = complaint.casefold()
     named = [ability for ability, words in MENTIONS.items() if ability in in_use and any(w in lowered for w in words)]
+    # What the endpoint names is dropped first; the fixed order applies when its message says nothing.
     for ability in (*named, *(name for name in DROPPED_FIRST if name in in_use)):
         return abilities - {ability}
     return None

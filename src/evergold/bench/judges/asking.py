@@ -41,6 +41,7 @@ async def _asked(send: Send, question: Question) -> Answer:
     ]
     first = await send(messages, question)
     data, problem = _judged(first, question)
+    # A refusal or a cut-off would only be repeated: no second call is spent on it.
     if problem is None or first.final is not None:
         return _answer(first, data, first.final, first.usage)
     messages += [
@@ -50,6 +51,7 @@ async def _asked(send: Send, question: Question) -> Answer:
     second = await send(messages, question)
     data, problem = _judged(second, question)
     reason = second.final or (f"no usable answer after one repair: {problem}" if problem else None)
+    # Both calls were paid, whichever of them gave the answer.
     return _answer(second, data, reason, first.usage.plus(second.usage), repaired=True)
 
 

@@ -37,6 +37,7 @@ class NativeJudge:
         if isinstance(response, Failure):
             return Reply(final=f"the judge's endpoint failed ({response.error_class}): {response.message}", broken=True)
         usage = self._model.usage(response)
+        # Some models answer in text although a tool is demanded; text that fits is as good.
         text = next(
             (
                 orjson.dumps(call.args_as_dict()).decode()

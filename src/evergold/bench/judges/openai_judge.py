@@ -13,7 +13,9 @@ from evergold.model.judging import Answer, Question
 from evergold.model.run import Usage
 from evergold.settings import Settings
 
+# Statuses by which servers refuse a parameter they do not know; others are failures of the call itself.
 NOT_UNDERSTOOD = frozenset({400, 404, 405, 415, 422, 501})
+# A small model on this machine tends to repeat itself without an end.
 LOCAL_MAX_TOKENS = 512
 
 
@@ -51,6 +53,7 @@ class OpenAIJudge:
         """One reply, asking for less until the endpoint understands; what it refused is remembered once it answers."""
         import openai
 
+        # Concurrent calls may learn different things; each begins with what is known and writes back what worked.
         abilities = self._abilities
         while True:
             options = request_options(question, abilities)
@@ -67,6 +70,7 @@ class OpenAIJudge:
                 abilities = left
                 continue
             except openai.APIError as problem:
+                # The client wraps the real reason ("connection refused") in a general one.
                 cause = problem.__cause__ or ""
                 return Reply(final=f"the judge could not be reached: {problem} {cause}".strip(), broken=True)
             except ValueError as problem:

@@ -30,6 +30,7 @@ class Panel:
         return f"panel({', '.join(member.identity for member in self._members)})"
 
     async def ask(self, question: Question) -> Answer:
+        # Verdicts and grades can be counted; lists of claims cannot, since each judge words them differently.
         if set(question.answer_schema["properties"]) & {"verdicts", "score"}:
             answers = await asyncio.gather(*(member.ask(question) for member in self._members))
             return self._decide(answers)
@@ -62,6 +63,7 @@ class Panel:
             if answer.data is None
         }
         given = [answer.data for answer in answers if answer.data is not None]
+        # At half, one judge could decide for the panel alone.
         if 2 * len(given) <= len(answers):
             reasons = "; ".join(f"{name}: {reason}" for name, reason in silent.items())
             return Answer(reason=f"only {len(given)} of {len(answers)} judges answered ({reasons})", usage=spent)

@@ -30,6 +30,7 @@ def read_reply(completion: Any) -> Reply:
     text = _tool_answer(message) or message.content or ""
     if choice.finish_reason == "length":
         return Reply(text=text, final="the judge's reply was cut off at its token limit")
+    # Log-probabilities describe the text of the message; those of a tool call's arguments are not given.
     return Reply(text=text, logprobs=_logprobs(choice) if text == message.content else ())
 
 

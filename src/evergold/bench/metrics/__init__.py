@@ -35,6 +35,7 @@ def _check_types(name: str, params: dict[str, Any]) -> None:
     hints = get_type_hints(plugins.factory("metrics", name))
     for key, value in params.items():
         try:
+            # Strict: `most=5` is a number and `most="5"` is not; a silent conversion would hide a typing error.
             TypeAdapter(hints.get(key, Any)).validate_python(value, strict=True)
         except ValidationError as problem:
             quoted = f'; as text it is written {key}="{value}"' if isinstance(value, int | float) else ""
@@ -81,6 +82,7 @@ async def measure(metric: AnyMetric, case: Case, attempt: Attempt, judge: Judge 
 
     Everything is caught on purpose: a plug-in may raise anything, and one bad case must not end a run.
     """
+    # A failed call is not an answer of quality zero.
     if attempt.error is not None:
         return Measurement.unscored(f"the attempt failed: {attempt.error}")
     stopped = attempt.metadata.get("replay", {}).get("stopped")
@@ -92,6 +94,7 @@ async def measure(metric: AnyMetric, case: Case, attempt: Attempt, judge: Judge 
         return Measurement.error(problem.message)
     except Exception as problem:
         return Measurement.error(f"{type(metric).__name__} broke: {type(problem).__name__}: {problem}")
+    # A NaN would turn the mean of the whole run into NaN.
     if made.state is MeasurementState.SCORED and not math.isfinite(made.value or 0.0):
         return Measurement.error(f"{type(metric).__name__} gave {made.value}, which is not a number one can average")
     return _marked(made, metric, case, attempt)
@@ -102,6 +105,7 @@ def _marked(made: Measurement, metric: AnyMetric, case: Case, attempt: Attempt) 
     if made.value is None or not attempt.metadata.get("recorded") or not getattr(metric, "compares", False):
         return made
     reference = case.reference()
+    # Metrics that compare give 1 by construction here, which says nothing about a model.
     if reference is None or (reference.text or "") != (case.output or ""):
         return made
     return made.model_copy(update={"details": {**made.details, "self": True}})

@@ -64,11 +64,13 @@ class Alignment:
     def _between(self, recorded: range, made: range) -> list[AlignedCall]:
         rows, left = [], list(made)
         for i in recorded:
+            # Inside a gap, the next call of the same tool is taken for the recorded one with other arguments.
             want = self.recorded[i]
             j = next((j for j in left if self.made[j].name == want.name), None)
             if j is None:
                 rows.append(AlignedCall(state=CallState.MISSING, step=i, recorded=want))
                 continue
+            # Calls before it were made in addition.
             rows += [AlignedCall(state=CallState.EXTRA, made=self.made[k]) for k in left if k < j]
             rows.append(AlignedCall(state=CallState.CHANGED, step=i, recorded=want, made=self.made[j]))
             left = [k for k in left if k > j]
@@ -122,6 +124,7 @@ def _ordered_like(group: list[ToolCall], others: Groups) -> list[ToolCall]:
     free = set(range(len(flat)))
     positions: list[tuple[int, int]] = []
     for number, call in enumerate(group):
+        # Each call of the other side is used once, or two equal calls would take the same position.
         at = next((i for i in sorted(free) if same_call(flat[i], call)), None)
         if at is not None:
             free.discard(at)
@@ -139,6 +142,7 @@ def same_call(one: ToolCall, other: ToolCall) -> bool:
 def _common(expected: Sequence[ToolCall], actual: Sequence[ToolCall]) -> list[tuple[int, int]]:
     """The pairs of a longest common subsequence, the earliest ones where several are as long."""
     rows, columns = len(expected), len(actual)
+    # Filled from the end, so that walking from the start finds the earliest of equally long solutions.
     best = [[0] * (columns + 1) for _ in range(rows + 1)]
     equal = [[same_call(want, got) for got in actual] for want in expected]
     for i in range(rows - 1, -1, -1):

@@ -12,6 +12,7 @@ def best_pairs(weights: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
     """(row, column) pairs that maximise the sum; every row or every column is used, whichever are fewer."""
     if not weights or not weights[0]:
         return []
+    # The algorithm needs at least as many columns as rows.
     if len(weights) > len(weights[0]):
         turned = [list(column) for column in zip(*weights, strict=True)]
         return sorted((row, column) for column, row in best_pairs(turned))
@@ -22,6 +23,7 @@ def best_pairs(weights: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
 def _hungarian(costs: list[list[float]]) -> dict[int, int]:
     """Shortest augmenting paths with potentials (Kuhn–Munkres), O(rows² · columns); column → row."""
     rows, columns = len(costs), len(costs[0])
+    # Row and column 0 stand for "nobody": they spare the special case of an unmatched start.
     row_price, column_price = [0.0] * (rows + 1), [0.0] * (columns + 1)
     owner = [0] * (columns + 1)
     for row in range(1, rows + 1):

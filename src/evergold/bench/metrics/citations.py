@@ -33,6 +33,7 @@ class CitationPrecision:
     def measure(self, case: Case, attempt: Attempt) -> Measurement:
         result = markers(attempt.output)
         if not result:
+            # Nothing cited is nothing cited wrongly; recall shows that something is missing.
             return Measurement.of(1.0, "no markers", markers=0)
         wrong = sorted({n for n in result if not 1 <= n <= len(case.contexts)})
         good = sum(1 <= n <= len(case.contexts) for n in result)
@@ -47,6 +48,7 @@ class CitationRecall:
     version: ClassVar[str] = "1"
 
     def measure(self, case: Case, attempt: Attempt) -> Measurement:
+        # Contexts whose text was lost cannot be cited, so they are not demanded.
         present = sum(context.text is not None for context in case.contexts)
         if not present:
             return Measurement.unscored(NO_CONTEXTS)
@@ -64,6 +66,7 @@ class CitationCoverage:
         answer = long_words(attempt.output)
         shares = []
         for number in cited(case, attempt.output):
+            # The label `[1]` in front of a context is no word of it.
             wanted = long_words(_LEADING_MARKER.sub("", case.contexts[number - 1].text or ""))
             if wanted:
                 shares.append(len(wanted & answer) / len(wanted))

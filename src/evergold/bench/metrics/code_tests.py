@@ -21,6 +21,7 @@ class TestsPassed:
     All tests of an answer have `seconds` together and `memory_mb` of memory. A test that is stopped has not passed.
     """
 
+    # pytest would otherwise collect this class because of its name.
     __test__: ClassVar[bool] = False
     version: ClassVar[str] = "1"
     seconds: float = 8.0
@@ -36,6 +37,7 @@ class TestsPassed:
     def measure(self, case: Case, attempt: Attempt) -> Measurement:
         if case.tests is None:
             return Measurement.not_applicable("the case has no tests")
+        # Without a sandbox nothing is run: an answer is code of a stranger.
         problem = missing_sandbox()
         if problem is not None:
             return Measurement.unscored(problem)

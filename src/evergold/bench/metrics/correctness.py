@@ -70,6 +70,7 @@ def _graded(data: dict[str, Any], answer: Answer) -> Measurement:
     score = float(data["score"])
     if not 0 <= score <= TOP:
         return Measurement.unscored(f"the judge scored {data['score']}, outside 0 to {TOP}", raw=data["score"])
+    # Where the endpoint gives log-probabilities, the expected grade is used: it is finer than whole numbers.
     weighted = weighted_score(answer.text, answer.token_logprobs, TOP)
     value = score if weighted is None else weighted
     kind = answer.details.get("scoring", "raw" if weighted is None else "weighted")

@@ -18,6 +18,7 @@ class EmbeddingSimilarity:
     compares: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        # A missing package is found when the run is planned, not case by case.
         if embedder() is None:
             raise Unavailable("metric embedding_similarity needs wordllama: pip install 'evergold[embeddings]'")
 

@@ -38,6 +38,7 @@ class Contains:
         want = self.text if self.text is not None else reference_text(case)
         if want is None:
             return Measurement.not_applicable(NO_REFERENCE)
+        # The empty text is contained in every answer: 1 everywhere would look like a result.
         if not want.strip():
             return Measurement.unscored("the text to look for is empty, and every answer contains it")
         want, got = want.strip(), attempt.output

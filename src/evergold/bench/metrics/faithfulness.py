@@ -59,12 +59,14 @@ class Faithfulness:
         contexts = [context.text for context in case.contexts if context.text]
         if not contexts:
             return Measurement.unscored("the case has no contexts")
+        # Silence makes no claims; a value of 1 would reward it and 0 would call it unfaithful.
         if not attempt.output.strip():
             return Measurement.unscored("the answer is empty: it makes no claims")
         listing = list_question(
             "claims", {"output": attempt.output}, fenced(CLAIMS_PROMPT, text=attempt.output), "claims", {}
         )
         listed = await judge.ask(listing)
+        # Claims in the wrong form are no claims; guessing them would decide the verdicts.
         if listed.data is None or problem_with(listing, listed.data) is not None:
             return no_answer(listing, listed)
         claims = [claim.strip() for claim in listed.data["claims"] if claim.strip()]

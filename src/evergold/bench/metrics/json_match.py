@@ -51,4 +51,5 @@ def _without_fence(text: str) -> str:
     if not (body.startswith(FENCE) and body.endswith(FENCE) and len(body) > 2 * len(FENCE)):
         return text
     language, newline, inside = body[len(FENCE) : -len(FENCE)].partition("\n")
+    # A fence of another language is part of the answer, and the answer is then not JSON.
     return inside if newline and language.strip().lower() in ("", "json") else text

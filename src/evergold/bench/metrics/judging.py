@@ -31,6 +31,7 @@ def verdict_question(task: str, inputs: dict[str, Any], prompt: str, count: int,
     """A question with one verdict per item, items numbered from 1."""
     item = object_schema(
         {
+            # The ids stand in the schema, so that an endpoint that enforces it cannot invent or drop one.
             "id": {"type": "integer", "enum": list(range(1, count + 1))},
             "reason": {"type": "string"},
             "verdict": {"type": "string", "enum": list(verdicts)},
@@ -53,6 +54,7 @@ def problem_with(question: Question, data: Any) -> str | None:
         return problem
     wanted = question.answer_schema["properties"]["verdicts"]["items"]["properties"]["id"]["enum"]
     got = [verdict["id"] for verdict in data["verdicts"]]
+    # The order may differ; a missing, repeated or unknown id makes the whole answer unusable.
     if sorted(got) != wanted:
         return f"verdicts must have each of the ids {_listed(wanted)} exactly once; got {_listed(got) or 'none'}"
     return None
@@ -89,6 +91,7 @@ def support(verdicts: dict[int, dict[str, Any]], counts_as: frozenset[str]) -> t
 
     A judge that knows how sure it is gives `p`, the probability that the verdict counts; then the sum is of those.
     """
+    # Mixed answers are counted, not weighted: a sum of probabilities and whole votes means nothing.
     weighted = all("p" in verdict for verdict in verdicts.values())
     if weighted:
         return sum(float(verdict["p"]) for verdict in verdicts.values()), True
@@ -99,6 +102,7 @@ def _schema_problem(schema: dict[str, Any], value: Any, where: str) -> str | Non
     kinds: dict[str, Any] = {"object": dict, "array": list, "string": str, "integer": int, "boolean": bool}
     kinds["number"] = (int, float)
     kind = schema["type"]
+    # bool is a subclass of int in Python; `true` is no number here.
     if not isinstance(value, kinds[kind]) or (isinstance(value, bool) and kind != "boolean"):
         return f"{where} must be of type {kind}, not {value!r:.60}"
     if "enum" in schema and value not in schema["enum"]:

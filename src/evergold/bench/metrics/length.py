@@ -34,6 +34,7 @@ class Length:
         if reference is None:
             return Measurement.not_applicable(f"{NO_REFERENCE} and the metric has no limits", length=got)
         want = self._count(reference)
+        # Two empty texts are equally long.
         ratio = min(got, want) / max(got, want) if max(got, want) else 1.0
         return Measurement.of(ratio, f"{got} {self.unit}, expected {want}", length=got)
 

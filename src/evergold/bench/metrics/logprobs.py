@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+# Alternatives below one per cent are noise of the tokenizer and shift a mean more than they mean.
 LEAST_PROBABILITY = 0.01
 
 
@@ -18,6 +19,7 @@ def weighted_score(text: str, tokens: Sequence[dict[str, Any]], top: int, key: s
     None where that cannot be done: no log-probabilities, or a grade that is not exactly one token.
     """
     position = value_position(text, key)
+    # The tokens must spell the text exactly; else positions in one say nothing about the other.
     if position is None or "".join(token["token"] for token in tokens) != text:
         return None
     start, end = position
@@ -25,6 +27,7 @@ def weighted_score(text: str, tokens: Sequence[dict[str, Any]], top: int, key: s
     for token in tokens:
         stop = at + len(token["token"])
         if at <= start < stop:
+            # A grade of 10 is two tokens for some models: its alternatives cannot be read from one of them.
             whole = token["token"].strip() == text[start:end] and stop >= end
             return _mean(token["top"], top) if whole else None
         at = stop

@@ -45,6 +45,7 @@ def _by_state(wanted: Any, attempt: Attempt) -> Measurement:
 
 def _by_changes(case: Case, attempt: Attempt, tools: set[str]) -> Measurement:
     whole = attempt.metadata.get("replay", {}).get("turns") in ("all", "simulated")
+    # A replay of all turns is held against all recorded calls, one of the last turn against that turn alone.
     recorded = calls_in([*case.messages, *case.turn] if whole else case.turn)
     wanted = [call for call in recorded if call.name in tools]
     left = [call for call in attempt.tool_calls if call.name in tools]

@@ -74,12 +74,14 @@ class ChrF:
         orders = 0
         for n in range(1, self.order + 1):
             wanted, gotten = _letters(want, n), _letters(got, n)
+            # Texts shorter than n letters have no n-gram; that order is left out of the mean.
             if not wanted or not gotten:
                 continue
             shared = (wanted & gotten).total()
             precision += shared / gotten.total()
             recall += shared / wanted.total()
             orders += 1
+        # f_score takes counts; the reciprocals of mean precision and recall stand for them here.
         return Measurement.of(f_score(1.0, orders / precision, orders / recall, self.beta) if precision else 0.0)
 
 

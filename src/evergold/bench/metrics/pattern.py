@@ -26,6 +26,7 @@ class Regex:
         if self.pattern is not None:
             try:
                 compile_pattern(self.pattern.strip(), ignore_case=self.ignore_case)
+            # The pattern of the metric is compiled once before the run; a pattern of a case only when it is met.
             except BadInput as problem:
                 raise BadInput(f"metric regex: {problem}") from problem
 

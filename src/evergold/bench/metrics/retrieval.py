@@ -32,6 +32,7 @@ class LevelMetric:
             return Measurement.unscored(NO_GOLD.format(level=f"{self.level}s"))
         value = _figure(counts, self.figure)
         if value is None:
+            # Nothing predicted has recall 0 and no precision: a division by zero is not a score of zero.
             return Measurement.unscored(NO_PREDICTION)
         return Measurement.of(value, hit=counts.hit, predicted=counts.predicted, golden=counts.golden)
 

@@ -3,6 +3,7 @@
 import re
 import unicodedata
 
+# Inner apostrophes, points and commas stay: `don't`, `3.5` and `1,000` are one word each.
 _WORD = re.compile(r"[぀-ヿ㐀-䶿一-鿿]|[^\W_぀-ヿ㐀-䶿一-鿿]+(?:['’.,][^\W_]+)*", re.UNICODE)
 
 

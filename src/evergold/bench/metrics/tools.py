@@ -52,9 +52,11 @@ class ToolCorrectness:
     ) -> Measurement:
         if not expected and not actual:
             return Measurement.of(1.0, "no calls expected, none made", precision=1.0, recall=1.0, f1=1.0, order=1.0)
+        # The assignment also pairs calls of different tools at weight 0; those are no matches.
         pairs = [(i, j) for i, j in best_pairs(weights) if expected[i].name == actual[j].name]
         matched = sum(weights[i][j] for i, j in pairs)
         f1 = f_score(matched, len(actual), len(expected))
+        # Order and assignment are two questions: both are reported, whichever is the value.
         order = f_score(_common_subsequence(weights), len(actual), len(expected))
         return Measurement.of(
             order if self.ordered and case.ordered else f1,
@@ -135,6 +137,7 @@ def tool_correctness(ordered: bool = True, semantic: bool = False) -> ToolCorrec
 def _doubtful(expected: Sequence[ExpectedTool], actual: Sequence[ToolCall], weights: Weights) -> list[tuple[int, int]]:
     """The matched pairs of one tool whose arguments differ; a pair of one tool is preferred to none, however unlike."""
     nudged = [
+        # A tiny bonus for the same tool: without it a pair that shares no argument ties with no pair at all.
         [weights[i][j] + 1e-6 * (want.name == got.name) for j, got in enumerate(actual)]
         for i, want in enumerate(expected)
     ]

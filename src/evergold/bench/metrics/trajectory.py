@@ -84,6 +84,7 @@ def _per_turn(recorded: Messages, made: Messages) -> list[dict[str, Any]]:
     The record begins before the first message of the user, the trajectory after it.
     """
     results = []
+    # The system prompt and what else stands before the first user message has no counterpart in the trajectory.
     for number, (want, got) in enumerate(zip_longest(by_turn(recorded)[1:], by_turn(made)), 1):
         aligned = align(want or (), got or ())
         if aligned.recorded or aligned.made:

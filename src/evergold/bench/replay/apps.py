@@ -22,6 +22,7 @@ from evergold.model.replay import OnUnrecorded
 from evergold.model.tool_calls import ToolCall
 from evergold.model.trajectory import ReplayEnd, ResultOrigin
 
+# Bytes; arguments of a tool call beyond that are a mistake of the app.
 MAX_BODY = 16_000_000
 _ARGS: TypeAdapter[dict[str, Any]] = TypeAdapter(Values)
 
@@ -42,6 +43,7 @@ class AppTools:
         self._server = server
         self._turn = turn
         self._loop = asyncio.get_running_loop()
+        # Parallel calls of an app are settled one after the other: the record is consumed in order.
         self._one_by_one = asyncio.Lock()
         self._url: str | None = None
 
@@ -63,7 +65,9 @@ class AppTools:
 
     def ask(self, name: str, args: dict[str, Any]) -> app_side.ToolReply:
         if not self._on_loop():
+            # Another thread hands the work to the loop and waits; the loop is free meanwhile.
             return asyncio.run_coroutine_threadsafe(self._answer(name, args), self._loop).result()
+        # On the loop itself waiting would be a deadlock: only what needs no waiting is answered.
         if self._must_wait(name, args):
             reason = "a plain function called from async code cannot wait for an invented result; make the tool async"
             return _reply(self._turn.draft.make_up(self._begin(name, args), reason, True, ResultOrigin.ERROR))
@@ -121,6 +125,7 @@ class ToolServer:
             if self._server is None:
                 self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self._sessions))
                 threading.Thread(target=self._server.serve_forever, name="evergold-tools", daemon=True).start()
+        # The path is the only secret: any program on this machine can reach the port.
         path = f"/{secrets.token_urlsafe(24)}"
         self._sessions[path] = session
         return f"http://127.0.0.1:{self._server.server_address[1]}{path}"

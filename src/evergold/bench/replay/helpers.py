@@ -27,6 +27,7 @@ INVENT = (
     "You stand in for a tool. Answer with the result it would plausibly give, as JSON and nothing else.\n"
     "Tool: {name}\nArguments: {args}\n{schema}Earlier results:\n{earlier}"
 )
+# Calls and characters that are shown to the model that invents: enough to be consistent, cheap enough to ask often.
 EARLIER_CALLS, EARLIER_CHARACTERS = 5, 2000
 
 
@@ -71,6 +72,7 @@ async def next_turn(
         return UserTurn(None, ReplayEnd.GAVE_UP, f"the model that plays the user failed: {made.error}", made.usage)
     text = made.output.strip()
     upper = text.upper()
+    # Anywhere in the message: models add a farewell before or after the mark.
     if GOAL_REACHED in upper:
         return UserTurn(None, ReplayEnd.GOAL_REACHED, None, made.usage)
     if GAVE_UP in upper or not text:

@@ -44,6 +44,7 @@ class StoredLog:
 
     def kept(self, case_id: str, trial: int) -> Sequence[ReplayStep]:
         key = _Key(case_id, trial)
+        # The set spares a query for each of the many trajectories that begin from nothing.
         if key not in self._begun:
             return ()
         self._begun.discard(key)

@@ -34,6 +34,7 @@ class StepDraft:
         """Append the assistant's message; give its calls with ids of their own."""
         arguments = [json_text(call.args) for call in calls]
         made = [
+            # Arguments go through JSON once, so that what is stored and what is compared are the same values.
             ToolCall.model_construct(name=call.name, args=orjson.loads(args), id=f"call_{uuid4().hex[:12]}")
             for call, args in zip(calls, arguments, strict=True)
         ]
@@ -109,6 +110,7 @@ class Play:
         self.seconds += (step.latency_ms or 0.0) / 1000
         self.spent.append(_spent(step, len(self.messages) - len(step.messages) - self.begun))
         self.output = step.output or self.output
+        # The end of the last step holds; a step without one lets the trajectory go on.
         self.end, self.reason = step.end, step.reason
         self.metadata_of_app |= step.metadata
 
@@ -120,6 +122,7 @@ class Play:
             return ReplayEnd.STEP_LIMIT, f"the limit of {limits.max_steps} steps was reached"
         if limits.max_tokens is not None and tokens >= limits.max_tokens:
             return ReplayEnd.TOKEN_LIMIT, f"the limit of {limits.max_tokens:,} tokens was reached"
+        # A model without a known price never reaches a limit in money; such a run is refused before it begins.
         if limits.max_cost is not None and (total.cost or 0.0) >= limits.max_cost:
             return ReplayEnd.COST_LIMIT, f"the limit of ${limits.max_cost:g} was reached"
         if limits.max_seconds is not None and self.seconds >= limits.max_seconds:
@@ -149,6 +152,7 @@ class Play:
 
     def attempt(self, trial: int) -> Attempt:
         """The trajectory as an attempt."""
+        # A trajectory that stopped has no answer, even if the model said something on the way.
         stopped = self.end is not None and not self.end.has_answer
         return Attempt(
             case_id=self.case.id,

@@ -49,6 +49,7 @@ class Record:
                 expected = ExpectedTool(name=call.name, args=call.args)
                 known = _Known(number, call, expected, loose_key(call.args))
                 self._by_name.setdefault(call.name, []).append(known)
+        # Calls of the history have been answered before the replay begins; they answer again only as a last resort.
         self._used = set(range(len(calls_in(messages[:history]))))
 
     def answer(self, call: ToolCall) -> RecordedReply | None:
@@ -62,6 +63,7 @@ class Record:
         same = [known for known in same if known.call.result is not None]
         if not same:
             return None
+        # Each recorded call answers once; after the last its result stays.
         chosen = next((known for known in same if known.number not in self._used), same[-1])
         self._used.add(chosen.number)
         return RecordedReply(chosen.call.result, chosen.call.failed, near, chosen.number)
@@ -91,8 +93,10 @@ def _folded(value: Any) -> Any:
     if isinstance(value, bool) or value is None:
         return value
     if isinstance(value, int | float):
+        # Decimal writes 1e3 as 1000 and keeps 0.1 as it is; str(float) would not.
         return _number(format(Decimal(repr(value)), "f"))
     if isinstance(value, str):
+        # NFC: the same letter may come composed or decomposed, depending on the system it was typed on.
         text = " ".join(unicodedata.normalize("NFC", value).split()).casefold()
         return _number(text)
     if isinstance(value, Mapping):

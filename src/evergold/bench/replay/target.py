@@ -26,6 +26,7 @@ from evergold.seams import Target
 
 NO_GOAL = "the case states no goal of its user; write metadata.goal and metadata.persona"
 TOOL_ERROR = "error: {reason}; try another way"
+# Seconds for one request outside of a run, where no deadline is set.
 _ALONE = 3600.0
 
 
@@ -81,6 +82,7 @@ class ReplayTarget:
         if user is None and self._replay.turns is Turns.SIMULATED:
             return failed(case, trial, "not_replayable", NO_GOAL)
         play = Play(case, self._replay)
+        # Steps that are on disk are taken as they are: the model is not asked again for them.
         for step in self._log.kept(case.id, trial):
             play.add(step)
         while play.end is None:
@@ -92,6 +94,7 @@ class ReplayTarget:
             if made.error is not None:
                 return made.model_copy(update={"metadata": play.metadata(), "usage": play.total.plus(made.usage)})
             step = await self._step(turn, made, user)
+            # On disk before the next request: a crash costs at most the request under way.
             await self._log.keep(case.id, trial, play.requests, step)
             play.add(step)
         return play.attempt(trial)
@@ -106,6 +109,7 @@ class ReplayTarget:
             await self.settle(turn, call)
         if draft.stopped is not None:
             end, reason = draft.end or ReplayEnd.UNRECORDED, draft.stopped
+        # The recorded model says who speaks next; any other model goes on while it makes calls.
         elif made.metadata["next"] != "assistant" if "next" in made.metadata else not calls:
             end, reason = await self._hand_over(turn, user)
         return ReplayStep(
@@ -174,6 +178,7 @@ class _Turn:
         inner: Any = self._replay._inner
         if inner.identity == "recorded":
             return self.play.recorded_step(trial)
+        # A retry of the call begins from the state before it, also in what the record has given out.
         self.draft = StepDraft(self.play.record.copy())
         now = case.model_copy(update={"messages": tuple(self.play.messages), "prompt": None})
         with AppTools(self._replay._server, self).open():

@@ -42,6 +42,7 @@ def replayable_cases(cases: Iterable[Case], replay: Replay) -> Iterator[Case]:
 
 def conversation_id(case_id: str) -> str:
     """The case that a turn belongs to; any other case belongs to itself."""
+    # A case id may hold the mark itself; the last one is ours.
     head, mark, _ = case_id.rpartition(TURN)
     return head if mark else case_id
 
@@ -54,6 +55,7 @@ def each_turn(case: Case) -> list[Case]:
     for position, at in enumerate(asked):
         end = asked[position + 1] if position + 1 < len(asked) else len(whole)
         turn = tuple(whole[at + 1 : end])
+        # Two messages of the user in a row: the first has no answer to replay.
         if not turn:
             continue
         last = position + 1 == len(asked)
@@ -66,6 +68,7 @@ def each_turn(case: Case) -> list[Case]:
                     "turn": turn,
                     "tool_calls": calls_in(turn),
                     "input": text_of(whole[at]),
+                    # References belong to the last turn: earlier turns have only what was recorded.
                     "output": case.output if last else (text_of(answers[-1]) if answers else None),
                     "approved": case.approved if last else None,
                     "revised": case.revised if last else None,

@@ -22,7 +22,9 @@ from evergold.text.language import language_of
 
 LANGUAGES = {"en": "English", "es": "Spanish", "fr": "French", "de": "German", "pt": "Portuguese", "it": "Italian"}
 MOST_FACTS, MOST_CHARACTERS, MOST_ASKED = 20, 1500, 20_000
+# A point inside a number or an address does not end a sentence.
 SENTENCE = re.compile(r"[^.!?。！？\n]+(?:[.!?](?=\S)[^.!?。！？\n]*)*[.!?。！？]?")
+# A capital that does not begin a sentence is taken for a name.
 FACT = re.compile(r"\d|\S@\S|(?<=[^\W\d_] )[A-Z]\w+")
 BY_RULE = "rule"
 ASK = """Below is a conversation between a user and an assistant. Describe the user, so that an actor can play them against
@@ -53,6 +55,7 @@ def draft_by_rule(case: Case, problem: str | None = None) -> UserDraft | None:
     known = LANGUAGES.get(language_of(" ".join(spoken)) or "")
     length = max(1, round(median(len(text.split()) for text in spoken)))
     style = f"Writes {f'in {known}, ' if known else ''}about {length} {'word' if length == 1 else 'words'} a message."
+    # The first message is the goal already; facts are looked for in what follows.
     facts = _facts(spoken[1:])
     listed = "\nFacts the user gave:\n" + "\n".join(f"- {fact}" for fact in facts) if facts else ""
     return UserDraft(style + listed, _cut(spoken[0]), BY_RULE, problem)

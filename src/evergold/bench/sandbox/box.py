@@ -77,10 +77,12 @@ def run_tests(answer: str, tests: tuple[str, ...], *, execute: bool, bounds: Bou
             "files": bounds.files,
             "output": bounds.output,
             "processes": bounds.processes,
+            # Two runs at once must not share a user: the limit on processes is counted per user.
             "user": FIRST_USER + os.getpid() % USERS,
         }
     )
     written, problem = _run(order, bounds.seconds + GRACE_SECONDS)
+    # Without a line of result, a complaint of bubblewrap means that nothing was run at all.
     if not written and problem.startswith("bwrap:"):
         raise EvergoldError(f"the sandbox does not start: {problem.strip()}")
     results = {result.test: result for line in written.splitlines() for result in _read(line)}
@@ -101,6 +103,7 @@ def _run(order: bytes, seconds: float) -> tuple[bytes, str]:
             stdout=written,
             stderr=problems,
             pass_fds=[launcher.fileno(), start],
+            # Nothing of the environment goes in: it may hold keys.
             env={"PATH": os.environ.get("PATH", os.defpath)},
             start_new_session=True,
         )
@@ -129,6 +132,7 @@ def _first_process(started: int) -> int | None:
 
 def _end(process: "subprocess.Popen[bytes]", first: int | None) -> None:
     """End the sandbox and wait for everything inside it."""
+    # The launcher is its own session, so killing the group ends it and all its children.
     if process.poll() is None:
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
@@ -150,6 +154,7 @@ def _read(line: bytes) -> list[TestResult]:
 def _command(launcher: int, started: int) -> list[str]:
     python, binds = _interpreter()
     system = [part for name in SYSTEM for part in _system_folder(name)]
+    # A superuser needs no user namespace, and may be in a container that forbids one.
     user = [] if os.getuid() == 0 else ["--unshare-user", "--disable-userns"]
     return [
         *("bwrap", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try", *user),

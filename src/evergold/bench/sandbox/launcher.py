@@ -27,7 +27,9 @@ NOT_RUN = {"passed": False, "output": "", "reason": "not run: the tests before i
 
 def main() -> None:
     order = json.loads(sys.stdin.buffer.read())
+    # Results go to a copy of stdout; the tests get other descriptors and cannot write results.
     results = os.dup(1)
+    # Tests must not wait for input that never comes.
     with open(os.devnull) as nothing:
         os.dup2(nothing.fileno(), 0)
     lower_rights(order)
@@ -58,6 +60,7 @@ def lower_rights(order: dict[str, Any]) -> None:
 
 def run_test(order: dict[str, Any], test: str, ends_at: float, results: int) -> dict[str, Any]:
     """Run one test in a process of its own and end everything that it leaves behind."""
+    # A secret for each test, which the code under test cannot know: `os._exit(0)` alone is no pass.
     done = secrets.token_hex(16)
     printed, output_end = os.pipe()
     ended, end = os.pipe()
@@ -94,6 +97,7 @@ def run_code(order: dict[str, Any], test: str, end: int, done: str) -> None:
         flush()
         os._exit(1)
     flush()
+    # Sent behind the last line of the test; code that leaves early never comes here.
     os.write(end, done.encode())
     os._exit(0)
 
@@ -156,12 +160,14 @@ def watch(child: int, source: int, output: Printed, ends_at: float, memory: int)
             output.add(data)
         elif not open_source:
             time.sleep(LOOK_SECONDS / 10)
+        # WNOWAIT leaves the child to be collected by `finish`.
         if os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT):
             return None
         if time.monotonic() > ends_at:
             return "time limit reached"
         if output.count > output.most:
             return f"printed over {output.most} bytes"
+        # RLIMIT_AS binds each process alone; the sum over all of them is watched here.
         if memory_in_use() > memory:
             return f"used over {memory // 2**20} MB of memory"
 
@@ -182,6 +188,7 @@ def memory_in_use() -> int:
 def finish(child: int) -> int:
     """End the child and everything it started; its wait status."""
     with contextlib.suppress(ProcessLookupError):
+        # In its own pid namespace -1 means every process of the sandbox but the launcher.
         os.kill(-1, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
     return status

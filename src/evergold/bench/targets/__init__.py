@@ -56,6 +56,7 @@ def parse_name(model: str) -> ModelName:
     match = _NAME.fullmatch(model.strip())
     known = plugins.names("targets")
     if match is None or match["plugin"] not in known:
+        # A name without a sign is most often a model's name without its provider.
         word = match["plugin"] if match else model
         hint = f"; write openai/{model} for a model by that name" if match and not match["sign"] else ""
         raise BadInput(f"{unknown('model', word, known)}{hint}")

@@ -37,7 +37,13 @@ class CommandTarget:
         environment = None if session is None else {**os.environ, replay.URL_VARIABLE: session.url()}
         try:
             process = await asyncio.create_subprocess_exec(
-                *self._words, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True, env=environment
+                # A session of its own, so that a timeout ends the program with all its children.
+                *self._words,
+                stdin=pipe,
+                stdout=pipe,
+                stderr=pipe,
+                start_new_session=True,
+                env=environment,
             )
         except OSError as problem:
             return failed(case, trial, "unknown_model", f"{self._words[0]} cannot be started: {problem.strerror}")
@@ -49,6 +55,7 @@ class CommandTarget:
                     os.killpg(process.pid, signal.SIGKILL)
                 await process.wait()
         if process.returncode:
+            # The last line of stderr is where programs say what went wrong.
             last = errors.decode("utf-8", "replace").strip().splitlines()[-1:] or ["nothing on its error output"]
             return failed(case, trial, "target", f"exit code {process.returncode}: {last[0]}")
         return answered_text(case, trial, output)

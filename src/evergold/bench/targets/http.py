@@ -30,12 +30,14 @@ class HttpTarget:
         import httpx2
 
         if self._client is None:
+            # No timeout here: the deadline of the run applies.
             self._client = httpx2.AsyncClient(timeout=None)
         try:
             async with self._client.stream("POST", self._url, json=payload(case, self._params, trial, seed)) as reply:
                 body = b""
                 async for chunk in reply.aiter_bytes():
                     body += chunk
+                    # The reply is read in pieces and given up early: it may be endless.
                     if len(body) > _MAX_BODY:
                         return failed(case, trial, "too_large", f"answered more than {_MAX_BODY:,} bytes")
         except httpx2.TimeoutException as problem:

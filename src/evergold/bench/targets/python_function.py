@@ -25,6 +25,7 @@ from evergold.model.case import Case
 from evergold.model.run import Attempt
 from evergold.settings import Settings
 
+# More than a run has calls under way by default: plain functions may all wait at once.
 _THREADS = 64
 GIVEN = ("prompt", "case", "messages", "tools", "trial", "seed", "call_tool")
 
@@ -50,6 +51,7 @@ class PythonTarget:
             else:
                 loop = asyncio.get_running_loop()
                 self._threads = self._threads or ThreadPoolExecutor(_THREADS, "evergold-target")
+                # The context carries the replay session into the thread.
                 reply = await loop.run_in_executor(self._threads, copy_context().run, call)
         except Exception as problem:  # whatever a user's function raises is that attempt's error
             return failed(case, trial, "target", f"{type(problem).__name__}: {problem}")
@@ -81,6 +83,7 @@ def make_python(address: str, params: Mapping[str, Any], _settings: Settings) ->
     if not module_name or not function_name:
         raise BadInput(f"python:{address} is not python:MODULE:FUNCTION, for example python:my_app:answer")
     if "" not in sys.path:
+        # A script of the user's own is found first, as `python` itself would.
         sys.path.insert(0, "")  # a script of the user's stands in the current folder
     try:
         module = importlib.import_module(module_name)

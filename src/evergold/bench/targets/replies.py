@@ -48,6 +48,7 @@ def answered_text(case: Case, trial: int, body: bytes) -> Attempt:
         value = orjson.loads(body)
     except orjson.JSONDecodeError:
         return answered(case, trial, body.decode("utf-8", "replace").rstrip("\n"))
+    # A number or a list is text of an answer that happens to be JSON.
     return answered(case, trial, value if isinstance(value, str | dict) else body.decode("utf-8", "replace"))
 
 
