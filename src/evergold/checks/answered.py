@@ -31,6 +31,7 @@ _CALL_TAGS = re.compile(
     r"action:.{0,80}\n\s*action input:)",
     re.S,
 )
+# Pairs of keys by which frameworks write a call as JSON: a name and what is given to it.
 _CALL_KEYS = (
     ("name", "arguments"), ("name", "args"), ("name", "parameters"), ("name", "input"), ("tool", "args"),
     ("tool", "arguments"), ("tool", "input"), ("tool_name", "tool_input"), ("action", "action_input"),
@@ -51,6 +52,7 @@ _HTML_ERROR = re.compile(
 _TALKS = re.compile(
     r"\b(?:traceback|stack ?trace|exception|errors?|log|logs|crash\w*|example|sample|ejemplo|excepcion\w*|errores)\b"
 )
+# An answer that reports a past fault is content; without this it would count as an error text.
 # A report about an earlier fault has a time or says how it ended.
 _REPORT = re.compile(
     r"\d{1,2}[:.h]\d\d|"
@@ -75,6 +77,7 @@ class Answered:
     def check(self, turn: Turn) -> CheckResult | None:
         """Judge the reply of a turn that has ended."""
         reply = (turn.output or "").strip()
+        # A reply without a letter or digit may still be an answer: an emoji, a check mark.
         if not any(map(str.isalnum, reply)):
             wordless = bool(reply) and any(
                 sign.isprintable() and not sign.isspace() and ord(sign) > 0x2FF for sign in reply
@@ -82,6 +85,7 @@ class Answered:
             return FINE if wordless else CheckResult(0.0, "the reply is empty", reply[:40])
         if reply.casefold() in _NOTHING:
             return CheckResult(0.0, "the reply is a placeholder for no value", reply)
+        # Folding costs time in proportion to the text, and only the opening decides.
         head = folded(reply[: LONGEST * 2])
         if phrase := self._own_text(head):
             return phrase
@@ -114,10 +118,12 @@ def _raw(reply: str, head: str, turn: Turn) -> CheckResult | None:
         return None
     items = value if isinstance(value, list) else [value]
     objects = [item for item in items if isinstance(item, dict)]
+    # Every element must be a call: a list that only contains one among other things is data.
     if objects and all(map(_is_call, objects)) and len(objects) == len(items):
         if _has_called(objects, turn):
             return CALLED
         return CheckResult(0.0, "the reply is a tool call as text", reply[:80])
+    # A question that is JSON itself expects JSON back.
     if json_asked(turn) or turn.input.lstrip()[:1] in ("{", "["):
         return None
     if len(objects) == 1 and _is_error(objects[0]):
@@ -158,6 +164,7 @@ def _is_error(item: dict[str, object]) -> bool:
 
 def _stack_trace(head: str, turn: Turn) -> CheckResult | None:
     first = _TRACE.search(head)
+    # A user who pasted a trace or asks about errors gets an answer that quotes one.
     if first is None or _TALKS.search(folded(turn.input[:4000])):
         return None
     lines = [line for line in head.split("\n") if line.strip()]
@@ -169,6 +176,7 @@ def _stack_trace(head: str, turn: Turn) -> CheckResult | None:
 
 def _phrased(reply: str, head: str) -> CheckResult | None:
     """Find a reply that opens with an error, a refusal or an apology and has no content beside it."""
+    # A quoted refusal is an example in an answer, not the answer.
     if len(reply) > LONGEST or reply[0] in _QUOTES:
         return None
     sets = phrases()
@@ -181,6 +189,7 @@ def _phrased(reply: str, head: str) -> CheckResult | None:
         if first is None and kind in ("error", "refusal"):
             first, evidence = kind, clause
         elif kind == "content":
+            # Content before any apology or error: the reply answers first.
             if first is None and not apologised:
                 return None
             content += len(clause)
@@ -207,6 +216,7 @@ def _kind(clause: str) -> tuple[str, bool]:
     if sets.apology.fullmatch(clause):
         return "apology", True
     sorry, stripped = False, True
+    # Several courtesies may stand in a row ("Hi! Thanks for asking. Unfortunately …").
     while stripped:
         opening = sets.opening.match(clause)
         courtesy = opening or sets.courtesy.match(clause)

@@ -19,6 +19,7 @@ _OTHER_LANGUAGE_ASKED = re.compile(
     r"in (?:english|spanish|french|german|italian|portuguese|chinese|japanese)|english|spanish|ingles|espanol|"
     r"(?:en|al|en el) (?:castellano|frances|aleman|italiano|portugues|chino|japones))\b"
 )
+# Models wrap JSON in a fence although they were asked for JSON alone; what is inside counts.
 _FENCE = re.compile(r"^\s*```(?:json)?\s*\n(.*?)\n?```\s*$", re.S)
 _JSON_WANTED = re.compile(
     r"\b(?:as|in|into|valid|return|only|output|respond with|give me|reply with|format:?|en|como|formato|devuelve|solo)\s+"
@@ -37,6 +38,7 @@ class Finished:
             error = turn.metadata.get("error") or turn.metadata.get("status_message") or ""
             return CheckResult(0.0, "the trace failed", str(error)[:160])
         if turn.status is TraceStatus.STARTED:
+            # A trace that is still running has not ended in any way yet.
             return None
         reason = turn.finish_reasons[-1].lower() if turn.finish_reasons else ""
         if reason in CUT_SHORT:
@@ -55,6 +57,7 @@ class LanguageMatch:
     def check(self, turn: Turn) -> CheckResult | None:
         reply = turn.output or ""
         question = folded(turn.input[:2000])
+        # A translation is in another language by request.
         if not reply or _OTHER_LANGUAGE_ASKED.search(question):
             return None
         asked, answered = language_of(turn.input, question), language_of(reply, folded(reply[:1500]))
@@ -95,6 +98,7 @@ class ToolOk:
     def check(self, turn: Turn) -> CheckResult | None:
         if not turn.tools:
             return None
+        # The last call of each tool decides: a retry that succeeded has recovered the failure.
         last = {step.name: step.failed for step in turn.tools}
         failed = [name for name, bad in last.items() if bad]
         if failed:
@@ -119,6 +123,7 @@ class ValidJson:
         except ValueError as problem:
             if not declared and not _looks_like_json(reply):
                 return None  # a question about JSON, not a request for it
+            # A declared output type is a contract, words are a wish that may have been misread.
             return CheckResult(0.0 if declared else 0.5, "JSON was asked for and the answer is none", str(problem)[:80])
         return CheckResult(1.0, "the answer is valid JSON")
 

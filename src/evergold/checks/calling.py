@@ -42,6 +42,7 @@ def as_result(value: Any, name: str) -> CheckResult | None:
     """Read what a check returned; anything but a value from 0 to 1 is an error, never a score."""
     if value is None:
         return None
+    # bool before int: True is an int in Python and means a pass here.
     if isinstance(value, bool):
         value = float(value)
     result = value if isinstance(value, CheckResult) else None

@@ -29,6 +29,7 @@ class Grounded:
         if not turn.contexts or not turn.output:
             return None
         evidence = self._judge.evidence([context[:LOOKED_AT] for context in turn.contexts])
+        # A question in the answer claims nothing.
         claims = [claim for claim in sentences(turn.output[:LOOKED_AT]) if not claim.endswith("?")]
         if not claims:
             return None

@@ -82,5 +82,6 @@ def _names(kind: Any) -> list[str]:
 
 def _is(value: Any, name: str) -> bool:
     if isinstance(value, bool):
+        # JSON has no integers: 3.0 is one by the specification.
         return name == "boolean"
     return isinstance(value, TYPES[name]) or (name == "integer" and isinstance(value, float) and value.is_integer())

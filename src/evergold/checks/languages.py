@@ -32,6 +32,7 @@ SCRIPTS = {
     "HEBREW": "hebrew", "GREEK": "greek", "DEVANAGARI": "devanagari", "THAI": "thai",
 }  # fmt: skip
 LOOKED_AT = 1500
+# Hits by small words; fewer are chance in a short text.
 ENOUGH = 3
 
 _OF_WORD: dict[str, tuple[str, ...]] = {}
@@ -49,11 +50,13 @@ def language_of(text: str, bare: str) -> str | None:
     hits: dict[str, float] = {}
     for word in _LETTERS.findall(bare[:LOOKED_AT]):
         for language in _OF_WORD.get(word, ()):
+            # A word that several languages share counts a part for each.
             hits[language] = hits.get(language, 0.0) + 1.0 / len(_OF_WORD[word])
     ranked = sorted(hits.items(), key=lambda item: -item[1])
     if not ranked or ranked[0][1] < ENOUGH:
         return None
     second = ranked[1][1] if len(ranked) > 1 else 0.0
+    # Twice the runner-up: close languages (Spanish, Portuguese) share many small words.
     return ranked[0][0] if ranked[0][1] >= 2 * second else None
 
 
@@ -65,10 +68,12 @@ def _script(text: str) -> str | None:
     for sign in text:
         if sign.isalpha():
             letters += 1
+            # Latin letters with marks end at U+024F; everything above is named by its script.
             if ord(sign) > 0x24F:
                 name = SCRIPTS.get(unicodedata.name(sign, "").split(" ")[0].split("-")[0])
                 if name:
                     counts[name] = counts.get(name, 0) + 1
+    # Japanese mixes kana with Chinese characters; kana decide.
     if "kana" in counts:
         counts["kana"] += counts.pop("han", 0)
     name, number = max(counts.items(), key=lambda item: item[1], default=("", 0))

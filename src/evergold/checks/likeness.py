@@ -20,8 +20,10 @@ def likeness(trace_id: str, question: str) -> tuple[str, str, str]:
     The kind is a bottom-k sketch of the word stems with numbers masked: questions that share most words share it.
     """
     words = _WORDS.findall(folded(question[:LOOKED_AT]))
+    # A short question is compared within its own trace only, so it is never equal to another.
     exact = " ".join(words) if len(words) > SHORT else f"{' '.join(words)}|{trace_id}"
     stems = {_DIGITS.sub("#", word)[:STEM] for word in words if len(word) > _SMALL} or {" ".join(words)}
+    # The smallest hashes of all stems: two sets that share most stems share their smallest with high probability.
     sketch = sorted(_hash(stem) for stem in stems)[:SKETCH]
     return _hash(exact), "".join(sketch)[:24], _hash(f"evergold:{trace_id}")
 

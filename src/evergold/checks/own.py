@@ -61,6 +61,7 @@ class OwnCheck(BaseModel, frozen=True, extra="forbid"):
         return ScoreSource.SYSTEM
 
     def check(self, turn: Turn) -> CheckResult | None:
+        # By a hash of check and trace: the same trace is in the sample every time, and two checks sample independently.
         if not self.when.holds(turn) or unit_interval(f"{self.name}:{turn.id}") >= self.sample:
             return None
         return self.judged(turn)
@@ -194,6 +195,8 @@ def read_checks(
             check = _parsed(table, where)
             if check.name in checks:
                 raise BadInput(f"{where}: there is another check called {check.name!r}; rename one")
+            # Judges and functions are looked up when the file is
+            # read: a typing error must not wait for the first trace.
             if isinstance(check, JudgeCheck):
                 known_judge(check.judge)
             if isinstance(check, PythonCheck):

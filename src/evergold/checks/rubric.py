@@ -41,6 +41,7 @@ class JudgeRoom:
         """Put the rubric to the check's judge; raises `CheckFailed` when the budget is spent or the judge has no answer."""
         if not turn.output or not check.when.holds(turn) or unit_interval(f"{check.name}:{turn.id}") >= check.sample:
             return None
+        # A question counts when it is put: a judge that fails still costs.
         if not self._budget.take(check.name, check.budget):
             raise CheckFailed(f"{check.name} waits: its budget of {check.budget} questions a day is spent")
         inputs = {"rubric": check.rubric, "input": turn.input, "output": turn.output}

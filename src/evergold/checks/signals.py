@@ -80,6 +80,7 @@ def gives_up(message: str) -> str:
     if len(message) > SHORT:
         return ""
     text, sets = folded(message).strip(), phrases()
+    # "Never mind, I found it" gives up the question because it is solved.
     if sets.settled.search(text):
         return ""
     for clause in _CLAUSES.split(text):
@@ -103,11 +104,13 @@ def hands_over(answer: str) -> str:
 def same_question(first: str, second: str) -> bool:
     """Whether two messages ask the same: the same words and numbers, whatever the case, accents, marks, openers and closers."""
     one, two = _asked(first), _asked(second)
+    # One or two words ("yes", "how much?") are the same question only with a question mark.
     if len(one) < 3 and not (one == two and "?" in first + second):
         return False
     if one == two:
         return True
     mine, theirs = set(one), set(two)
+    # Another number is another question, however alike the words are.
     numbers = {word for word in mine ^ theirs if any(map(str.isdigit, word))}
     shared = len(mine & theirs)
     return not numbers and len(mine) >= 4 and shared >= 0.85 * max(len(mine), len(theirs))

@@ -76,9 +76,11 @@ class CheckStage:
             return len(trace_ids)
         with self._ahead:
             with self._store.db.read() as connection:
+                # Traces that every check of this suite has seen already are left out, unless all are asked for again.
                 wanted = trace_ids if everything else unchecked(connection, trace_ids, self.suite.identity)
                 turns = {turn.id: turn for turn in turns_of(connection, wanted)}
             left = self.suite.run_ahead([turns[one] for one in wanted if one in turns], seconds)
+        # The order of the traces is kept, so everything before the first that was not reached is done.
         return trace_ids.index(left[0].id) if left else len(trace_ids)
 
     def look_at(self, connection: Connection, trace_ids: Sequence[str]) -> list[str]:
@@ -90,6 +92,7 @@ class CheckStage:
         follow_up = FOLLOW_UP & self.suite.checks.keys()
         if not follow_up:
             return []
+        # Fresh traces were checked with their follow-ups a moment ago.
         new = set(fresh)
         earlier = [one for one in dict.fromkeys(before_in_session(connection, trace_ids)) if one not in new]
         if not earlier:
@@ -113,6 +116,7 @@ class CheckStage:
         """
         report = CheckReport()
         with self._store.db.read() as connection:
+            # Ranges are taken first: a long read transaction would keep the database from cleaning up.
             parts = list(ranges(connection, 500))
         for after, upto, _ in parts:
             with self._store.db.read() as connection:
@@ -146,6 +150,7 @@ class CheckStage:
 
     def _checked(self, connection: Connection, ids: Sequence[str], everything: bool) -> tuple[list[Checked], int]:
         if not self.suite:
+            # Checks that were turned off leave their scores behind; a backfill takes them away.
             gone = drop_checks(connection, ids)
             if gone:
                 enqueue(connection, ids)
@@ -153,6 +158,7 @@ class CheckStage:
         wanted = ids if everything else unchecked(connection, ids, self.suite.identity)
         outcomes, changed = self.put(connection, wanted)
         if changed:
+            # A changed score may change the verdict, so the trace is curated again.
             enqueue(connection, wanted)
         return outcomes, changed
 

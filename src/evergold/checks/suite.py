@@ -41,6 +41,7 @@ class Suite:
 
         Gives the turns that were not reached; the first is always reached.
         """
+        # A bound on memory: answers are kept until the transaction that uses them, which may never come.
         if len(self._ahead) > MOST_AHEAD:
             self._ahead.clear()  # answers that nobody came for
         until, turns = time.monotonic() + seconds, list(turns)
@@ -48,6 +49,7 @@ class Suite:
             if at and time.monotonic() > until:
                 return turns[at:]
             for check in self.slow:
+                # The turn itself is compared: a trace that grew meanwhile must be asked about again.
                 if self._ahead.get((check.name, turn.id), (None,))[0] != turn:
                     self._ahead[check.name, turn.id] = turn, self._one(check, turn)
         return []
@@ -62,6 +64,7 @@ class Suite:
     def _one(self, check: Check, turn: Turn) -> Checked:
         source = getattr(check, "source", ScoreSource.SYSTEM)
         asked, answered = self._ahead.pop((check.name, turn.id), (None, None))
+        # An answer made ahead holds only for exactly the turn it was made for.
         if answered is not None and asked == turn:
             return answered
         try:

@@ -42,4 +42,5 @@ def _listed(counts: Mapping[tuple[str, str], Count]) -> list[RuleAgreement]:
         RuleAgreement(name=name, verdict=verdict, agreed=proportion(agreed, of))
         for (name, verdict), (agreed, of) in counts.items()
     ]
+    # Most disagreements first, then the most frequent: where a rule should be looked at.
     return sorted(rows, key=lambda each: (each.agreed.hits - each.agreed.of, -each.agreed.of, each.name, each.verdict))

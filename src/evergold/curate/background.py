@@ -96,8 +96,10 @@ class Curator:
     def _run(self) -> None:
         while True:
             stopping = self._stopping.is_set()
+            # Cleared before the queue is emptied: what comes during that is noticed by the next wait.
             self._woken.clear()
             self._empty()
+            # Decided before emptying, so that a stop always empties once more.
             if stopping:
                 return
             self._rest()
@@ -131,9 +133,11 @@ class Curator:
                 self._last_error = f"{type(problem).__name__}: {problem}".splitlines()[0]
                 if limit == 1 and not self._skip():
                     return
+                # One by one: a trace that cannot be curated must not stop the others of its batch.
                 limit = 1
                 continue
             slow = time.monotonic() - began > POLITE_SECONDS
+            # Batches grow back when the cause of slowness is over.
             limit = max(1, taken // 2) if slow and taken else min(2 * limit, POLITE_BATCH)
             self._curated += taken
             self._changed += changes.total

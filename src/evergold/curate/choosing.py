@@ -40,6 +40,7 @@ class DayChoices:
             ended = time.monotonic()
             self._rests_until[policy.name, day] = ended + REST * (ended - began)
         left = set(waiting) - set(chosen)
+        # Written only on change: most batches put nothing off.
         if left != noted:
             put_due_days(connection, policy, left)
         return exchanged, chosen

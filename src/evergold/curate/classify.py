@@ -51,6 +51,7 @@ class Tally:
         return cls(
             app=tuple(score for score in system if not score.by_check),
             checks=tuple(score for score in system if score.by_check),
+            # The highest rank with any score speaks alone: a person's word is not averaged with a guess.
             people=tuple(human or user or detected),
             everybody=tuple(score for score in part if score.source in (ScoreSource.USER, ScoreSource.HUMAN)),
             human=bool(human),
@@ -65,6 +66,7 @@ class Tally:
         """The system scores that count beside what people said."""
         if not self.praised(low, high):
             return self.app + self.checks
+        # Praise outweighs checks that doubt; those that agree still stand as reasons.
         return self.app + tuple(score for score in self.checks if score.value >= high)
 
 
@@ -109,6 +111,7 @@ def by_scores(tally: Tally, policy: Policy) -> Verdict:
     """The tier table alone."""
     low, high = policy.thresholds.failure_below, policy.thresholds.golden_from
     bad = tuple(score for score in tally.app + tally.checks + tally.everybody if score.value < low)
+    # The app's own scores are facts about the trace; they win over what anybody says.
     if any(score.value < low for score in tally.app):
         return Verdict(Tier.FAILURE, Reason.FAILED_CHECK, bad)
     if any(score.value < low for score in tally.people):
@@ -117,6 +120,7 @@ def by_scores(tally: Tally, policy: Policy) -> Verdict:
     if not system:
         return Verdict(Tier.NONE, Reason.NO_SYSTEM if tally.people else Reason.NO_SCORES, tally.everybody)
     if any(score.value < low for score in system):
+        # A person praised it only in part: neither golden nor a failure.
         if tally.human:
             return Verdict(Tier.NONE, Reason.USER_BETWEEN, tally.everybody)
         return Verdict(Tier.FAILURE, Reason.FAILED_CHECK, bad)

@@ -18,10 +18,12 @@ _SUPPOSED = re.compile(
 
 def cues_in(text: str) -> dict[str, str]:
     """Find the cues of a folded text, each with the words that are it."""
+    # A supposition ("if that is wrong") is no statement about the answer.
     certain = _SUPPOSED.sub(" ", text)
     spoken = _compiled()["harmless"].sub(" ", certain)
     cues = {}
     for name, pattern in _compiled().items():
+        # Cues of whole situations need the text as it is, harmless and supposed parts included.
         match = pattern.search(text if name in ("harmless", "condition", "gives_up") else spoken)
         if match is not None and match[0].strip():
             cues[name] = match[0].strip(" ,.!")

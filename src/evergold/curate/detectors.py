@@ -16,6 +16,7 @@ from evergold.seams import Detector
 CORRECTION_SCORE = "user_correction"
 HIGH = 0.0
 LOW = 0.3
+# The lower the value, the surer the answer was wrong; from 0.3 up it counts as no failure.
 VALUES = {RemarkKind.CORRECTION: HIGH, RemarkKind.COMPLAINT: 0.2, RemarkKind.DOUBT: LOW, RemarkKind.REPEAT: 0.5}
 LONGEST = 600  # a longer message is new work or a pasted document, not a remark
 DAY = 24 * 3600.0
@@ -38,6 +39,7 @@ class PatternDetector:
         granted = message.reply if admits(message.reply) or agrees(message.reply) else None
         turn = _concerned(f"{message.text}\n{granted}" if granted else message.text, recent)
         guess = classify(message.text, turn.output, turn.input, message.reply)
+        # Only an alarm may be about an earlier turn; anything else belongs to the last answer.
         if guess.kind not in ALARMS and turn is not recent[0]:
             turn = recent[0]
             guess = classify(message.text, turn.output, turn.input, message.reply)
@@ -75,6 +77,7 @@ def _concerned(message: str, recent: Sequence[EarlierTurn]) -> EarlierTurn:
     best, most = recent[0], last
     for turn in recent[1:]:
         shared = touches(message, turn.output, turn.input)
+        # An earlier turn must share clearly more words: people mostly react to what they have just read.
         if shared > most and shared >= last + (1 if last == 0 and shared > 1 else CLEARLY_MORE):
             best, most = turn, shared
     return best

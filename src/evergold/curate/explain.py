@@ -54,6 +54,7 @@ def explain(trace: Trace, scores: Sequence[Score], policy: Policy, facts: Facts 
         tier=verdict.tier,
         reason=policy.explain(verdict.reason),
         deciding=verdict.deciding,
+        # Scores that the policy ignores are shown, so that nobody wonders why they changed nothing.
         left_out=tuple(score for score in scores if score not in taking_part),
         changes=tuple(_changes(trace, scores, policy, verdict, facts)),
         own_scores=tuple(_own_scores(trace, scores, policy, verdict, facts)),
@@ -100,6 +101,7 @@ def _hypotheses(scores: Sequence[Score], policy: Policy, verdict: Verdict) -> It
     offending = [score for score in verdict.deciding if score.value < high]
     if offending:
         names = ", ".join(f"{score.name} ({score.value:g})" for score in offending)
+        # Raised and taken back are tried apart: a missing score is not a good one.
         raised = [score.model_copy(update={"value": 1.0}) if score in offending else score for score in scores]
         yield f"{names} were at least {high:g}", raised
         yield f"{names} were taken back", [score for score in scores if score not in offending]

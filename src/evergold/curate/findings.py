@@ -45,6 +45,7 @@ def findings_in(connection: Connection, trace_ids: Sequence[str], detector: Dete
 
     Where the detector raises, what was found before stays.
     """
+    # Plug-ins of the first interface have `detect` alone.
     look = getattr(detector, "remark", None) or ValueDetector(detector).remark
     messages = messages_after(connection, trace_ids)
     held: dict[str, list[tuple[str, Detected]]] = {}
@@ -56,6 +57,7 @@ def findings_in(connection: Connection, trace_ids: Sequence[str], detector: Dete
     for message in messages:
         remark = guarded(connection, Called("detector", detector), partial(look, message), NOT_KNOWN)
         before_it = tuple(held.get(message.id, ()))
+        # Nothing now and nothing before needs no write.
         if remark is not NOT_KNOWN and (remark is not None or before_it):
             findings.append(Finding(message.id, message.text, remark, before_it))
     return findings
@@ -64,12 +66,14 @@ def findings_in(connection: Connection, trace_ids: Sequence[str], detector: Dete
 def put_finding(connection: Connection, finding: Finding, detector: str = "") -> bool:
     """Keep a finding with its trace; whether it is a correction that nobody had made yet."""
     comment, remark = finding.message[:SHOWN], finding.remark
+    # A reviewer who dismissed the correction has the last word on it.
     if is_dismissed(connection, finding.message_id):
         remark = None
     for trace_id, before in finding.held:
         gone = remark is None or remark.trace_id != trace_id
         if gone:
             drop_score(connection, trace_id, DETECTED_KEY + finding.message_id)
+        # A correction of the same message that changed is taken back and made again.
         if gone or before.comment != comment or (remark is not None and remark.kind is not RemarkKind.CORRECTION):
             take_back(connection, trace_id, before.comment)
     if remark is None:

@@ -32,6 +32,7 @@ def guarded(connection: Connection, called: Called, call: Callable[[], T], other
     try:
         return call_within(PLUGIN_SECONDS, what, call) if is_foreign(called.plugin) else call()
     except Exception as problem:
+        # A plug-in that hangs is logged once; each further failure is only counted.
         if not known:
             _log.warning("%s failed and is left out: %s: %s", what, type(problem).__name__, problem)
         count(connection, {FAILED + what: 1})

@@ -102,6 +102,7 @@ class JudgeDetector:
     def remark(self, message: UserMessage) -> Remark | None:
         """Give the judge's remark; the fitted model's, with a note, where the judge was asked and had none."""
         known = self._known.get(_key(message))
+        # The judge's "no remark" counts too: the fitted model is not asked then.
         if known is not None and known.problem is None:
             return known.remark
         remark = self._fitted.remark(message)
@@ -123,6 +124,7 @@ class JudgeDetector:
         reached, until = 0, self._clock() + seconds
         with self._asking:
             for batch in batches(list(trace_ids), TOGETHER):
+                # At least one batch, or a slow judge would never be asked at all.
                 if reached and self._clock() > until:
                     break
                 with store.db.read() as connection:
@@ -134,6 +136,7 @@ class JudgeDetector:
     def _is_new(self, message: UserMessage) -> bool:
         known = self._known.get(_key(message))
         wanted = bool(recent_turns(message)) and len(message.text) <= LONGEST
+        # A message without an answer is tried again, for instance when the budget of a new day is there.
         return wanted and (known is None or known.problem is not None) and self._in_sample(message)
 
     def _in_sample(self, message: UserMessage) -> bool:
@@ -144,6 +147,7 @@ class JudgeDetector:
             self._known.clear()
         asked: list[UserMessage] = []
         for message in messages:
+            # After a failure the judge rests: each question would wait for its timeout.
             if self._clock() < self._rests_until:
                 self._keep(message, Judged(problem="the judge failed shortly before"), "failed")
             elif self._budget.take(self.name, self._limit.budget):
@@ -170,6 +174,7 @@ class JudgeDetector:
         key = _key(message)
         if problem is None:
             self._known[key] = judged
+        # Counted once a message, however often it is tried.
         elif key not in self._known:
             self._known[key] = judged
             self._counts[f"detector_judge.{problem}"] += 1
@@ -207,6 +212,7 @@ def _read(answer: Answer, message: UserMessage) -> Judged:
         or not 0 <= sure <= 1
     ):
         return Judged(problem=f"the judge gave the kind {kind!r} with the probability {sure!r}"[:200])
+    # As with the fitted model: an alarm must be more probable than not.
     if kind == RemarkKind.NONE or (kind in ALARMS and sure < THRESHOLD):
         return Judged()
     recent = recent_turns(message)

@@ -58,6 +58,7 @@ def _take(labelled: Labelled, line: bytes, where: str) -> None:
     if not isinstance(record, dict):
         raise BadInput(f"{where}: an object is expected, with trace_id and label")
     key = next((key for key in KEYS if key in record), "label")
+    # null in `entry_type` of an export means that the trace has no entry.
     label = "none" if record.get(key, "") is None else record.get(key)
     if not isinstance(label, str) or label not in CLASSES:
         raise BadInput(f"{where}: {key} = {label!r}; a label is golden, failure or none")
@@ -66,6 +67,7 @@ def _take(labelled: Labelled, line: bytes, where: str) -> None:
         raise BadInput(f"{where}: trace_id = {trace_id!r}; it is the id of a trace")
     if labelled.labels.get(trace_id, CLASSES[label]) != CLASSES[label]:
         raise BadInput(f"{where}: trace {trace_id!r} has two different labels; keep one")
+    # A trace that comes with its label is judged in a workspace of its own.
     if "input" in record and "trace_id" not in record and trace_id not in labelled.labels:
         labelled.traces.append(_trace({name: value for name, value in record.items() if name != key}, where))
     labelled.labels[trace_id] = CLASSES[label]

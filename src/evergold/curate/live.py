@@ -43,11 +43,13 @@ class Curation(QueuedCuration):
 
     def backfill(self, progress: Callable[[int], None] = lambda _: None) -> Changes:
         """Judge all of history again, in ranges of ids: memory does not grow with it."""
+        # Without a detector in force, what an earlier one found must not go on deciding.
         if self._detector is None and self._in_force:
             self._store.db.write(forget_findings)
         total = self.drain()
         seen = 0
         for policy in self.policies:
+            # Candidates of all days are chosen before entries follow, or a day would be chosen from half of its traces.
             self._choose_all(policy)
             seen = 0
             for after, upto, count in self._ranges():

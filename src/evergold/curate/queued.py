@@ -100,10 +100,12 @@ class QueuedCuration:
         total = Changes()
         waiting: Sequence[str] = [""]
         while waiting and time.monotonic() < until:
+            # Other policies read the queue page by page and leave it; those in force take traces off.
             take = self._ready(BATCH) if self._in_force else partial(queued, after=waiting[-1])
             waiting, changes = self._store.db.write(partial(self._next, take=take))
             total.add(changes)
         if self._in_force:
+            # Days whose choice was put off are chosen now: after draining, the result is exact.
             total.add(self._store.db.write(partial(self._put_off, now=True)))
         return total
 

@@ -15,6 +15,7 @@ from evergold.text.folding import folded
 
 MESSAGE, ANSWER = 600, 4000  # characters of a message and of an answer that are looked at
 MOST_COMPARED, MOST_CLAUSES = 200, 20
+# Words and characters.
 MANY_WORDS, OPEN_END = 25, 300  # a longer message than this, and how much of the end of an answer is looked at
 ROOT = 6  # letters by which words are compared where endings do not matter: reserva, reservar
 _TOKEN = re.compile(r"\d+(?:[.,:/]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)*")
@@ -91,6 +92,7 @@ class Words:
 
     @classmethod
     def of(cls, text: str) -> "Words":
+        # Small numbers in words and digits are the same value ("two", "2").
         tokens = tuple(_COUNTS.get(token, token) for token in _TOKEN.findall(text))
         numbers = frozenset(_number(token) for token in tokens if token[0].isdigit())
         words = frozenset(_stem(token) for token in tokens if not token[0].isdigit() and token not in _FUNCTION)
@@ -187,6 +189,7 @@ def _against(message_words: Words, given: Words, asked: Words, text: str) -> tup
     total = len(message_words.content) + len(message_words.numbers)
     words: dict[str, str] = {}
     again = (message_words.content & asked.content) - given.content
+    # Without a number in the answer there is nothing that another number could replace.
     other = message_words.numbers - given.numbers - asked.numbers if given.numbers else frozenset()
     numbers_again = (message_words.numbers & asked.numbers) - given.numbers
     denied = _denied(message_words.tokens, given.content | given.numbers)
@@ -220,6 +223,7 @@ def _against(message_words: Words, given: Words, asked: Words, text: str) -> tup
         "contrast": float(
             bool(denied) and bool((message_words.content | message_words.numbers) - given.content - given.numbers)
         ),
+        # The user changes a value of their own that the answer had repeated.
         "own_change": float(bool(other) and bool(given.numbers & asked.numbers)),
         "bare_value": float(len(message_words.tokens) <= 4 and bool(other or numbers_again or again or respelled)),
     }
@@ -255,6 +259,7 @@ def _together(values: dict[str, float], cues: dict[str, str]) -> dict[str, float
 def _gives_value(text: str, given: Words, asked: Words) -> bool:
     """Whether a clause gives something that the answer lacks: "it is Quito", "Quito", and not "that is wrong"."""
     for clause in _CLAUSE.split(text)[:MOST_CLAUSES]:
+        # A clause that judges ("that is wrong") gives no value of its own.
         if _JUDGES.search(clause):
             continue
         clause_words = Words.of(clause)
@@ -283,6 +288,7 @@ def _denied(tokens: tuple[str, ...], of_answer: frozenset[str]) -> list[str]:
     for at, token in enumerate(tokens):
         if token not in _DENYING:
             continue
+        # Up to three words behind a denial and one before it: "not Sydney", "Sydney isn't".
         near = [*plain[at + 1 : at + 4], *plain[max(at - 1, 0) : at]]
         near_words += [word for word in near if word in of_answer]
     return near_words

@@ -60,6 +60,7 @@ def classify(message: str, answer: str | None, question: str, reply: str | None 
     cues = {name.removeprefix("cue:") for name in seen.values if name.startswith("cue:")}
     admitted = _admission(seen, cues, reply)
     shares = _shares(seen)
+    # Rules weaken an alarm only if the assistant did not admit a mistake itself.
     if admitted == 1.0 and "human" in cues and not cues & SPEAKS_OF_ANSWER:
         shares = _weighed(shares, SIGNAL)
     elif admitted == 1.0 and _takes_up(seen, cues):
@@ -69,6 +70,7 @@ def classify(message: str, answer: str | None, question: str, reply: str | None 
     shares = _weighed(shares, admitted)
     alarm = sum(shares[kind] for kind in ALARMS)
     rest = {kind: share for kind, share in shares.items() if kind not in ALARMS}
+    # Alarms are decided on their sum: correction and complaint may share the probability.
     kind = _alarm_kind(seen, shares) if alarm >= THRESHOLD else max(rest, key=rest.__getitem__)
     return Guess(kind, alarm if kind in ALARMS else shares[kind], alarm, _evidence(seen, kind, admitted > 1.0))
 
@@ -108,6 +110,7 @@ def _shares(seen: MessageFeatures) -> dict[RemarkKind, float]:
     for name, value in seen.values.items():
         for at, weight in enumerate(weights.features[name]):
             sums[at] += weight * value
+    # Subtracting the largest exponent keeps exp from overflowing.
     top = max(sums)
     return _normal({kind: exp(each - top) for kind, each in zip(weights.kinds, sums, strict=True)})
 

@@ -29,6 +29,7 @@ class Likeness:
 def compare_answers(expected: str, output: str, embedder: Embedder | None) -> Likeness:
     want, got = Text(expected), Text(output)
     if not want.words or not got.words:
+        # Without words (signs, emoji, numbers alone) only equality can be told.
         return Likeness(float(expected.strip() == output.strip()), None, None)
     numbers = len(want.numbers & got.numbers) / len(want.numbers) if want.numbers else None
     shared = (Counter(want.content) & Counter(got.content)).total()

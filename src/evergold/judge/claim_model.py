@@ -21,9 +21,11 @@ from evergold.model.ident import hash_bytes
 Array = NDArray[np.float32]
 LONGEST, LONGEST_CLAIM = 256, 80
 HEADS = 12
+# Tokens in one batch: enough for a fast matrix product, small enough for the processor's cache.
 BATCH_TOKENS = 1024
 PRUNED_AFTER, KEPT = 2, 0.5
 SUPPORTED, UNKNOWN, REFUTED = 0, 1, 2
+# sqrt(2 / pi), of the tanh form of GELU that the model was trained with.
 GELU = np.float32(0.7978845608)
 UNSEEN, HIGHEST = np.float32(-1e4), np.float32(80)
 """Added to the scores of padding; and the highest score whose exponential a float holds."""
@@ -48,6 +50,7 @@ class ClaimModel:
             self._join_attention()
         except (ValueError, KeyError, OSError, EOFError, NotImplementedError) as error:
             raise ModelDamaged(f"the weights cannot be read: {type(error).__name__}") from error
+        # zipfile is not imported for its exception alone; a cut-off file raises it from inside numpy.
         except Exception as error:
             if type(error).__name__ != "BadZipFile":
                 raise
@@ -69,6 +72,7 @@ class ClaimModel:
     def _encode(self, evidence: str, claim: str) -> tuple[list[int], int]:
         """Token ids of a pair, and where the claim begins."""
         claimed = self._pieces.ids(claim, LONGEST_CLAIM)
+        # The claim is never cut in favour of the evidence; three tokens are marks.
         known = self._pieces.ids(evidence, LONGEST - 3 - len(claimed))
         ids = [self._pieces.first, *known, self._pieces.between, *claimed, self._pieces.between]
         return ids, len(known) + 2
@@ -86,6 +90,7 @@ class ClaimModel:
         x = x + self._weights["places.weight"][:longest] + self._weights["types.weight"][types]
         x = self._normed("norm", x)
         asking = types == 1
+        # The first token carries the answer, so what it attends to counts like the claim.
         asking[:, 0] = True
         for index in range(self._layers):
             x, shares, total = self._layer(f"layers.{index}.", x, hidden, first_only=index == self._layers - 1)
@@ -104,6 +109,7 @@ class ClaimModel:
             q, x = q[:, :, :1], x[:, :1]
         shares = q @ k.transpose(0, 1, 3, 2)
         shares += hidden
+        # Without the usual subtraction of the maximum: the bound keeps exp finite at lower cost.
         np.minimum(shares, HIGHEST, out=shares)
         np.exp(shares, out=shares)
         total = shares.sum(axis=-1, keepdims=True)
@@ -131,6 +137,7 @@ class ClaimModel:
         for index in range(self._layers):
             name = f"layers.{index}."
             parts = [(self._weights.pop(f"{name}{p}.weight"), self._weights.pop(f"{name}{p}.bias")) for p in "qkv"]
+            # Dividing by the root of the head's width is part of attention; done once here instead of in every call.
             scale = np.float32((parts[0][0].shape[1] / HEADS) ** -0.5)
             parts[0] = (parts[0][0] * scale, parts[0][1] * scale)
             self._weights[f"{name}qkv.weight"] = np.concatenate([weight for weight, _ in parts], axis=1)
@@ -156,6 +163,7 @@ def _pruned(x: Array, shares: Array, asking: NDArray[np.bool_], hidden: Array) -
     score = np.einsum("bhqk,bq->bk", shares, asking.astype(np.float32))
     score[asking] = 1e6
     score[~there] = -1e6
+    # Above every other score: the first token must stay in front, since the answer is read there.
     score[:, 0] = 2e6
     order = np.argsort(-score, axis=1, kind="stable")[:, : int(count.max())]
     kept = np.arange(order.shape[1])[None] < count[:, None]
@@ -178,6 +186,7 @@ def _gelu(x: Array) -> Array:
 def _batches(lengths: list[int]) -> list[list[int]]:
     """Pairs of like length together, at most `BATCH_TOKENS` tokens in a batch."""
     groups: list[list[int]] = []
+    # Sorted by length, so that little of a batch is padding.
     for index in sorted(range(len(lengths)), key=lengths.__getitem__):
         if groups and (len(groups[-1]) + 1) * lengths[index] <= BATCH_TOKENS:
             groups[-1].append(index)

@@ -36,6 +36,7 @@ def looks_like_code(text: str) -> bool:
     if SQL.search(body_text):
         return True
     prose = len(re.findall(r"\b(?:the|is|are|was|of|and|el|la|los|es|una?|que)\b", body_text.lower()))
+    # Prose about code matches many patterns; small words give it away.
     return bool(STRONG.search(body_text)) and prose <= len(body_text.split()) // 8
 
 
@@ -46,6 +47,7 @@ def extract(text: str) -> str:
     if fences:
         return "\n".join(fences)
     ticks = TICKS.findall(text)
+    # Of several pieces in ticks the longest is the code, the others are names.
     return max(ticks, key=len) if ticks else text
 
 
@@ -57,6 +59,7 @@ def compare_code(expected: str, output: str) -> tuple[float, str]:
         return 1.0, "the syntax trees are equal"
     if _tokens(want) == _tokens(got):
         return 0.97, "the code is equal token by token"
+    # Fewer than three tokens stand inside nearly every program.
     if len(_tokens(want)) >= 3 and _tokens(want) and _inside(_tokens(want), _tokens(got)):
         return 0.85, "the expected code stands in the answer"
     share = SequenceMatcher(None, _tokens(want), _tokens(got), autojunk=False).ratio()
@@ -87,6 +90,7 @@ def _inside(want: tuple[str, ...], got: tuple[str, ...]) -> bool:
 def _tree(text: str) -> str | None:
     """The normal form of Python code; None where it does not parse or is no code but a word or two."""
     body = textwrap.dedent(text).strip()
+    # Code of a snippet may hold `return` outside of a function: it is tried inside one.
     for source in (body, "def _f():\n" + textwrap.indent(body, "    ")):
         try:
             tree = ast.parse(source)
@@ -107,6 +111,7 @@ class _Plain(ast.NodeTransformer):
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         self.generic_visit(node)
+        # a > b and b < a are the same comparison.
         mirrored = MIRRORED.get(type(node.ops[0])) if len(node.ops) == 1 else None
         if mirrored is not None:
             node.left, node.comparators, node.ops = node.comparators[0], [node.left], [mirrored()]

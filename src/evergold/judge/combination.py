@@ -14,6 +14,7 @@ from importlib.resources import files
 from evergold.judge.regression import SupportModel, shipped_weights
 from evergold.model.ident import hash_bytes
 
+# Log-odds beyond this are as sure as the data can show; a larger one would drown the other feature.
 SUREST = 6.0
 
 

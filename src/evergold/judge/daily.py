@@ -24,6 +24,7 @@ class DailyBudget:
 
     def take(self, name: str, most: int) -> bool:
         """Count one more question of a name, if that is not more than `most` today."""
+        # Budgets are per day: the first question after midnight begins a new count.
         if (day := self._today()) != self._day:
             self._day = day
             self._asked.clear()

@@ -40,6 +40,7 @@ class EvidenceSearch:
 
     def weight(self, word: str) -> float:
         """A word in few sentences tells more than one in all of them."""
+        # A word in all sentences still counts a little: its absence in the claim's sentence means something.
         return max(0.1, math.log((len(self.sentences) + 1) / (len(self.where.get(word, ())) + 0.5)))
 
 
@@ -58,6 +59,7 @@ class Match:
         self.cosine: Floats = np.zeros(len(evidence.sentences))
         if evidence.vectors is not None and evidence.embedder is not None:
             self.cosine = evidence.vectors @ evidence.embedder.vectors([claim.raw])[0]
+        # Coverage weighs rare words, the mean all words alike; pairs of words and meaning add what single words miss.
         self.bearing: Floats = self.coverage + 0.5 * self.presence.mean(axis=1) + 0.5 * shared + self.cosine
         self.order = np.argsort(-self.bearing, kind="stable")
 
@@ -83,6 +85,7 @@ def window(claim: Text, evidence: EvidenceSearch) -> str:
     for step in range(WINDOW_SENTENCES):
         ranked = [int(index) for index in np.argsort(-gain, kind="stable")[: 2 * WINDOW_SENTENCES] if gain[index] > 0]
         wanted = [index for index in ranked if index not in chosen] or ([0] if not chosen else [])
+        # After two sentences the one before the best: pronouns refer to it.
         if step == 2:
             wanted = [next(iter(chosen)) - 1, *wanted]
         for index in wanted:
@@ -93,6 +96,7 @@ def window(claim: Text, evidence: EvidenceSearch) -> str:
                 room -= size
                 left = np.where(match.presence[index] > 0, left * COVERED, left)
                 break
+        # Words that are covered count less, so the next sentence adds something new.
         gain = match.presence @ left + 0.3 * (match.bearing - match.coverage)
     return " ".join(chosen[index] for index in sorted(chosen))
 

@@ -33,6 +33,7 @@ LEXICAL = (
 )
 EMBEDDED = ("strangest_word", "far_words", "unlike_words", "best_cosine")
 NEAR = 3
+# Shares below these are chance in any two texts on one subject.
 FEW_TRIGRAMS, FEW_FOURGRAMS = 0.3, 0.2
 ALIKE = 0.7
 
@@ -64,6 +65,7 @@ def _precision(claim: Text, evidence: EvidenceSearch, n: int) -> float:
         grams = ngrams(claim.stems, size)
         if grams:
             return sum(gram in evidence.grams[size] for gram in grams) / len(grams)
+    # A claim of one word has no n-grams.
     return float(claim.stems[0] in evidence.where)
 
 
@@ -75,6 +77,7 @@ def _runs(claim: Text, evidence: EvidenceSearch) -> float:
         while end < len(stems) and _joins(stems[start : end + 1], evidence):
             end += 1
         squares += (end - start) ** 2
+        # A word that is nowhere is a piece of length 0 and is passed over.
         start = max(end, start + 1)
     return math.log1p(squares / len(stems))
 

@@ -11,6 +11,7 @@ from evergold.judge.polarity import opposed, turned
 from evergold.judge.quantities import quantities
 from evergold.text.words import sentences
 
+# Weights of entailment there and back, of shared words, and of both directions agreeing.
 RECALL, PRECISION, WORDS, SURE = 0.6, 0.1, 0.2, 0.1
 FEW_SENTENCES = 8
 LONGEST = 20_000
@@ -21,6 +22,7 @@ def grade(question: str, expected: str, output: str, model: ClaimModel | None) -
     expected, output = expected[:LONGEST].strip(), output[:LONGEST].strip()
     if not output:
         return Grade(0.0, "the answer is empty") if expected else Grade(1.0, "both are empty")
+    # The text itself first: no rule may find fault with an exact copy.
     if normal_text(expected) == normal_text(output) and normal_text(expected):
         return Grade(1.0, "the same text")
     for rule in RULES:
@@ -41,10 +43,12 @@ def entailed(expected: str, output: str, model: ClaimModel) -> Grade:
     there, back = answers[: len(wanted)], answers[len(wanted) :]
     recall, precision = float(there[:, SUPPORTED].mean()), float(back[:, SUPPORTED].mean())
     refuted = float(there[:, REFUTED].max())
+    # With one sentence each, refutation in either direction says the same.
     if len(wanted) == len(words_given) == 1:
         refuted = (refuted + float(back[0, REFUTED])) / 2
     shared = likeness(expected, output)
     value = RECALL * recall + PRECISION * precision + WORDS * shared + SURE * recall * precision
+    # A refutation weighs less the more of the expected answer is supported.
     value *= 1 - refuted * (1 - recall)
     reason = f"supported {recall:.2f} and back {precision:.2f}, refuted {refuted:.2f}, shared words {shared:.2f}"
     return _checked(expected, output, value, reason)
@@ -64,6 +68,7 @@ def _checked(expected: str, output: str, value: float, reason: str) -> Grade:
         and turned(expected, output, words_of(expected), words_of(output))
     ):
         value, reason = min(value, 0.2), f"{reason}; one says the opposite of the other"
+    # 1 is kept for equal texts and exact rules.
     return Grade(max(0.0, min(0.99, value)), reason)
 
 

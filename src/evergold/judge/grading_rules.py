@@ -14,6 +14,7 @@ from evergold.judge.polarity import chosen_letter, denials, opposed, options, re
 from evergold.judge.quantities import dates, plain, quantities, same_date, times
 from evergold.text.words import stem
 
+# Never 1 and never 0: a rule may misread, and a calibrated judge leaves room for that.
 RIGHT, NEARLY, WRONG = 0.95, 0.85, 0.05
 FEW_WORDS = 7
 _SEPARATOR = re.compile(r"\s*(?:,(?!\d)|;|\n|\s(?:and|y|e|&|or|o)\s)\s*(?:(?:and|y|e)\s+)?")
@@ -40,6 +41,7 @@ def _empty_or_refusing(question: str, expected: str, output: str) -> Grade | Non
 def _echo(question: str, expected: str, output: str) -> Grade | None:
     """The question repeated is no answer."""
     asked, words_given = stems_of(question), stems_of(output)
+    # An answer may repeat the question and add the number that was asked for.
     if not words_given or stems_of(expected) <= asked or quantities(output) != quantities(question):
         return None
     if (
@@ -52,6 +54,7 @@ def _echo(question: str, expected: str, output: str) -> Grade | None:
 
 
 def _json(question: str, expected: str, output: str) -> Grade | None:
+    # Only an expected answer that is JSON as a whole asks for JSON.
     want = _parsed(expected) if _BRACKET.match(expected) else None  # brackets inside code or a sentence are no JSON
     if not isinstance(want, dict | list):
         return None
@@ -95,6 +98,7 @@ def _yes_no(question: str, expected: str, output: str) -> Grade | None:
     if got is None:
         if len(expected.split()) > 2:
             return None
+        # No yes or no in the answer: two denials, or none, keep the sense of the question.
         got = denials(output) % 2 == denials(question) % 2 and not opposed(words_of(question), words_of(output))
         return Grade(0.75 if got == want else 0.15, "yes or no, read from a sentence")
     if got != want:
@@ -109,6 +113,7 @@ def _date(question: str, expected: str, output: str) -> Grade | None:
     if clock and rest <= 5:
         return _one_of(clock[0] in times(output), bool(times(output)), "time")
     want = dates(expected)
+    # A bare month or year is too little to be sure that a date is asked for.
     if len(want) != 1 or rest > 4 or not (want[0][1] or re.search(r"\b[12]\d{3}\b", expected)):
         return None
     if not want[0][1] and rest > 2:
@@ -122,6 +127,7 @@ def _quantity(question: str, expected: str, output: str) -> Grade | None:
     key = {word for word in stems_of(expected) - stems_of(question) if not re.search(r"\d", word)}
     if len(want) != 1 or len(key) > 3 or len(expected.split()) > 12:
         return None
+    # Numbers of the question are usually repeated in the answer and are not its result.
     got = [quantity for quantity in quantities(output) if quantity not in quantities(question) or quantity == want[0]]
     same_kind = [one for one in got if one.same(want[0])]
     if (
@@ -171,6 +177,7 @@ def _few_words(question: str, expected: str, output: str) -> Grade | None:
     """For a short expected answer: the words that are not the question's must stand in the answer, not denied."""
     if len(expected.split()) > FEW_WORDS:
         return None
+    # Words that the question has already prove nothing when they stand in the answer.
     key = stems_of(expected) - stems_of(question) or stems_of(expected)
     words_given = stems_of(output) - (stems_of(question) - key)
     if not key:
@@ -189,6 +196,7 @@ def _few_words(question: str, expected: str, output: str) -> Grade | None:
     return None
 
 
+# The order matters: forms that are certain come first, loose words last.
 RULES: tuple[Callable[[str, str, str], Grade | None], ...] = (
     _json,
     _code,

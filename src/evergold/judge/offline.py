@@ -54,6 +54,7 @@ class Support:
     @property
     def verdict(self) -> str:
         """Supported, contradicted or not support, by the thresholds of the calibration."""
+        # Both thresholds are fitted on held-out data, together with the calibration.
         borders = shipped_combination().thresholds
         if self.supported >= borders["supported"]:
             return "supported"
@@ -116,6 +117,7 @@ class OfflineJudge:
         texts = [Text(claim[:LONGEST_CLAIM]) for claim in claims]
         empty = [not text.stems or not evidence.sentences for text in texts]
         rows = [{} if none else claim_features(text, evidence) for text, none in zip(texts, empty, strict=True)]
+        # The weights differ with and without word vectors: a missing feature is not a zero.
         words = self._weights.lexical if evidence.embedder is None else self._weights.embedded
         by_words = [Support(_shared(row) * words.probability(row) if row else 0.0, _guessed(row), row) for row in rows]
         if self.model is None:
@@ -126,6 +128,7 @@ class OfflineJudge:
         whole = {sentence.stems for sentence in evidence.sentences}
         support = []
         for number, (text, row) in enumerate(zip(texts, rows, strict=True)):
+            # A claim that the contexts have word for word needs no model.
             if row and text.stems in whole:
                 support.append(Support(1.0, 0.0, row, identical=True))
             elif number in answered:
@@ -136,6 +139,7 @@ class OfflineJudge:
         return support
 
     def evidence(self, passages: list[str]) -> EvidenceSearch:
+        # The model reads meaning itself; word vectors serve the judge without it.
         return EvidenceSearch.of_passages(passages, self.embedder if self.model is None else None)
 
     def correctness(self, question: str, expected: str, output: str) -> float:
@@ -237,6 +241,7 @@ def _readable(claim: Text) -> bool:
     if min(map(len, claim.words)) > LONGEST_WORD:
         return False
     letters = [letter for letter in claim.raw[:LOOKED_AT] if letter.isalpha()]
+    # U+0250 ends the Latin letters: the vocabulary of the model has few words beyond.
     latin = sum(letter < "\u0250" for letter in letters)
     return latin >= MOSTLY * len(letters) and not looks_like_code(claim.raw)
 

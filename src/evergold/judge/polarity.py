@@ -62,11 +62,13 @@ PAIRS = frozenset(
 
 def refuses(text: str) -> bool:
     """Whether an answer declines to answer; only its beginning is looked at, where a refusal stands."""
+    # Typographic apostrophes are as common as plain ones in answers of models.
     return bool(_REFUSAL.search(plain(text[:300]).replace("’", "'")))
 
 
 def yes_or_no(text: str) -> bool | None:
     start = plain(text[:80])
+    # "No" first: "No, that is correct" begins with it and means no.
     if _NO.search(start):
         return False
     return True if _YES.search(start) else None
@@ -87,6 +89,7 @@ def chosen_letter(text: str, offered: dict[str, str]) -> str | None:
     named = [
         letter for letter, words in offered.items() if words and re.search(rf"\b{re.escape(plain(words))}\b", text)
     ]
+    # An answer that names several options chooses none.
     return named[0] if len(named) == 1 else None
 
 
@@ -97,6 +100,7 @@ def denials(text: str) -> int:
 
 def turned(one: str, other: str, words: set[str], other_words: set[str]) -> bool:
     """Whether one text denies the other by a negation or by an opposite; both together cancel out."""
+    # A negation of an opposite ("not closed" for "open") says the same.
     return (denials(one) % 2 != denials(other) % 2) != opposed(words, other_words)
 
 

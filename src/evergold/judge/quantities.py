@@ -4,6 +4,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
+# Half a per cent: rounded figures of one quantity agree, different ones seldom do.
 TOLERANCE = 0.005
 MONTHS = {
     name: number
@@ -110,6 +111,7 @@ class Quantity:
     dimension: str = ""
 
     def same(self, other: "Quantity") -> bool:
+        # A bare number may have any unit: "5" answers "5 km".
         if self.dimension and other.dimension and self.dimension != other.dimension:
             return False
         return abs(self.value - other.value) <= TOLERANCE * max(abs(self.value), abs(other.value), 1e-9) + 1e-12
@@ -126,11 +128,13 @@ def quantities(text: str) -> list[Quantity]:
     text = _TIME.sub(" ", plain(text))
     for pattern in _DATES:
         text = pattern.sub(lambda match: " " if _date(match) else match.group(), text)
+    # "twenty-one" before single words, or it would become "20-1".
     text = re.sub(r"\b([a-z]+)[ -]([a-z]+)\b", _compound, text)
     text = re.sub(r"\b[a-z]+\b", _spelled, text)
     values = []
     for match in _NUMBER.finditer(text):
         before = text[match.start("digits") - 1 : match.start("digits")]
+        # Digits inside a word or name (`H2O`, `v2`) are no quantity.
         if before.isalnum() or before == "_":
             continue
         value = _value(match["digits"])
@@ -189,6 +193,7 @@ def _spelled(match: re.Match[str]) -> str:
     word = match.group()
     if word in FRACTIONS:
         return f"{FRACTIONS[word]}"
+    # "one" is mostly a pronoun, and "once" a word of English.
     return str(SMALL[word]) if word in SMALL and word not in ("one", "uno", "una", "once") else word
 
 
@@ -214,6 +219,7 @@ def _date(match: re.Match[str]) -> tuple[int, int, int] | None:
     return (int(parts.get("y") or 0), month, day) if 1 <= month <= 12 and day <= 31 else None
 
 
+# A year alone is the same as any date of that year.
 def same_date(one: tuple[int, int, int], other: tuple[int, int, int]) -> bool:
     """Whether every part of the first date that both give is the same, and the second gives all of the first's."""
     return all(a == b for a, b in zip(one, other, strict=True) if a)

@@ -27,6 +27,7 @@ class SupportModel:
         total = self.bias
         for name, weight in self.weights.items():
             total += weight * (row[name] - self.means[name]) / self.scales[name]
+        # exp of more than 30 changes no probability that is shown, and overflows far beyond.
         return max(-30.0, min(30.0, total))
 
     def probability(self, row: Mapping[str, float]) -> float:

@@ -47,9 +47,11 @@ def relevance(question: str, statements: Sequence[str], embedder: Embedder | Non
     near = [0.0] * len(statements)
     if embedder is not None and content and statements:
         near = [float(cosine) for cosine in embedder.vectors(list(statements)) @ embedder.vectors([question])[0]]
+    # A bare answer ("Goethe.") shares no word with its question and is still one.
     short = [RELEVANT_FROM if len(words) <= SHORT_ANSWER else 0.0 for words in contents]
     fits = [FITS if _fits(question, text) else 0.0 for text in statements]
     values = [min(1.0, max(parts)) for parts in zip(shared, near, short, fits, strict=True)]
+    # A refusal is about the question and answers nothing.
     return [0.0 if refuses(text) else value for text, value in zip(statements, values, strict=True)]
 
 

@@ -19,6 +19,7 @@ class WordPieces:
     def ids(self, text: str, limit: int) -> list[int]:
         """The ids of a text's pieces, at most `limit` of them; text that cannot matter any more is not looked at."""
         ids: list[int] = []
+        # A piece has seldom more than a few letters; forty characters a piece is more than enough.
         for word in _words(text[: limit * 40]):
             ids += self._pieces(word)
             if len(ids) >= limit:
@@ -27,6 +28,7 @@ class WordPieces:
 
     def _pieces(self, word: str) -> list[int]:
         if word not in self._known:
+            # A bound on memory: texts of strangers may hold any number of different words.
             if len(self._known) > 100_000:
                 self._known.clear()
             self._known[word] = self._cut(word)
