@@ -180,3 +180,8 @@ def test_times_of_both_forms(text: str, expected: int) -> None:
 def test_other_texts_are_no_times(text: str) -> None:
     with pytest.raises(ValueError):
         parse_time(text)
+
+
+def test_a_time_before_year_one_in_utc_is_no_time() -> None:
+    with pytest.raises(ValueError, match="outside the years 1 to 9999 in UTC"):
+        parse_time("0001-01-01 00:00:00 +0100 CET")

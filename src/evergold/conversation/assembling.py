@@ -36,6 +36,7 @@ def conversation_of(trace: Trace, earlier: Callable[[Trace], Sequence[Trace]] = 
     spans = sorted(trace.spans, key=_when)
     runs = tool_runs(spans)
     exchange, source = _main_exchange(trace, spans)
+    # Turns of an agent log hold only their own messages; what came before is in the traces of the session.
     if exchange is not None and trace.metadata.get("continues") is True:
         before = [message for one in earlier(trace) for message in _turn_of(one)]
         exchange.input = before + exchange.input
@@ -67,6 +68,7 @@ def split(whole: Sequence[Message], output: str | None) -> tuple[list[Message], 
     earlier one, and the turn is that answer's.
     """
     end = len(whole)
+    # Logs often end with a "thanks" that nobody answered; the answer of the trace then lies before it.
     if whole and whole[-1]["role"] == "user" and output:
         answer = output.strip()
         end = next(
@@ -79,6 +81,7 @@ def split(whole: Sequence[Message], output: str | None) -> tuple[list[Message], 
         )
     asked = next((number + 1 for number in range(end - 1, -1, -1) if whole[number]["role"] == "user"), None)
     if asked is None:
+        # No user at all: everything behind the instructions is the assistant's.
         asked = next((number for number in range(end) if whole[number]["role"] not in INSTRUCTING), end)
     return list(whole[:asked]), list(whole[asked:end]), list(whole[end:])
 
@@ -99,9 +102,11 @@ def _main_exchange(trace: Trace, spans: Sequence[Span]) -> tuple[Exchange | None
         return read[span.id]
 
     answer = (trace.output or "").strip()
+    # The last call to end comes first: of two with the same output, the later one had the whole conversation.
     calls = sorted((span for span in spans if span.kind in CALLERS), key=_ended, reverse=True)
     chosen = _answering(calls, answer, exchange)
     root = next((span for span in spans if span.parent_id is None), None)
+    # No call's output is the answer (an agent put it together): the root knows what was asked of the whole.
     if chosen is None and root is not None and root.kind not in CALLERS and exchange(root).input:
         return exchange(root), root
     if chosen is None:
@@ -160,6 +165,8 @@ def _is_answer(exchange: Exchange, span: Span, answer: str) -> bool:
     given = decoded(answer)
     for call in last.get("tool_calls", ()):
         arguments = decoded(call["function"]["arguments"])
+        # Structured output: the answer of the trace is the arguments of the call that a library forces the model to
+        # make.
         if isinstance(given, dict | list) and given and (arguments == given or _holds(arguments, given)):
             return True
         if _holds(arguments, answer):  # an agent that answers by a tool of its own, such as `final_answer`
@@ -175,6 +182,7 @@ def _is_answer(exchange: Exchange, span: Span, answer: str) -> bool:
         return False
     if isinstance(given, dict | list) and decoded(text) == given:
         return True
+    # Frameworks trim answers or add to them; half of it in common is still the same answer, a title is not.
     shorter, longer = sorted((text, answer), key=len)
     return shorter in longer and 2 * len(shorter) >= len(longer)
 
@@ -192,6 +200,7 @@ def _continued(known: Exchange, span: Span, calls: Sequence[Span], exchange: Any
             return known
         earlier = exchange(call)
         made = {one["id"] for message in earlier.output for one in message.get("tool_calls", ())}
+        # The results answer calls of that earlier request, so its messages come before these.
         if lacking & made:
             known = Exchange(
                 _joined(earlier) + _without_instructions(known.input, earlier.input),
@@ -219,6 +228,7 @@ def _longer(root: Exchange, call: Exchange) -> Exchange | None:
     turns = [sum(message["role"] == "user" for message in messages) for messages in (whole, part)]
     if turns[0] <= turns[1]:
         return None
+    # `in` on an iterator consumes it, so this asks whether all texts are there in this very order.
     texts = iter([text_of(message).strip() for message in whole if text_of(message)])
     answers = [
         text_of(message).strip() for message in part if message["role"] in ("user", "assistant") and text_of(message)
@@ -235,6 +245,7 @@ def _joined(exchange: Exchange) -> list[Message]:
     asked, answered = exchange.input, exchange.output
     spoken = [message for message in asked if message["role"] not in INSTRUCTING]
     if spoken and len(answered) >= len(spoken):
+        # A state may begin with a message of its own (the system prompt), so a shift of one is tried as well.
         for skip in range(2):
             rest = answered[skip:]
             if all(_same(one, other) for one, other in zip(spoken, rest, strict=False)) and len(rest) >= len(spoken):
@@ -282,6 +293,7 @@ def _tools_anywhere(spans: Sequence[Span], source: Span | None) -> list[dict[str
     by_id = {span.id: span for span in spans}
     above: list[Span] = []
     parent = by_id.get(source.parent_id or "") if source else None
+    # `not in above` ends the walk where parents form a circle, which broken exporters send.
     while parent is not None and parent not in above:
         above.append(parent)
         parent = by_id.get(parent.parent_id or "")

@@ -26,6 +26,7 @@ def call_of(call: Any) -> dict[str, Any] | None:
         return None
     ident = first_of(call, IDENTS)
     inner = call
+    # `{"function_call": {"function": {…}}}`: wrappers nest, and a loop of them in a document must end.
     for _ in range(3):
         wrapped = next((decoded(inner[key]) for key in WRAPPERS if isinstance(decoded(inner.get(key)), dict)), None)
         if wrapped is None:
@@ -35,6 +36,7 @@ def call_of(call: Any) -> dict[str, Any] | None:
     name = first_of(inner, NAMES)
     if name is None:
         return None
+    # Semantic Kernel names a function by plug-in and function; models see both joined by a dash.
     plugin = inner.get("plugin_name") or inner.get("PluginName")
     if plugin and inner.get("function_name", inner.get("FunctionName")):
         name = inner.get("name") or f"{plugin}-{first_of(inner, ('function_name', 'FunctionName'))}"

@@ -33,6 +33,7 @@ def messages_of(item: Any, depth: int = 0) -> list[Message] | None:
     """The canonical messages an object stands for; None where it is no message."""
     if not isinstance(item, dict) or depth > DEEPEST:
         return None
+    # Dialects first: what looks like a plain message may be a class of a framework that means more by its keys.
     for as_chat in CHATS:
         parsed = as_chat(item)
         if parsed is not None:
@@ -61,7 +62,9 @@ def _inner(item: dict[str, Any]) -> dict[str, Any]:
     """The message inside an object that wraps it, as flattened lists (`0.message.role`) and choices do."""
     for key in WRAPPED_IN:
         inner = decoded(item.get(key))
+        # A whole message may have a field `message` or `prompt` of its own, which is not what it says.
         if isinstance(inner, dict) and ("role" not in item or "content" not in item):
+            # The role may stand outside, as in `{"role": …, "message": {"content": …}}`.
             inner = inner if "role" in inner or "role" not in item else {"role": item["role"], **inner}
             ended = item.get("finish_reason")
             return inner | ({"finish_reason": ended} if ended and "finish_reason" not in inner else {})
@@ -96,9 +99,11 @@ def _with_calls(pieces: list[Piece], item: dict[str, Any]) -> list[Piece]:
     made = [piece.value for piece in pieces if piece.kind == "call"]
     listed = [call for key in CALLS for call in calls_in(item.get(key))]
     known = {call["id"] for call in made if call["id"]}
+    # Without an id two calls are the same when all of their fields are.
     fresh = [call for call in listed if not (call["id"] in known if call["id"] else call in made)]
     if made and not known:
         fresh = []  # without ids the content's own calls are the same ones
+    # Calls belong before the results that answer them, or the message would be split between the two.
     first_result = next((number for number, piece in enumerate(pieces) if piece.kind == "result"), len(pieces))
     return pieces[:first_result] + [Piece("call", call) for call in fresh] + pieces[first_result:]
 
@@ -109,6 +114,7 @@ def _tool_result(item: dict[str, Any], content: Any, extra: dict[str, Any]) -> l
     if any(piece.kind == "result" for piece in pieces):
         return None
     parts = [piece.value for piece in pieces if piece.kind == "content"]
+    # Text parts are kept as parts; everything else a tool returned stays as it was, because it is data.
     understood = isinstance(content, list) and parts and all(part.get("type") == "text" for part in parts)
     value = parts if understood else decoded_parts(content)
     message: Message = {"role": "tool", "content": result_content(value)}
@@ -125,6 +131,7 @@ def _tool_result(item: dict[str, Any], content: Any, extra: dict[str, Any]) -> l
 
 def decoded_parts(content: Any) -> Any:
     """Content that is the JSON of parts, as parts; any other text is a text, JSON or not."""
+    # Only where every item is a part that a dialect knows: an answer that is a JSON list of objects stays a text.
     if isinstance(content, str) and content[:2] == "[{":
         parts = decoded(content)
         if isinstance(parts, list) and parts and all(isinstance(one, dict) and _pieces_of_part(one) for one in parts):
@@ -192,6 +199,7 @@ def _extra(item: dict[str, Any], content_key: str | None) -> dict[str, Any]:
     rest = {key: value for key, value in item.items() if key not in known and value not in (None, "", [], {})}
     given = item.get("extra")
     role = item.get("role")
+    # A spelling that was translated (`MessageRole.USER`) is kept, so that an export can give it back.
     if role is not None and str(role).lower() not in ROLES and role_named(role) in KNOWN_ROLES:
         rest.setdefault("role", str(role))
     return (given if isinstance(given, dict) else {}) | rest

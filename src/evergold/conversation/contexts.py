@@ -34,6 +34,7 @@ def contexts_of(spans: Iterable[Span], metadata: dict[str, Any]) -> list[Context
     seen: dict[str, Context] = {}
     for document in given or reranked or retrieved:
         context = _context(document)
+        # The same passage from another source is another context; without a text the whole document is compared.
         seen.setdefault(as_json([context.text, context.source]) if context.text else as_json(document), context)
     return list(seen.values())
 
@@ -66,6 +67,7 @@ def documents_in(value: Any, depth: int = 0) -> list[Any]:
     if depth > DEEPEST:
         return []
     if isinstance(document, list):
+        # Retrievers that take several questions give a list for each; there was one.
         if len(document) == 1 and isinstance(document[0], list):
             return documents_in(document[0], depth + 1)
         return [decoded(item) for item in document if isinstance(item, dict | str)]

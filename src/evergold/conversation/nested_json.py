@@ -18,6 +18,7 @@ def decoded(value: Any) -> Any:
             inner = orjson.loads(value)
         except orjson.JSONDecodeError:
             return value
+        # `"plain"` in quotes is a text that was dumped once; a document that decodes to a bare text is left alone.
         if isinstance(inner, str) and inner.lstrip()[:1] not in STARTS:
             return value if value[:1] != '"' else inner
         value = inner

@@ -24,6 +24,7 @@ def _together(messages: Sequence[Message]) -> list[Message]:
     merged: list[Message] = []
     for message in messages:
         last = merged[-1] if merged else {}
+        # Parallel calls arrive as separate items from the Responses API and from agent logs.
         alone = message.get("tool_calls") and not message.get("content") and last.get("tool_calls")
         if alone and last["role"] == message["role"] == "assistant":
             extra = last.get("extra", {}) | message.get("extra", {})
@@ -45,6 +46,7 @@ def _with_ids(messages: Sequence[Message]) -> list[Message]:
             calls = []
             for call in message["tool_calls"]:
                 ident = call["id"]
+                # A made-up id must not meet one that another call came with.
                 while ident is None or (call["id"] is None and ident in used):
                     number += 1
                     ident = f"call_{number}"
@@ -55,6 +57,7 @@ def _with_ids(messages: Sequence[Message]) -> list[Message]:
         elif message["role"] == "tool":
             message = waiting.answered_by(message)
         elif message["role"] in ("user", "assistant"):
+            # A new question or answer ends the turn: later results cannot belong to calls before it.
             waiting = _Waiting()
         numbered.append(message)
     return numbered
@@ -110,6 +113,7 @@ def _runs_of_calls(messages: Sequence[Message], runs: Sequence[ToolRun]) -> dict
     """
     known = _Runs(runs)
     made: dict[int, ToolRun] = {}
+    # Backwards, so that a call repeated from an earlier turn does not take the run of this trace.
     for message in reversed(messages):
         for call in reversed(message.get("tool_calls", ())):
             if run := known.take(call):

@@ -77,6 +77,7 @@ def _from_list(items: list[Any], side: Side, depth: int) -> list[Message]:
     items = [item for item in items if not is_offer(item)]
     if not items:
         return []
+    # LangChain accepts `("human", "text")` tuples, which JSON writes as lists.
     if all(map(_is_pair, items)):
         items = [{"role": role, "content": text} for role, text in items]
     if isinstance(items[0], list):
@@ -142,6 +143,7 @@ def _from_document(document: dict[str, Any], side: Side, depth: int) -> list[Mes
     listed: list[Message] = []
     for key in LISTS:
         listed += _messages(decoded(document.get(key)), side, depth + 1) if document.get(key) else []
+        # A history is followed by the present question under another key; any other list is the whole conversation.
         if listed and key not in ("chat_history", "history"):
             break
     asked = _asked(document, listed, side, depth)
@@ -152,6 +154,7 @@ def _from_document(document: dict[str, Any], side: Side, depth: int) -> list[Mes
         system = _configured(document)
     if system and messages and messages[0]["role"] in INSTRUCTING:
         system = [message for message in system if message.get("content") != messages[0].get("content")]
+    # An input of instructions alone is kept; an output of them is none.
     return system + messages if messages or side == "input" else []
 
 
@@ -182,6 +185,7 @@ def _answered(document: dict[str, Any], depth: int) -> list[Message]:
         return _from_list(history, "input", depth + 1) + _answered(before, depth)
     for key in ANSWERED:
         value = decoded(document.get(key))
+        # Alternatives of one reply: the first is the answer.
         if key in FINAL and isinstance(value, list) and value:
             first = value[0]
             return _messages(first if isinstance(first, list) else [first], "output", depth + 1) or _texts(value)
@@ -208,6 +212,7 @@ def _configured(document: dict[str, Any]) -> list[Message]:
 def _inside(document: dict[str, Any], side: Side, depth: int) -> list[Message]:
     """The messages of what stands alone in an object, or under a key that only wraps."""
     given = {key: value for key, value in document.items() if value not in (None, "", [], {})}
+    # A lone key is only a wrapper, whatever its name; among several only names that wrap are followed.
     keys = [*given] if len(given) == 1 else [key for key in (*NESTED, *ASKED, *ANSWERED) if key in given]
     for key in keys:
         value = decoded(given[key])

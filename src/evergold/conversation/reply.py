@@ -21,6 +21,7 @@ def reply_of(trace: Trace) -> str | None:
         return None
     ends = [span.ended_at or span.started_at for span in calls]
     moments = [moment for moment in ends if moment is not None]
+    # Times are compared only where every call has one; otherwise the order of arrival decides.
     last = calls[-1] if len(moments) < len(calls) else calls[ends.index(max(moments))]
     return _reply_text(exchange_of(last).output) or last.output
 

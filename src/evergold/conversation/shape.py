@@ -76,6 +76,7 @@ def arguments_text(arguments: Any) -> str:
         return "{}"
     if not isinstance(arguments, str):
         return as_json(arguments)
+    # Instrumentation that dumps arguments twice gives `"{\"a\": 1}"`.
     if arguments.lstrip()[:1] == '"':
         inner = decoded(arguments)
         return inner if isinstance(inner, str) else as_json(inner)
@@ -137,6 +138,7 @@ def messages_of_pieces(role: str, pieces: Iterable[Piece], extra: dict[str, Any]
             pile.clear()
 
     for piece in pieces:
+        # Text behind a result is said after it: it begins a new message.
         if piece.kind == "step" or (results and piece.kind in ("content", "reasoning")):
             flush()
         if piece.kind == "content":
@@ -149,6 +151,7 @@ def messages_of_pieces(role: str, pieces: Iterable[Piece], extra: dict[str, Any]
             reasoning.append(piece.value)
     flush()
     if extra:
+        # `finish_reason` and the like belong to the last thing that the role said, not to a tool's message behind it.
         own = next((message for message in reversed(built) if message["role"] == role), built[-1] if built else None)
         if own is not None:
             own["extra"] = own.get("extra", {}) | extra

@@ -68,6 +68,7 @@ def _unwrapped(given: Any, ident: Any) -> tuple[Any, Any]:
             return document["args"], ident or document.get("id")
         if isinstance(document.get("kwargs"), dict) and document.get("args") == []:
             return document["kwargs"], ident  # a call of a Python function, with what else was passed beside it
+        # Frameworks wrap the arguments in the parameter of their own run method (`{"input_str": "{…}"}`).
         only = [key for key, value in document.items() if value not in (None, "", [], {})]
         if len(only) == 1 and only[0] in AROUND and isinstance(inner := decoded(document[only[0]]), dict):
             return _unwrapped(inner, ident) if inner is not document else (inner, ident)
@@ -107,6 +108,7 @@ def _side_by_side(runs: Sequence[ToolRun]) -> list[list[ToolRun]]:
     until = None
     for run in runs:
         begun, ended = run.span.started_at, run.span.ended_at
+        # It began before all of the group had ended: the model must have asked for both at once.
         if groups and begun is not None and until is not None and begun < until:
             groups[-1].append(run)
         else:

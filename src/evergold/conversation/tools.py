@@ -71,6 +71,7 @@ def _tools_of(item: Any) -> list[dict[str, Any]]:
         return _tools_of(whole)  # OpenInference holds the whole tool there, whichever provider's it is
     schema = next((inner[key] for key in SCHEMAS if inner.get(key) is not None), None)
     name = inner.get("name", name)
+    # Hosted tools (`web_search`) have a type and no schema: they stay as the provider names them.
     if not name or (item.get("type") not in (None, "function", "tool", "custom") and schema is None):
         return [item]
     return [_function(str(name), inner, schema)]

@@ -55,12 +55,15 @@ class Batcher:
         """
         with self._lock:
             waiting = self._waiting
+            # The first request of a batch submits the job; those that come before the writer reaches it join without
+            # one.
             first = waiting is None or waiting.spans >= ENOUGH_SPANS
             if waiting is None or first:
                 waiting = self._waiting = _Waiting()
             waiting.prepared.append(prepared)
             waiting.futures.append(done)
             waiting.spans += len(prepared.rows)
+        # Outside the lock: a job that is refused, or ends at once, calls `_close`, which takes it.
         if first:
             self._submit(waiting)
 
@@ -80,6 +83,7 @@ class Batcher:
                 self._waiting = None
 
     def _write(self, connection: Connection, waiting: _Waiting) -> list[SpansWritten]:
+        # From here on requests go into the next batch: this one is being read.
         self._close(waiting)
         waiting.drop_cancelled()
         return write_spans(connection, waiting.prepared, self._recent)
@@ -93,6 +97,7 @@ class Batcher:
         self._close(waiting)
         problem = job.exception()
         if problem is not None:
+            # What was rolled back must not be referred to as stored.
             self._recent.clear()
         if problem is None:
             for done, written in zip(waiting.futures, job.result(), strict=True):
@@ -103,6 +108,8 @@ class Batcher:
             self._isolate(waiting.prepared[0], waiting.futures[0], problem)
         else:
             for prepared, done in zip(waiting.prepared, waiting.futures, strict=True):
+                # One bad request fails the whole batch, so each is written alone; only the bad one is then divided
+                # further.
                 self._submit(_Waiting([prepared], [done]))
 
     def _isolate(self, prepared: PreparedSpans, done: Future[SpansWritten], problem: Exception) -> None:

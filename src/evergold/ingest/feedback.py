@@ -20,6 +20,7 @@ FEEDBACK: TypeAdapter[Feedback] = TypeAdapter(Feedback)
 def apply_feedback(connection: Connection, records: Sequence[Feedback], report: IngestReport) -> None:
     """Apply each record to its trace, or keep it until the trace comes."""
     known = known_traces(connection, {record.trace_id for record in records})
+    # `groupby` keeps the order: a reaction and its removal in one delivery must be applied in turn.
     for are_scores, some in groupby(records, lambda one: isinstance(one, ScoreLine) and one.trace_id in known):
         if are_scores:
             _apply_scores(connection, [record for record in some if isinstance(record, ScoreLine)], report)

@@ -88,6 +88,7 @@ class Ingest:
         """Take an OTLP request; the future is done when its spans are committed."""
         prepared = self._reader.read(request)
         written: Future[SpansWritten] = Future()
+        # Also after a failure: looking for work in vain is cheaper than missing some.
         written.add_done_callback(lambda _: self.on_commit())
         self._batcher.put(prepared, written)
         return written
@@ -95,9 +96,11 @@ class Ingest:
     def _write(self, batch: Sequence[Incoming | Rejected], report: IngestReport) -> None:
         """Write a batch. One that fails though the database works is written in halves: the bad record alone is rejected."""
         cleaner = self._reader.cleaner()
+        # A report of its own: counts of a batch that is rolled back must not reach the caller's.
         attempt = IngestReport()
         try:
             self._store.db.write(partial(write_records, records=batch, report=attempt, cleaner=cleaner))
+        # The database itself failed: halves would fail alike, one after the other.
         except Unavailable:
             raise
         except Exception as problem:

@@ -39,6 +39,7 @@ def write_in_parts(prepared: PreparedSpans, done: Future[SpansWritten], problem:
 
     for part in parts:
         future: Future[SpansWritten] = Future()
+        # The parts belong to a request that can no longer be cancelled, so neither can they.
         future.set_running_or_notify_cancel()
         future.add_done_callback(collect)
         put(part, future)
@@ -46,12 +47,14 @@ def write_in_parts(prepared: PreparedSpans, done: Future[SpansWritten], problem:
 
 def _parts(prepared: PreparedSpans) -> list[PreparedSpans]:
     """Halves of the spans, and the scores apart from them."""
+    # Texts shared with the trace's row go back into the spans first: the halves get rows of their own.
     prepared.whole(prepared.summaries)
     rows, scores = prepared.rows, prepared.scores
     some_rows = [rows[: len(rows) // 2], rows[len(rows) // 2 :]]
     some_scores = [scores] if rows else [scores[: len(scores) // 2], scores[len(scores) // 2 :]]
     parts = [PreparedSpans(*summarise_spans([_with_facts(row) for row in half])) for half in some_rows if half]
     parts += [PreparedSpans(scores=half) for half in some_scores if half]
+    # What was refused or cut before is counted once, with the first part.
     counts = {name: getattr(prepared, name) for name in ("refused", "cut", "ignored", "redacted")}
     return [replace(parts[0], **counts), *parts[1:]]
 

@@ -22,6 +22,7 @@ def merge_spans(connection: Connection, lines: Sequence[SpanLine]) -> tuple[list
     if not parts:
         return list(lines), set()
     trace_ids = {trace_id for trace_id, _ in parts}
+    # Read, merge, write back: without the lock another server could write between the first and the last (PostgreSQL).
     lock_traces(connection, trace_ids)
     known = {trace_id: one for trace_id, one in stored_traces(connection, trace_ids).items() if not one.given_whole}
     unshare_texts(connection, known)
@@ -31,6 +32,7 @@ def merge_spans(connection: Connection, lines: Sequence[SpanLine]) -> tuple[list
     others: list[SpanLine] = []
     for line in lines:
         key = (line.trace_id, line.id)
+        # Handled like any span: equal content is a duplicate, other content a conflict.
         if key not in parts or (key in stored and key not in replaceable):
             others.append(line)
         else:

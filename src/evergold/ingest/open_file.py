@@ -59,6 +59,7 @@ class Lines:
 
     def _counted(self, progress: Callable[[int], None]) -> Iterator[bytes]:
         lines: Iterable[bytes] = iter(self._text)
+        # Only the first line can begin with a byte order mark.
         first = next(iter(lines), b"")
         for line in chain([first.removeprefix(MARK)], lines):
             progress(len(line))
@@ -67,6 +68,7 @@ class Lines:
     def _source(self, head: bytes, named: str | None, sources: dict[str, Source]) -> Source:
         """The source that was named, or the first that knows this file; native lines are asked last."""
         known = plugins.names("sources")
+        # Native lines accept any JSON object, so every other format is asked before them.
         for name in [named] if named else sorted(known, key=lambda one: one == "native"):
             reader: Source = sources.get(name) or plugins.load("sources", name)
             if named or not head.strip() or reader.accepts(head):

@@ -44,8 +44,8 @@ class Request(NamedTuple):
 
 @dataclass
 class PreparedSpans:
-    """A batch of spans ready to be written: their rows, the traces as they alone tell them, the scores they carry,
-    and what had to be refused."""
+    """A batch of spans ready to be written: their rows, the summaries of their traces from these spans alone, the scores
+    they carry, and what had to be refused."""
 
     rows: list[SpanRow] = field(default_factory=list)
     summaries: dict[str, TraceRow] = field(default_factory=dict)
@@ -123,12 +123,14 @@ def prepare_request(received: Received, cleaner: FieldRedactor, longest: int, si
     prepared = PreparedSpans(refused=received.refused)
     cuts: list[None] = []
     for span in received.spans:
+        # A body that is smaller than the limit cannot hold a text that is larger.
         if size > longest:
             span.attributes = shortened(span.attributes, longest, lambda: cuts.append(None))
             for event in span.events:
                 event.attributes = shortened(event.attributes, longest, lambda: cuts.append(None))
     private = _with_private_text(received.spans, cleaner)
     prepared_rows: list[SpanWithFacts] = []
+    # One look at all spans together found which of them hold anything private; most requests hold nothing.
     for number, span in enumerate(received.spans):
         try:
             prepared_rows.append(_prepare_span(prepared, span, cleaner, number in private))
@@ -204,6 +206,7 @@ def _score(score: WireScore, cleaner: FieldRedactor) -> WireScore:
 
 def prepare_line(line: "SpanLine") -> SpanWithFacts:
     """A span that came as a noun, as a row and what it says."""
+    # Attributes, events and resource are stored apart from the facts, packed.
     facts = {key: value for key, value in line.metadata.items() if key not in RAW}
     carried = {key: value for key, value in line.metadata.items() if key in RAW}
     raw = {key: dict(value) if isinstance(value, dict) else value for key, value in carried.items()}

@@ -30,7 +30,7 @@ def redact_all(records: Sequence[Incoming | Rejected], cleaner: FieldRedactor) -
 
 
 def _texts(record: Incoming | Rejected) -> list[Any]:
-    """Everything in a record that `cleaned` looks at."""
+    """List everything in a record that `redact_record` looks at."""
     if isinstance(record, Trace):
         own = [record.input, record.output, record.name, record.tags, record.metadata]
         return [*own, [_span_texts(span) for span in record.spans], [score.comment for score in record.scores]]
@@ -52,6 +52,7 @@ def redact_record(record: Incoming, cleaner: FieldRedactor) -> Incoming:
         spans = tuple(_clean_span(span, cleaner) for span in record.spans)
         scores = tuple(_clean_score(score, cleaner) for score in record.scores)
         parts = {"input": clean_fields["input"], "output": clean_fields["output"], **clean_fields["metadata"]}
+        # Redaction gives lists; `model_copy` does not validate, so the type is restored here.
         parts |= {"tags": tuple(parts["tags"]), "spans": spans, "scores": scores}
         return record.model_copy(update=parts)
     if isinstance(record, SpanLine):

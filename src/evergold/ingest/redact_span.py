@@ -21,6 +21,7 @@ def redact_parts(
     name, *sides = texts
     apart = {key: facts[key] for key in (*IDS, *SIDES.values()) if key in facts}
     rest = {key: value for key, value in facts.items() if key not in apart}
+    # The span's own text and the one it states for the trace are redacted under the same switch.
     parts: dict[str, Any] = {
         side: [text, apart.get(whole)] for (side, whole), text in zip(SIDES.items(), sides, strict=True)
     }

@@ -30,7 +30,7 @@ SHAPES: dict[str, Any] = {
 
 @dataclass(slots=True)
 class SpanFacts:
-    """What the outline needs of one span: `said` are the facts stored with it (model, tokens, session, …).
+    """What a summary needs of one span: `stated` are the facts stored with it (model, tokens, session, …).
 
     Times are texts that sort, empty where the sender gave none.
     """
@@ -66,25 +66,26 @@ class TraceSummary:
 
 
 def usable_facts(facts: dict[str, Any]) -> dict[str, Any]:
-    """The facts whose values an outline can use: a sender of whole spans may put anything under these names."""
+    """Keep the facts whose values a summary can use: a sender of whole spans may put anything under these names."""
     return {
         key: value for key, value in facts.items() if isinstance(value, SHAPES.get(key, object)) and value is not None
     }
 
 
 def summarise(spans: Sequence[SpanFacts]) -> TraceSummary:
-    """The outline of a trace from all its spans, in whatever order they come."""
+    """Summarise a trace from all its spans, in whatever order they come."""
     return summarise_one(spans[0]) if len(spans) == 1 else summarise_many(spans)
 
 
 def summarise_one(span: SpanFacts) -> TraceSummary:
-    """The same for a trace of one span, which is how many are: nothing is to be sorted, summed up or chosen from."""
+    """Summarise a trace of one span, as many are: nothing is to be sorted, summed up or chosen from."""
     stated = span.stated
     is_root, is_call = span.parent_id is None, span.kind == "llm"
     speaks = is_root or is_call or span.kind == "event"
     metadata: dict[str, Any] = dict(stated["metadata"]) if "metadata" in stated else {}
     for key in AMOUNTS:
         if key in stated:
+            # `True` becomes 1, as a sum would make it: both ways to summarise must give the same row.
             metadata[key] = 0 + stated[key]
     for key, name in NAMED:
         if key in stated:
@@ -111,11 +112,12 @@ def summarise_one(span: SpanFacts) -> TraceSummary:
 
 
 def summarise_many(spans: Sequence[SpanFacts]) -> TraceSummary:
-    """The same for any number of spans."""
+    """Summarise a trace of any number of spans."""
     ordered = sorted(spans, key=lambda span: (span.started, span.id))
     root = next((span for span in ordered if span.parent_id is None), None)
     calls = [span for span in ordered if span.kind == "llm"]
     events = [span for span in ordered if span.kind == "event"]
+    # The root speaks for the trace; where it is silent, the earliest span that says something does.
     speaking = [root, *(span for span in ordered if span is not root)] if root else ordered
     stated: dict[str, Any] = {}
     for span in reversed(speaking):
@@ -164,11 +166,12 @@ def _each(ordered: Sequence[SpanFacts], key: str) -> list[Any]:
 
 
 def _metadata(ordered: Sequence[SpanFacts], root: SpanFacts | None, stated: dict[str, Any]) -> dict[str, Any]:
-    """Sums of what model calls used, and what was named; `said` are the facts that any span states."""
+    """Sum up what model calls used, and list what was named; `stated` are the facts that any span states."""
     metadata: dict[str, Any] = {}
     if "metadata" in stated:
         for span in ordered:
             metadata.update(span.stated.get("metadata", ()))
+    # Agents and chains repeat the tokens of the calls below them, so only model calls are summed up.
     counted = [span for span in ordered if span.kind in MODEL_KINDS] or [root or ordered[0]]
     for key in AMOUNTS:
         if key in stated:
@@ -198,7 +201,7 @@ SpanWithFacts = tuple[SpanRow, dict[str, Any]]  # a span, and what it says
 
 
 def summarise_spans(spans: Sequence[SpanWithFacts]) -> tuple[list[SpanRow], dict[str, TraceRow]]:
-    """The rows of these spans, and the traces they tell, by id. Of a span that comes twice the first is heard."""
+    """Give the rows of these spans, and the rows of their traces by id. Of a span that comes twice the first counts."""
     rows = [row for row, _ in spans]
     traces: dict[str, list[int]] = {}
     for number, row in enumerate(rows):
@@ -209,12 +212,14 @@ def summarise_spans(spans: Sequence[SpanWithFacts]) -> tuple[list[SpanRow], dict
         if len(numbers) == 1:
             rows[numbers[0]], summaries[trace_id] = _summarise_single(*spans[numbers[0]], moment)
             continue
+        # Reversed, so that of two spans with one id the first one sent stays.
         first_seen = {rows[number].id: number for number in reversed(numbers)}
         summary = summarise([_facts_of(*spans[number]) for number in first_seen.values()])
         asking, answering = (first_seen.get(span_id or "") for span_id in (summary.input_from, summary.output_from))
         question = None if asking is None else rows[asking].input_text
         answer = None if answering is None else rows[answering].output_text
         summaries[trace_id] = trace = trace_row(trace_id, summary, (question, answer), moment)
+        # With a repeated span the rows may yet turn out to be conflicts: their texts stay with them.
         if len(first_seen) == len(numbers):
             for number in numbers:
                 rows[number] = share_texts(rows[number], trace, input=True, output=True)
@@ -222,7 +227,7 @@ def summarise_spans(spans: Sequence[SpanWithFacts]) -> tuple[list[SpanRow], dict
 
 
 def _summarise_single(row: SpanRow, stated: dict[str, Any], moment: str) -> tuple[SpanRow, TraceRow]:
-    """The same for the only span of a trace, which is how many come."""
+    """Summarise the only span of a trace, the most common case."""
     summary = summarise_one(_facts_of(row, stated))
     asks, answers = summary.input_from is not None, summary.output_from is not None
     trace = trace_row(
@@ -236,7 +241,7 @@ def _facts_of(row: SpanRow, stated: dict[str, Any]) -> SpanFacts:
 
 
 def facts(row: Any, stated: dict[str, Any], *, has_input: bool, has_output: bool) -> SpanFacts:
-    """What an outline asks of a span, from a row that has just come or one that is stored."""
+    """Collect what a summary needs of a span, from a row that has just come or one that is stored."""
     return SpanFacts(
         row.id,
         row.parent_id,
@@ -264,6 +269,7 @@ def trace_row(trace_id: str, summary: TraceSummary, texts: tuple[str | None, str
         summary.status,
         text_or_none(summary.metadata.get("message_type")),
         text_or_none(summary.metadata.get("model")),
+        # Every trace has a start, because lists are sorted by it; one without is as old as its arrival.
         summary.started or moment,
         summary.ended or None,
         dumps(summary.tags) if summary.tags else "[]",

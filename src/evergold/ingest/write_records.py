@@ -24,6 +24,7 @@ def write_records(
 ) -> None:
     """Store a batch; `report` gains what became of each record."""
     clean = redact_all(records, cleaner)
+    # Traces before spans before feedback: a file may hold all three in any order.
     _store_traces(connection, [record for record in clean if isinstance(record, Trace)], report)
     _store_spans(connection, [record for record in clean if isinstance(record, SpanLine)], report)
     apply_feedback(

@@ -56,7 +56,9 @@ def write_spans(
     """
     pieces = Counter(trace_id for prepared in many for trace_id in prepared.summaries)
     known = stored_traces(connection, pieces)
+    # Their rows are about to change, and spans that read their texts from the row would change with it.
     unshare_texts(connection, known)
+    # The same trace in several requests of this batch: no single request knows its whole summary.
     in_pieces = {trace_id for trace_id, times in pieces.items() if times > 1} if len(pieces) < pieces.total() else set()
     if known or in_pieces:
         for prepared in many:
@@ -74,6 +76,7 @@ def write_spans(
     batch.growing |= {row.trace_id for row in batch.replacing}
     rebuilt = batch.growing | in_pieces.intersection(fresh)
     update_summaries(connection, _rebuild(connection, rebuilt))
+    # Feedback that came before its trace is applied in the transaction that stores the trace.
     if waiting := take_pending(connection, fresh):
         apply_pending(connection, waiting, IngestReport())
     new = {id(row) for row in batch.fresh}

@@ -42,6 +42,7 @@ def columns_of(head: bytes) -> list[str]:
 
 
 def _rows(lines: Iterable[bytes], name: str) -> Iterator[tuple[str, Any] | Rejected]:
+    # Python refuses cells over 128 KB by default; a cell may hold a whole conversation.
     csv.field_size_limit(sys.maxsize)
     table = csv.DictReader(line.decode("utf-8", "replace") for line in lines)
     for row in table:
@@ -63,6 +64,7 @@ def _parts(text: bytes, where: str) -> Iterator[tuple[str, Any] | Rejected]:
     except orjson.JSONDecodeError as problem:
         yield Rejected(where=where, reason=f"not JSON: {problem}", record=text[:KEPT].decode("utf-8", "replace"))
         return
+    # Langfuse's interface wraps a page as `{"data": […], "meta": …}`.
     listed = value.get("data") if isinstance(value, dict) and isinstance(value.get("data"), list) else value
     if isinstance(listed, list):
         yield from ((f"{where}[{index}]", item) for index, item in enumerate(listed))

@@ -26,7 +26,10 @@ def parse_time(text: str) -> GoTime:
     match = _TIME.fullmatch(text.strip())
     if match is None:
         raise ValueError(f"{text!r} is not a time (expected RFC 3339 or Go's time.String())")
-    whole = datetime.fromisoformat(f"{match['day']}T{match['clock']}").replace(tzinfo=UTC) - _offset(match["zone"])
+    try:
+        whole = datetime.fromisoformat(f"{match['day']}T{match['clock']}").replace(tzinfo=UTC) - _offset(match["zone"])
+    except OverflowError:
+        raise ValueError(f"{text!r} lies outside the years 1 to 9999 in UTC") from None
     fraction = int((match["fraction"] or "").ljust(9, "0"))
     seconds = (whole - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(seconds=1)
     return GoTime(seconds * 10**9 + fraction, whole + timedelta(microseconds=fraction // 1000))

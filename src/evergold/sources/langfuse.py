@@ -81,6 +81,7 @@ class Exported:
 
 def _record(exported: Exported, where: str) -> Iterator[Incoming | Rejected]:
     try:
+        # By their keys, because exports do not say what a record is; a score is asked first, as it has a trace id too.
         if "trace_id" in exported and ("value" in exported or "data_type" in exported):
             yield _score(exported, where)
         elif "trace_id" in exported and "start_time" in exported:
@@ -88,7 +89,8 @@ def _record(exported: Exported, where: str) -> Iterator[Incoming | Rejected]:
         elif "id" in exported:
             yield _root(exported)
             for key in ("observations", "scores"):
-                for position, inner in enumerate(exported.get(key) or []):
+                listed = exported.get(key)
+                for position, inner in enumerate(listed if isinstance(listed, list) else ()):
                     if isinstance(inner, dict):
                         own = {"trace_id": exported.get("id"), **inner}
                         yield from _record(Exported(own), f"{where}.{key}[{position}]")
@@ -136,10 +138,12 @@ def _observation(observation: Exported) -> SpanLine:
         "error": observation.get("status_message"),
     }
     failed = observation.get("level") == "ERROR"
+    # No file of traces will bring the root then, so an observation without a parent is it.
     enriched = "trace_name" in observation or "user_id" in observation
     return SpanLine(
         trace_id=observation.get("trace_id"),
         id=observation.get("id"),
+        # The trace's own id is the id of its root span here (`_root`).
         parent_id=observation.get("parent_observation_id") or (None if enriched else observation.get("trace_id")),
         name=observation.get("name") or "",
         kind=KINDS.get(str(observation.get("type")).lower(), "span"),
@@ -216,4 +220,7 @@ def _number(value: Any) -> Any:
 def _later(moment: Any, seconds: Any) -> Any:
     if not isinstance(moment, str) or not isinstance(seconds, (int, float)):
         return None
-    return datetime.fromisoformat(moment) + timedelta(seconds=seconds)
+    try:
+        return datetime.fromisoformat(moment) + timedelta(seconds=seconds)
+    except (ValueError, OverflowError):  # the record is refused for the time itself, where that is what is wrong
+        return None

@@ -36,6 +36,7 @@ def records_of_batch(events: list[Any]) -> Iterator[tuple[str, Incoming | Reject
         where = str(event.get("id") or number) if isinstance(event, dict) else str(number)
         body = event.get("body") if isinstance(event, dict) else None
         noun = str(event.get("type")).partition("-")[0] if isinstance(event, dict) else ""
+        # Messages of the library about itself (`sdk-log`).
         if noun == "sdk":
             continue
         if not isinstance(body, dict):
@@ -61,6 +62,7 @@ def _fields(noun: str, event: dict[str, Any], where: str, traces: dict[str, str]
     if noun in OBSERVATIONS:
         fields.setdefault("type", noun.upper())
     if noun in (*OBSERVATIONS, "observation"):
+        # The key makes `records_of` read an observation, also from an update that states no start.
         fields.setdefault("startTime", None)
         fields.setdefault("traceId", traces.get(str(fields["id"]), fields["id"]))
     if noun == "score" and isinstance(fields.get("value"), str):

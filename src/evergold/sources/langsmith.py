@@ -46,8 +46,10 @@ def _lines(run: dict[str, Any], where: str, trace_id: str | None) -> Iterator[In
         yield _line(run, trace_id)
     except ValidationError as problem:
         yield Rejected.of(problem, where, SpanLine)
-    for child in loaded(run.get("child_runs")) or ():
+    children = loaded(run.get("child_runs"))
+    for child in children if isinstance(children, list) else ():
         if isinstance(child, dict) and child.get("id"):
+            # The child's own parent wins where it has one: nested exports leave it out.
             yield from _lines({"parent_run_id": run["id"], **child}, where, trace_id)
 
 

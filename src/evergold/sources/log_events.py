@@ -73,6 +73,7 @@ def _claude_step(log: WireLog, name: str) -> WireSpan | None:
     session = given.get("session.id")
     if not session:
         return None
+    # Claude Code sends no trace: a prompt of a session is one, and its id is made of both.
     trace_id = log.trace_id or _digest(session, given.get("prompt.id", ""))[:32]
     attributes: Attributes = {"session.id": session, "user.id": given.get("user.id") or given.get("user.account_uuid")}
     if name == "user_prompt":
@@ -90,6 +91,7 @@ def _claude_step(log: WireLog, name: str) -> WireSpan | None:
     else:
         attributes |= EVENT
     known = {key: value for key, value in attributes.items() if value is not None}
+    # All steps of a prompt hang below one parent that never arrives; it only holds them together.
     span = _step(log, trace_id, log.span_id or _digest(trace_id)[:16], CLAUDE + name, {**given, **known})
     span.start_ns = max(0, span.end_ns - int(1e6 * (_number(given.get("duration_ms")) or 0)))
     span.failed = name == "api_error" or str(given.get("success", "true")).lower() == "false"
@@ -99,6 +101,7 @@ def _claude_step(log: WireLog, name: str) -> WireSpan | None:
 
 def _step(log: WireLog, trace_id: str, parent_id: str | None, name: str, attributes: Attributes) -> WireSpan:
     moment = log.event.time_ns
+    # The content is the identity: the same record delivered twice is the same span.
     span_id = _digest(trace_id, parent_id, name, moment, attributes)[:16]
     return WireSpan(trace_id, span_id, parent_id, name, moment, moment, attributes=attributes, resource=log.resource)
 

@@ -38,13 +38,13 @@ def _records(document: dict[str, Any], where: str) -> Iterator[Incoming | Reject
     info = info if isinstance(info, dict) else {}
     trace_id = str(info.get("trace_id") or info.get("request_id") or where)
     known = {**_object(info.get("request_metadata")), **_object(info.get("trace_metadata"))}
-    for span in data.get("spans") or ():
+    for span in _list(data.get("spans")):
         if isinstance(span, dict):
             try:
                 yield line_of(_wire_span(span, trace_id, known, _object(info.get("tags"))))
             except (ValidationError, ValueError, TypeError) as problem:
                 yield Rejected(where=where, reason=f"span {span.get('name')!r}: {problem}")
-    for assessment in info.get("assessments") or ():
+    for assessment in _list(info.get("assessments")):
         if isinstance(assessment, dict):
             yield _score(assessment, trace_id, where)
 
@@ -54,6 +54,7 @@ def _wire_span(span: dict[str, Any], trace_id: str, known: dict[str, Any], tags:
     code = status.get("code", status.get("status_code")) if isinstance(status, dict) else span.get("status_code")
     attributes = {key: _plain(value) for key, value in _object(span.get("attributes")).items()}
     parent = span.get("parent_span_id") or span.get("parent_id")
+    # Session, user and tags are the trace's, so only the root carries them.
     if parent is None:
         attributes |= {key: known[key] for key in LISTED if known.get(key)}
         own = {key: value for key, value in tags.items() if not key.startswith("mlflow.")}
@@ -65,12 +66,13 @@ def _wire_span(span: dict[str, Any], trace_id: str, known: dict[str, Any], tags:
         str(span.get("name") or ""),
         int(span.get("start_time_unix_nano") or span.get("start_time") or 0),
         int(span.get("end_time_unix_nano") or span.get("end_time") or 0),
+        # `ERROR`, `STATUS_CODE_ERROR` and `SpanStatusCode.ERROR`, by version.
         failed="ERROR" in str(code).upper(),
         status_message=status.get("message") or None if isinstance(status, dict) else span.get("status_message"),
         attributes=attributes,
         events=[
             WireEvent(str(event.get("name")), 0, _object(event.get("attributes")))
-            for event in span.get("events") or ()
+            for event in _list(span.get("events"))
             if isinstance(event, dict)
         ],
     )
@@ -89,14 +91,21 @@ def _score(assessment: dict[str, Any], trace_id: str, where: str) -> ScoreLine |
     kind = str(source.get("source_type")).upper()
     if not isinstance(value, bool | int | float) or not 0 <= value <= 1:
         return Rejected(where=where, field="value", reason=f"assessment {name!r} has {value!r}, no number from 0 to 1")
-    return ScoreLine(
-        trace_id=trace_id,
-        name=str(name),
-        value=float(value),
-        source=SOURCES.get(kind, ScoreSource.SYSTEM),
-        comment=assessment.get("rationale"),
-        key=assessment.get("assessment_id"),
-    )
+    try:
+        return ScoreLine(
+            trace_id=trace_id,
+            name=name,
+            value=float(value),
+            source=SOURCES.get(kind, ScoreSource.SYSTEM),
+            comment=assessment.get("rationale"),
+            key=assessment.get("assessment_id"),
+        )
+    except ValidationError as problem:
+        return Rejected.of(problem, where, ScoreLine)
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _object(value: Any) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from evergold.errors import BadInput
+from evergold.model.nesting import LARGEST
 from evergold.model.rejected import Rejected
 from evergold.seams import Incoming
 from evergold.sources.conventions.scores import annotation_score, scores_in
@@ -37,19 +38,23 @@ class PhoenixExport:
             if isinstance(item, Rejected):
                 yield item
                 continue
-            where, record = item
-            try:
-                yield from _record(record, self._trace_of, where)
-            except (BadInput, ValueError, TypeError, KeyError, AttributeError) as problem:
-                reason = f"missing key {problem}" if isinstance(problem, KeyError) else str(problem)
-                yield Rejected(where=where, reason=reason)
+            for where, record in _parts(*item):
+                try:
+                    yield from _record(record, self._trace_of, where)
+                except (BadInput, ValueError, TypeError, KeyError, AttributeError) as problem:
+                    reason = f"missing key {problem}" if isinstance(problem, KeyError) else str(problem)
+                    yield Rejected(where=where, reason=reason)
+
+
+def _parts(where: str, record: Any) -> list[tuple[str, Any]]:
+    """The spans of a page's download of a whole trace, or the record itself: a bad span costs no other."""
+    spans = record.get("spans") if isinstance(record, dict) else None
+    if not isinstance(spans, list):
+        return [(where, record)]
+    return [(f"{where}.spans[{number}]", span) for number, span in enumerate(spans)]
 
 
 def _record(record: dict[str, Any], trace_of: dict[str, str], where: str) -> Iterator[Incoming | Rejected]:
-    if isinstance(record.get("spans"), list):
-        for number, span in enumerate(record["spans"]):
-            yield from _record(span, trace_of, f"{where}.spans[{number}]")
-        return
     refused: list[str] = []
     if "annotator_kind" in record and "span_id" in record:
         trace_id = record.get("trace_id") or trace_of.get(record["span_id"])
@@ -58,6 +63,7 @@ def _record(record: dict[str, Any], trace_of: dict[str, str], where: str) -> Ite
         yield from _annotations([record], trace_id, record["span_id"], refused)
     else:
         span = _span(record)
+        # Kept for the files that follow in the same call: annotations are exported apart from their spans.
         trace_of[span.span_id] = span.trace_id
         yield line_of(span)
         yield from (score_line(score, score.comment) for score in scores_in(span, refused))
@@ -104,6 +110,7 @@ def _flat(value: Attributes, prefix: str = "") -> Iterator[tuple[str, Any]]:
         name = f"{prefix}{key}"
         if item is None:
             continue
+        # These attributes are JSON texts in OpenInference; flattened, they could not be put together again.
         if isinstance(item, dict) and not name.endswith(WHOLE):
             yield from _flat(item, f"{name}.")
         elif isinstance(item, list) and item and all(isinstance(part, dict) for part in item):
@@ -117,7 +124,11 @@ def _nanoseconds(value: Any) -> int:
     if value is None:
         return 0
     if isinstance(value, (int, float)):
-        return int(value * 10**6) if value < MS_LIMIT else int(value)
+        number = int(value * 10**6) if value < MS_LIMIT else int(value)
+        if not 0 <= number < 2 * LARGEST:
+            raise ValueError(f"{str(value)[:30]} is no time in milliseconds or nanoseconds since 1970")
+        return number
     moment = datetime.fromisoformat(str(value))
     moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
+    # Microseconds first: a float holds a time in nanoseconds only to some hundred of them.
     return int(moment.timestamp() * 10**6) * 1000

@@ -105,6 +105,8 @@ class SidekickSource:
         """A read-only connection; whatever SQLite says while it is used becomes an error of ours."""
         if not self.path.is_file():
             raise NotFound(f"no Sidekick database at {str(self.path)!r}; name it with --sidekick-db PATH")
+        # Without the right to write, SQLite cannot make the shared-memory file of a WAL database; `immutable` needs
+        # none.
         options = "mode=ro" if os.access(self.path, os.W_OK) else "mode=ro&immutable=1"
         uri = f"file:{quote(str(self.path))}?{options}"
         try:
@@ -178,6 +180,7 @@ class _ActionReader:
             yield from self._connection.execute(query, (self._workspace_id, flow_id))
             return
         numbers = self._rows_of.get(flow_id, array("q"))
+        # SQLite takes at most 999 parameters in older builds.
         for at in range(0, len(numbers), 500):
             part = numbers[at : at + 500].tolist()
             marks = ", ".join("?" * len(part))

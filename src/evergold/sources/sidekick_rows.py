@@ -39,6 +39,7 @@ def read_result(value: object, status: str, where: str, problems: list[str]) -> 
     text = text_of(value)
     if text is None or not text.strip():
         return None, status == "failed"
+    # A failed action holds the plain text of its error, not JSON.
     if status == "failed" or text.startswith("failed: "):
         return text, True
     try:
@@ -55,6 +56,7 @@ def _unwrap(decoded: Any, text: str) -> tuple[str | None, bool]:
     if isinstance(decoded, str):
         return decoded, False
     if isinstance(decoded, dict):
+        # The shape of MCP tool results; `Response`/`IsError` is the app's older own.
         if isinstance(decoded.get("content"), list):
             parts = [block.get("text") for block in decoded["content"] if isinstance(block, dict)]
             return "\n".join(part for part in parts if isinstance(part, str)), bool(decoded.get("isError"))

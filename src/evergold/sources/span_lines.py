@@ -45,4 +45,7 @@ def score_line(score: WireScore, comment: str | None) -> ScoreLine:
 
 
 def _moment(nanoseconds: int) -> datetime | None:
-    return EPOCH + timedelta(microseconds=nanoseconds // 1000) if nanoseconds else None
+    try:
+        return EPOCH + timedelta(microseconds=nanoseconds // 1000) if nanoseconds else None
+    except OverflowError:
+        raise ValueError(f"{str(nanoseconds)[:30]} is no time in nanoseconds since 1970") from None

@@ -84,6 +84,7 @@ class Received:
 
 def _problem(span: WireSpan) -> str | None:
     trace_id, span_id, parent_id = span.trace_id, span.span_id, span.parent_id
+    # The good case costs two lengths and two comparisons; only a bad span is looked at in detail.
     named = len(trace_id) == 32 and len(span_id) == 16 and trace_id != NO_TRACE and span_id != NO_SPAN
     if named and (parent_id is None or (len(parent_id) == 16 and parent_id != NO_SPAN)):
         return None
@@ -118,6 +119,7 @@ def shortened(value: Any, limit: int, on_cut: Callable[[], None]) -> Any:
             inner = shortened(document, limit, lambda: cuts.append(None))
             for _ in cuts:
                 on_cut()
+            # Without a cut the text stays byte for byte as it was sent.
             return orjson.dumps(inner, option=orjson.OPT_NON_STR_KEYS).decode() if cuts else value
         on_cut()
         return f"{value[:limit]}… [{len(value) - limit} more characters were cut on arrival]"

@@ -36,6 +36,7 @@ def merged(first: SpanLine, later: SpanLine) -> SpanLine:
     old, new = _times_of(first), _times_of(later)
     fields, times = dict(before), dict(old)
     for name in after:
+        # A default of the line (a kind, a status) that the event did not state never replaces what is known.
         if name not in new and name in before:
             continue
         moment = new.get(name, "")
@@ -43,7 +44,9 @@ def merged(first: SpanLine, later: SpanLine) -> SpanLine:
         if known and isinstance(before.get(name), dict) and isinstance(after[name], dict):
             fields[name] = _united(before[name], after[name], newer=moment >= old[name])
         elif known and name == "tags":
-            fields[name] = list(dict.fromkeys([*before[name], *after[name]]))
+            fields[name] = _united_tags(before[name], after[name])
+        # The earliest event states the start; every other field is that of the latest, and of the later arrival at
+        # equal times.
         elif not known or (moment < old[name] if name == "started_at" else moment >= old[name]):
             fields[name] = after[name]
         if name in new:
@@ -54,6 +57,13 @@ def merged(first: SpanLine, later: SpanLine) -> SpanLine:
 
 def _united(before: Fields, after: Fields, *, newer: bool) -> Fields:
     return before | after if newer else before | {key: value for key, value in after.items() if key not in before}
+
+
+def _united_tags(before: Any, after: Any) -> Any:
+    """Tags of both, each once; one that is no list, as a sender may write it, is replaced by the later."""
+    if not isinstance(before, list) or not isinstance(after, list):
+        return after
+    return [*before, *(tag for number, tag in enumerate(after) if tag not in before and tag not in after[:number])]
 
 
 def _fields_of(line: SpanLine) -> Fields:

@@ -14,6 +14,7 @@ from evergold.conversation.conventions import (
 from evergold.conversation.exchange import Exchange, SpanView
 from evergold.model.trace import Span
 
+# Order matters: the first reader that finds messages decides, and `generic` matches nearly anything.
 READERS = (
     otel_genai.read,
     openinference.read,
@@ -35,6 +36,7 @@ def exchange_of(span: Span) -> Exchange:
         exchange = read(view)
         if not whole.input and not whole.output:
             whole.input, whole.output = exchange.input, exchange.output
+        # One convention may hold the question and another the answer, as with instrumentation on two levels.
         elif not whole.output and exchange.output and not _answers(whole):
             whole.output = exchange.output
         elif not whole.input:

@@ -22,6 +22,7 @@ def read(view: SpanView) -> Exchange:
         if value and not exchange.input:
             exchange.input = messages_in(value, "input")
             exchange.tools = tools_in(value)
+            # ADK and Genkit send the settings of the model inside the request; objects in there are tools and schemas.
             config = decoded_object(decoded_object(value).get("config"))
             simple = (str, int, float, bool)
             exchange.parameters = {key: item for key, item in config.items() if isinstance(item, simple)}

@@ -52,6 +52,7 @@ def _tools(attributes: Attributes) -> list[dict[str, Any]]:
     for source in (unflattened(attributes, "llm.tools"), attributes.get("llm.invocation_parameters")):
         if tools := tools_in(source):
             return tools
+    # Without OpenInference's kind `input.value` is anybody's, and a field `tools` in it may mean anything.
     return tools_in(attributes.get("input.value")) if "openinference.span.kind" in attributes else []
 
 

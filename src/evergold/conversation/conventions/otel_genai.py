@@ -46,6 +46,7 @@ def _from_attributes(attributes: Attributes) -> Exchange:
         messages_in(attributes.get("gen_ai.output.messages"), "output"),
     )
     instructions = attributes.get("gen_ai.system_instructions")
+    # Instructions alone are no exchange: the span of an agent has them without saying anything.
     if instructions and (exchange.input or exchange.output):
         system = instructions_in(instructions)
         known = [message.get("content") for message in exchange.input]
@@ -62,6 +63,7 @@ def _from_events(events: list[Attributes]) -> tuple[list[Message], list[Message]
         name = str(event.get("name"))
         if name in MESSAGE_EVENTS:
             asked += event_messages(name, _attributes(event))
+        # With n > 1 each choice is an event; the first is what the app used.
         elif name == CHOICE and not answered:
             answered += event_messages(name, _attributes(event))
     return asked, answered

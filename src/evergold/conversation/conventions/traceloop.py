@@ -18,6 +18,7 @@ def read(view: SpanView) -> Exchange:
             for item in unflattened(attributes, prefix)
             if isinstance(item, dict)
         ]
+        # Several completions are alternatives, not turns.
         if side == "output":
             items = items[:1]
         messages = messages_in(items, side)  # type: ignore[arg-type]

@@ -23,6 +23,7 @@ from evergold.conversation.dialects import (
     vercel_ai,
 )
 
+# `{"type": "text"}` is known to most of them: the order only matters where shapes overlap (`tool_call`, `image`).
 PARTS = (
     otel_parts.part,
     openai_chat.part,

@@ -11,6 +11,7 @@ def part(part: dict[str, Any]) -> list[Piece] | None:
         return None
     if kind in ("tool_use", "server_tool_use", "mcp_tool_use"):
         return [call_piece(part.get("name"), part.get("input"), part.get("id"))]
+    # `web_search_tool_result` and other server tools end the same way.
     if kind.endswith("tool_result") and ("tool_use_id" in part or "content" in part):
         return [result_piece(part.get("content"), part.get("tool_use_id"), failed=bool(part.get("is_error")))]
     if kind == "thinking":

@@ -6,6 +6,7 @@ from evergold.conversation.shape import Piece, call_piece, data_url, image_piece
 
 
 def part(part: dict[str, Any]) -> list[Piece] | None:
+    # Parts with a type are of other dialects; Converse never writes one.
     if "type" in part:
         return None
     if isinstance(call := part.get("toolUse"), dict):

@@ -24,6 +24,7 @@ def as_chat(item: dict[str, Any]) -> list[dict[str, Any]] | None:
         content = results if results else item.get("message")
         rest = {key: value for key, value in item.items() if key not in ("message", "tool_results")}
         return [rest | {"content": content}]
+    # The second API says its reasoning before calls in a field of its own, where others have the content.
     if isinstance(plan := item.get("tool_plan"), str) and item.get("role") == "assistant" and not item.get("content"):
         return [{key: value for key, value in item.items() if key != "tool_plan"} | {"content": plan}]
     return None

@@ -29,6 +29,8 @@ def part(part: dict[str, Any]) -> list[Piece] | None:
         return [call_piece("code_execution", code)]
     if isinstance(outcome, dict):
         return [result_piece(outcome.get("output"), name="code_execution")]
+    # `{"text": …}` is also how others write a part with keys of their own; only Google's keys beside it make it
+    # Google's.
     if isinstance(text := part.get("text"), str) and part.keys() <= KEYS:
         return [Piece("reasoning", text) if part.get("thought") is True else text_piece(text)]
     return None

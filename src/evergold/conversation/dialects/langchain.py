@@ -17,11 +17,13 @@ def as_chat(item: dict[str, Any]) -> list[dict[str, Any]] | None:
         return [_fields(kwargs, _speaker(str(item.get("type") or item.get("role") or (item.get("id") or [""])[-1])))]
     if isinstance(data := item.get("data"), dict) and _is_kind(item.get("type")) and "content" in data:
         return [_fields(data, str(item["type"]))]
+    # A generation of an LLM result: its message where it has one, its text where the model is no chat model.
     if "generation_info" in item or ("message" in item and "text" in item and "role" not in item):
         message = item.get("message")
         return [message] if isinstance(message, dict) else [{"role": "assistant", "content": item.get("text")}]
     if "role" not in item and _is_kind(item.get("type")) and "content" in item:
         return [_fields(item, str(item["type"]))]
+    # `blocks` beside `additional_kwargs` is a message of LlamaIndex.
     if "role" in item and "additional_kwargs" in item and "blocks" not in item:
         return [_fields(item, str(item["role"]))]
     return None
@@ -46,6 +48,7 @@ def _fields(fields: dict[str, Any], kind: str) -> dict[str, Any]:
     older = beside.get("function_call")
     if not calls and isinstance(older, dict):
         calls = [older]
+    # Calls whose arguments LangChain could not parse: the model made them all the same.
     invalid = fields.get("invalid_tool_calls") or []
     message: dict[str, Any] = {"role": role, "content": fields.get("content")}
     if role in ("ai", "assistant") and (calls or invalid):

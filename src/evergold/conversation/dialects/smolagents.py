@@ -22,6 +22,7 @@ def as_chat(item: dict[str, Any]) -> list[dict[str, Any]] | None:
         text = part.get("text") if isinstance(part, dict) else None
     if isinstance(text, str) and text.lstrip().startswith(CALLING) and len(text) < LONGEST:
         try:
+            # Printed by Python's repr, so single quotes and None: no JSON. `literal_eval` runs no code.
             calls = calls_in(ast.literal_eval(text.lstrip().removeprefix(CALLING).strip()))
         except (ValueError, SyntaxError, RecursionError, MemoryError):
             calls = []

@@ -9,6 +9,7 @@ def part(part: dict[str, Any]) -> list[Piece] | None:
     kind = part.get("type")
     if not isinstance(kind, str):
         return None
+    # UI messages hold several model calls in one; a step ends the message before it.
     if kind == "step-start":
         return [Piece("step")]
     if kind == "tool-call":

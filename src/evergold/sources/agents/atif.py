@@ -19,6 +19,7 @@ from evergold.sources.agents.log_lines import EPOCH, moment, text_of_blocks
 from evergold.sources.agents.requests import request_in
 
 AGENT = "atif"
+# Steps without a time keep their order: each is one second after the one before.
 _STEP = timedelta(seconds=1)
 
 
@@ -94,6 +95,7 @@ def _steps(document: dict[str, Any], where: _Where) -> Iterator[Action]:
             continue
         time = moment(step.get("timestamp"), time + _STEP)
         id = f"{where.session}/{step.get('step_id', number)}"
+        # The "user" of a sub-agent is the agent that started it, not a person.
         if step.get("source") == "user" and not where.sidechain:
             if request := request_in(text_of_blocks(step.get("message"))):
                 yield _action("user_request", id, time, where, human=True, params={"text": request})
@@ -122,6 +124,7 @@ def _results(step: dict[str, Any], single: bool) -> dict[str, str]:
     for result in _list(_object(step.get("observation")).get("results")):
         if isinstance(result, dict):
             key = result.get("source_call_id")
+            # With several calls a result that names none belongs to nobody knows which: no call asks for "?".
             results[str(key) if key else "" if single else "?"] = text_of_blocks(result.get("content"))
     return results
 

@@ -68,12 +68,14 @@ class ClaudeCodeSource:
             keys = _identities(path) or [str(path)]
             known = [groups[key] for key in keys if key in groups]
             group = known[0] if known else []
+            # A file may tie two groups together: its session id is in one, its first message in the other.
             for other in known[1:]:
                 if other is not group:
                     group += other
                     groups.update({key: group for key, value in groups.items() if value is other})
             group.append(path)
             groups.update(dict.fromkeys(keys, group))
+        # Several keys point to one list; by identity each group is given once.
         return list({id(group): group for group in groups.values()}.values())
 
     def count(self) -> int:
@@ -90,6 +92,8 @@ class ClaudeCodeSource:
             name = folder_name(checkout)
             for folder in sorted(root.glob(f"{name}*")) if root.is_dir() else []:
                 files = sorted(folder.rglob("*.jsonl"))
+                # `-home-jo-app` also begins `-home-jo-app-two`: of a longer name the working folder in its first file
+                # decides.
                 if folder.name == name or any(_worked_in(path, checkout) for path in files[:1]):
                     paths += files
         return list(dict.fromkeys(paths))
@@ -141,6 +145,7 @@ class _Reader:
         if isinstance(event.get("cwd"), str):
             self.cwd = self.cwd or event["cwd"]
         if isinstance(event.get("gitBranch"), str):
+            # The last branch wins, since work may begin on another; the first folder does, since `cd` comes later.
             self.branch = event["gitBranch"] or self.branch
         kind = event.get("type")
         if kind in ("user", "assistant"):
@@ -174,6 +179,7 @@ class _Reader:
                 self._call(block, around, sidechain)
             elif block.get("type") == "tool_result":
                 self._result(block, event)
+        # Tool results come as user messages too; they were taken above, and hold no text blocks.
         mine = event.get("type") == "user" and not sidechain
         if mine and not event.get("isMeta") and not event.get("isCompactSummary"):
             texts = [block for block in blocks if isinstance(block, dict) and block.get("type") == "text"]
@@ -197,6 +203,7 @@ class _Reader:
             self._put(f"tool_call.{name}", block["id"], around, sidechain=sidechain, params=params, status="started")
 
     def _put(self, type: str, id: str, around: dict[str, Any], **more: Any) -> None:
+        # A resumed session repeats its messages: the first one counts.
         if id not in self.actions:
             where = {"cwd": _text(around.get("cwd")), "branch": _text(around.get("gitBranch"))}
             self.actions[id] = Action(id=id, type=type, created=self._time, **where, **more)
@@ -204,6 +211,7 @@ class _Reader:
     def _result(self, block: dict[str, Any], event: dict[str, Any]) -> None:
         id = block.get("tool_use_id")
         call = self.actions.get(id) if isinstance(id, str) else None
+        # A repeated result changes nothing.
         if call is None or call.status != "started":
             return
         text = text_of_blocks(block.get("content"))

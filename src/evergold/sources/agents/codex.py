@@ -58,6 +58,7 @@ class CodexSource:
         """The files of each session: its own, and those of its sub-agents."""
         groups: dict[str, list[Path]] = {}
         for path in self.files():
+            # The session of a compressed file is not known, so it is a group of its own that only says so.
             plain = path.suffix == _PLAIN
             groups.setdefault((_session_of(path) if plain else None) or str(path), []).append(path)
         return list(groups.values())
@@ -163,6 +164,7 @@ class _Reader:
             self._spoken = True
             self._request(text_of_blocks(event.get("message")), f"request {len(self.actions)}")
         elif event.get("type") == "patch_apply_end" and event.get("success") is False:
+            # The output of a failed patch looks like any other; only this event says that it failed.
             call = self.actions.get(str(event.get("call_id")))
             if call is not None:
                 self.actions[call.id] = call.model_copy(update={"error": True, "status": "failed"})
@@ -208,6 +210,8 @@ def _session_of(path: Path) -> str | None:
 
 def output_text(output: object) -> tuple[str, bool]:
     """What a tool printed, without the heading Codex puts above it, and whether it failed."""
+    # Custom tools give an object; shell calls a text with a heading; older versions a JSON text with `output` and
+    # `metadata`.
     if isinstance(output, dict):
         output = output.get("content") or output.get("output") or ""
     text = text_of_blocks(output)

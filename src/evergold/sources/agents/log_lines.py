@@ -34,6 +34,7 @@ class LogLines:
                 if line in self._seen:
                     good = True
                     continue
+                # A single file repeats no other, so its lines need not be remembered.
                 if len(self.paths) > 1:
                     self._seen.add(line)
                 event = parsed(line)

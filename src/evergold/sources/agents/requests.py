@@ -24,6 +24,7 @@ _SUMMARIES = (
     "Base directory for this skill:",
 )
 _REASON_OF_REFUSAL = re.compile(r"the user (?:said|provided the following reason for the rejection):\s*(.+)", re.DOTALL)
+# `/clear` and `/model opus` are commands; three words and more are something that a person asks for.
 _WORDS_OF_A_REQUEST = 3
 
 
@@ -48,6 +49,7 @@ def request_in(text: str) -> str | None:
     """The request in a message of the user; None where it holds none."""
     if text.lstrip().startswith(_SUMMARIES):
         return None
+    # Cut behind the last closing tag: a lazy `.*?` without a close would run to the end from every opening.
     arguments = " ".join(_ARGUMENTS.findall(text[: text.rfind(_ARGUMENTS_END) + len(_ARGUMENTS_END)])).strip()
     if len(arguments.split()) < _WORDS_OF_A_REQUEST:
         arguments = ""

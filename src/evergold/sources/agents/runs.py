@@ -48,6 +48,7 @@ def reward_in(document: Any, depth: int = 0) -> float | None:
         return None
     for key in REWARDS:
         value = document.get(key)
+        # `resolved: true` is 1.0; a score of another scale is no reward that can be kept.
         if isinstance(value, bool | int | float) and 0 <= value <= 1:
             return float(value)
     inner = (reward_in(document.get(key), depth + 1) for key in REWARDED_IN)
@@ -61,10 +62,9 @@ def atif_run(document: dict[str, Any]) -> Run:
     run = Run(_text(document.get("session_id") or document.get("trajectory_id")), str(agent.get("name") or "atif"))
     run.model, run.reward = _text(agent.get("model_name")), reward_in(document)
     run.tools = tools_in(agent.get("tool_definitions"))
-    for step in document.get("steps") or ():
-        if isinstance(step, dict):
-            run.model = run.model or _text(step.get("model_name"))
-            run.add(_atif_step(step), step.get("timestamp"))
+    for step in _objects(document.get("steps")):
+        run.model = run.model or _text(step.get("model_name"))
+        run.add(_atif_step(step), step.get("timestamp"))
     return run
 
 
@@ -77,18 +77,20 @@ def _atif_step(step: dict[str, Any]) -> list[Message]:
     message = step.get("message")
     if isinstance(message, list):
         messages = messages_in([{"role": role, "content": message}], "input")
-        pieces += [Piece("content", part) for one in messages for part in _parts(one)]
+        pieces += [Piece("content", part) for one in messages for part in _parts(one) if isinstance(part, dict)]
     elif message:
         pieces.append(text_piece(str(message)))
-    for call in step.get("tool_calls") or ():
-        if isinstance(call, dict):
-            made = tool_call(call.get("function_name"), call.get("arguments"), call.get("tool_call_id"))
-            pieces.append(Piece("call", made))
+    for call in _objects(step.get("tool_calls")):
+        made = tool_call(call.get("function_name"), call.get("arguments"), call.get("tool_call_id"))
+        pieces.append(Piece("call", made))
     observation = step.get("observation")
-    for result in (observation.get("results") if isinstance(observation, dict) else None) or ():
-        if isinstance(result, dict):
-            pieces.append(result_piece(result.get("content"), result.get("source_call_id")))
+    for result in _objects(observation.get("results") if isinstance(observation, dict) else None):
+        pieces.append(result_piece(result.get("content"), result.get("source_call_id")))
     return messages_of_pieces(role, pieces)
+
+
+def _objects(value: Any) -> list[dict[str, Any]]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def _parts(message: Message) -> list[Any]:
@@ -111,6 +113,8 @@ def claude_code_runs(events: Iterable[dict[str, Any]]) -> list[Run]:
         run.model = run.model or _text(message.get("model"))
         messages = messages_in([{"role": event["type"], "content": message.get("content")}], "input")
         ident = message.get("id")
+        # Blocks of one reply may be interleaved with those of another session in the same file, hence one id per
+        # session.
         if ident and last_id.get(session) == ident and messages and run.messages[-1]["role"] == "assistant":
             _extend(run.messages[-1], messages[0])
             messages = messages[1:]
@@ -122,6 +126,7 @@ def claude_code_runs(events: Iterable[dict[str, Any]]) -> list[Run]:
 def _extend(message: Message, more: Message) -> None:
     parts = _parts(message) + _parts(more)
     calls = [*message.get("tool_calls", ()), *more.get("tool_calls", ())]
+    # One plain text is written as a text, as everywhere; several parts stay a list.
     texts = len(parts) == 1 and parts[0].keys() == {"type", "text"}
     message["content"] = (parts[0]["text"] if texts else parts) if parts else None
     if calls:
@@ -151,6 +156,7 @@ def codex_runs(events: Iterable[dict[str, Any]]) -> list[Run]:
             items.append(event)
         elif payload is None and "id" in event and "timestamp" in event:
             run.id = run.id or _text(event["id"])
+    # An item that only the Responses API has makes the reader take the whole list for that shape, whatever came first.
     run.add(messages_in([*items, {"type": "item_reference"}], "input"))
     return [run]
 
@@ -158,11 +164,11 @@ def codex_runs(events: Iterable[dict[str, Any]]) -> list[Run]:
 def openhands_run(document: dict[str, Any]) -> Run:
     """A run of OpenHands: its events, or a line of its evaluation's output, which has them as `history`."""
     run = Run(_text(document.get("instance_id") or document.get("id")), "openhands", reward=reward_in(document))
-    for event in document.get("history") or document.get("events") or ():
-        for one in event if isinstance(event, list) else [event]:
-            if isinstance(one, dict):
-                run.tools = run.tools or tools_in(one.get("tools"))
-                run.add(_openhands_event(one), one.get("timestamp"))
+    listed = document.get("history") or document.get("events")
+    for event in listed if isinstance(listed, list) else ():
+        for one in _objects(event if isinstance(event, list) else [event]):
+            run.tools = run.tools or tools_in(one.get("tools"))
+            run.add(_openhands_event(one), one.get("timestamp"))
     return run
 
 
@@ -176,7 +182,7 @@ def _openhands_event(event: dict[str, Any]) -> list[Message]:
     if event.get("kind") == "SystemPromptEvent":
         return messages_in([{"role": "system", "content": [event.get("system_prompt")]}], "input")
     if event.get("kind") == "ActionEvent":
-        pieces = [text_piece(str(part.get("text"))) for part in event.get("thought") or () if isinstance(part, dict)]
+        pieces = [text_piece(str(part.get("text"))) for part in _objects(event.get("thought"))]
         call = tool_call(event.get("tool_name"), event.get("action"), event.get("tool_call_id"))
         return messages_of_pieces("assistant", [*pieces, Piece("call", call)])
     if event.get("kind") in ("ObservationEvent", "AgentErrorEvent"):
@@ -188,6 +194,7 @@ def _openhands_event(event: dict[str, Any]) -> list[Message]:
         role = "system" if action == "system" else "user" if event.get("source") == "user" else "assistant"
         text = arguments.get("content") or event.get("message")
         return [{"role": role, "content": str(text)}] if text else []
+    # Actions of OpenHands itself, which the model neither makes nor sees.
     if action in ("recall", "change_agent_state", "null", "", None):
         return _openhands_result(event, details)
     ident = details.get("tool_call_id") or f"event_{event.get('id')}"

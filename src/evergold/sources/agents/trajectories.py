@@ -39,6 +39,7 @@ SIGNS = (
     (b'"traj"', b'"reward"'),
     (b'"messages"', b'"reward"', b'"role"'),
 )
+# Exports of tracers hold messages and rewards as well; their own signs win.
 NOT_LOGS = (b'"resourceSpans"', b'"resource_spans"', b'"type":"trace"', b'"type": "trace"', b'"traceId"', b'"trace_id"')
 
 
@@ -58,6 +59,7 @@ class AgentLogs:
         return AgentLogs(unit)
 
     def read(self, lines: Iterable[bytes], name: str) -> Iterator[Incoming | Rejected]:
+        # All at once: which agent wrote a log is often known only from a later line.
         parts = list(documents(lines, name))
         yield from (part for part in parts if isinstance(part, Rejected))
         objects = [part for part in parts if not isinstance(part, Rejected) and isinstance(part[1], dict)]
@@ -107,11 +109,13 @@ def _is_openhands_event(event: dict[str, Any]) -> bool:
 
 
 def _traces(run: Run, unit: str, where: str) -> Iterator[Trace]:
+    # Without an id of its own, file name and first messages name a run: reading the file again gives the same traces.
     ident = run.id or content_hash([where.rpartition("/")[2], run.messages[:3]]).removeprefix("sha256:")[:32]
     session = f"{run.agent}:{ident}"
     if unit == "task":
         yield _trace(run, session, session, 0, len(run.messages))
         return
+    # What stands before the first user message (a system prompt) belongs to the first turn.
     starts = [number for number, message in enumerate(run.messages) if message["role"] == "user"]
     bounds = [0, *starts[1:], len(run.messages)] if starts else [0, len(run.messages)]
     for number, (start, end) in enumerate(pairwise(bounds)):
@@ -130,6 +134,7 @@ def _trace(run: Run, ident: str, session: str, start: int, end: int) -> Trace:
     metadata = {key: value for key, value in (run.metadata | offered).items() if value not in (None, [])}
     if start:
         metadata["continues"] = True
+    # The reward judges the whole task, so it goes to its last turn.
     scores = [Score(name=REWARD, value=run.reward)] if is_last and run.reward is not None else []
     return Trace(
         id=ident,

@@ -94,11 +94,13 @@ _known: dict[Names, AttributePlan] = {}
 
 def plan_for(attributes: Attributes) -> AttributePlan:
     """How to read a span with these attributes."""
+    # The order is part of the key, which spares sorting: an app sends its names in one order.
     names = tuple(attributes)
     known = _known.get(names)
     if known is None:
         known = _plan(names)
         if sum(map(len, names)) <= LONGEST:
+            # Generated attribute names would grow the table for ever; starting over is cheap for those in use.
             if len(_known) >= MOST:
                 _known.clear()
             _known[names] = known

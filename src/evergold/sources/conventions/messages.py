@@ -36,6 +36,7 @@ INPUT, OUTPUT = 0, 1
 
 def loaded(value: Any) -> Any:
     """The JSON document a text holds, or the value as it is."""
+    # Most texts are no JSON; the first character spares parsing them.
     if isinstance(value, str) and value[:1] in ("{", "[", '"'):
         try:
             return orjson.loads(value)
@@ -65,6 +66,7 @@ def _meaning(value: Any, side: int) -> str | None:
         text = _from_messages(document, side)
     if text is not None:
         return text
+    # Messages without any text (a sender that leaves contents out) are no question: better none than their JSON.
     if isinstance(document, list) and all(map(_is_hollow, document)):
         return None
     return value if isinstance(value, str) else as_json(document)
@@ -86,6 +88,7 @@ def _unwrapped(document: Any, side: int) -> str | None:
     if isinstance(document, str):
         return document
     if isinstance(document, list):
+        # A list of objects is a list of messages; of one that gives no text, the object itself may wrap the text.
         if document and len(_dicts(document)) == len(document):
             result = _text_of_side(document, side)
             return result if result is not None or len(document) > 1 else _from_object(document[0], side)
@@ -102,10 +105,12 @@ def _from_object(document: dict[str, Any], side: int) -> str | None:
     if role_of(document):
         return _text_of_side([document], side)
     given = {key: value for key, value in document.items() if value not in (None, "", [], {})}
+    # Tracers that decorate functions write their arguments so; a single argument is the question.
     if given and given.keys() <= {"args", "kwargs"}:
         (only, *more) = given.values()
         return None if more else _unwrapped(only, side) or as_json(only)
     inner = given.get("outputs" if side == OUTPUT else "inputs")
+    # Tracers of chains write inputs and outputs side by side, with tags and config around them.
     if inner is not None and len(given) > 1 and given.keys() - AROUND <= {"inputs", "outputs"}:
         return _unwrapped(inner, side)
     return _wrapped(given, side)
@@ -119,6 +124,7 @@ def _wrapped(document: dict[str, Any], side: int) -> str | None:
             text = _unwrapped(inner, side)
             if text is not None:
                 return text
+        # A text under a telling key is the question only where nothing else stands beside it that could be part of it.
         elif isinstance(inner, str) and (len(document) == 1 or key in ("prompt", "messages") or "model" in document):
             return inner
         elif isinstance(inner, dict) and len(document) == 1:
@@ -144,6 +150,7 @@ def _text_of_side(messages: list[dict[str, Any]], side: int) -> str | None:
     for message in reversed(messages):
         if role_of(message) in wanted and (text := text_of(message)):
             return text
+    # No message of the wanted role: a lone system text or a message without a role still says something.
     fallback = next((text for message in reversed(messages) if (text := text_of(message))), None)
     if side == OUTPUT:
         calls = [call for message in messages for call in tool_calls_of(message)]
@@ -159,6 +166,7 @@ def role_of(message: dict[str, Any]) -> str:
         kind = inner.get("type")
         if kind not in SPEAKERS:
             kind = message.get("type")
+        # LangChain names the speaker by `type`; a choice of OpenAI is always the assistant's.
         role = kind if kind in SPEAKERS else "assistant" if inner is not message and "choice" in message else ""
     return str(role).lower()
 
@@ -175,6 +183,7 @@ def text_of(message: dict[str, Any]) -> str:
 
 def _parts_text(content: Any) -> str:
     if isinstance(content, str):
+        # Some senders write the parts of a message as JSON text.
         if content[:2] != "[{" or '"type"' not in content:
             return content
         parts = loaded(content)
@@ -192,8 +201,10 @@ def _parts_text(content: Any) -> str:
 
 
 def _part_text(part: dict[str, Any]) -> str | None:
-    part = part.get("message_content") or part
+    wrapped = part.get("message_content")  # OpenInference puts each part of a message into an object of its own
+    part = wrapped if isinstance(wrapped, dict) else part
     kind = str(part.get("type") or "text")
+    # `modality` marks media in OpenTelemetry's parts, which are no text of the message.
     if "text" not in kind or "modality" in part:
         return None
     for key in TEXT_KEYS:
@@ -217,7 +228,8 @@ def _is_call(part: dict[str, Any]) -> bool:
 
 
 def _call(call: dict[str, Any]) -> dict[str, Any]:
-    call = call.get("tool_call") or call
+    wrapped = call.get("tool_call")
+    call = wrapped if isinstance(wrapped, dict) else call
     function = call.get("function") if isinstance(call.get("function"), dict) else call
     assert isinstance(function, dict)
     name = next((function[key] for key in ("name", "toolName", "function_name") if function.get(key)), None)
@@ -229,6 +241,7 @@ def _call(call: dict[str, Any]) -> dict[str, Any]:
 
 def _inner(message: dict[str, Any]) -> dict[str, Any]:
     if not WRAPPED.isdisjoint(message):
+        # Beside a role only `message` and `kwargs` can wrap a message; `data` or `prompt` are then fields of its own.
         for key in WRAPPED_IN[:2] if "role" in message else WRAPPED_IN:
             inner = message.get(key)
             if isinstance(inner, dict):
@@ -248,26 +261,3 @@ def numbered(prefix: str, names: Iterable[str]) -> bool:
     """Whether any name is that of a thing in the flattened list `prefix`, whichever number it has."""
     start = prefix + "."
     return any(name.startswith(start) and name[len(start) : len(start) + 1].isdecimal() for name in names)
-
-
-def unflattened(attributes: dict[str, Any], prefix: str) -> list[Any]:
-    """`prefix.0.message.role`, `prefix.0.message.content`, … as the list of objects they were before flattening."""
-    tree: dict[str, Any] = {}
-    start = prefix + "."
-    for key, value in attributes.items():
-        if key.startswith(start):
-            node = tree
-            *path, leaf = key[len(start) :].split(".")
-            for step in path:
-                node = node.setdefault(step, {}) if isinstance(node.get(step, {}), dict) else {}
-            node[leaf] = value
-    listed = _listed(tree)
-    return listed if isinstance(listed, list) else []
-
-
-def _listed(node: Any) -> Any:
-    if not isinstance(node, dict):
-        return node
-    if node and all(key.isdecimal() for key in node):
-        return [_listed(node[key]) for key in sorted(node, key=int)]
-    return {key: _listed(value) for key, value in node.items()}

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from evergold.conversation.flattened import unflattened
 from evergold.sources.conventions.attribute_plan import AttributePlan, Names, plan_for
-from evergold.sources.conventions.messages import INPUT, OUTPUT, as_json, input_text, loaded, output_text, unflattened
+from evergold.sources.conventions.messages import INPUT, OUTPUT, as_json, input_text, loaded, output_text
 from evergold.sources.conventions.names import (
     ARGUMENTS,
     COST,
@@ -78,6 +79,7 @@ def read_span(span: WireSpan, plan: AttributePlan | None = None) -> ParsedSpan:
         if span.parent_id is None and parsed.trace_name is None:
             parsed.trace_name = _text(attributes, OWN_NAME)
         if attributes.get("langfuse.observation.level") == "ERROR":
+            # Langfuse leaves the status of the span unset and says the error in an attribute of its own.
             span.failed = True
             span.status_message = span.status_message or _text(attributes, ("langfuse.observation.status_message",))
     return parsed
@@ -90,6 +92,7 @@ def _read_rare_fields(parsed: ParsedSpan, attributes: Attributes) -> None:
         parsed.input_tokens = _count(_first(usage, ("input", "input_tokens", "prompt_tokens")))
     if parsed.output_tokens is None:
         parsed.output_tokens = _count(_first(usage, ("output", "output_tokens", "completion_tokens")))
+    # The total is kept only where the parts are not both known; otherwise it could contradict their sum.
     if parsed.input_tokens is None or parsed.output_tokens is None:
         parsed.total_tokens = _count(_first({**usage, **attributes}, (*TOKENS_ALL, "total", "total_tokens")))
     parsed.cost = _amount(attributes)
@@ -112,6 +115,7 @@ def _kind(attributes: Attributes, plan: AttributePlan) -> str:
             kind = KINDS.get(value.strip('"').lower())
             if kind:
                 return kind
+    # Early gen_ai spans name no operation; a requested model or numbered prompts mean a model call.
     if "gen_ai.request.model" in attributes or "gen_ai.prompt.0.content" in attributes:
         return "llm"
     return "span"
@@ -119,6 +123,7 @@ def _kind(attributes: Attributes, plan: AttributePlan) -> str:
 
 def _input(attributes: Attributes, events: list[WireEvent], plan: AttributePlan) -> str | None:
     text = None
+    # Flattened messages first: they hold the roles, which a plain `input.value` beside them lacks.
     for prefix in plan.listed[INPUT]:
         text = text or input_text(unflattened(attributes, prefix))
     for key in plan.stated_input:
@@ -181,6 +186,7 @@ def _event_messages(events: list[WireEvent], plan: tuple[str, ...]) -> list[Attr
 def message_of(event: WireEvent) -> Attributes:
     """The chat message a gen_ai event carries: its body's fields, or its attributes."""
     fields = {key: loaded(value) for key, value in event.attributes.items()}
+    # Azure's SDK puts the body of the event into one JSON attribute.
     if isinstance(content := fields.get("gen_ai.event.content"), dict):
         fields = content
     message = fields.get("message")
@@ -217,6 +223,7 @@ def _usage(attributes: Attributes) -> Attributes:
 
 def _count(value: Any) -> int | None:
     try:
+        # Through float: senders write counts as "12" and 12.0.
         return None if value is None else max(0, int(float(value)))
     except (TypeError, ValueError, OverflowError):
         return None

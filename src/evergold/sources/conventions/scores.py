@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from evergold.sources.conventions.messages import numbered, unflattened
+from evergold.conversation.flattened import unflattened
+from evergold.sources.conventions.messages import numbered
 from evergold.sources.spans import Attributes, WireEvent, WireSpan
 
 RESULT_EVENT = "gen_ai.evaluation.result"
@@ -98,6 +99,7 @@ def _score(fields: Attributes, where: tuple[str, str | None, str, int], refused:
             f"score {name!r} on trace {trace_id} has source {fields['annotator_kind']!r}; use one of {allowed}"
         )
     else:
+        # The same event sent again gives the same id, so it replaces itself instead of counting twice.
         identity = hashlib.sha256(f"{trace_id}/{key}/{name}".encode()).hexdigest()[:32]
         comment = fields.get("explanation") or label
         yield WireScore(

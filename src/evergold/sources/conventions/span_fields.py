@@ -54,7 +54,10 @@ def content_of(span: WireSpan) -> SpanContent:
 def facts_of(span: WireSpan, parsed: ParsedSpan) -> dict[str, Any]:
     """What was understood of a span, by name; what it does not say is left out."""
     facts: dict[str, Any] = {
-        name: value for name, value in zip(FACTS, _facts(parsed), strict=True) if value or value == 0
+        # 0 tokens and 0 cost are facts; None, "" and empty lists say nothing.
+        name: value
+        for name, value in zip(FACTS, _facts(parsed), strict=True)
+        if value or value == 0
     }
     facts |= parsed.texts
     service = span.resource.get("service.name")
@@ -81,6 +84,7 @@ def raw_of(span: WireSpan) -> dict[str, Any]:
         events = [
             {"name": event.name, "time": stamp_of(event.time_ns), "attributes": event.attributes}
             for event in span.events
+            # Evaluation results are stored as scores, not a second time as events.
             if event.name != RESULT_EVENT
         ]
         if events:
@@ -98,6 +102,7 @@ def stamp_of(nanoseconds: int) -> str | None:
     return f"{_second(seconds)}.{rest // 1000:06d}Z"
 
 
+# Spans of a batch share their seconds, so each date is formatted once.
 @lru_cache(1024)
 def _second(seconds: int) -> str:
     return (EPOCH + timedelta(seconds=seconds)).isoformat(timespec="seconds")

@@ -11,6 +11,7 @@ from evergold.sources.spans import Wire
 
 GZIP = 31  # zlib's window bits that say: expect a gzip header
 CHUNK, FED = 1 << 20, 1 << 14
+# Empty members cost time and no bytes: without a limit a small body could hold millions of them.
 MOST_MEMBERS = 1000
 
 
@@ -58,6 +59,7 @@ def _gunzip(body: bytes, limit: int) -> bytes:
                 raise TooLarge(f"the body unpacks to more than {limit} bytes: send smaller batches")
             rest = member.unconsumed_tail
             pieces.append(piece)
+        # What the last piece held behind the end of the member is read again as the beginning of the next.
         at -= len(member.unused_data)
         if at >= len(body):
             return b"".join(pieces)

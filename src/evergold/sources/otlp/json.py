@@ -59,6 +59,7 @@ def _read(body: bytes, keys: tuple[str, str, str], keep: Keep) -> Received:
         raise BadInput(f"an OTLP JSON body is an object with {keys[0]}, not {type(document).__name__}")
     if not isinstance(document.get(keys[0]) or [], list):
         raise BadInput(f"{keys[0]} must be a list, not {type(document[keys[0]]).__name__}")
+    # Renaming walks the whole document, so it is done only for files that need it.
     if not document.keys().isdisjoint(SNAKE):
         document = _camel(document)
     received = Received()
@@ -163,6 +164,7 @@ def _keep_log(received: Received, record: dict[str, Any], resource: Attributes, 
 def _hex(record: dict[str, Any], key: str) -> str:
     given = str(record.get(key) or "")
     text = given.lower()
+    # Hex ids have 32 or 16 characters, base64 of the same bytes 24 or 12: the length tells them apart.
     if len(given) in BASE64:
         with suppress(Base64Error):
             decoded = b64decode(given, validate=True).hex()
@@ -173,7 +175,11 @@ def _hex(record: dict[str, Any], key: str) -> str:
 
 
 def _nanos(record: dict[str, Any], key: str) -> int:
-    return int(record.get(key) or 0)
+    """A time; the protocol has 64 bits without a sign for it, and a larger one is no date that can be stored."""
+    nanoseconds = int(record.get(key) or 0)
+    if not 0 <= nanoseconds < 2 * LARGEST:
+        raise ValueError(f"{key} {str(record[key])[:30]} is no time in nanoseconds since 1970")
+    return nanoseconds
 
 
 def attributes_of(pairs: Any, level: int = 1) -> Attributes:

@@ -85,6 +85,7 @@ def attributes_of(pairs: Any) -> Attributes:
     attributes: Attributes = {}
     for pair in pairs:
         value = pair.value
+        # An unset field of a oneof reads as "" or 0; a real empty text or zero falls through to `_value`, which asks.
         attributes[pair.key] = value.string_value or value.int_value or _value(value)
     return attributes
 

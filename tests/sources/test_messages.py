@@ -1,0 +1,116 @@
+"""The question and the answer in values of any shape."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from evergold.sources.conventions.messages import (
+    input_text,
+    loaded,
+    numbered,
+    output_text,
+    role_of,
+    text_of,
+    tool_calls_of,
+)
+
+ODD: list[Any] = [None, 5, True, "x", "", [], [5], {}, {"a": 5}]
+CALL = {"id": "1", "type": "function", "function": {"name": "f", "arguments": '{"a": 1}'}}
+RICH = [
+    {"role": "system", "content": "Be brief."},
+    {"role": "user", "content": [{"type": "text", "text": "Hi"}, {"message_content": {"type": "text", "text": "you"}}]},
+    {"role": "assistant", "content": None, "tool_calls": [CALL, {"tool_call": CALL}]},
+    {"message": {"role": "assistant", "parts": [{"type": "tool_call", "name": "g", "arguments": {}}]}},
+    {"type": "ai", "kwargs": {"content": "Hello"}},
+]
+
+
+def mutations(value: Any) -> Iterator[Any]:
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from ({**value, key: changed} for changed in (*ODD, *mutations(item)))
+    elif isinstance(value, list):
+        for at, item in enumerate(value):
+            yield from ([*value[:at], changed, *value[at + 1 :]] for changed in (*ODD, *mutations(item)))
+
+
+def test_one_odd_value_in_a_message_never_breaks_the_reading() -> None:
+    for document in mutations(RICH):
+        for value in (document, json.dumps(document), {"messages": document}, {"choices": document}):
+            assert isinstance(input_text(value), str | None)
+            assert isinstance(output_text(value), str | None)
+
+
+@pytest.mark.parametrize(
+    ("value", "question", "answer"),
+    [
+        (None, None, None),
+        ("", None, None),
+        ([], None, None),
+        ("plain", "plain", "plain"),
+        ('"quoted"', "quoted", "quoted"),
+        ("{not json", "{not json", "{not json"),
+        (5, "5", "5"),
+        ({"a": 1}, '{"a":1}', '{"a":1}'),
+        ([["human", "Hi"], ["ai", "Hello"]], "Hi", "Hello"),
+        ([{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}], "Hi", "Hello"),
+        ([{"role": "system", "content": "S"}], "S", "S"),
+        ({"messages": [{"role": "user", "content": "Hi"}], "model": "m"}, "Hi", "Hi"),
+        ({"question": "Hi"}, "Hi", '{"question":"Hi"}'),
+        ({"question": "Hi", "user": "jo"}, '{"question":"Hi","user":"jo"}', '{"question":"Hi","user":"jo"}'),
+        ({"prompt": "Hi", "temperature": 1}, "Hi", '{"prompt":"Hi","temperature":1}'),
+        ({"args": ["Hi"], "kwargs": {}}, "Hi", "Hi"),
+        ({"inputs": {"query": "Hi"}, "tags": ["x"]}, "Hi", None),
+        ([{"role": "user", "content": ""}], None, None),
+    ],
+)
+def test_question_and_answer(value: Any, question: str | None, answer: str | None) -> None:
+    assert input_text(value) == question
+    if answer is not None or value in (None, "", []):
+        assert output_text(value) == answer
+
+
+@pytest.mark.parametrize(
+    ("message", "role", "text"),
+    [
+        ({"role": "User", "content": "x"}, "user", "x"),
+        ({"type": "human", "content": "x"}, "human", "x"),
+        ({"type": "text", "content": "x"}, "", "x"),
+        ({"message": {"content": "x"}, "choice": 1}, "assistant", "x"),
+        ({"role": "user", "data": {"content": "y"}, "content": "x"}, "user", "x"),
+        ({"role": "user", "content": '[{"type": "text", "text": "a"}]'}, "user", "a"),
+        ({"role": "user", "content": '[{"a": 1}]'}, "user", '[{"a": 1}]'),
+        ({"role": "user", "content": [{"type": "image_url"}, "b", {"type": "text", "text": "c"}]}, "user", "b\n\nc"),
+        ({"role": "user", "content": [{"type": "text", "text": "d", "modality": "image"}]}, "user", ""),
+    ],
+)
+def test_who_speaks_and_what_is_said(message: dict[str, Any], role: str, text: str) -> None:
+    assert (role_of(message), text_of(message)) == (role, text)
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        (CALL, {"name": "f", "arguments": {"a": 1}}),
+        ({"tool_call": CALL}, {"name": "f", "arguments": {"a": 1}}),
+        ({"name": "f", "args": {"a": 1}}, {"name": "f", "arguments": {"a": 1}}),
+        ({"toolName": "f", "input": "x"}, {"name": "f", "arguments": "x"}),
+        ({"tool_call": "odd"}, {"name": None, "arguments": {}}),
+    ],
+)
+def test_calls_in_every_spelling(call: dict[str, Any], expected: dict[str, Any]) -> None:
+    assert tool_calls_of({"role": "assistant", "tool_calls": [call]}) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("names", "there"), [(["p.0.x"], True), (["p.12"], True), (["p.x"], False), (["pp.0"], False), (["p."], False)]
+)
+def test_a_flattened_list_is_seen_by_its_numbers(names: list[str], there: bool) -> None:
+    assert numbered("p", names) == there
+
+
+@pytest.mark.parametrize(("value", "expected"), [("[1]", [1]), ("[1", "[1"), (" {}", " {}"), (5, 5), ("null", "null")])
+def test_only_what_looks_like_json_is_loaded(value: Any, expected: Any) -> None:
+    assert loaded(value) == expected
