@@ -17,6 +17,7 @@ def usable_cores() -> int:
 def lock(file: IO[Any] | int, *, wait: bool = True) -> None:
     """Lock an open file until it is closed or its process ends. Without `wait`, raise BlockingIOError if it is locked."""
     if fcntl is not None:
+        # flock belongs to the open file, not to the process: closing another handle of the same file does not lift it.
         fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
     else:
         _lock_on_windows(file if isinstance(file, int) else file.fileno(), wait)

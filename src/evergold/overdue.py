@@ -35,6 +35,7 @@ def call_within(seconds: float, name: str, call: Callable[[], T]) -> T:
     except Empty as late:  # that thread is lost: nobody gives it another call
         _hanging[name] = seconds
         raise Overdue(f"{name} did not return within {seconds:g} s; it is left out until the next start") from late
+    # Threads are reused: starting one for every call of a plug-in would cost more than most calls.
     _idle.append(jobs)
     if problem is not None:
         raise problem

@@ -30,6 +30,7 @@ def _registered(group: str) -> dict[str, EntryPoint]:
     results: dict[str, EntryPoint] = {}
     for point in entry_points(group=f"evergold.{group}"):
         other = results.get(point.name)
+        # The same package may be visible twice (installed, and as a source tree); only different code is a conflict.
         if other is not None and other.value != point.value:
             raise BadInput(
                 f"two plug-ins of group {group!r} are called {point.name!r}: {other.value} and {point.value}; "
@@ -62,6 +63,7 @@ def load(group: str, name: str, **params: Any) -> Any:
     make = factory(group, name)
     try:
         return make(**params)
+    # Whatever the factory makes of its parameters: a plug-in's own checks are bad input, not a defect of ours.
     except (TypeError, ValueError, ArithmeticError, RecursionError, Warning) as problem:
         given = f"{params!r}"[:SHOWN]
         raise BadInput(f"{group.removesuffix('s')} {name!r} does not take {given}: {problem}") from problem

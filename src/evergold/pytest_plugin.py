@@ -69,6 +69,7 @@ def _evergold_gate(request: pytest.FixtureRequest) -> None:
     minima: Mapping[str, float] = (
         least if isinstance(least, dict) else {} if least is None else dict.fromkeys(names, least)
     )
+    # A mean that could not be computed counts as 0: a gate must not pass because nothing was scored.
     below = [mean for mean in done.means if mean.metric in minima and (mean.value or 0.0) < minima[mean.metric]]
     if below:
         lines = [f"{mean.metric} {mean} is below {minima[mean.metric]:g}" for mean in below]

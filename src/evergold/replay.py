@@ -107,6 +107,7 @@ def result_of(name: str, reply: ToolReply) -> Any:
 def _wrapped(function: Callable[..., Any], name: str | None = None) -> Callable[..., Any]:
     called = name or function.__name__
     signature = inspect.signature(function)
+    # The text form too: with `from __future__ import annotations` annotations are texts.
     as_text = signature.return_annotation in (str, "str")
 
     if inspect.iscoroutinefunction(function):
@@ -136,6 +137,7 @@ def _arguments(signature: inspect.Signature, given: tuple[Any, ...], named: dict
     for name, value in signature.bind(*given, **named).arguments.items():
         if signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD:
             arguments |= value
+        # A model names the arguments of a method without its object.
         elif name not in ("self", "cls"):
             arguments[name] = list(value) if isinstance(value, tuple) else value
     return arguments
@@ -153,6 +155,7 @@ def _read(name: str, reply: ToolReply, as_text: bool) -> Any:
 
 def _session() -> ToolSession | None:
     session = current.get()
+    # A `command:` app is its own process, so only the environment reaches it.
     if session is None and (url := os.environ.get(URL_VARIABLE)):
         return _Remote(url)
     return session

@@ -168,6 +168,7 @@ class Settings:
         """The database as a SQLAlchemy URL."""
         url = self.database_url or f"sqlite:///{self.home / 'evergold.db'}"
         if url.startswith(("postgresql://", "postgres://")):
+            # SQLAlchemy would choose psycopg2 for the bare scheme, and no longer knows `postgres://`.
             return "postgresql+psycopg://" + url.split("://", 1)[1]
         return url if "://" in url else f"sqlite:///{url}"
 
@@ -242,6 +243,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
 def _flatten(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for key, value in table.items():
+        # A table is a prefix, unless a setting of that very name takes the table as its value.
         if isinstance(value, dict) and f"{prefix}{key}" not in NAMES:
             flat |= _flatten(value, f"{prefix}{key}.")
         else:

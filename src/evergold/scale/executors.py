@@ -70,6 +70,7 @@ def _begun() -> None:
 def _begin_worker() -> None:
     """Ctrl-C is the parent's to handle; a parent that was killed takes its workers along."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # A parent that is killed with SIGKILL tells nobody: without this its workers would run on.
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
@@ -77,6 +78,7 @@ def _end_with_parent() -> None:
     parent = parent_process()
     if parent is not None:
         parent.join()
+        # At once: the worker may be in the middle of a long computation that no exception reaches.
         os._exit(1)
 
 
@@ -98,6 +100,7 @@ def open_cluster(address: str) -> Iterator[Workers]:
                 f"the Dask cluster at {address!r} has no workers; start some with `dask worker {address}`"
             )
         _require_same_version(client)
+        # `pure=False`: the same call twice is two calls, not one result from Dask's cache.
         yield Workers(client.get_executor(pure=False), threads)
 
 

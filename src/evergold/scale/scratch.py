@@ -41,6 +41,7 @@ def remove_abandoned(root: Path) -> list[Path]:
 
 def _is_abandoned(folder: Path) -> bool:
     try:
+        # In a shared temporary folder anybody may make a link of that name to somebody else's files.
         if folder.is_symlink() or folder.stat().st_uid != os.getuid():
             return False
         with (folder / OWNER).open("rb") as held:

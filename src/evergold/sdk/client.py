@@ -20,6 +20,7 @@ from evergold.sdk.transports import EmbeddedTransport, HttpTransport, Transport
 from evergold.settings import Settings, load_settings
 from evergold.storage import location
 
+# What the queue of a process may hold before records are dropped: a server that is away must not fill an app's memory.
 MAX_RECORDS = 10_000
 MAX_BYTES = 64_000_000
 MAX_SPOOL_BYTES = 512_000_000
@@ -40,6 +41,7 @@ def connect(target: str | Path | None = None, *, token: str | None = None, **fla
         if url
         else EmbeddedTransport(settings)
     )
+    # One spool for each server: records meant for one must not be delivered to another.
     name = hash_bytes((url or "embedded").encode()).removeprefix("sha256:")[:12]
     return Client(settings, transport, Spool(settings.home / "spool" / name, MAX_SPOOL_BYTES), url, token)
 
@@ -108,6 +110,7 @@ class Client:
             self._delivery.refuse(wrong)
         elif self._sampled(trace_id):
             record = {"trace_id": trace_id, "name": name, "value": value, "source": source, "comment": comment}
+            # Sizes are estimates in bytes: measuring a record exactly would cost as much as writing it.
             self._delivery.hand("score", {**record, "key": key or new_span_id()}, 300)
 
     def correct(self, trace_id: str, text: str, *, author: str | None = None) -> None:

@@ -23,6 +23,7 @@ from evergold.sdk.travelling import travelling
 log = logging.getLogger("evergold.sdk")
 
 BATCH = 200
+# How long the thread waits for company for a record: a request for each would cost the app more.
 LINGER_SECONDS = 0.2
 CLOSE_SECONDS = 30.0
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
@@ -50,6 +51,7 @@ class Delivery:
         self._in_flight: list[dict[str, Any]] = []
         self._reset()
         atexit.register(self.close)
+        # A forked child has none of its parent's threads, and locks may be held for ever in its copy of the memory.
         os.register_at_fork(after_in_child=self._after_fork)
 
     def _after_fork(self) -> None:
@@ -83,6 +85,7 @@ class Delivery:
                 _close_with_the_worker(self.close)
                 self._thread = threading.Thread(target=self._run, name="evergold-sdk", daemon=True)
                 self._thread.start()
+        # Outside the lock; the thread looks at the queue itself, so a missed or an extra wake-up does no harm.
         if len(self._queue) >= BATCH:
             self._woken.set()
 
@@ -117,6 +120,7 @@ class Delivery:
         self._woken.set()
         thread.join(timeout)
         if thread.is_alive():
+            # A plain reference: the thread replaces the list and never changes it.
             left = self._in_flight
             while batch := self._take():
                 left = left + self._finished(batch)
@@ -134,6 +138,7 @@ class Delivery:
             self._deliver_spool()
             with self._lock:
                 if not self._queue:
+                    # Only under the lock: a record handed over in between would otherwise be reported as delivered.
                     self._idle.set()
             if self._closing and not self._queue:
                 self._spool.seal()
@@ -149,6 +154,7 @@ class Delivery:
     def _deliver(self, records: list[dict[str, Any]]) -> None:
         self._in_flight = records
         try:
+            # While the pause lasts new records go straight to the disk; the server is not asked again.
             if time.monotonic() < self._away_until:
                 raise Away(self._counts.last_error or "away")
             self._send(records)
@@ -198,6 +204,7 @@ class Delivery:
             for records, torn, path in self._spool.ripe():
                 for start in range(0, len(records), BATCH):
                     self._send(records[start : start + BATCH])
+                # Only when every batch has arrived: a crash before this sends the file again, which ids make harmless.
                 path.unlink(missing_ok=True)
                 with self._lock:
                     self._counts.spooled = max(0, self._counts.spooled - len(records))
@@ -212,6 +219,7 @@ class Delivery:
         if time.monotonic() >= self._away_until:
             self._pause = min(LONGEST_PAUSE, max(FIRST_PAUSE, self._pause * 2))
             self._away_until = time.monotonic() + self._pause
+        # The same reason once: a server that is away for an hour must not fill the app's log.
         if self._counts.last_error != why:
             self._report(why)
 

@@ -111,10 +111,12 @@ class Step:
         if self._token is not None:
             try:
                 current.reset(self._token)
+            # The token belongs to another context: the step was left in another task or thread than it was entered in.
             except ValueError:
                 current.set(None)
             self._token = None
             _leave_what_ended()
+        # A failure that the app stated itself is more exact than the exception that follows from it.
         if error is not None and self.failed is None:
             try:
                 self.failed = f"{type(error).__name__}: {error}"

@@ -14,6 +14,7 @@ import orjson
 
 from evergold.machine import lock
 
+# A file of this size is ended, so that it can be delivered while further records are written to the next.
 SEALED_BYTES = 4_000_000
 PRIVATE = 0o600  # what people said lies here as they said it: nobody else may read it
 
@@ -53,12 +54,16 @@ class Spool:
         self._active = None
 
     def size(self) -> int:
-        return sum(path.stat().st_size for path in self._files())
+        return sum(map(_size_of, self._files()))
 
     def ripe(self) -> Iterator[tuple[list[dict[str, Any]], int, Path]]:
         """Files nobody writes, oldest first: their records, how many lines were torn, and the file to forget."""
         for path in self._files():
-            with path.open("rb") as handle:
+            try:
+                handle = path.open("rb")
+            except FileNotFoundError:  # another process has delivered it
+                continue
+            with handle:
                 try:
                     lock(handle, wait=False)
                 except BlockingIOError:
@@ -71,11 +76,20 @@ class Spool:
 
     def _begin(self) -> BinaryIO:
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        # A clock that never goes back sorts the names; the wall clock may be set while the server is away.
         moment = f"{os.times().elapsed:015.2f}"
         path = self._folder / f"{moment}-{os.getpid()}-{secrets.token_hex(4)}.jsonl"
         self._active = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE), "wb")
         lock(self._active)
         return self._active
+
+
+def _size_of(path: Path) -> int:
+    """The size of a file; 0 where another process has just delivered and removed it."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 def _read(handle: BinaryIO) -> tuple[list[dict[str, Any]], int]:

@@ -72,6 +72,7 @@ class HttpTransport:
             raise RuntimeError(f"{self._url.netloc} answered 500")
         if status in (408, 425, 429) or status > 500:
             raise Away(f"{self._url.netloc} answered {status}")
+        # A wrong token is mended by people: the records wait on the disk meanwhile.
         if status in (401, 403):
             raise Away(f"{self._url.netloc} answered {status}: check the token")
         if len(part) == 1:

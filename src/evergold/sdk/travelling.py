@@ -54,6 +54,7 @@ def _as_json(outgoing: dict[str, Any]) -> dict[str, Any]:
 
 def _plain(value: Any, depth: int) -> Any:
     """The value of nothing but what JSON has; slower, and never at a loss."""
+    # 2⁵³: larger integers lose digits in JavaScript and other readers, so they become text.
     if value is None or isinstance(value, (bool, float)) or (isinstance(value, int) and -(2**53) < value < 2**53):
         return value
     if isinstance(value, str):

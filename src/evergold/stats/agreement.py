@@ -23,6 +23,7 @@ def cohen_kappa(pairs: Sequence[tuple[Hashable, Hashable]], level: float = 0.95)
     table = _confusion(pairs)
     rows, columns = table.sum(axis=1), table.sum(axis=0)
     observed, expected = float(np.trace(table)), float(rows @ columns)
+    # All verdicts of both are the same: rounding keeps the sum from being exactly 1.
     if expected >= 1 - 1e-12:
         return None
     value = (observed - expected) / (1 - expected)

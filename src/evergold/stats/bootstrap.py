@@ -13,6 +13,7 @@ Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 DRAWS = 2000
+# Row numbers of a slice of draws: 32 MB of 64-bit integers.
 CELLS_AT_ONCE = 4_000_000
 FEW_DISTINCT = 64  # distinct values up to which counts are drawn instead of cases
 
@@ -33,6 +34,7 @@ def resample_ratio(tops: Floats, bottoms: Floats, *, seed: int = 0, draws: int =
     """Compute Σ top / Σ bottom on draws of cases. Few distinct values (pass/fail) are drawn as counts: exact and fast."""
     distinct, counts = np.unique(np.stack([tops, bottoms]), axis=1, return_counts=True)
     if distinct.shape[1] <= FEW_DISTINCT:
+        # Drawing n cases with replacement and counting the distinct values is a multinomial draw of those counts.
         drawn = np.random.default_rng(seed).multinomial(int(tops.size), counts / tops.size, size=draws)
         return np.asarray((drawn @ distinct[0]) / (drawn @ distinct[1]), dtype=np.float64)
     return resample(

@@ -25,6 +25,7 @@ def ranks(values: ArrayLike) -> Floats:
     data = np.asarray(values, dtype=np.float64)
     _, inverse, counts = np.unique(data, return_inverse=True, return_counts=True)
     last = np.cumsum(counts)
+    # Equal values hold the ranks first to last; their mean is half the sum of both.
     shared: Floats = ((last - counts + 1 + last) / 2)[inverse]
     return shared
 

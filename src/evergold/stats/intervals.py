@@ -49,6 +49,7 @@ def clustered_interval(values: ArrayLike, clusters: Sequence[Hashable], level: f
     index: dict[Hashable, int] = {}
     codes = np.array([index.setdefault(name, len(index)) for name in clusters])
     groups = len(index)
+    # Residuals that agree within a cluster add up here, and those that differ cancel out: that is the correction.
     sums = np.bincount(codes, weights=data - data.mean(), minlength=groups)
     error = float(np.sqrt(groups / (groups - 1) * np.sum(sums**2)) / data.size) if groups > 1 else None
     return _around(float(data.mean()), error, df=groups - 1, n=data.size, level=level, method="clustered t")

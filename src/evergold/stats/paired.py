@@ -55,6 +55,7 @@ def paired_effect(
     means = resample_ratio(sums, sizes, seed=seed, draws=MANY_DRAWS if sums.size <= FEW_GROUPS else DRAWS)
     low, high = percentile_bounds(means, confidence)
     assert low is not None and high is not None  # no draw of clusters has a size of zero
+    # Under "no difference" the draws would lie around 0 instead of the mean: how often are they as far off as that?
     extreme = int(np.count_nonzero(np.abs(means - mean) >= abs(mean) - 1e-12))
     return Effect(
         n=int(values.size),
@@ -62,6 +63,7 @@ def paired_effect(
         mean=mean,
         low=low,
         high=high,
+        # The observed result counts as one of the draws, so p is never 0.
         p=min(1.0, (extreme + 1) / (means.size + 1)),
         smallest_visible=smallest_visible_effect(_standard_error(sums, sizes, mean), alpha=1 - confidence),
     )
@@ -81,6 +83,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
     adjusted = [0.0] * len(p_values)
     running = 0.0
     for rank, index in enumerate(sorted(range(len(p_values)), key=lambda i: p_values[i])):
+        # A larger p-value may not get a smaller adjusted one.
         running = max(running, min(1.0, p_values[index] * (len(p_values) - rank)))
         adjusted[index] = running
     return adjusted

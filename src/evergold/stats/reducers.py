@@ -23,6 +23,7 @@ def mode(values: Sequence[float]) -> float:
 def pass_at(values: Sequence[float], k: int, passing: float = PASSING) -> float:
     """pass@k: the chance that at least one of k trials drawn from these passes (unbiased estimate)."""
     n, passed = _passed(values, k, passing)
+    # One minus the share of subsets of size k in which nothing passed.
     return 1 - math.comb(n - passed, k) / math.comb(n, k)
 
 

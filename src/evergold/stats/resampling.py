@@ -40,6 +40,7 @@ class _Sums(NamedTuple):
 
         def column_index(values: list[float]) -> int:
             column = np.array(values, dtype=np.float64)
+            # Denominators of ones and case sizes repeat among figures; each is multiplied once.
             at = columns_seen.setdefault(column.tobytes(), len(kept))
             if at == len(kept):
                 kept.append(column)
@@ -62,6 +63,7 @@ def intervals_of(
     drawn = np.empty((0, len(names)))
     if n > 1:
         drawn = resample(lambda rows: _evaluate(figures, weights_of(rows), sums), n, seed=seed, draws=draws)
+    # Cases that take part in a figure: those with anything below the line.
     counted = dict(zip(figures.columns, np.count_nonzero(sums.matrix[:, sums.below], axis=0).tolist(), strict=True))
     return {
         name: _interval(float(values[at]), drawn[:, at], counted.get(name, n), level) for at, name in enumerate(names)

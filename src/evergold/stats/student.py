@@ -39,8 +39,10 @@ def _incomplete_beta(a: float, b: float, x: float) -> float:
     """I_x(a, b), the share of a beta distribution below x."""
     if x <= 0 or x >= 1:
         return float(x >= 1)
+    # The fraction converges quickly only below this point; the symmetry of the function covers the rest.
     if x > (a + 1) / (a + b + 2):
         return 1 - _incomplete_beta(b, a, 1 - x)
+    # In logarithms: gamma functions of hundreds overflow a double.
     log_front = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
     return math.exp(log_front) * _continued_fraction(a, b, x) / a
 

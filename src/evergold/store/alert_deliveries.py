@@ -37,6 +37,7 @@ def queue_delivery(connection: Connection, alert_id: int, event: AlertEvent, mom
 
 def take_delivery(connection: Connection, owner: str, moment: str, lease_until: str) -> TakenDelivery | None:
     """Take the notification that is due longest and that nobody holds."""
+    # Two servers that look at once take different rows instead of waiting for one; SQLite has one writer anyway.
     skip = " FOR UPDATE SKIP LOCKED" if connection.dialect.name == "postgresql" else ""
     due = f"""SELECT id FROM alert_deliveries WHERE status = 'pending' AND next_at <= :now
         AND (lease_until IS NULL OR lease_until <= :now) ORDER BY next_at, id LIMIT 1{skip}"""
@@ -50,6 +51,7 @@ def take_delivery(connection: Connection, owner: str, moment: str, lease_until: 
 
 def settle_delivery(connection: Connection, taken: TakenDelivery, owner: str, moment: str) -> None:
     """Note that a notification was sent."""
+    # `owner` guards against a server whose lease ran out: another one may be sending the notification by now.
     statement = """UPDATE alert_deliveries SET status = 'sent', sent_at = :now, error = '', lease_until = NULL, owner = NULL
         WHERE id = :id AND owner = :owner"""
     connection.execute(text(statement), {"id": taken.id, "owner": owner, "now": moment})
@@ -60,6 +62,7 @@ def postpone_delivery(
 ) -> None:
     """Note why a notification could not be sent, and when it is tried again; None: never. One that a later notification of
     its alert followed meanwhile is left to that."""
+    # PostgreSQL cannot infer the type of a parameter that only stands in IS NULL, hence the cast.
     status = f"""CASE WHEN {LATER} THEN '{DeliveryStatus.SUPERSEDED.value}'
         WHEN CAST(:next AS text) IS NULL THEN '{DeliveryStatus.GIVEN_UP.value}' ELSE 'pending' END"""
     statement = f"""UPDATE alert_deliveries AS d SET status = {status}, error = :error, next_at = coalesce(:next, next_at),

@@ -23,6 +23,7 @@ def database_time(connection: Connection) -> str:
 
 def claim_look(connection: Connection, moment: str, not_since: str) -> bool:
     """Take this turn to look at the rules, unless a server has looked since then."""
+    # One statement is both test and claim: of two servers only one gets a row back.
     free = "ON CONFLICT (name) DO UPDATE SET value = :now WHERE workspace_facts.value < :since"
     statement = f"INSERT INTO workspace_facts (name, value) VALUES (:name, :now) {free} RETURNING 1"
     params = {"name": LOOKED, "now": moment, "since": not_since}
@@ -45,6 +46,7 @@ def open_alert(connection: Connection, reading: Reading, moment: str) -> int | N
         "details": dumps(reading.details),
         "now": moment,
     }
+    # A partial unique index on (rule, subject) of open alerts makes a second insert do nothing.
     made = connection.execute(
         text(
             "INSERT INTO alerts (rule, kind, subject, text, details, opened_at, seen_at, notified_at) "
@@ -67,6 +69,7 @@ def calm_alert(connection: Connection, reading: Reading, moment: str, calm_befor
     """Note that a rule does not fire; the id of its alert when it has been calm long enough to be over."""
     params = {"rule": reading.rule, "subject": reading.subject, "now": moment, "before": calm_before}
     mine = "rule = :rule AND subject = :subject AND resolved_at IS NULL"
+    # `calm_since` is set once and cleared when the rule fires again, so a flapping rule never counts as over.
     connection.execute(text(f"UPDATE alerts SET calm_since = :now WHERE {mine} AND calm_since IS NULL"), params)
     over = f"UPDATE alerts SET resolved_at = :now WHERE {mine} AND calm_since <= :before RETURNING id"
     alert_id = connection.execute(text(over), params).scalar()

@@ -37,6 +37,7 @@ def _belonging() -> dict[str, tuple[Table, list[str], list[str]]]:
             str(key.parent.name) for key in table.foreign_keys if key.target_fullname == "traces.id" and key.ondelete
         ]
         if naming:
+            # A lone `id` is given by the database, and is another one after coming back.
             numbered = table.primary_key.columns.keys() == ["id"]
             columns = [str(name) for name in table.columns.keys() if not (numbered and name == "id")]  # noqa: SIM118
             tables[str(table.name)] = (table, columns, naming)

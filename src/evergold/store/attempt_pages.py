@@ -23,6 +23,7 @@ def all_attempts(db: Database, run_id: str, case_id: str | None = None) -> Itera
     last: Key = ("", -1)
     chosen = [attempts.c.run_id == run_id] + ([attempts.c.case_id == case_id] if case_id is not None else [])
     while True:
+        # By key and not by OFFSET: the primary key is read on from where the last page ended, however far that is.
         page = select(*_COLUMNS).where(*chosen, tuple_(*_KEY) > last).order_by(*_KEY).limit(AT_ONCE)
         with db.read() as connection:
             rows = connection.execute(page).all()
@@ -55,6 +56,7 @@ def _worst_first(run_id: str) -> Select[Any]:
         .subquery()
     )
     same = (lowest.c.case_id == attempts.c.case_id) & (lowest.c.trial == attempts.c.trial)
+    # `IS NULL` as a sort key, because SQLite and PostgreSQL place NULLs at opposite ends.
     order = (attempts.c.error.is_(None), lowest.c.value.is_not(None), lowest.c.value, *_KEY)
     return select(*_COLUMNS).outerjoin(lowest, same).order_by(*order)
 

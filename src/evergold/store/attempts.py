@@ -103,6 +103,7 @@ class AttemptStore:
 
         def work(connection: Connection) -> None:
             connection.execute(_insert_new(self._db, attempts), rows)
+            # The steps of a replay let it go on after a crash; with its attempt stored, they are not needed.
             drop_steps(connection, run_id, replayed)
             if remembered:
                 connection.execute(_insert_new(self._db, response_cache), remembered)
@@ -149,6 +150,7 @@ class AttemptStore:
 
     def cached_count(self, run_id: str) -> int:
         """How many answers came from the response cache."""
+        # The body is JSON without blanks, and defaults are left out, so the text is there exactly when it is true.
         hits = and_(attempts.c.run_id == run_id, attempts.c.body.contains('"cached":true'))
         with self._db.read() as connection:
             return int(connection.execute(select(func.count()).select_from(attempts).where(hits)).scalar_one())
@@ -180,6 +182,7 @@ class AttemptStore:
         cases: dict[str, Case] = {}
         for attempt in self.attempts(run_id):
             if attempt.error is None and not set(metrics) <= set(attempt.measurements):
+                # Attempts and cases come in the same order, so one page of cases serves many attempts.
                 if attempt.case_id not in cases:
                     cases = {case.id: case for case in self._some_cases(run_id, attempt.case_id)}
                 yield cases[attempt.case_id], attempt
@@ -241,6 +244,7 @@ class AttemptStore:
         def work(connection: Connection) -> int:
             errors = and_(attempts.c.run_id == run_id, attempts.c.error.is_not(None))
             gone = connection.execute(delete(attempts).where(errors)).rowcount
+            # Relative to the column: the worker of the run may be adding to it at the same time.
             left = {"done": runs.c.done - gone, "failed": runs.c.failed - gone}
             connection.execute(update(runs).where(runs.c.id == run_id).values(**left))
             return gone
@@ -281,6 +285,7 @@ def _add_totals(connection: Connection, run_id: str, counts: dict[str, int], col
     where = runs.c.id == run_id
     values: dict[str, Any] = {name: runs.c[name] + count for name, count in counts.items() if count}
     if spent != Usage():
+        # Read and written in one transaction of the only writer; the sum of costs has rules that SQL does not know.
         before = Usage.model_validate(loads(connection.execute(select(runs.c[column]).where(where)).scalar_one()))
         values[column] = dumps(before.plus(spent).model_dump(mode="json"))
     if values:

@@ -38,6 +38,7 @@ def set_correction_dismissed(connection: Connection, case: Case, dismissed: bool
     table = trace_corrections.c
     rows = connection.execute(select(table.id, table.text, table.author).where(table.trace_id == trace_id)).all()
     for row in rows:
+        # The case is named after the text of its correction: a trace may have several.
         if correction_case_id(trace_id, row.text) != case.id:
             continue
         connection.execute(update(trace_corrections).where(table.id == row.id).values(dismissed=int(dismissed)))
@@ -49,6 +50,7 @@ def set_correction_dismissed(connection: Connection, case: Case, dismissed: bool
 def _dismiss_remarks(connection: Connection, trace_id: str, message: str, dismissed: bool) -> None:
     query = "SELECT s.key FROM trace_scores s WHERE s.trace_id = :trace AND substr(s.key, 1, 9) = 'detected:'"
     keys = set(connection.execute(text(query), {"trace": trace_id}).scalars())
+    # The remark is the message of a later trace with this very text: all of them that say it are dismissed.
     later = "SELECT t.id FROM traces t JOIN traces o ON o.session_id = t.session_id WHERE o.id = :trace AND t.input_text = :said"
     for message_id in list(connection.execute(text(later), {"trace": trace_id, "said": message}).scalars()):
         dismiss_remark(connection, trace_id, message_id, dismissed)

@@ -88,6 +88,7 @@ def copy_rows(source: Connection, target: Connection, share: Share) -> None:
     total = sum(_count(source, table) for table in metadata.sorted_tables)
     for table in metadata.sorted_tables:
         rows = source.execution_options(yield_per=ROWS).execute(select(table))
+        # Streamed: neither the driver nor SQLAlchemy holds a whole table.
         for batch in rows.mappings().partitions():
             target.execute(insert(table), [dict(row) for row in batch])
             share(len(batch) / max(total, 1))

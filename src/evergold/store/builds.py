@@ -66,6 +66,7 @@ def placements(connection: Connection, dataset: str, versions: Sequence[str], sp
         select(build_cases.c.case_id, build_cases.c.split)
         .join(builds, builds.c.id == build_cases.c.build_id)
         .where(builds.c.dataset == dataset, builds.c.version.in_(versions), build_cases.c.split.in_(splits))
+        # Oldest first, so that the dict keeps the placement of the newest build.
         .order_by(builds.c.id)
     )
     return {row.case_id: row.split for row in connection.execute(query)}

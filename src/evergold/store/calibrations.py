@@ -33,6 +33,7 @@ class CalibrationStore:
         columns = [calibrations.c[name] for name in CalibrationRow._fields]
         with self._db.read() as connection:
             rows = [CalibrationRow(*row) for row in connection.execute(select(*columns).order_by(calibrations.c.id))]
+        # In order of id, so the last one of a key is the newest.
         return list({(row.judge, row.metric): row for row in rows}.values())
 
     def of_metric(self, metric: str) -> list[CalibrationRow]:

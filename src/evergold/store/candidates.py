@@ -11,9 +11,12 @@ from sqlalchemy import Connection, text
 
 from evergold.model.policy import Policy, Reason
 from evergold.store.curation import IN_CHOSEN, IN_RANGE, choose
-from evergold.store.verdict_sql import CODE, Scope, VerdictQuery, dialect_of
+from evergold.store.verdict_dialects import dialect_of
+from evergold.store.verdict_sql import CODE, Scope, VerdictQuery
 from evergold.store.workspace_facts import fact, put_fact
 
+# `point` is the seeded random number of a trace; `nth` ranks its question inside its cluster, so that first come all
+# first questions, of the smallest clusters before those of the largest.
 CHOICE = """
     WITH pool AS (SELECT p.trace_id, k.question, k.cluster, k.point FROM candidate_pool p
         JOIN trace_checks k ON k.trace_id = p.trace_id WHERE p.policy = :policy AND p.day = :day),
@@ -27,6 +30,7 @@ CREATE_CHOICE = (
     "CREATE TEMPORARY TABLE IF NOT EXISTS pool_choice "
     "(trace_id TEXT PRIMARY KEY, included FLOAT NOT NULL, repeats INTEGER NOT NULL)"
 )
+# Only rows that change are written below: a day is chosen anew with every batch of traces.
 EXCHANGED = """SELECT p.trace_id FROM candidate_pool p LEFT JOIN pool_choice c ON c.trace_id = p.trace_id
     WHERE p.policy = :policy AND p.day = :day AND p.chosen <> CASE WHEN c.trace_id IS NULL THEN 0 ELSE 1 END"""
 KEEP_CHOICE = """UPDATE candidate_pool SET chosen = CASE WHEN c.trace_id IS NULL THEN 0 ELSE 1 END, included = c.included,
@@ -66,6 +70,7 @@ def _gather(
         params,
     )
     days = set(gone.scalars())
+    # SQLite needs `WHERE true` here: without it the parser takes ON CONFLICT for the condition of the join.
     fresh = connection.execute(
         text(
             f"INSERT INTO candidate_pool (policy, trace_id, day) SELECT CAST(:policy AS text), t.id, substr(t.started_at, 1, 10) "

@@ -75,6 +75,7 @@ def with_content(case: Case, trace: Trace, conversation: Conversation) -> Case:
     fields["extra"] = {name: value for name, value in extra.items() if value} | case.extra
     if case.provenance.user_id is None and trace.user_id is not None:
         fields["provenance"] = case.provenance.model_copy(update={"user_id": trace.user_id})
+    # Only where nobody edited the text: a case that a person wrote may well be JSON on purpose.
     if _is_raw(case.input) and case.input == trace.input and conversation.messages:
         fields["input"] = text_of(conversation.messages[-1]) or case.input
     answer = text_of(conversation.turn[-1]) if conversation.turn else ""
@@ -99,6 +100,7 @@ def keep_contents(connection: Connection, trace_ids: Iterable[str]) -> int:
     """Write down the content of cases that is read from these traces or their sessions, before they are deleted."""
     kept = 0
     for batch in batches(trace_ids):
+        # Earlier turns may be read from other traces of the session, so cases of all of them are made whole.
         sessions = select(traces.c.session_id).where(traces.c.id.in_(batch), traces.c.session_id.is_not(None))
         cited = select(traces.c.id).where(traces.c.id.in_(batch) | traces.c.session_id.in_(sessions))
         query = select(eval_dataset).where(eval_dataset.c.whole == 0, eval_dataset.c.trace_id.in_(cited))

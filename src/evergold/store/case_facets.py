@@ -32,6 +32,7 @@ def case_facets(connection: Connection, wanted: CaseFilter) -> CaseFacets:
     source = json_text(table.body, ("provenance", "source"), dialect)
     columns = (table.dataset, table.kind, table.entry_type, table.confirmed, table.review, source)
     newest = filtered(select(*columns), wanted, dialect).order_by(table.id.desc())
+    # One row more than is counted tells whether the counts are exact.
     rows = connection.execute(newest.limit(EXACT_TO + 1)).all()
     exact, rows = len(rows) <= EXACT_TO, rows[:EXACT_TO]
     listed = filtered(select(table.id), wanted, dialect).order_by(table.id.desc()).limit(EXACT_TO)

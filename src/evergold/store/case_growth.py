@@ -37,12 +37,14 @@ def note_late_turns(connection: Connection, trace_ids: Sequence[str]) -> None:
 
 def _note(connection: Connection, entries: Iterable[Sequence[int]], why: str) -> None:
     moment = now()
+    # A set: two late turns of one session name the same entry twice.
     for entry, version, whole in {tuple(row) for row in entries}:
         known = {"entry": entry, "version": version, "now": moment, "why": why, "who": WHO, "action": ACTION}
         if whole:
             connection.execute(ASK, known)
             continue
         connection.execute(RENEW, known)
+        # The last revision was no growth: a new one is appended.
         if not connection.execute(MOVE, known).rowcount:
             connection.execute(REVISE, known)
 

@@ -16,6 +16,7 @@ IN_COLUMNS = {"id", "dataset", "kind", "entry_type", "input", "output", "expecte
 def row_of(case: Case, cited: Collection[str | None]) -> dict[str, Any]:
     """The columns of a case. A trace this database does not hold is cited in the body alone."""
     trace_id = case.provenance.trace_id
+    # Such a case was written without its conversation, which is read from the trace whenever the case is.
     bare = case.provenance.source in MADE_HERE and not case.messages and not case.turn
     return {
         "case_id": case.id,
@@ -51,6 +52,7 @@ def case_of(row: Mapping[str, Any] | RowMapping, tags: Sequence[str]) -> Case:
     for name in ("trace_id", "session_id", "user_id", "policy", "policy_rev"):
         if row[name] is not None:
             provenance[name] = row[name]
+    # The counterpart of `body_of`, which leaves out calls that the turn repeats.
     if body.get("turn") and "tool_calls" not in body:
         body["tool_calls"] = calls_in(body["turn"])
     return Case.model_validate(

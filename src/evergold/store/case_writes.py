@@ -50,6 +50,7 @@ def put_cases(connection: Connection, cases: Iterable[Case], author: Author) -> 
     """Insert new cases and revise changed ones; by `(dataset, id)`, whatever their number."""
     result = PutResult()
     for batch in batches(cases):
+        # A file may hold one case twice; the later line counts.
         latest = {(case.dataset, case.id): case for case in batch}
         held = held_cases(connection, list(latest))
         fresh = [case for key, case in latest.items() if key not in held]
@@ -112,6 +113,7 @@ def _insert(connection: Connection, cases: Sequence[Case], author: Author) -> No
         for case in cases
     ]
     connection.execute(insert(eval_dataset), rows)
+    # Read back instead of RETURNING: the order of returned rows is not promised for an insert of many.
     entry_ids = dict(_ids(connection, cases))
     connection.execute(
         insert(case_revisions),
@@ -154,9 +156,11 @@ def _rewritten(old: Case, new: Case) -> bool:
 
 def _revise(connection: Connection, entry_id: int, old: Case, new: Case, author: Author) -> None:
     version, moment = old.version + 1, now()
+    # A validated case that an import rewrites is unvalidated again: nobody has seen the new text.
     if not author.reviewer and _rewritten(old, new):
         new = new.model_copy(update={"review": ReviewState.UNVALIDATED})
     row = row_of(new, _cited(connection, [new])) | {"version": version, "updated_at": moment}
+    # The version in the condition makes this safe against a writer that read the same version (PostgreSQL).
     changed = connection.execute(
         update(eval_dataset)
         .where(eval_dataset.c.id == bindparam("entry"), eval_dataset.c.version == bindparam("held_version"))

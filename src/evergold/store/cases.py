@@ -119,6 +119,7 @@ def page_of_cases(
     moment, last = _cursor(before) if before else ("", None)
     if order is CaseOrder.CHANGED:
         query = query.order_by(table.updated_at.desc(), table.id.desc())
+        # A row comparison: times repeat, so the id decides between rows of the same moment.
         here, there = tuple_(table.updated_at, table.id), tuple_(moment, last)
         query = query if last is None else query.where(here < there)
     elif order is CaseOrder.OLDEST:
@@ -218,6 +219,7 @@ def filtered(query: Select[Any], wanted: CaseFilter, dialect: str) -> Select[Any
         tagged = select(eval_dataset_tags.c.dataset_id).where(eval_dataset_tags.c.tag == tag)
         query = query.where(table.id.in_(tagged))
     if wanted.source is not None:
+        # A row without the key has NULL there, which equals nothing: such cases are left out.
         query = query.where(json_text(table.body, ("provenance", "source"), dialect) == wanted.source)
     if wanted.check is not None:
         scores = trace_scores.c
@@ -270,6 +272,7 @@ def _keyed(keys: Sequence[tuple[str, str]]) -> ColumnElement[bool]:
     by_dataset: dict[str, list[str]] = {}
     for dataset, case_id in keys:
         by_dataset.setdefault(dataset, []).append(case_id)
+    # `false()` gives an empty list of keys no rows; an empty OR would give all.
     return or_(
         false(),
         *(and_(eval_dataset.c.dataset == name, eval_dataset.c.case_id.in_(ids)) for name, ids in by_dataset.items()),

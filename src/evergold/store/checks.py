@@ -25,6 +25,7 @@ NEXT = """(SELECT x.id FROM traces x WHERE x.session_id = t.session_id
 BEFORE = """(SELECT x.id FROM traces x WHERE x.session_id = t.session_id
     AND (x.started_at < t.started_at OR (x.started_at = t.started_at AND x.id < t.id))
     ORDER BY x.started_at DESC, x.id DESC LIMIT 1)"""
+# The JSON may itself be a text inside JSON, with one or more backslashes before each quote.
 FINISH = re.compile(r"finish_?reasons?\\*\"\s*:\s*\[?\s*\\*\"([A-Za-z_]+)", re.I)
 WINDOW = 80
 RETRY_AFTER = timedelta(hours=1)  # a check that failed is not run on the same trace again before
@@ -89,8 +90,10 @@ def _steps(connection: Connection, seqs: Sequence[int]) -> Steps:
     contexts: dict[int, list[str]] = {}
     at = "instr({0}, 'finish_reason')" if connection.dialect.name == "sqlite" else "position('finish_reason' in {0})"
     raw, own = at.format("raw"), at.format("metadata")
+    # Only some characters behind the key leave the database: the column holds whole conversations.
     part = f"""CASE WHEN kind <> 'llm' THEN NULL WHEN {own} > 0 THEN substr(metadata, {own}, {WINDOW})
         WHEN {raw} > 0 THEN substr(raw, {raw}, {WINDOW}) END"""
+    # Integers of our own, written out: a list of parameters would be limited in number.
     listed = ", ".join(str(int(seq)) for seq in seqs) or "NULL"
     query = f"""SELECT trace_seq, kind, name, status, {part}, CASE WHEN kind = 'retriever' THEN output_text END FROM spans
         WHERE trace_seq IN ({listed}) AND kind IN ('tool', 'llm', 'retriever') ORDER BY trace_seq, started_at, id"""
@@ -141,6 +144,7 @@ def put_checked(
         row = _row(each)
         if row is not None and row != held.get(location):
             fresh.append((*location, *row, moment))
+    # A check that failed with an error says nothing new: its earlier score stays.
     gone = [key for key in held if key in wanted and _row(wanted[key]) != held[key] and wanted[key].error is None]
     stale = [key for key in held if marks and key not in wanted and key[0] in {mark[0] for mark in marks}]
     for trace_id, key in dict.fromkeys([*gone, *stale]):
@@ -160,6 +164,7 @@ _DROP = text("DELETE FROM trace_scores WHERE trace_id = :trace AND key = :key")
 
 
 def _names(failed: Sequence[str]) -> str:
+    # With a blank on both sides, so that SQL finds a whole name by LIKE '% name %'.
     return f" {' '.join(failed)} " if failed else ""
 
 

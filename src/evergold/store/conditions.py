@@ -36,5 +36,6 @@ def json_text(column: Column[Any], path: Sequence[str], dialect: str) -> ColumnE
     if dialect != "sqlite":
         return func.jsonb_extract_path_text(cast(column, JSONB), *path)
     at = "$" + "".join(f'."{part}"' for part in path)
+    # SQLite extracts true and false as 1 and 0; their type is their text.
     kind = func.json_type(column, at)
     return case((kind.in_(("true", "false")), kind), else_=cast(func.json_extract(column, at), Text))

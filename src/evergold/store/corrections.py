@@ -60,6 +60,7 @@ def put_correction_cases(connection: Connection, trace_ids: Iterable[str], datas
         if not cases:
             continue
         held = {key[1] for key in held_cases(connection, [(case.dataset, case.id) for case in cases])}
+        # A person may have moved or edited the case of a correction; it must not be made a second time.
         held |= _paired(connection, batch)
         fresh = [case for case in cases if case.id not in held]
         author = Author(who="correction", action="added", why="a person corrected the reply")
@@ -92,6 +93,7 @@ def _revised(connection: Connection, row: Any) -> Answer | None:
         "AND NOT EXISTS (SELECT 1 FROM trace_corrections c WHERE c.trace_id = t.id AND c.dismissed = 0) "
         "ORDER BY t.started_at, t.id LIMIT 1"
     )
+    # The reply to the correcting message is the trace that has this message as its input.
     wanted = {"session": row["session_id"], "said": row["text"], "after": row["started_at"], "id": row["id"]}
     reply = connection.execute(query, wanted).one_or_none()
     if reply is None or not (admits(reply.output_text) or agrees(reply.output_text)):
@@ -147,6 +149,7 @@ def detected_among(connection: Connection, trace_ids: Iterable[str]) -> dict[str
     query = (
         "SELECT trace_id, key, comment FROM trace_scores WHERE source = 'user' AND key LIKE 'detected:%%' AND trace_id"
     )
+    # psycopg takes % for the beginning of a parameter, SQLite's driver does not.
     if connection.dialect.name == "sqlite":
         query = query.replace("%%", "%")
     rows = [

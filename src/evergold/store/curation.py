@@ -17,7 +17,8 @@ from evergold.store.rows import insert_rows
 from evergold.store.schema import policies
 from evergold.store.traces import insert_new
 from evergold.store.values import batches, dumps, now
-from evergold.store.verdict_sql import Scope, dialect_of
+from evergold.store.verdict_dialects import dialect_of
+from evergold.store.verdict_sql import Scope
 
 BATCH = 5_000
 PLAIN = Scope()
@@ -60,6 +61,7 @@ def ranges(connection: Connection, size: int = BATCH) -> Iterator[tuple[str, str
     after = ""
     query = text("SELECT max(id), count(*) FROM (SELECT id FROM traces WHERE id > :after ORDER BY id LIMIT :size) AS x")
     while True:
+        # Ranges of ids and not OFFSET: traces that arrive meanwhile shift no range.
         upto, count = connection.execute(query, {"after": after, "size": size}).one()
         if not count:
             return
@@ -159,6 +161,7 @@ def _counted(rows: Iterable[Any]) -> Changes:
 
 def choose(connection: Connection, trace_ids: Iterable[str]) -> None:
     connection.execute(text("CREATE TEMPORARY TABLE IF NOT EXISTS curation_chosen (trace_id TEXT PRIMARY KEY)"))
+    # The table lives as long as the connection, which the pool hands to others.
     connection.execute(text("DELETE FROM curation_chosen"))
     insert_rows(connection, "curation_chosen", ("trace_id",), [(one,) for one in dict.fromkeys(trace_ids)])
     _measure(connection, "curation_chosen")
@@ -187,6 +190,7 @@ def _curate(connection: Connection, policy: Policy, chosen: str, bounds: dict[st
             connection.execute(statement, params)
     if not changes.by_kind.keys().isdisjoint(("questioned", "settled")):
         connection.execute(plan.ask, params)
+    # Most batches only add; the update would scan for nothing.
     if set(changes.by_kind) != {"added"}:
         connection.execute(plan.update, params)
         if plan.forget_tags is not None:

@@ -11,7 +11,8 @@ from sqlalchemy import TextClause, text
 
 from evergold.model.policy import Policy, Reason, Sampling, Tier
 from evergold.store.values import dumps
-from evergold.store.verdict_sql import CODE, POSTGRES, TIER_OF, Dialect, Scope, VerdictQuery
+from evergold.store.verdict_dialects import POSTGRES, Dialect
+from evergold.store.verdict_sql import CODE, TIER_OF, Scope, VerdictQuery
 
 FAILING = ", ".join(str(CODE[reason]) for reason, tier in TIER_OF.items() if tier is Tier.FAILURE)
 CONFIRMED = CODE[Reason.CONFIRMED]
@@ -31,6 +32,7 @@ TIER = (
 NOW = f"CASE WHEN reason IN ({FAILING}) THEN 1 WHEN reason IN ({CANDIDATE}) THEN 2 WHEN reason = {CONFIRMED} THEN 3 ELSE 0 END"
 WAS = """CASE WHEN coalesce(was_status, '') <> 'active' THEN 0 WHEN was_type = 'failure' THEN 1
       WHEN was_confirmed = 0 THEN 2 ELSE 3 END"""
+# Tens: what it was, ones: what it is. 23 is a candidate that became confirmed.
 STEPS = {
     "withdrawn": (10, 20, 30),
     "failed": (21, 31),

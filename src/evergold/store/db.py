@@ -149,7 +149,9 @@ def _written_anew(connection: Connection) -> None:
 def _engines(url: str) -> tuple[Engine, Engine]:
     try:
         if make_url(url).drivername.startswith("sqlite"):
+            # IMMEDIATE takes the write lock at once; a lock taken later could fail in the middle of a transaction.
             return _sqlite(url, "BEGIN IMMEDIATE", WRITE_LOCK_SECONDS), _sqlite(url, "BEGIN", READ_LOCK_SECONDS)
+        # One connection for the one writer thread.
         return _postgres(url, pool_size=1, max_overflow=0), _postgres(url)
     except (ArgumentError, NoSuchModuleError) as problem:
         raise BadInput(
@@ -212,6 +214,7 @@ def _sqlite(url: str, begin: str, seconds: int) -> Engine:
 
     @event.listens_for(engine, "connect")
     def configure(connection: Any, _: Any) -> None:
+        # The driver begins no transactions of its own: `start` below does, with the right kind of BEGIN.
         connection.isolation_level = None
         connection.create_function("unit_interval", 1, unit_interval, deterministic=True)
         for pragma in (

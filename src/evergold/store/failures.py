@@ -91,6 +91,7 @@ def _advice(problem: DBAPIError) -> str | None:
     state = getattr(problem.orig, "sqlstate", None)
     if state:
         return _POSTGRES.get(state) or _POSTGRES.get(state[:2])
+    # psycopg raises these without an SQLSTATE when no server answers.
     lost = problem.connection_invalidated or type(problem.orig).__name__ in ("OperationalError", "ConnectionTimeout")
     return _NO_STATE if lost else None
 

@@ -3,7 +3,8 @@
 from sqlalchemy import Connection, text
 
 from evergold.model.policy import Policy, Reason
-from evergold.store.verdict_sql import CODE, Scope, VerdictQuery, dialect_of
+from evergold.store.verdict_dialects import dialect_of
+from evergold.store.verdict_sql import CODE, Scope, VerdictQuery
 
 LOOKED_AT = 20_000  # traces at most: the page must open whatever the store holds
 NEWEST = "trace_id IN (SELECT id FROM traces WHERE started_at >= :since ORDER BY started_at DESC, seq DESC LIMIT :most)"

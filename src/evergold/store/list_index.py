@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Table, event
 
+# `seq` second: the order of the list, and the way back to the row.
 LISTED = ("started_at", "seq", "status", "name", "model", "duration_ms", "tokens", "cost", "tags")
 SQLITE_INDEX = f"CREATE INDEX IF NOT EXISTS traces_listed ON traces ({', '.join(LISTED)})"
 

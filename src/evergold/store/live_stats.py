@@ -102,6 +102,7 @@ def _tags(connection: Connection, scope: str, params: dict[str, Any], which: str
 def _days(connection: Connection, scope: str, params: dict[str, Any]) -> list[Day]:
     made: dict[str, dict[str, int]] = {}
     newest = "SELECT substr({0}, 1, 10) AS day, {1} FROM {2} WHERE {3} GROUP BY {4} ORDER BY 1 DESC LIMIT {5}"
+    # Three types of entries: so many rows hold at least so many days.
     entries = newest.format(
         "created_at", "entry_type, count(*)", "eval_dataset", f"{scope} AND status = 'active'", "1, 2", ":days * 3"
     )

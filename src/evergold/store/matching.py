@@ -24,5 +24,6 @@ def _worth(texts: Texts, patterns: Sequence[re.Pattern[str]]) -> float:
     for weight, text in zip(WEIGHTS, texts, strict=True):
         for pattern in patterns:
             number = sum(1 for _ in pattern.finditer(text))
+            # Characters in thousands: a word in a short text says more than one in a long document.
             total += weight * (number / (number + 1.0)) / (1.0 + len(text) / 1000)
     return total

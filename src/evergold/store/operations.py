@@ -64,6 +64,7 @@ def _sqlite_bytes(connection: Connection) -> int:
 
 def _sqlite_sizes(connection: Connection) -> list[TableSize]:
     """Bytes of each table with its indexes, where this SQLite can tell (`dbstat`); rows in any case."""
+    # `dbstat` is a compile-time option that not every Python ships with.
     compiled = connection.scalar(
         text("SELECT count(*) FROM pragma_compile_options WHERE compile_options = 'ENABLE_DBSTAT_VTAB'")
     )
@@ -85,6 +86,7 @@ def _sqlite_sizes(connection: Connection) -> list[TableSize]:
 
 def _postgres_sizes(connection: Connection) -> list[TableSize]:
     query = text(
+        # `reltuples` is -1 for a table that was never analysed.
         "SELECT relname, pg_total_relation_size(oid), greatest(reltuples, 0)::bigint FROM pg_class "
         "WHERE relkind IN ('r', 'p') AND relname = ANY(:names) AND relnamespace = current_schema()::regnamespace"
     )

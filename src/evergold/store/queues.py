@@ -36,6 +36,7 @@ def shared_sessions(connection: Connection, sessions: Iterable[str]) -> set[str]
     shared: set[str] = set()
     for batch in batches(sessions):
         query = (
+            # OFFSET 1 stops at the second trace of a session; a count would read all of them.
             f"WITH asked (session) AS (VALUES {', '.join([mark] * len(batch))}) SELECT session FROM asked "
             "WHERE EXISTS (SELECT 1 FROM traces WHERE session_id = session LIMIT 1 OFFSET 1)"
         )
@@ -62,9 +63,11 @@ def keep_pending(connection: Connection, trace_id: str, body: str) -> bool:
 
 def take_pending(connection: Connection, trace_ids: Iterable[str]) -> list[str]:
     """Hand over, and forget, what waited for these traces."""
+    # Nearly always nothing waits: one look spares the query for every batch.
     if connection.exec_driver_sql("SELECT 1 FROM pending_records LIMIT 1").first() is None:
         return []
     query = "SELECT id, trace_id, body FROM pending_records WHERE trace_id"
+    # By id, which is the order of arrival: of two reactions of one person the later one must win.
     results = sorted(tuple(row) for row in rows_among(connection, query, trace_ids))
     for batch in batches({trace_id for _, trace_id, _ in results}):
         connection.execute(delete(pending_records).where(pending_records.c.trace_id.in_(batch)))

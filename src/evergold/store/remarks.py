@@ -25,6 +25,7 @@ def messages_after(connection: Connection, trace_ids: Iterable[str]) -> list[Use
     start = dict.fromkeys(trace_ids)
     later = _neighbours(connection, list(start), _LATER, EARLIER)
     wanted = dict.fromkeys([*start, *(one for chain in later.values() for one in chain)])
+    # A new trace can be the answer that a later message remarks on, so messages after it are looked at again.
     before = _neighbours(connection, list(wanted), _EARLIER, EARLIER)
     before = {trace_id: chain for trace_id, chain in before.items() if chain}
     rows = _rows(connection, {*before, *(one for chain in before.values() for one in chain)})
@@ -36,6 +37,7 @@ def _neighbours(connection: Connection, ids: Sequence[str], query: str, steps: i
     links: dict[str, str | None] = {}
     front = list(ids)
     for _ in range(steps):
+        # Sessions overlap: a trace whose neighbour is known is not asked again.
         front = [one for one in dict.fromkeys(front) if one not in links]
         links |= dict.fromkeys(front)
         for batch in batches(front):

@@ -14,6 +14,7 @@ MOST_RUNS = 50
 def replays_in_dataset(db: Database, dataset: str, case_id: str) -> list[CaseReplay]:
     """Read the replays of a case by the newest runs of its dataset, any version of it."""
     versions = runs.c.dataset.startswith(f"{dataset}@", autoescape=True)
+    # Specs are JSON without blanks; a run that replays nothing has null there.
     played = and_(runs.c.spec.contains('"replay":{'), or_(runs.c.dataset == dataset, versions))
     newest = select(runs.c.id).where(played).order_by(runs.c.created_at.desc(), runs.c.id.desc()).limit(MOST_RUNS)
     with db.read() as connection:

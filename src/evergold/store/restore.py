@@ -74,6 +74,7 @@ def replace_database(url: str, copy: Path, replace: bool, share: Share) -> None:
             done = total - left
 
         source.backup(target, pages=PAGES, progress=step)
+        # `_require_alone` took the log away, and the mode is part of the file.
         target.execute("PRAGMA journal_mode=WAL")
 
 
@@ -145,6 +146,7 @@ def _on_postgres(url: str, work: Callable[[Connection], None]) -> None:
 
 
 def _require_free(connection: Connection, url: str, replace: bool) -> None:
+    # Sessions of evergold are known by their name; other clients of the server, such as psql, do no harm.
     others = connection.execute(
         text(
             "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "
@@ -163,6 +165,7 @@ def _require_free(connection: Connection, url: str, replace: bool) -> None:
 
 def _replace_rows(connection: Connection, copy: Path, share: Share) -> None:
     names = ", ".join(f'"{table.name}"' for table in metadata.sorted_tables)
+    # All tables in one statement: otherwise foreign keys between them would forbid it.
     connection.execute(text(f"TRUNCATE {names}"))
     with read_copy(copy) as source:
         copy_rows(source, connection, share)
@@ -176,4 +179,5 @@ def _continue_numbers(connection: Connection) -> None:
         if column is not None:
             highest = connection.execute(select(func.max(column))).scalar()
             sequence = func.pg_get_serial_sequence(table.name, column.name)
+            # The third argument says whether the number was used: an empty table begins with 1.
             connection.execute(select(func.setval(sequence, highest or 1, highest is not None)))

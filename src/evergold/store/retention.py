@@ -90,6 +90,7 @@ def prune_batch(connection: Connection, before: str) -> int:
 
 def delete_traces(connection: Connection, trace_ids: Sequence[str]) -> int:
     """Delete traces with all that belongs to them; what is read from them elsewhere is written down first."""
+    # Before anything is deleted: cases read their conversation, and spans their base, from these rows.
     keep_contents(connection, trace_ids)
     release(connection, trace_ids)
     return sum(
@@ -115,6 +116,7 @@ def copies_of(connection: Connection, user: str) -> Erased:
 def erase_user(connection: Connection, user: str, who: str, why: str, begun: Erased | None = None) -> Erased:
     """Erase a user in the tables; `begun` says what was erased outside of them, for the tombstone."""
     trace_ids = _traces_of(connection, user)
+    # Collected first: what names the copies is gone once the tables are emptied.
     erased = copies_of(connection, user)
     if begun is not None:
         erased.build_files, erased.spooled, erased.archived = begun.build_files, begun.spooled, begun.archived
@@ -201,6 +203,7 @@ def _entries(connection: Connection, user: str, trace_ids: Sequence[str]) -> lis
 
 def _empty(connection: Connection, entries: Sequence[int]) -> None:
     for statement in (
+        # Braces are doubled because the statement goes through `str.format`.
         "UPDATE eval_dataset SET status = 'erased', trace_id = NULL, session_id = NULL, user_id = NULL, whole = 1, "
         "input_text = '', output_text = NULL, expected_output = NULL, metadata = '{{}}', body = '{{}}', "
         "version = version + 1 WHERE id IN ({})",

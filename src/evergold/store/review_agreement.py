@@ -21,6 +21,7 @@ class Decided(NamedTuple):
 
 def decided_cases(connection: Connection) -> Iterator[Decided]:
     """Read every case that a policy made and on which a reviewer's word stands."""
+    # A withdrawal says that the trace no longer qualifies, not what its class is: the verdict before it counts.
     last = """SELECT max(x.version) FROM case_revisions x WHERE x.entry_id = d.id AND x.who LIKE 'policy %'
         AND x.action <> 'withdrawn'"""
     query = f"""SELECT r.why, r.evidence, d.entry_type, d.status FROM eval_dataset d

@@ -16,6 +16,7 @@ from evergold.store.values import dumps, loads, now
 TITLE_LENGTH = 160
 
 _entry = eval_dataset.c
+# No row, or one of an earlier version, means that nothing is settled yet.
 _standing: ColumnElement[str] = func.coalesce(review_standings.c.standing, Standing.OPEN.value)
 
 
@@ -96,6 +97,7 @@ def next_for(connection: Connection, query: QueueQuery, reviewer: str, needed: i
         review_assignments.c.reviewer == reviewer,
         review_assignments.c.state.in_(("assigned", "claimed")),
     )
+    # A disputed case needs a further reviewer, also where one verdict is enough otherwise.
     hands = case(
         (_standing.in_((Standing.DISPUTED.value, Standing.SECOND_OPINION.value)), max(needed, 2)), else_=needed
     )
@@ -105,6 +107,7 @@ def next_for(connection: Connection, query: QueueQuery, reviewer: str, needed: i
         )
         .where(_entry.review == ReviewState.UNVALIDATED.value, _entry.status == CaseStatus.ACTIVE.value)
         .where(not_(mine), or_(assigned_to_me, others < hands))
+        # What somebody assigned to this reviewer comes before what is free for all.
         .order_by(assigned_to_me.desc(), _entry.id)
         .limit(1)
     ).first()
@@ -206,6 +209,7 @@ def _judged_by(me: str) -> ColumnElement[bool]:
     """Whether this reviewer's last word on the case is a verdict that stands."""
     table = case_reviews.c
     mine = (table.entry_id == _entry.id, table.reviewer == me, table.verdict != ReviewVerdict.SKIP.value)
+    # By id: two verdicts may carry the same millisecond.
     last = select(table.verdict).where(*mine).order_by(table.id.desc()).limit(1).scalar_subquery()
     return func.coalesce(last, "").in_([verdict.value for verdict in OPINIONS])
 

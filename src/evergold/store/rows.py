@@ -16,6 +16,7 @@ from evergold.store.values import batches
 
 RAW = ("attributes", "events", "resource", "scope")  # what a span carried, kept apart from what was understood of it
 
+# SQLite takes 32,766 parameters in a statement; the widest rows have some 20 columns.
 ROWS = 400  # of one statement
 MOST = 2**53  # larger figures are a sender's mistake, and no database column holds them
 
@@ -86,6 +87,7 @@ def figures_of(started: str | None, ended: str | None, metadata: Mapping[str, An
 def summed(metadata: Mapping[str, Any], of_steps: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Complete a trace's metadata with the sums of its model calls, where it gives no figures of its own."""
     names = ("input_tokens", "output_tokens", "total_tokens", "cost")
+    # Figures of the app itself win: its total may include calls that it did not trace.
     if any(name in metadata for name in names):
         return dict(metadata)
     sums: dict[str, float] = {}

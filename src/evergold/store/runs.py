@@ -99,7 +99,10 @@ class RunStore:
 
         Else how many times in a row it was taken, this time included, since an attempt or score of it was last stored.
         """
+        # A worker that dies before it stores anything would be followed by another for ever; `takes` lets callers stop
+        # that.
         progress = runs.c.done + runs.c.scored
+        # The condition is in the UPDATE itself, so of two workers that claim at once only one changes a row.
         free = or_(runs.c.owner.is_(None), _expired(), runs.c.owner == literal(taking_from or ""))
 
         def work(connection: Connection) -> int:
@@ -135,6 +138,7 @@ class RunStore:
         def work(connection: Connection) -> Beat:
             row = connection.execute(
                 update(runs)
+                # A lease that was taken over is not ours any more: no row comes back, and the caller stops.
                 .where(runs.c.id == run_id, runs.c.owner == owner, runs.c.status == "running")
                 .values(lease_until=_later(connection, seconds))
                 .returning(runs.c.cancel_requested)
@@ -159,6 +163,7 @@ class RunStore:
 
         def work(connection: Connection) -> None:
             connection.execute(update(runs).where(held).values(**values))
+            # A stop that was asked for while the run was being put back would otherwise be forgotten.
             connection.execute(update(runs).where(unwanted).values(status="cancelled", ended_at=utc_now()))
 
         self.db.write(work)
@@ -211,6 +216,7 @@ class RunStore:
         wanted = {**values, "status": "cancelled", "error": None, "ended_at": utc_now()}
 
         def work(connection: Connection) -> None:
+            # First the cancelled ones: they are no longer `running` when the second statement looks.
             connection.execute(update(runs).where(dead, runs.c.cancel_requested == 1).values(**wanted))
             connection.execute(update(runs).where(dead).values(**values))
 

@@ -43,6 +43,7 @@ def put_scores_of_many(connection: Connection, scored: Sequence[tuple[str, Score
         key, new_values = row[:2], row[2:-1]
         if current.get(key) == new_values:
             continue
+        # Kept up to date within the batch: a file may hold the same score twice.
         current[key] = new_values
         fresh.pop(key, None)  # a score that is said again is the latest
         fresh[key] = row
@@ -65,6 +66,7 @@ _one = delete(trace_scores).where(
 
 
 def _row(trace_id: str, score: Score) -> tuple[Any, ...]:
+    # Without a key of its own, the content is the key: the same score sent again is the same row.
     own = [score.span_id, score.name, score.source, score.value, score.comment]
     return (
         trace_id,
@@ -109,6 +111,7 @@ def _score(row: RowMapping) -> Score:
         comment=row["comment"],
         span_id=row["span_id"],
         created_at=row["created_at"],
+        # A key made of the content is ours and not shown.
         key=None if row["key"].startswith("sha256:") else row["key"],
         id=row["id"],
         version=row["version"],

@@ -62,6 +62,7 @@ def matches(connection: Connection, asked: SearchTerms) -> Iterator[IndexMatch]:
     if not runs:
         return
     if dialect == "sqlite":
+        # A single character is stored only as the beginning of a pair, hence the prefix search.
         pairs = " ".join(f'"{pair}"' + ("*" if len(pair) == 1 else "") for run in runs for pair in pairs_of(run))
         yield _match("trace_grams", pairs, dialect)
     else:
@@ -78,6 +79,7 @@ def verified(asked: SearchTerms) -> list[ColumnElement[bool]]:
     return [
         or_(*(one.icontains(piece, autoescape=True) for one in texts))
         for piece in asked.pieces
+        # Pairs say that AB and BC occur, not that ABC does: longer pieces are looked up in the text.
         if len(piece) > 2 or RUN.fullmatch(piece) is None
     ]
 

@@ -20,6 +20,7 @@ KINDS_OF_TURNS = ("tool",)  # the spans that an earlier turn is read from
 def traces_with_spans(connection: Connection, trace_ids: Iterable[str]) -> dict[str, Trace]:
     """The stored traces of these ids with their spans; their scores are not read."""
     by_key: dict[str, Trace] = {}
+    # Traces with all of their spans are large; so many are in memory at a time.
     for batch in batches(dict.fromkeys(trace_ids), 200):
         rows = connection.execute(select(traces).where(traces.c.id.in_(batch))).mappings().all()
         by_key |= {trace.id: trace for trace in _with_spans(connection, rows)}

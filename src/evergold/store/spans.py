@@ -60,6 +60,7 @@ def sort_spans(
             result.closed.append(row)
             continue
         key = (row.trace_id, row.id)
+        # The first row of an id wins, whether it is stored or only earlier in this batch.
         first = held.setdefault(key, row)
         if first is row:
             result.fresh.append(row)
@@ -78,6 +79,7 @@ def stored_traces(connection: Connection, trace_ids: Iterable[str]) -> dict[str,
 
 def lock_traces(connection: Connection, trace_ids: Iterable[str]) -> None:
     """Let nobody else change these traces until the transaction ends; SQLite's writer is alone as it is."""
+    # In one order everywhere: two transactions that lock the same traces must not wait for each other.
     for ids in batches(sorted(trace_ids)):
         connection.execute(select(traces.c.seq).where(traces.c.id.in_(ids)).order_by(traces.c.seq).with_for_update())
 
@@ -104,6 +106,7 @@ def _same(stored: SpanRow, sent: SpanRow) -> bool:
     """Whether a span that is sent again is the one that is stored."""
     if stored == sent._replace(heads=stored.heads):
         return True
+    # The same attributes may be written in another order, or folded differently: compared as values.
     alike = stored._replace(raw=sent.raw, heads=sent.heads) == sent
     return alike and carried_by(stored).raw == carried_by(sent).raw
 
@@ -190,4 +193,5 @@ def update_summaries(connection: Connection, grown: Sequence[TraceRow]) -> None:
         statement, [{"key": row["id"], **{f"new_{name}": row[name] for name in named}} for row in changes]
     )
     for batch in batches([row.id for row in grown]):
+        # A suite that no check has marks them as unchecked.
         connection.execute(update(trace_checks).where(trace_checks.c.trace_id.in_(batch)).values(suite=""))

@@ -54,6 +54,7 @@ def trace_facets(connection: Connection, wanted: TraceFilter) -> TraceFacets:
     exact, rows = len(rows) <= EXACT_TO, rows[:EXACT_TO]
     listed = chosen(connection, select(traces.c.id), wanted)
     listed = listed.order_by(traces.c.started_at.desc(), traces.c.seq.desc()).limit(EXACT_TO)
+    # A set: a tag that the app sent twice counts once for its trace.
     tags = Counter(tag for row in rows if row[4] != "[]" for tag in set(loads(row[4]) or ()))
     by_people = (
         select(trace_tags.c.tag, func.count()).where(trace_tags.c.trace_id.in_(listed)).group_by(trace_tags.c.tag)

@@ -123,6 +123,7 @@ def plain_conditions(wanted: TraceFilter, dialect: str) -> Iterator[ColumnElemen
 
 def tagged(tag: str, dialect: str) -> ColumnElement[bool]:
     """Whether the app or a person put this tag on a trace."""
+    # The tag in its quotes is looked for in the JSON text: whole tags only, and no JSON is parsed.
     position = func.instr if dialect == "sqlite" else func.strpos
     by_a_person = exists().where(trace_tags.c.tag == tag, trace_tags.c.trace_id == traces.c.id)
     return or_(position(traces.c.tags, dumps(tag)) > 0, by_a_person)
@@ -148,6 +149,7 @@ def score_parts(condition: ScoreCondition) -> list[ColumnElement[bool]]:
             "=": table.value == condition.value,
         }
         parts.append(compared[condition.sign])
+    # Only a range inside that of the partial index lets the database use it.
     below = condition.value <= FAILING_BELOW if condition.sign == "<" else condition.value < FAILING_BELOW
     if condition.sign in ("<", "<=", "=") and below:
         parts.append(literal_column(FAILING, Boolean))

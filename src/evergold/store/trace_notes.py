@@ -23,6 +23,7 @@ def retag(
     rows: list[dict[str, Any]] = []
     for trace_id in dict.fromkeys(trace_ids):
         before = set(held.get(trace_id, ()))
+        # Only what changes is reported, because its reverse is the undo.
         added = sorted(set(add) - before) if trace_id in known else []
         removed = sorted(set(remove) & before)
         rows += [{"trace_id": trace_id, "tag": tag, "who": who, "created_at": now()} for tag in added]

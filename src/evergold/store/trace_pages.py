@@ -32,6 +32,7 @@ from evergold.store.values import dumps
 
 FEW = 5_000  # hits of an index that are looked at one by one
 BEST_OF = 1_000  # the newest hits among which the best matches are chosen
+# A trace without the figure comes last in either direction; NULL cannot stand in a keyset comparison.
 KEYS = {
     TraceOrder.NEWEST: (traces.c.started_at, True),
     TraceOrder.OLDEST: (traces.c.started_at, False),
@@ -80,6 +81,7 @@ def chosen(connection: Connection, query: Select[Any], wanted: TraceFilter) -> S
         query = query.where(*_id_begins(wanted.search.strip()))
     few: set[int] | None = None
     for match in _indexed(connection, wanted):
+        # One more than FEW tells "many" without reading all of them.
         hits = connection.execute(match.hits.limit(FEW + 1)).scalars().all()
         if len(hits) > FEW:
             query = query.where(match.holds)
@@ -102,6 +104,7 @@ def _indexed(connection: Connection, wanted: TraceFilter) -> Iterator[IndexMatch
 
 def _among(seqs: Sequence[int], dialect: str) -> ColumnElement[bool]:
     if dialect == "sqlite":
+        # One parameter for thousands of numbers; a list of parameters is limited.
         listed = func.json_each(dumps(seqs)).table_valued("value")
         return traces.c.seq.in_(select(listed.c.value))
     return traces.c.seq == any_(bindparam(None, list(seqs), type_=ARRAY(Integer)))
@@ -160,6 +163,7 @@ def _asked(connection: Connection, wanted: TraceFilter) -> SearchTerms:
 
 
 def _id_begins(text: str) -> tuple[Any, Any]:
+    # A range instead of LIKE: the index of ids answers it in both databases, and % and _ mean nothing.
     return traces.c.id >= text, traces.c.id < text + "\U0010ffff"
 
 

@@ -44,6 +44,7 @@ def put_traces(connection: Connection, incoming: Iterable[Trace]) -> PutTraces:
     result = PutTraces()
     for batch in batches(incoming):
         contents = [content_hash(trace.model_dump(mode="json", exclude={"scores"})) for trace in batch]
+        # Reversed, so that of two traces with one id the hash of the first stays.
         hashes = dict(zip((trace.id for trace in reversed(batch)), reversed(contents), strict=True))
         known: dict[str, str | None] = {
             row.id: row.content_hash
@@ -57,8 +58,10 @@ def put_traces(connection: Connection, incoming: Iterable[Trace]) -> PutTraces:
             if trace.id not in known and trace.id not in fresh:
                 fresh[trace.id] = trace
                 scored.append(trace)
+            # A trace made of spans has no hash (None), so whole content under its id is a conflict.
             elif content == (hashes[trace.id] if trace.id in fresh else known[trace.id]):
                 result.duplicates.append(trace.id)
+                # Scores are no part of the content: a known trace may bring new ones.
                 scored.append(trace)
             else:
                 result.conflicting.append(trace.id)

@@ -13,8 +13,9 @@ from evergold.errors import BadInput, NotFound, unknown
 from evergold.store.curation import BATCH
 from evergold.store.schema import policies
 from evergold.store.values import now
-from evergold.store.verdict_sql import dialect_of
+from evergold.store.verdict_dialects import dialect_of
 
+# What the evidence of a policy's revision says of the entry before it: see `_revisions` in `curation_sql.py`.
 WANTED = ("was", "before.policy_rev", "before.inclusion_probability", "before.dataset")
 IN_POSTGRES = (
     "r.evidence::jsonb ->> 'was'",
@@ -47,6 +48,7 @@ def find_revision(connection: Connection, label: str) -> str:
     labels = [f"{held}@{rev.removeprefix('sha256:')[:12]}" for held, rev, _, _ in policy_revisions(connection)]
     if not at or not digits:
         raise BadInput(f"{label!r} names no policy revision; write POLICY@REV ({', '.join(labels) or 'none is known'})")
+    # Enough digits are those that name one revision only, as with commits of git.
     matching = [known for known in labels if known.startswith(f"{name}@{digits.removeprefix('sha256:')[:12]}")]
     if len(matching) != 1:
         raise NotFound(unknown("policy revision", label, labels))

@@ -10,6 +10,7 @@ import orjson
 
 T = TypeVar("T")
 NUL = "\\u0000"
+# An even number of backslashes before it: `\\\\u0000` is a backslash and the text "u0000", not a NUL.
 NUL_IN_JSON = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 
 
@@ -17,6 +18,8 @@ def stamp(moment: datetime | None) -> str | None:
     """`2026-01-02T03:04:05.678Z`; finer digits are kept when there are any."""
     if moment is None:
         return None
+    # Texts of different length still sort right, as long as the longer one has more digits behind the same
+    # milliseconds.
     spec = "microseconds" if moment.microsecond % 1000 else "milliseconds"
     return moment.astimezone(UTC).isoformat(timespec=spec).replace("+00:00", "Z")
 

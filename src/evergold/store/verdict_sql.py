@@ -8,11 +8,10 @@ bound parameter; only names of columns and the shape of the query depend on it.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sqlalchemy import Connection
-
-from evergold.model.ident import UNIT_HEX_DIGITS
 from evergold.model.policy import BLANKS, TAG_KINDS, Eligibility, JudgeRole, Policy, Reason, Sampling, Tier
+from evergold.store.verdict_dialects import Dialect
 
+# Numbers instead of names: the reason of a million traces is compared and grouped.
 CODE = {reason: number for number, reason in enumerate(Reason)}
 TIER_OF = {
     Reason.FAILED_CHECK: Tier.FAILURE,
@@ -44,53 +43,6 @@ STANDS = f"""CASE WHEN d.id IS NOT NULL AND (d.review = 'validated' OR d.decided
 
 # Whether the trace has grown since anything else became of the entry.
 GREW = "EXISTS (SELECT 1 FROM case_revisions r WHERE r.entry_id = d.id AND r.version = d.version AND r.action = 'grew')"
-
-
-@dataclass(frozen=True)
-class Dialect:
-    """The few things the two databases say differently. A `fence` keeps a subquery whole: what it works out once is not
-    worked out again wherever it is mentioned, and nothing is written down in between."""
-
-    trim: str
-    least: str
-    listed: str
-    unit: str
-    metadata_text: str
-    merged: str
-    included: str
-    quoted: str
-    fence: str
-
-
-SQLITE = Dialect(
-    trim="trim",
-    least="min",
-    listed="json_group_array(json_object('name', name, 'source', source, 'value', value))",
-    unit="unit_interval({})",
-    metadata_text="EXISTS (SELECT 1 FROM json_each(t.metadata) m WHERE m.key = {key} AND m.type = 'text' "
-    "AND m.value IN ({allowed}))",
-    merged="json_patch(eval_dataset.{column}, {patch})",
-    included="json_extract({}, '$.provenance.inclusion_probability')",
-    quoted="json_quote({})",
-    fence="LIMIT -1",
-)
-POSTGRES = Dialect(
-    trim="btrim",
-    least="least",
-    listed="coalesce(json_agg(json_build_object('name', name, 'source', source, 'value', value))::text, '[]')",
-    unit=f"(('x' || substr(md5({{}}), 1, {UNIT_HEX_DIGITS}))::bit({4 * UNIT_HEX_DIGITS})::bigint::float8 "
-    f"/ {16**UNIT_HEX_DIGITS}::float8)",
-    metadata_text="(jsonb_typeof(t.metadata::jsonb -> CAST({key} AS text)) = 'string' "
-    "AND t.metadata::jsonb ->> CAST({key} AS text) IN ({allowed}))",
-    merged="((eval_dataset.{column}::jsonb - 'confirmed') || jsonb_strip_nulls(({patch})::jsonb))::text",
-    included="({}::jsonb #>> '{{provenance,inclusion_probability}}')::float8",
-    quoted="to_json({})::text",
-    fence="OFFSET 0",
-)
-
-
-def dialect_of(connection: Connection) -> Dialect:
-    return POSTGRES if connection.dialect.name == "postgresql" else SQLITE
 
 
 @dataclass(frozen=True)
@@ -236,6 +188,7 @@ class VerdictQuery:
 
     def _rules(self) -> Iterator[str]:
         """The reason, rule by rule. What keeps a trace out comes before the tier it would have had."""
+        # SQLite's min() is NULL when either argument is, PostgreSQL's least() skips NULLs: coalesce makes them agree.
         system = "coalesce(least(worst_app, worst_check), worst_app, worst_check)".replace("least", self.dialect.least)
         failed = f"(worst_app < :low OR worst_user < :low OR ({system} < :low AND by_human = 0))"
         golden = f"({system} >= :high AND (best_user IS NULL OR best_user >= :high))"
@@ -244,6 +197,8 @@ class VerdictQuery:
             yield f"WHEN ({failed} OR {golden}) AND NOT ({self._eligible()}) THEN {CODE[Reason.INELIGIBLE]}"
         yield f"WHEN worst_app < :low THEN {CODE[Reason.FAILED_CHECK]}"
         yield f"WHEN worst_user < :low THEN {CODE[Reason.USER_NEGATIVE]}"
+        # Comparisons with NULL are neither true nor false, so rules below may take it for granted that there is a
+        # score.
         yield f"WHEN {system} IS NULL THEN {CODE[Reason.NO_SYSTEM]}"
         yield f"WHEN t.status = 'failed' AND NOT ({system} < :low AND by_human = 0) THEN {CODE[Reason.TRACE_FAILED]}"
         yield f"WHEN {system} < :low AND by_human = 1 THEN {CODE[Reason.USER_BETWEEN]}"
@@ -257,6 +212,7 @@ class VerdictQuery:
         yield f"WHEN EXISTS ({corrections} AND coalesce(c.author, '') <> 'detected') THEN {CODE[Reason.CORRECTED]}"
         if self.scope.required:
             spoken = "SELECT 1 FROM trace_checks k WHERE k.trace_id = tally.trace_id"
+            # Names stand between blanks in the column, so LIKE finds whole names.
             marks = self._bind("required", tuple(f"% {name} %" for name in self.scope.required)).split(", ")
             silent = " ".join(f"AND k.failed NOT LIKE {mark}" for mark in marks)
             yield f"WHEN NOT EXISTS ({spoken} {silent}) THEN {CODE[Reason.UNCHECKED]}"
@@ -310,6 +266,7 @@ class VerdictQuery:
             self.params[f"key_{number}"] = key
             values = self._bind(f"meta_{number}", allowed)
             result = self.dialect.metadata_text.format(key=f":key_{number}", allowed=values)
+            # A missing key gives NULL, and NOT NULL would be NULL again instead of "not eligible".
             yield f"coalesce({result}, false)"
 
     def _point(self) -> str:

@@ -54,6 +54,7 @@ class Watch:
         for connection in stuck:
             # A connection may be lost or closed by now, which each driver reports in its own way. Whatever one of them
             # raises, the others are cut too: a watch that ended here would leave their callers waiting for ever.
+            # `dup`: the socket object may close its own descriptor, never the driver's.
             with suppress(Exception), socket.socket(fileno=os.dup(connection.fileno())) as end:
                 end.shutdown(socket.SHUT_RDWR)
 
@@ -64,6 +65,7 @@ class Watch:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="evergold-watch", daemon=True)
                 self._thread.start()
+        # A connection that was just made has answered already.
         if not record.fresh:
             try:
                 dialect.do_ping(connection)

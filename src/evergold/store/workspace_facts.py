@@ -26,6 +26,7 @@ def put_fact(connection: Connection, name: str, value: str) -> None:
 
 def count(connection: Connection, amounts: Mapping[str, int]) -> None:
     """Add to counters; a name that is new begins at its amount."""
+    # Sorted, so that two servers which add to the same counters lock the rows in one order.
     rows = [{"name": name, "value": amount} for name, amount in sorted(amounts.items()) if amount]
     if rows:
         make = postgres_insert if connection.dialect.name == "postgresql" else sqlite_insert

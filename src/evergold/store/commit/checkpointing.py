@@ -50,6 +50,7 @@ class Checkpointing:
         last = False
         while not last:
             self._wanted.wait()
+            # Cleared before the copying: a request that comes during it causes another round.
             self._wanted.clear()
             last = self._closing
             try:
@@ -61,6 +62,7 @@ class Checkpointing:
         assert self._engine is not None
         connection = self._engine.raw_connection()
         try:
+            # PASSIVE waits for nobody: it copies as far as readers allow and leaves the rest for the next time.
             connection.cursor().execute("PRAGMA wal_checkpoint(PASSIVE)").close()
         finally:
             connection.close()

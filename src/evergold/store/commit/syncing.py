@@ -65,6 +65,7 @@ class Syncing:
         last = False
         while not last:
             batches = [self._committed.get()]
+            # Everything committed so far shares one fsync.
             while not self._committed.empty():
                 batches.append(self._committed.get())
             last = None in batches
@@ -80,6 +81,7 @@ class Syncing:
 
 def _to_disk(log: Path | None) -> None:
     assert log is not None
+    # Opened each time: SQLite may have deleted the log and begun a new one.
     descriptor = os.open(log, os.O_RDWR)
     try:
         os.fsync(descriptor)

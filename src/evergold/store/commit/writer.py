@@ -22,6 +22,7 @@ from evergold.store.commit.checkpointing import Checkpointing
 from evergold.store.commit.syncing import CommitOutcome, Syncing, settle
 from evergold.store.failures import explanation
 
+# Jobs in one transaction: many callers share a commit, and none waits for hundreds of others to run.
 GROUP = 256
 GIVEN_UP_SECONDS = 0.5  # for the threads beside a writer that was given up
 
@@ -76,6 +77,7 @@ class Writer:
             if self._closed or self.abandoned:
                 raise Unavailable("the database is closed; open the workspace again")
             self._jobs.put(job)
+            # A thread ends with its last job after `close`; after a fork it does not exist in the child.
             if self._thread is None or not self._thread.is_alive():
                 self._thread = threading.Thread(target=self._run, name="evergold-writer", daemon=True)
                 self._thread.start()
@@ -111,6 +113,7 @@ class Writer:
         last = False
         while not last:
             batch = [self._jobs.get()]
+            # Whatever waits joins the group, up to and including a job that wants a transaction of its own.
             while len(batch) < GROUP and not _ends_group(batch[-1]) and not self._jobs.empty():
                 batch.append(self._jobs.get())
             last = None in batch
@@ -128,6 +131,7 @@ class Writer:
         wanted = [job for job in jobs if job.wanted()]
         if len(wanted) < len(jobs):
             _fail([job for job in jobs if job not in wanted], Unavailable("nobody waits for it any more"))
+        # The small ones are committed before it, so that they do not wait for a large one to run.
         if len(wanted) > 1 and wanted[-1].alone:
             self._commit(wanted[:-1])
             wanted = wanted[-1:]
@@ -154,6 +158,7 @@ class Writer:
                 outcomes.extend(self._outcome(connection, job, nested=len(jobs) > 1) for job in jobs)
         except BaseException as problem:
             failure = explanation(self._url, problem) or problem
+            # Without an answer from the database, the next job would only wait as long again.
             lost = isinstance(problem, DBAPIError) and problem.connection_invalidated
             return _Group([CommitOutcome(job.done, failure=failure) for job in jobs], reached=began and not lost)
         return _Group(outcomes)

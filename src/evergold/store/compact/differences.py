@@ -72,10 +72,12 @@ def difference(span: Carried, base: Carried) -> dict[str, Any]:
         old = before.get(name)
         if type(value) is str and len(value) >= SHORTEST:
             has_finish = _has_finish(value, span.output)
+            # Checks search the stored column for the reason why an answer ended, so it is always written out.
             if has_finish or value != old:
                 pieces[name] = list(_pieces(value, old if isinstance(old, str) else "", texts, has_finish=has_finish))
         elif name not in before or not _same(value, old) or ALWAYS_WRITTEN in name:
             changed[name] = value
+    # A key that the base has and the span has not is stored as null, which `restored` leaves out again.
     rest = {key: span.raw.get(key) for key in RAW[1:] if not _same(span.raw.get(key), base.raw.get(key))}
     gone = [name for name in before if name not in span.attributes]
     parts = {"attributes": changed, "pieces": pieces, "gone": gone}
@@ -114,6 +116,7 @@ def _texts(span: Carried, base: Carried) -> list[tuple[str, str, str]]:
         if text and len(text) >= SHORTEST:
             for spelling, spell in SPELLINGS.items():
                 texts.setdefault(spelled := spell(text), (name, spelling, spelled))
+    # The longest first: a short text may be part of a long one.
     return sorted(texts.values(), key=lambda one: -len(one[2]))
 
 
@@ -133,6 +136,7 @@ def _copied(value: str, old: str) -> Iterator[str | list[int]]:
         same = 0
     else:
         yield [0, same]
+    # What is left is too short for a copy to pay.
     if len(old) - same < ENOUGH or len(value) - same < ENOUGH:
         if same < len(value):
             yield value[same:]
@@ -169,6 +173,7 @@ def _messages(value: str, start: int) -> Iterator[tuple[int, int]]:
 def _common(one: str, other: str) -> int:
     """How many characters two texts begin with alike."""
     size, start = min(len(one), len(other)), 0
+    # In steps by comparing slices, then by halving: no loop over characters in Python.
     while start < size and one[start : start + STEP] == other[start : start + STEP]:
         start += STEP
     low, high = min(start, size), min(start + STEP, size)

@@ -53,6 +53,7 @@ def _find(text: str, side: str, long: list[tuple[str, str]], around: dict[str, A
         head, size = spelled[:HEAD], len(spelled)
         for name, value in long:
             if len(value) >= size:
+                # The head is found quickly; the whole text is compared only there.
                 start = value.find(head)
                 if start >= 0 and value.startswith(spelled, start):
                     around[name] = (side, spelling, value[:start], value[start + size :])

@@ -64,6 +64,7 @@ class RecentSpans:
         `seqs` are the numbers of their traces, `told` the summaries of these, which hold the texts that rows share with them.
         """
         sessions = {trace_id: hash(trace.session_id or trace_id) for trace_id, trace in summaries.items()}
+        # Only spans of the same session can be a base: erasing a session then never touches another one's spans.
         keys = [[sessions[row.trace_id] ^ head for head in row.heads] for row in rows]
         self._drop_unstored(connection, keys)
         return [
@@ -89,6 +90,7 @@ class RecentSpans:
         for key in recent.keys:
             before = by_key.get(key)
             by_key[key] = recent
+            # The newest span of a conversation holds most of it, so it takes the place of the one before.
             if before is not None and before is not recent:
                 base = base or before
                 before.live -= 1
@@ -96,6 +98,8 @@ class RecentSpans:
         in_order = self._in_order
         in_order.append(recent)
         self._size += recent.size
+        # Spans to which no key leads any more are only let go at the head of the queue; their size was taken off
+        # already.
         while self._size > MOST_CHARACTERS or not in_order[0].live:
             self._push_out(in_order.popleft())
         return base

@@ -17,11 +17,13 @@ SHARED_INPUT, SHARED_OUTPUT = 1, 2  # bits of `shared`: the text is also the tra
 
 def share_texts(row: SpanRow, trace: TraceRow, *, input: bool, output: bool) -> SpanRow:
     """The row of a span whose input, output or both the trace took for its own: they are left to the trace's row."""
+    # Compared once more: the trace's row may state another text than the span that it names.
     input = input and bool(row.input_text) and row.input_text == trace.input_text
     output = output and bool(row.output_text) and row.output_text == trace.output_text
     if not input and not output:
         return row
     return SpanRow(
+        # By position and not `_replace`: this runs for every span, and `_replace` builds a dict.
         *row[:5],
         None if input else row.input_text,
         None if output else row.output_text,

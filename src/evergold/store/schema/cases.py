@@ -38,9 +38,11 @@ eval_dataset = Table(
     one_of("review", "unvalidated", "validated"),
     one_of("kind", "chat", "context", "qa", "summary", "task"),
     UniqueConstraint("dataset", "case_id", name="one_case_per_id"),
+    # Covers what curation compares a trace with, so that it reads no rows of entries.
     Index("entries_by_trace", "trace_id", "policy", "dataset", "status", "entry_type", "confirmed"),
     Index("entries_by_type", "dataset", "status", "entry_type", "id"),
     Index("entries_by_time", "dataset", "created_at", "id"),
+    # A number is never given twice: exports and outside tables name cases by it.
     sqlite_autoincrement=True,
 )
 

@@ -26,11 +26,13 @@ class utc_now(FunctionElement[str]):
 
 @compiles(utc_now, "sqlite")
 def _sqlite_now(element: Any, compiler: Any, **_: Any) -> str:
+    # Computed in the database, so rows of hand-written INSERTs and of several servers share one clock.
     return "(strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))"
 
 
 @compiles(utc_now, "postgresql")
 def _postgres_now(element: Any, compiler: Any, **_: Any) -> str:
+    # `clock_timestamp`, because `now()` stands still for the length of a transaction.
     return "to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"')"
 
 

@@ -25,6 +25,7 @@ runs = Table(
     Column("owner", Text),
     Column("lease_until", Text),
     count_of("cancel_requested"),
+    # How often the run was taken without progress since, and how far it was when taken: see `RunStore.claim`.
     count_of("takes"),
     count_of("done_when_taken"),
     time_of("created_at"),
@@ -77,6 +78,7 @@ measurements = Table(
     Column("value", Float),
     word("body", "{}"),
     one_of("state", "scored", "unscored", "error", "not_applicable"),
+    # Measurements go with their attempt: an attempt that is sent again is measured again.
     ForeignKeyConstraint(
         ["run_id", "case_id", "trial"],
         ["attempts.run_id", "attempts.case_id", "attempts.trial"],

@@ -43,6 +43,7 @@ traces = Table(
     Column("ended_at", Text),
     word("tags", "[]"),
     word("metadata", "{}"),
+    # Only of traces that were given whole; null marks one that is made of spans and may grow.
     Column("content_hash", Text),
     time_of("received_at"),
     Column("duration_ms", BigInteger),
@@ -76,6 +77,7 @@ spans = Table(
     word("metadata", "{}"),
     word("raw", "{}"),
     count_of("shared"),
+    # No cascade: a base must be released (`compact/chains.py`) before its trace can be deleted.
     Column("base_seq", Integer, ForeignKey("traces.seq")),
     Column("base_id", Text),
     Index("spans_by_base", "base_seq", sqlite_where=text(HAS_BASE), postgresql_where=text(HAS_BASE)),
@@ -103,6 +105,7 @@ trace_scores = Table(
     CheckConstraint("value >= 0 AND value <= 1", name="value_in_unit_interval"),
     one_of("source", "system", "user", "human", "llm_judge"),
     UniqueConstraint("trace_id", "key", name="one_score_per_key"),
+    # All that a verdict reads of a score: curation never touches the table itself.
     Index("scores_covering", "trace_id", "source", "name", "value", "key"),
     Index("scores_failing", "name", "value", "trace_id", sqlite_where=text(FAILING), postgresql_where=text(FAILING)),
     Index("scores_given", "name", "value", "trace_id", sqlite_where=text(GIVEN), postgresql_where=text(GIVEN)),

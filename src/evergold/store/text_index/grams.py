@@ -43,6 +43,7 @@ def _pairs_of(row: str) -> str:
 
 
 _HOLDS = f"{{text}} GLOB '*{CLASS}*'"
+# Traces that are not learnt yet are in no index: deleting them from it would corrupt an index without content.
 _KNOWN = "old.seq <= (SELECT seq FROM trace_words_upto)"
 _CHANGED = " OR ".join(f"old.{column} IS NOT new.{column}" for column in ("name", "input_text", "output_text"))
 _OLD, _NEW = _HOLDS.format(text=_text_of("old.")), _HOLDS.format(text=_text_of("new."))
@@ -55,6 +56,7 @@ LEARN_MANY = f"""INSERT INTO trace_grams (rowid, pairs)
       WHERE p.at <= length(t.text) AND substr(t.text, p.at, 1) GLOB '{CLASS}')
     FROM (SELECT seq, {_text_of("")} AS text FROM traces WHERE seq > ? AND seq <= ?) t
     WHERE {_HOLDS.format(text="t.text")}"""
+# `content=''` and `detail=none`: the index stores neither texts nor positions, only which rows hold a pair.
 SQLITE_INDEX = (
     "CREATE VIRTUAL TABLE trace_grams USING fts5(pairs, content='', detail=none, columnsize=0, "
     "tokenize=\"unicode61 remove_diacritics 0 categories 'L* N* Co Mn Mc'\")",

@@ -31,6 +31,7 @@ def _words_of(row: str) -> str:
 
 _CHANGED = " OR ".join(f"old.{column} IS NOT new.{column}" for column in ("name", "input_text", "output_text"))
 _KNOWN = "old.seq <= (SELECT seq FROM trace_words_upto)"
+# An index without content forgets a row only when it is given the very words that it learnt.
 _FORGET = f"INSERT INTO trace_words (trace_words, rowid, words) VALUES ('delete', old.seq, {_words_of('old.')});"
 _LEARN = f"INSERT INTO trace_words (rowid, words) VALUES (new.seq, {_words_of('new.')});"
 _LEARN_MANY = (
@@ -45,6 +46,7 @@ SQLITE_INDEX = (
     f"CREATE TRIGGER trace_words_changed AFTER UPDATE OF name, input_text, output_text ON traces "
     f"WHEN {_KNOWN} AND ({_CHANGED}) BEGIN {_FORGET} {_LEARN} END",
 )
+# `simple`: no stemming and no stop words, as the traces may be in any language.
 POSTGRES_WORDS = f"to_tsvector('simple', {_words_of('')})"
 POSTGRES_INDEX = (f"CREATE INDEX trace_words ON traces USING gin (({POSTGRES_WORDS}))",)
 
