@@ -76,7 +76,9 @@ def test_calls_at_the_very_end_wait_for_their_results() -> None:
     assert paired([USER, asked(call(id="1"))], ())[1] == []
 
 
-def tool(id: str, name: str = "f", gave: str | None = "42", begun: int = 0, ended: int = 1, **attributes: Any) -> Span:
+def tool(
+    id: str, name: str = "f", gave: str | None = "42", begun: int = 0, ended: int = 1, call_id: str | None = None
+) -> Span:
     moment = "2026-01-01T00:00:{:02}Z".format
     return Span(
         id=id,
@@ -84,14 +86,14 @@ def tool(id: str, name: str = "f", gave: str | None = "42", begun: int = 0, ende
         kind="tool",
         input="{}",
         output=gave,
-        started_at=moment(begun),  # type: ignore[arg-type]
-        ended_at=moment(ended),  # type: ignore[arg-type]
-        metadata={"attributes": attributes},
+        started_at=moment(begun),
+        ended_at=moment(ended),
+        metadata={"attributes": {"tool_call.id": call_id} if call_id else {}},
     )
 
 
 def test_a_lost_result_is_taken_from_the_span_of_its_tool() -> None:
-    runs = tool_runs([tool("s1", gave="of one", **{"tool_call.id": "1"}), tool("s2", "g", "of g")])
+    runs = tool_runs([tool("s1", gave="of one", call_id="1"), tool("s2", "g", "of g")])
     messages, problems = paired([USER, asked(call(id="1"), call("g", id="2")), ANSWER], runs)
     assert [message["content"] for message in messages if message["role"] == "tool"] == ["of one", "of g"]
     assert problems == []

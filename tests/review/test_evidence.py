@@ -106,7 +106,14 @@ def test_the_command_names_the_repository_and_the_flow_database(repo: GitRepo, t
     db.flow()
     case_id = db.approval("diff --git a/b.go b/b.go\n")
     base = repo.commit({"a.txt": numbered(3)})
-    words = ("review", "--no-browser", "--repo-dir", str(repo.path), "--sidekick-db", str(tmp_path / "sidekick.core.db"))
+    words = (
+        "review",
+        "--no-browser",
+        "--repo-dir",
+        str(repo.path),
+        "--sidekick-db",
+        str(tmp_path / "sidekick.core.db"),
+    )
     with served(tmp_path, *words) as address, calling(f"{address.rpartition('/dev')[0]}/api/v1") as client:
         flow = {"workspace_id": "ws", "flow_id": "flow", "case_id": case_id}
         shown = client.get("/review/evidence/flow", params=flow).json()

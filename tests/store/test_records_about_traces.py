@@ -1,0 +1,199 @@
+"""Scores, queues, counters, questions, views and tokens in the tables, on both databases."""
+
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, text
+
+from evergold.errors import NotFound
+from evergold.model.access import Role
+from evergold.model.questions import Questionnaire, ReviewAnswer, ReviewQuestion
+from evergold.model.review import AssignmentState, CaseKey, SavedView
+from evergold.model.trace import Correction, Score
+from evergold.model.views import ListPage, ListView
+from evergold.store import Store
+from evergold.store.assignments import (
+    assignments_of,
+    assignments_to,
+    delete_view,
+    hold,
+    release,
+    renew,
+    save_view,
+    views,
+)
+from evergold.store.case_writes import Author, put_cases
+from evergold.store.list_views import drop_view, keep_view, kept_views
+from evergold.store.questions import (
+    answers_in,
+    answers_on,
+    answers_to,
+    put_answers,
+    put_questionnaire,
+    questionnaire_of,
+)
+from evergold.store.queues import CHECKS_ON, enqueue_new, keep_pending, shared_sessions, take_pending
+from evergold.store.scores import drop_score, put_scores, scores_of
+from evergold.store.tokens import TokenStore
+from evergold.store.trace_notes import comments_on, drop_comment, put_comment, retag
+from evergold.store.traces import put_correction, put_traces
+from evergold.store.workspace_facts import count, counted, fact, put_fact
+from tests.builders import a_case, a_score, a_trace
+
+KEY = CaseKey(dataset="live", id="c1")
+
+
+def queued(connection: Connection) -> set[str]:
+    return set(connection.execute(text("SELECT trace_id FROM curation_queue")).scalars())
+
+
+def emptied(connection: Connection) -> None:
+    connection.execute(text("DELETE FROM curation_queue"))
+
+
+def test_scores_are_kept_by_key_or_content_and_queue_their_trace(store: Store) -> None:
+    def work(connection: Connection) -> None:
+        put_traces(connection, [a_trace("t1")])
+        emptied(connection)
+        plain, keyed = a_score("ok", 0.5), a_score("thumbs", 1.0, "user", key="k1")
+        assert put_scores(connection, "t1", [plain, plain, keyed]) == 2
+        assert queued(connection) == {"t1"}
+        emptied(connection)
+        assert put_scores(connection, "t1", [plain, keyed]) == 0 and queued(connection) == set()
+        changed = keyed.model_copy(update={"value": 0.0})
+        assert put_scores(connection, "t1", [changed, keyed, changed]) == 3
+        held: dict[str, Score] = {score.name: score for score in scores_of(connection, "t1")}
+        assert (held["thumbs"].value, held["thumbs"].key, held["ok"].key) == (0.0, "k1", None)
+        emptied(connection)
+        assert drop_score(connection, "t1", "k1") and queued(connection) == {"t1"}
+        assert not drop_score(connection, "t1", "k1")
+        assert put_correction(connection, Correction(trace_id="t1", text="Lima"))
+        assert not put_correction(connection, Correction(trace_id="t1", text="Lima", author="jo"))
+
+    store.db.write(work)
+
+
+def test_queues_hold_what_waits_once_and_in_order(store: Store) -> None:
+    def work(connection: Connection) -> None:
+        assert take_pending(connection, ["t1"]) == []
+        for trace_id, body in (("t1", "b"), ("t1", "a"), ("t2", "c")):
+            assert keep_pending(connection, trace_id, body)
+        assert not keep_pending(connection, "t1", "b")
+        assert take_pending(connection, ["t1", "t9"]) == ["b", "a"]
+        assert take_pending(connection, ["t1"]) == [] and take_pending(connection, ["t2"]) == ["c"]
+        sessions = {"s1": 2, "s2": 1}
+        put_traces(
+            connection, [a_trace(f"{name}-{at}", session_id=name) for name, n in sessions.items() for at in range(n)]
+        )
+        assert shared_sessions(connection, ["s1", "s2", "s3"]) == {"s1"}
+        emptied(connection)
+        enqueue_new(connection, {"s1-0": "s1", "s2-0": "s2"})
+        assert queued(connection) == {"s1-0"}
+        put_fact(connection, CHECKS_ON, "on")
+        enqueue_new(connection, {"s2-0": "s2"})
+        assert queued(connection) == {"s1-0", "s2-0"}
+
+    store.db.write(work)
+
+
+def test_facts_are_replaced_and_counters_add_up(store: Store) -> None:
+    def work(connection: Connection) -> None:
+        assert fact(connection, "colour") is None
+        for value in ("red", "blue"):
+            put_fact(connection, "colour", value)
+        assert fact(connection, "colour") == "blue"
+        count(connection, {"a_b.x": 2, "aXb.x": 1, "zero": 0})
+        count(connection, {"a_b.x": 3})
+        assert counted(connection, "a_b") == {"a_b.x": 5}
+        assert counted(connection) == {"aXb.x": 1, "a_b.x": 5}
+
+    store.db.write(work)
+
+
+def answer(value: Any, reviewer: str = "jo", question: str = "ok") -> ReviewAnswer:
+    return ReviewAnswer(question=question, reviewer=reviewer, value=value, rev="r1")
+
+
+def test_questions_and_the_last_answer_of_each_reviewer(store: Store) -> None:
+    asked = Questionnaire(questions=(ReviewQuestion(name="ok", kind="yes_no", title="?"),))
+
+    def work(connection: Connection) -> None:
+        put_cases(connection, [a_case("c1"), a_case("c2")], Author())
+        assert questionnaire_of(connection, "live") == Questionnaire()
+        put_questionnaire(connection, "live", asked, "jo")
+        assert questionnaire_of(connection, "live") == asked
+        put_answers(connection, KEY, [answer(True), answer(False), answer(True, "al")])
+        assert [(one.reviewer, one.value) for one in answers_on(connection, KEY)] == [("al", True), ("jo", False)]
+        put_answers(connection, KEY, [answer(None)])
+        assert [one.reviewer for one in answers_on(connection, KEY)] == ["al"]
+        assert len(answers_in(connection, None)) == len(answers_in(connection, "live")) == 1
+        assert answers_in(connection, "other") == []
+        assert list(answers_to(connection, [("live", "c1"), ("live", "c2")])) == [("live", "c1")]
+        put_questionnaire(connection, "live", Questionnaire(), "jo")
+        assert questionnaire_of(connection, "live") == Questionnaire()
+        with pytest.raises(NotFound, match="no case 'c9'"):
+            put_answers(connection, CaseKey(dataset="live", id="c9"), [answer(True)])
+
+    store.db.write(work)
+
+
+def test_assignments_and_views(store: Store) -> None:
+    def work(connection: Connection) -> None:
+        put_cases(connection, [a_case("c1")], Author())
+        hold(connection, KEY, "jo", AssignmentState.ASSIGNED)
+        hold(connection, KEY, "jo", AssignmentState.CLAIMED, "2026-01-01T00:00:00.000Z")
+        hold(connection, KEY, "al", AssignmentState.ASSIGNED)
+        assert [(one.reviewer, one.state) for one in assignments_of(connection, KEY)] == [
+            ("al", AssignmentState.ASSIGNED),
+            ("jo", AssignmentState.CLAIMED),
+        ]
+        assert [one.id for one in assignments_to(connection, "jo")] == ["c1"] and len(
+            assignments_to(connection, None)
+        ) == 2
+        assert renew(connection, KEY, "jo", "2027-01-01T00:00:00.000Z")
+        assert not renew(connection, KEY, "al", "2027-01-01T00:00:00.000Z"), "an assignment has no lease"
+        assert release(connection, KEY, "jo") and not release(connection, KEY, "jo")
+        for owner in ("jo", "al"):
+            save_view(connection, SavedView(name="mine", owner=owner))
+        assert [view.owner for view in views(connection)] == ["al"]
+        delete_view(connection, "mine")
+        with pytest.raises(NotFound, match="no saved view 'mine'"):
+            delete_view(connection, "mine")
+        for address in ("a=1", "a=2"):
+            keep_view(connection, ListView(page=ListPage.CASES, name="mine", address=address))
+        keep_view(connection, ListView(page=ListPage.TRACES, name="mine", address="b=1"))
+        assert [view.address for view in kept_views(connection, ListPage.CASES)] == ["a=2"]
+        drop_view(connection, ListPage.CASES, "mine")
+        with pytest.raises(NotFound, match="no view 'mine' of cases"):
+            drop_view(connection, ListPage.CASES, "mine")
+
+    store.db.write(work)
+
+
+def test_tags_and_comments_of_people(store: Store) -> None:
+    def work(connection: Connection) -> None:
+        put_traces(connection, [a_trace("t1")])
+        (first, lost) = retag(connection, ["t1", "t9", "t1"], ["a", "b"], ["z"], "jo")
+        assert (first.added, first.removed, lost.problem) == (("a", "b"), (), "no trace 't9' in this workspace")
+        (again,) = retag(connection, ["t1"], ["b", "c"], ["a"], "al")
+        assert (again.added, again.removed) == (("c",), ("a",)), "only what changed"
+        comment = put_comment(connection, "t1", "odd\x00", "jo")
+        assert [one.text for one in comments_on(connection, "t1")] == ["odd�"]
+        drop_comment(connection, comment.id)
+        with pytest.raises(NotFound, match="it may have been deleted already"):
+            drop_comment(connection, comment.id)
+        with pytest.raises(NotFound, match="no trace 't9'"):
+            put_comment(connection, "t9", "x", "jo")
+
+    store.db.write(work)
+
+
+def test_a_revoked_token_opens_nothing_and_keeps_its_first_time(store: Store) -> None:
+    tokens = TokenStore(store.db)
+    tokens.add("1", "ci", Role.INGEST, "digest-1")
+    tokens.add("2", "jo", Role.REVIEWER, "digest-2")
+    assert {digest: holder.name for digest, holder in tokens.holders().items()} == {"digest-1": "ci", "digest-2": "jo"}
+    first, second = tokens.revoke("1"), tokens.revoke("1")
+    assert first is not None and first == second and first.revoked_at is not None
+    assert list(tokens.holders()) == ["digest-2"] and [token.id for token in tokens.list()] == ["1", "2"]
+    assert tokens.revoke("9") is None

@@ -1,0 +1,68 @@
+"""Searches: words and pieces, and which hit is the best."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evergold.store.matching import best_first
+from evergold.store.migrations import HEAD, REVISIONS
+from evergold.store.search import SearchTerms, words_of
+from evergold.store.text_index.grams import RUN, pairs_of
+
+
+@pytest.mark.parametrize(
+    ("search", "words", "pieces"),
+    [
+        ("", (), ()),
+        ("lost luggage", ("lost", "luggage"), ()),
+        ('"exact" OR NOT (near*)', ("exact", "OR", "NOT", "near"), ()),
+        ("e-mail a_b", ("e", "mail", "a", "b"), ()),
+        ("返金 please", ("please",), ("返金",)),
+        ("ord返er", (), ("ord返er",)),
+        ("--- ***", (), ()),
+    ],
+)
+def test_a_search_is_words_and_pieces(search: str, words: tuple[str, ...], pieces: tuple[str, ...]) -> None:
+    assert SearchTerms.of(search) == (words, pieces)
+    assert words_of(search) == [*words, *pieces]
+
+
+@given(st.text(max_size=30))
+def test_no_word_of_a_search_holds_an_operator(search: str) -> None:
+    assert all(re.fullmatch(r"[^\W_]+", word) for word in SearchTerms.of(search).words)
+
+
+@pytest.mark.parametrize(("run", "pairs"), [("返", ["返"]), ("返金", ["返金"]), ("返金を", ["返金", "金を"])])
+def test_pairs_of_a_run(run: str, pairs: list[str]) -> None:
+    assert pairs_of(run) == pairs
+
+
+@given(st.text(alphabet="返金をsabc ", max_size=12))
+def test_every_pair_of_a_part_is_a_pair_of_the_whole(text: str) -> None:
+    for run in RUN.findall(text):
+        if len(run) > 2:
+            assert set(pairs_of(run[1:])) <= set(pairs_of(run))
+
+
+def test_the_best_match_comes_first_and_the_newer_of_equals() -> None:
+    asked = SearchTerms.of("refund")
+    texts = {
+        1: ("", "where is my refund", ""),
+        2: ("refund", "where is my refund", ""),
+        3: ("", "x " * 3000, "refund"),
+        4: ("", "where is my refund", ""),
+        5: ("", "refunded", ""),
+    }
+    assert best_first(list(texts.items()), asked, newest_first=[5, 4, 3, 2, 1]) == [2, 4, 1, 3, 5]
+
+
+def test_pieces_match_inside_words_and_words_only_whole() -> None:
+    rows = [(1, ("", "返金をお願いします", "")), (2, ("", "別の話", ""))]
+    assert best_first(rows, SearchTerms.of("返金"), newest_first=[2, 1]) == [1, 2]
+
+
+def test_migrations_are_numbered_without_a_gap() -> None:
+    assert [f"{number:04}" for number in range(1, len(REVISIONS) + 1)] == list(REVISIONS)
+    assert REVISIONS[-1] == HEAD
