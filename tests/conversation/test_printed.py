@@ -162,3 +162,37 @@ def test_tools_that_are_offered_among_the_messages_are_no_messages() -> None:
     assert [message["role"] for message in read] == ["user", "assistant", "tool"]
     assert read[1]["tool_calls"][0]["function"]["name"] == "hours"
     assert tools_in(json.dumps(asked)) == [{"type": "function", "function": schema}]
+
+
+def test_calls_that_flattened_messages_leave_out_are_read_from_the_request() -> None:
+    asked = [
+        {"role": "user", "content": "When?"},
+        {"role": "assistant", "content": None, "tool_calls": [CALL]},
+        {"role": "tool", "content": "closed", "tool_call_id": "c1"},
+    ]
+    flat = {"openinference.span.kind": "LLM", "input.value": json.dumps({"messages": asked})}
+    for number, message in enumerate(asked):
+        flat[f"llm.input_messages.{number}.message.role"] = message["role"]
+        if message["content"]:
+            flat[f"llm.input_messages.{number}.message.content"] = message["content"]
+    said = {"llm.output_messages.0.message.role": "assistant", "llm.output_messages.0.message.content": "Closed."}
+    read = conversation_of(
+        a_trace("t1", input="When?", output="Closed.", spans=[span("c", "llm", None, **flat, **said)])
+    )
+    assert [message["role"] for message in (*read.messages, *read.turn)] == ["user", "assistant", "tool", "assistant"]
+    assert read.turn[0]["tool_calls"][0]["id"] == read.turn[1]["tool_call_id"] and not read.problems
+
+
+def test_a_root_that_says_its_answer_alone_does_not_hide_the_tools_at_work() -> None:
+    root = span(
+        "root", "agent", None, **{"gen_ai.output.messages": json.dumps([{"role": "assistant", "content": "Closed."}])}
+    )
+    given = {"gen_ai.tool.name": "hours", "gen_ai.tool.call.arguments": "{}", "gen_ai.tool.call.result": "closed"}
+    trace = a_trace("t1", input="When?", output="Closed.", spans=[root, span("execute_tool", "tool", "root", **given)])
+    read = conversation_of(trace)
+    assert [(one["role"], text_of(one)) for one in (*read.messages, *read.turn)] == [
+        ("user", "When?"),
+        ("assistant", ""),
+        ("tool", "closed"),
+        ("assistant", "Closed."),
+    ]

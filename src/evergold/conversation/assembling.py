@@ -40,7 +40,7 @@ def conversation_of(trace: Trace, earlier: Callable[[Trace], Sequence[Trace]] = 
     if exchange is not None and trace.metadata.get("continues") is True:
         before = [message for one in earlier(trace) for message in _turn_of(one)]
         exchange.input = before + exchange.input
-    if exchange is not None:
+    if exchange is not None and not _only_answers(exchange):
         whole, problems = paired(_closed(_joined(exchange), trace), runs)
     else:
         turns = [message for one in (*earlier(trace), trace) for message in _turn_of(one)]
@@ -59,6 +59,11 @@ def conversation_of(trace: Trace, earlier: Callable[[Trace], Sequence[Trace]] = 
         parameters=_storable(_parameters(trace, exchange, source)),
         problems=tuple(dict.fromkeys(problems)),
     )
+
+
+def _only_answers(exchange: Exchange) -> bool:
+    """Whether an exchange has an answer alone: the question and the tools at work are then read from the trace around it."""
+    return not exchange.input and len(exchange.output) == 1 and not exchange.output[0].get("tool_calls")
 
 
 def split(whole: Sequence[Message], output: str | None) -> tuple[list[Message], list[Message], list[Message]]:

@@ -20,6 +20,7 @@ def read(view: SpanView) -> Exchange:
         if key in attributes and not getattr(exchange, side):
             setattr(exchange, side, messages_in(attributes[key], side))  # type: ignore[arg-type]
     if attributes.get("openinference.span.kind") == "LLM":
+        exchange.input = _restored(exchange.input, attributes.get("input.value"))
         exchange.output = _fuller(exchange.output, attributes.get("output.value"))
     if not exchange.input:
         prompts = [item.get("prompt.text", item.get("prompt")) for item in _listed(attributes, "llm.prompts")]
@@ -31,6 +32,19 @@ def read(view: SpanView) -> Exchange:
         exchange.output = [text_message(text, "output") for text in texts[:1] if isinstance(text, str)]
     exchange.tools, exchange.parameters = _tools(attributes), _parameters(attributes)
     return exchange
+
+
+def _restored(listed: list[Message], value: Any) -> list[Message]:
+    """The messages of the request itself where the flattened ones say the same, but for calls or ids left out of them."""
+    blank = any(not text_of(one) and not one.get("tool_calls") for one in listed)
+    if not blank and all(one.get("tool_call_id") for one in listed if one["role"] == "tool"):
+        return listed
+    whole = messages_in(value, "input")
+    return whole if len(whole) >= len(listed) and _texts(whole) == _texts(listed) else listed
+
+
+def _texts(messages: list[Message]) -> list[tuple[str, str]]:
+    return [(one["role"], text_of(one)) for one in messages if text_of(one)]
 
 
 def _fuller(output: list[Message], value: Any) -> list[Message]:
