@@ -1,6 +1,9 @@
 """The SDK against a real server: what it sends arrives, is curated, and arrives once however often it is sent."""
 
+import json
+import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +32,13 @@ def test_from_a_call_to_a_golden_entry(tmp_path: Path) -> None:
             assert time.monotonic() < until
         assert [span["name"] for span in server.get(f"/api/v1/traces/{t.id}").json()["spans"]] == ["search"]
         assert eg.export_jsonl(tmp_path / "golden.jsonl", entry_type="golden") == 1
+        line = json.loads((tmp_path / "golden.jsonl").read_text())
+        asked = {"dataset": "live", "format": "live-jsonl"}
+        assert line == json.loads(server.get("/api/v1/cases/export", params=asked).text)
+        with closing(sqlite3.connect(tmp_path / ".evergold" / "evergold.db")) as database:
+            query = "SELECT case_id, trace_id FROM eval_dataset WHERE id = ?"
+            assert database.execute(query, (line["id"],)).fetchone() == (line["case_id"], t.id)
+        assert eg.export_jsonl(tmp_path / "none.jsonl", limit=0) == 0
 
 
 def test_what_is_sent_twice_is_there_once(tmp_path: Path) -> None:

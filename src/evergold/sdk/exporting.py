@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
+from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlencode
 from urllib.request import Request, urlopen
@@ -10,11 +11,12 @@ from urllib.request import Request, urlopen
 import orjson
 
 from evergold.errors import Unavailable
-from evergold.formats.live_jsonl import LiveJsonl
-from evergold.model.case import Case, EntryType
+from evergold.formats.lines import write_lines
+from evergold.model.case import EntryType
 from evergold.settings import Settings
 
-PAGE = 500
+FORMAT = "live-jsonl"
+SECONDS = 300  # a server writes the whole file before its first byte
 
 
 def export_from_workspace(settings: Settings, path: Path, entry_type: str | None, limit: int | None) -> int:
@@ -25,25 +27,20 @@ def export_from_workspace(settings: Settings, path: Path, entry_type: str | None
 
 
 def export_from_server(url: str, token: str, path: Path, entry_type: str | None, limit: int | None) -> int:
-    return LiveJsonl().write(islice(_cases(url, token, entry_type), limit), path)
+    """Write the lines that the server exports: there each has the integer of `eval_dataset` as its `id`."""
+    return write_lines(islice(_lines(url, token, entry_type), limit), path)
 
 
-def _cases(url: str, token: str, entry_type: str | None) -> Iterator[Case]:
-    query = {"dataset": "live", "limit": str(PAGE)}
+def _lines(url: str, token: str, entry_type: str | None) -> Iterator[dict[str, Any]]:
+    query = {"dataset": "live", "format": FORMAT}
     if entry_type is not None:
         query["entry_type"] = EntryType(entry_type)
-    before: str | None = None
-    while True:
-        asked = query | ({"before": before} if before else {})
-        request = Request(f"{url.rstrip('/')}/api/v1/cases?{urlencode(asked)}")
-        if token:
-            request.add_header("Authorization", f"Bearer {token}")
-        try:
-            with urlopen(request, timeout=30) as response:
-                page = orjson.loads(response.read())
-        except (HTTPError, URLError) as problem:
-            raise Unavailable(f"cannot read cases from {url}: {problem}; check the address and the token") from problem
-        yield from (Case.model_validate(case) for case in page["cases"])
-        before = page["next"]
-        if not before:
-            return
+    request = Request(f"{url.rstrip('/')}/api/v1/cases/export?{urlencode(query)}")
+    if token:
+        request.add_header("Authorization", f"Bearer {token}")
+    try:
+        with urlopen(request, timeout=SECONDS) as response:
+            for line in response:
+                yield orjson.loads(line)
+    except (HTTPError, URLError) as problem:
+        raise Unavailable(f"cannot read cases from {url}: {problem}; check the address and the token") from problem
