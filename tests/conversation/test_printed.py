@@ -165,7 +165,7 @@ def test_tools_that_are_offered_among_the_messages_are_no_messages() -> None:
 
 
 def test_calls_that_flattened_messages_leave_out_are_read_from_the_request() -> None:
-    asked = [
+    asked: list[dict[str, Any]] = [
         {"role": "user", "content": "When?"},
         {"role": "assistant", "content": None, "tool_calls": [CALL]},
         {"role": "tool", "content": "closed", "tool_call_id": "c1"},

@@ -140,3 +140,24 @@ def test_an_explanation_names_grounds_and_way_out() -> None:
 def test_every_change_an_explanation_promises_is_another_tier(scores: list[Score]) -> None:
     told = explain(TRACE, scores, Policy())
     assert all(change.then is not told.tier for change in told.changes)
+
+
+def by_check(name: str, value: float) -> Score:
+    return Score(name=name, value=value, key=f"check:{name}")
+
+
+@pytest.mark.parametrize(
+    ("scores", "tier"),
+    [
+        ([by_check("not_handed_over", 0.5)], Tier.NONE),
+        ([score(1.0, name="reward"), by_check("not_handed_over", 0.5)], Tier.CANDIDATE),
+        ([score(1.0, name="reward"), by_check("not_given_up", 0.5)], Tier.CANDIDATE),
+        ([score(1.0, name="reward"), by_check("answered", 0.5)], Tier.NONE),
+        ([score(1.0, name="reward"), by_check("not_repeated", 0.5)], Tier.NONE),
+        ([score(1.0), score(0.5, name="tone"), by_check("not_handed_over", 0.5)], Tier.NONE),
+        ([score(0.0, name="reward"), by_check("not_handed_over", 1.0)], Tier.FAILURE),
+        ([score(1.0, name="not_handed_over"), score(0.5, name="not_given_up")], Tier.NONE),
+    ],
+)
+def test_a_check_that_presumes_is_silent_where_the_app_calls_the_answer_good(scores: list[Score], tier: Tier) -> None:
+    assert classify(TRACE, scores, Policy()).tier is tier

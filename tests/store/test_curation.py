@@ -99,12 +99,14 @@ def random_traces(count: int, seed: int) -> list[Trace]:
 
 
 def random_scores(pick: random.Random, sources: Sequence[ScoreSource]) -> tuple[Score, ...]:
-    return tuple(
+    given = tuple(
         Score(
             name=f"{pick.choice(['check', 'flag'])}", value=pick.choice(VALUES), source=pick.choice(sources), key=str(n)
         )
         for n in range(pick.randint(0, 4))
     )
+    checks = [name for name in ("answered", "not_handed_over") if pick.random() < 0.3]
+    return given + tuple(Score(name=name, value=pick.choice((0.5, 0.9)), key=f"check:{name}") for name in checks)
 
 
 def backfill(store: Store, policy: Policy) -> Changes:

@@ -63,9 +63,11 @@ class Tally:
         return bool(values) and min(values) >= low and max(values) >= high
 
     def system(self, low: float, high: float) -> tuple[Score, ...]:
-        """The system scores that count beside what people said."""
+        """The system scores that count beside what people said, and checks that presume beside what the app said."""
         if not self.praised(low, high):
-            return self.app + self.checks
+            good = bool(self.app) and min(score.value for score in self.app) >= high
+            silent = {score.name for score in self.checks if good and score.presumes and score.value >= low}
+            return self.app + tuple(score for score in self.checks if score.name not in silent)
         # Praise outweighs checks that doubt; those that agree still stand as reasons.
         return self.app + tuple(score for score in self.checks if score.value >= high)
 

@@ -30,6 +30,10 @@ OF_LINES = frozenset({"type", "trace_id"})  # what a span or score has only on a
 CONVERSATION = ("messages", "tools", "contexts")
 LONG = 500  # items of a list that is kept as JSON text
 CHECK_KEY = "check:"  # how the key of a score by a check begins
+PRESUMING_CHECKS = (
+    "not_given_up",
+    "not_handed_over",
+)  # they conclude from how a conversation went that an answer did not help
 DETECTED_KEY = "detected:"  # and that of a score derived from a remark, before the id of the trace with the message
 UnitValue = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
 
@@ -69,6 +73,11 @@ class Score(BaseModel, frozen=True, extra="forbid"):
     def by_check(self) -> bool:
         """Whether a check of this workspace gave the score, and not the app or a person."""
         return self.key is not None and self.key.startswith(CHECK_KEY)
+
+    @property
+    def presumes(self) -> bool:
+        """Whether a check that presumes gave the score: it counts only where the app itself has not called the answer good."""
+        return self.by_check and self.name in PRESUMING_CHECKS
 
     @property
     def by_detector(self) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from evergold.model.policy import BLANKS, TAG_KINDS, Eligibility, JudgeRole, Policy, Reason, Sampling, Tier
+from evergold.model.trace import CHECK_KEY, PRESUMING_CHECKS
 from evergold.store.verdict_dialects import Dialect
 
 # Numbers instead of names: the reason of a million traces is compared and grouped.
@@ -23,6 +24,8 @@ TIER_OF = {
 }
 PEOPLE = "(source = 'user' OR source = 'human')"
 CHECK = "substr(key, 1, 6) = 'check:'"
+# Checks that presume from how a conversation went: they are silent where the app itself says that the answer was good.
+PRESUMING = "key IN ({})".format(", ".join(f"'{CHECK_KEY}{name}'" for name in PRESUMING_CHECKS))
 DETECTED = "substr(key, 1, 9) = 'detected:'"
 HUMAN, USER = "source = 'human'", f"source = 'user' AND NOT {DETECTED}"
 REMARK = f"source = 'user' AND {DETECTED}"
@@ -105,7 +108,7 @@ class VerdictQuery:
     def _tally(self) -> str:
         """The scores of each trace in a few numbers: the app's, the checks' that count, and those of the highest rank of people.
 
-        Where people found it good, a check below the golden threshold does not count.
+        Where people found it good, a check below the golden threshold does not count; where the app did, one that presumes.
         """
         ranks = {"human": HUMAN, "user": USER, "remark": REMARK}
         best = " ".join(f"WHEN best_{rank} IS NOT NULL THEN best_{rank}" for rank in ranks)
@@ -119,12 +122,14 @@ class VerdictQuery:
                   CASE WHEN worst_user >= :low AND best_user >= :high
                   THEN CASE WHEN best_check >= :high THEN best_check END ELSE worst_check END AS worst_check
                 FROM (
-                  SELECT trace_id, worst_app, worst_check, best_check,
+                  SELECT trace_id, worst_app, best_check,
+                    CASE WHEN worst_app >= :high THEN worst_firm ELSE worst_any END AS worst_check,
                     CASE {worst} END AS worst_user, CASE {best} END AS best_user,
                     CASE WHEN best_human IS NOT NULL THEN 1 ELSE 0 END AS by_human, voices
                   FROM (
                     SELECT trace_id, min(value) FILTER (WHERE {self.system} AND NOT {CHECK}) AS worst_app,
-                      min(value) FILTER (WHERE {self.system} AND {CHECK}) AS worst_check,
+                      min(value) FILTER (WHERE {self.system} AND {CHECK}) AS worst_any,
+                      min(value) FILTER (WHERE {self.system} AND {CHECK} AND NOT ({PRESUMING} AND value >= :low)) AS worst_firm,
                       max(value) FILTER (WHERE {self.system} AND {CHECK}) AS best_check,
                       count(*) FILTER (WHERE NOT {CHECK}) AS voices, {sums}
                     FROM trace_scores WHERE {self.chosen} AND {self.part} GROUP BY trace_id
@@ -135,7 +140,7 @@ class VerdictQuery:
         """The scores that decided the verdict of a row `v`, as a JSON list."""
         wanted = {
             Reason.CONFIRMED: f"value >= :high OR ({self.system} AND NOT {CHECK})",
-            Reason.CANDIDATE: self.system,
+            Reason.CANDIDATE: f"{self.system} AND (value >= :high OR NOT {CHECK})",
             Reason.CHECKED: self.system,
             Reason.FAILED_CHECK: "value < :low",
             Reason.USER_NEGATIVE: "value < :low",
