@@ -15,6 +15,18 @@ KNOWN = (
     "maxLength", "minItems", "maxItems", "title", "description", "$schema", "$id", "default", "examples",
 )  # fmt: skip
 
+# A value of another shape would raise when the first trace is checked, or hold for every value.
+SHAPES: dict[str, tuple[tuple[type, ...], str]] = {
+    "type": ((str, list), "a name of a type or a list of names"),
+    "properties": ((dict,), "a table of schemas"),
+    "required": ((list,), "a list of names"),
+    "enum": ((list,), "a list of values"),
+    "items": ((dict,), "a schema"),
+    "additionalProperties": ((bool, dict), "true, false or a schema"),
+    **dict.fromkeys(("minimum", "maximum"), ((int, float), "a number")),
+    **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems"), ((int,), "a whole number")),
+}
+
 
 def check_schema(schema: Any, where: str) -> None:
     """Raise `BadInput` for anything in a schema that would not be honoured."""
@@ -23,9 +35,14 @@ def check_schema(schema: Any, where: str) -> None:
     for word in schema:
         if word not in KNOWN:
             raise BadInput(f"{where}: {unknown('JSON schema keyword', word, KNOWN)}")
+    for word, (shape, wanted) in SHAPES.items():
+        if word in schema and (
+            not isinstance(schema[word], shape) or (isinstance(schema[word], bool) and bool not in shape)
+        ):
+            raise BadInput(f"{where}: {word} is {wanted}, not {schema[word]!r}")
     for name in _names(schema.get("type", [])):
-        if name not in TYPES:
-            raise BadInput(f"{where}: {unknown('JSON schema type', name, tuple(TYPES))}")
+        if not isinstance(name, str) or name not in TYPES:
+            raise BadInput(f"{where}: {unknown('JSON schema type', str(name), tuple(TYPES))}")
     for name, inner in schema.get("properties", {}).items():
         check_schema(inner, f"{where}.{name}")
     for word in ("items", "additionalProperties"):

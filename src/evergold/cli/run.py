@@ -1,5 +1,6 @@
 """`evergold run`: a dataset against a model, here and now."""
 
+import math
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -145,7 +146,7 @@ def _budget(text: str | None) -> dict[str, Any]:
         amount = float(number)
     except ValueError:
         amount = 0.0
-    if amount <= 0:
+    if not 0 < amount < math.inf:
         raise BadInput(f"--budget {text!r} is neither a number of tokens (50000) nor of dollars ($2.50)")
     return {"budget_money": amount} if text.startswith("$") else {"budget_tokens": int(amount)}
 
@@ -155,9 +156,13 @@ def _thresholds(texts: tuple[str, ...]) -> dict[str, float]:
     for text in texts:
         name, _, value = text.rpartition("=")
         try:
-            results[name] = float(value)
-        except ValueError as problem:
-            raise BadInput(f"--fail-under {text!r} is not METRIC=VALUE, for example correctness=0.8") from problem
+            least = float(value)
+        except ValueError:
+            least = math.nan
+        # Nothing is below NaN: a gate with it would always pass.
+        if not name or not math.isfinite(least):
+            raise BadInput(f"--fail-under {text!r} is not METRIC=VALUE, for example correctness=0.8")
+        results[name] = least
     return results
 
 

@@ -93,10 +93,10 @@ def _tree(text: str) -> str | None:
     # Code of a snippet may hold `return` outside of a function: it is tried inside one.
     for source in (body, "def _f():\n" + textwrap.indent(body, "    ")):
         try:
-            tree = ast.parse(source)
+            # Walking the tree recurses too: a sum of a thousand terms is a tree a thousand levels deep.
+            return ast.dump(_Names().visit(_Plain().visit(ast.parse(source))))
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             continue
-        return ast.dump(_Names().visit(_Plain().visit(tree)))
     return None
 
 

@@ -63,6 +63,7 @@ def _measured(
 
 def overlap(one: Sequence[Mapping[str, Any]], other: Sequence[Mapping[str, Any]]) -> float:
     """F1 of the characters that two reviewers marked with the same label."""
+    # An answer has at least one mark, and a mark at least one character: the sum is never zero.
     first, second = _characters(one), _characters(other)
     return 2 * len(first & second) / (len(first) + len(second))
 

@@ -236,8 +236,8 @@ def cutoff(older_than: str) -> str:
     number, unit = match.groups()
     try:
         moment = datetime.now(UTC) - timedelta(**{UNITS[unit]: int(number)})
-    except OverflowError as problem:
-        raise BadInput(f"age {older_than!r} reaches back before the year 1") from problem
+    except (OverflowError, ValueError) as problem:  # ValueError: more digits than Python converts
+        raise BadInput(f"age {older_than[:40]!r} reaches back before the year 1") from problem
     return stamp(moment) or ""
 
 

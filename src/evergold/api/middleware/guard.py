@@ -16,6 +16,7 @@ from evergold.model.access import Holder
 from evergold.settings import Settings
 from evergold.workspace.access import Access
 
+LONGEST_LENGTH = 18  # digits of a length; more are beyond any limit, and thousands of them no number for Python
 GUARDED = ("/api/", "/v1/", "/metrics")
 PUBLIC = frozenset({"/api/v1/health", "/api/v1/ready", "/api/docs"})
 """Open to everybody: they say nothing of the data."""
@@ -50,8 +51,11 @@ class Guard:
 
     def _refusal(self, scope: Scope, connection: HTTPConnection, access: Access) -> tuple[int, str] | None:
         length = connection.headers.get("content-length", "0")
-        if length.isdigit() and int(length) > self._limit:
-            return 413, f"the body has {length} bytes; at most {self._limit} are taken (server.max_body_mb)"
+        if length.isdecimal() and (len(length) > LONGEST_LENGTH or int(length) > self._limit):
+            return (
+                413,
+                f"the body has {length[:LONGEST_LENGTH]} bytes; at most {self._limit} are taken (server.max_body_mb)",
+            )
         if (self._tokens or access.required) and scope["path"] not in PUBLIC:
             given = given_token(connection.headers.get("authorization", ""))
             # Every configured token is compared in constant time, so that timing gives no part of one away.

@@ -17,6 +17,7 @@ from evergold.errors import Unavailable
 from evergold.settings import Settings
 
 SMALL = 1 << 20
+LONGEST_LENGTH = 18  # digits of a length; more are beyond any limit
 
 
 class _BodyRefused(Unavailable):
@@ -41,7 +42,7 @@ class InFlight:
         body = _Body(self, receive)
         with body, suppress(_BodyRefused):
             # A body without a length (chunked) is counted as it comes.
-            body.reserve(int(length) if length.isdigit() else 0)
+            body.reserve(int(length[:LONGEST_LENGTH]) if length.isdecimal() else 0)
             if body.refused is None:
                 await self._app(scope, body.receive, body.unless_refused(send))
         if body.refused is not None:

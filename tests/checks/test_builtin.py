@@ -1,0 +1,306 @@
+"""The built-in checks on single turns, what user functions may return, schemas, languages and keys of likeness."""
+
+import json
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evergold.checks.builtin import Finished, LanguageMatch, NoSecret, ToolOk, ValidJson
+from evergold.checks.calling import CheckFailed, as_result, imported
+from evergold.checks.json_schema import check_schema, violations
+from evergold.checks.languages import language_of
+from evergold.checks.likeness import likeness
+from evergold.checks.own import read_checks
+from evergold.checks.signals import NotRepeated, same_answer
+from evergold.checks.suite import Suite
+from evergold.errors import BadInput
+from evergold.model.checking import CheckResult, ToolStep, Turn
+from evergold.model.trace import TraceStatus
+from evergold.text.folding import folded
+
+
+def a_turn(input: str = "What is the capital of Peru?", output: str | None = "Lima.", **more: Any) -> Turn:
+    return Turn("t", input, output, **more)
+
+
+def value_of(check: Any, turn: Turn) -> float | None:
+    result = check.check(turn)
+    return None if result is None else result.value
+
+
+@pytest.mark.parametrize(
+    ("more", "value"),
+    [
+        ({}, 1.0),
+        ({"finish_reasons": ("stop",)}, 1.0),
+        ({"finish_reasons": ("tool_calls", "LENGTH")}, 0.5),
+        ({"finish_reasons": ("length", "stop")}, 1.0),
+        ({"finish_reasons": ("content_filter",)}, 0.5),
+        ({"status": TraceStatus.FAILED}, 0.0),
+        ({"status": TraceStatus.STARTED}, None),
+    ],
+)
+def test_how_a_turn_ended(more: dict[str, Any], value: float | None) -> None:
+    assert value_of(Finished(), a_turn(**more)) == value
+
+
+def test_a_failed_trace_shows_its_error() -> None:
+    failed = Finished().check(a_turn(status=TraceStatus.FAILED, metadata={"error": "boom " * 100}))
+    assert failed is not None and failed.evidence.startswith("boom") and len(failed.evidence) == 160
+
+
+SPANISH = "¿Cuándo abre la tienda que está en el centro de la ciudad y cuánto cuesta la entrada?"
+ENGLISH = "The shop in the centre of the town opens at nine and the entrance is free for you."
+
+
+@pytest.mark.parametrize(
+    ("asked", "answered", "value"),
+    [
+        (ENGLISH, ENGLISH, 1.0),
+        (SPANISH, ENGLISH, 0.5),
+        ("Translate this into Spanish: " + ENGLISH, SPANISH, None),
+        ("Hi", "Ok", None),
+        (ENGLISH, "", None),
+        ("Где находится ближайший магазин?", "Магазин находится в центре.", 1.0),
+        ("Где находится ближайший магазин?", ENGLISH, 0.5),
+    ],
+)
+def test_the_answer_is_in_the_language_of_the_question(asked: str, answered: str, value: float | None) -> None:
+    assert value_of(LanguageMatch(), a_turn(asked, answered)) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        (ENGLISH, "en"),
+        (SPANISH, "es"),
+        ("Où est le magasin qui est dans la ville et pour qui est-il ouvert avec vous ?", "fr"),
+        ("今日は天気がいいですね", "kana"),
+        ("今天天气很好", "han"),
+        ("Сегодня хорошая погода", "cyrillic"),
+        ("OK 123", None),
+        ("", None),
+    ],
+)
+def test_a_language_is_named_where_it_is_plain(text: str, language: str | None) -> None:
+    assert language_of(text, folded(text)) == language
+
+
+def test_a_placeholder_of_redaction_is_a_secret_that_was_there() -> None:
+    assert value_of(NoSecret(), a_turn(output="Your key is [SECRET].")) == 0.0
+    assert value_of(NoSecret(), a_turn(output="See [1] and [NAME].")) == 1.0
+    assert value_of(NoSecret(), a_turn(output=None)) is None
+
+
+@pytest.mark.parametrize(
+    ("steps", "value"),
+    [
+        ((), None),
+        ((ToolStep("search", False),), 1.0),
+        ((ToolStep("search", True),), 0.0),
+        ((ToolStep("search", True), ToolStep("search", False)), 1.0),
+        ((ToolStep("search", True), ToolStep("read", False)), 0.0),
+    ],
+)
+def test_a_failed_call_is_recovered_by_a_later_one_of_that_tool(
+    steps: tuple[ToolStep, ...], value: float | None
+) -> None:
+    assert value_of(ToolOk(), a_turn(tools=steps)) == value
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer", "kind", "value"),
+    [
+        ("Return it as JSON", '{"a": 1}', None, 1.0),
+        ("Return it as JSON", '```json\n{"a": 1}\n```', None, 1.0),
+        ("Return it as JSON", '{"a": 1', None, 0.5),
+        ("Return it as JSON", "JSON is a format.", None, None),
+        ("What is this?", '{"a": 1', "json_object", 0.0),
+        ("What is this?", "plain", None, None),
+        ("Return it as JSON", "  ", None, None),
+    ],
+)
+def test_json_is_checked_where_it_was_asked_for(asked: str, answer: str, kind: str | None, value: float | None) -> None:
+    assert value_of(ValidJson(), a_turn(asked, answer, output_type=kind)) == value
+
+
+@pytest.mark.parametrize(
+    ("more", "value"),
+    [
+        ({}, None),
+        ({"next_input": "And of Chile?", "next_seconds": 5.0}, 1.0),
+        ({"next_input": "what is the capital of peru??", "next_seconds": 5.0}, 0.5),
+        ({"next_input": "what is the capital of peru", "next_seconds": 90_000.0}, None),
+        (
+            {
+                "output": "Lima, of course, my friend.",
+                "next_input": "Sure?",
+                "next_output": "Lima, of course, my friend.",
+            },
+            0.5,
+        ),
+    ],
+)
+def test_a_question_or_an_answer_that_comes_again(more: dict[str, Any], value: float | None) -> None:
+    assert value_of(NotRepeated(), a_turn(**more)) == value
+
+
+def test_short_answers_may_come_twice() -> None:
+    assert not same_answer("You are welcome", "You are welcome") and not same_answer(None, "x")
+
+
+@pytest.mark.parametrize(
+    ("returned", "value"),
+    [(None, None), (True, 1.0), (False, 0.0), (0.25, 0.25), (1, 1.0), (CheckResult(0.5, "half"), 0.5)],
+)
+def test_what_a_function_may_return(returned: Any, value: float | None) -> None:
+    result = as_result(returned, "f")
+    assert (None if result is None else result.value) == value
+
+
+@pytest.mark.parametrize("returned", ["yes", 2, -0.1, math.nan, math.inf, [1], CheckResult(1.5, "too much")])
+def test_anything_else_is_an_error_and_never_a_score(returned: Any) -> None:
+    with pytest.raises(CheckFailed, match="f returned"):
+        as_result(returned, "f")
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("no_such_module:f", "cannot be imported"),
+        ("json:no_such", "cannot be imported"),
+        ("json:__name__", "not a function"),
+    ],
+)
+def test_a_function_that_is_none_is_named_when_the_file_is_read(name: str, reason: str) -> None:
+    with pytest.raises(BadInput, match=reason):
+        imported(name)
+    assert imported("json:dumps") is json.dumps
+
+
+SCHEMA = {
+    "type": "object",
+    "required": ["name"],
+    "additionalProperties": False,
+    "properties": {
+        "name": {"type": "string", "minLength": 2, "maxLength": 4},
+        "age": {"type": ["integer", "null"], "minimum": 0, "maximum": 150},
+        "tags": {"type": "array", "items": {"enum": ["a", "b"]}, "minItems": 1, "maxItems": 2},
+        "kind": {"const": "person"},
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("value", "broken"),
+    [
+        ({"name": "Ada"}, []),
+        ({"name": "Ada", "age": 36, "tags": ["a"], "kind": "person"}, []),
+        ({"name": "Ada", "age": 3.0}, []),
+        ({"name": "Ada", "age": None}, []),
+        ([], ["$ is no object"]),
+        ({}, ["$.name is missing"]),
+        ({"name": "A"}, ["$.name is below minLength 2"]),
+        ({"name": "Adela"}, ["$.name is above maxLength 4"]),
+        ({"name": "Ada", "age": True}, ["$.age is no integer or null"]),
+        ({"name": "Ada", "age": -1}, ["$.age is below minimum 0"]),
+        ({"name": "Ada", "age": 3.5}, ["$.age is no integer or null"]),
+        ({"name": "Ada", "tags": []}, ["$.tags is below minItems 1"]),
+        ({"name": "Ada", "tags": ["a", "c"]}, ["$.tags[1] is none of ['a', 'b']"]),
+        ({"name": "Ada", "kind": "dog"}, ["$.kind is not 'person'"]),
+        ({"name": "Ada", "more": 1}, ["$.more is not allowed"]),
+    ],
+)
+def test_each_place_that_breaks_a_schema_is_named(value: Any, broken: list[str]) -> None:
+    check_schema(SCHEMA, "schema")
+    assert list(violations(value, SCHEMA)) == broken
+
+
+def test_further_properties_may_have_a_schema_of_their_own() -> None:
+    schema = {"additionalProperties": {"type": "number"}}
+    assert list(violations({"a": 1, "b": "x"}, schema)) == ["$.b is no number"]
+
+
+@pytest.mark.parametrize(
+    ("schema", "where"),
+    [
+        ([], "schema"),
+        ({"typ": "object"}, "typ"),
+        ({"type": "text"}, "text"),
+        ({"type": 5}, "type"),
+        ({"type": [5]}, "type"),
+        ({"properties": ["a"]}, "properties"),
+        ({"properties": {"a": "string"}}, "schema.a"),
+        ({"properties": {"a": {"type": "x"}}}, "schema.a"),
+        ({"required": "name"}, "required"),
+        ({"enum": 5}, "enum"),
+        ({"minimum": "0"}, "minimum"),
+        ({"maxLength": True}, "maxLength"),
+        ({"items": {"typ": 1}}, "schema.items"),
+        ({"items": [1]}, "items"),
+        ({"additionalProperties": "no"}, "additionalProperties"),
+    ],
+)
+def test_a_schema_that_could_not_be_honoured_is_refused_when_it_is_read(schema: Any, where: str) -> None:
+    with pytest.raises(BadInput, match=where):
+        check_schema(schema, "schema")
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["name", "age", "tags", "x"]), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+@given(JSON)
+def test_any_value_is_held_against_a_schema_without_an_exception(value: Any) -> None:
+    assert all(place.startswith("$") for place in violations(value, SCHEMA))
+
+
+def test_short_questions_are_alike_in_their_own_trace_only_and_long_ones_everywhere() -> None:
+    long = "How can I return the boots that I bought in May 2025?"
+    assert likeness("a", "yes, please")[0] != likeness("b", "yes, please")[0]
+    assert likeness("a", long)[0] == likeness("b", long.upper())[0]
+    assert likeness("a", long)[1] == likeness("b", long.replace("2025", "1999"))[1]
+    assert likeness("a", long)[2] != likeness("b", long)[2]
+
+
+class Raising:
+    name, version = "raising", "1"
+
+    def check(self, turn: Turn) -> CheckResult | None:
+        raise RuntimeError("first line\nsecond line")
+
+
+def test_a_check_that_raises_costs_its_own_result_alone() -> None:
+    suite = Suite([Raising(), Finished()])
+    broken, fine = suite.run([a_turn()])
+    assert broken.error == "raising raised RuntimeError: first line" and broken.result is None
+    assert fine.error is None and fine.result is not None and fine.result.value == 1.0
+    (only,) = suite.run([a_turn()], frozenset({"finished"}))
+    assert only.check == "finished"
+
+
+def test_a_suite_changes_its_identity_with_its_checks() -> None:
+    assert Suite([Finished()]).identity == Suite([Finished()]).identity != Suite([ToolOk()]).identity
+    assert not Suite([]) and Suite([Finished()])
+
+
+def test_slow_checks_run_ahead_reach_at_least_the_first_turn(tmp_path: Any) -> None:
+    file = tmp_path / "own.toml"
+    file.write_text('[[check]]\nname = "own"\nkind = "python"\nfunction = "tests.checks.test_builtin:always"\n')
+    suite = Suite(read_checks([file]))
+    turns = [Turn(str(number), "q", "a") for number in range(3)]
+    assert suite.run_ahead(turns, seconds=-1.0) == turns[1:]
+    assert suite.run_ahead(turns, seconds=60.0) == []
+    assert [each.result.value for each in suite.run(turns) if each.result] == [1.0, 1.0, 1.0]
+
+
+def always(turn: Turn) -> bool:
+    return True

@@ -1,0 +1,323 @@
+"""Options of the command line as values: budgets, thresholds, parameters, replay; and what is printed of results."""
+
+import io
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from evergold.cli.build import _repeat_notes, filters_of
+from evergold.cli.case_view import lines_of
+from evergold.cli.cases import _mark
+from evergold.cli.check_traces import _plain, _reason, _value
+from evergold.cli.curate import _changes_text, _counts
+from evergold.cli.db import _lines
+from evergold.cli.generate import _absolute, _cost, _skipped
+from evergold.cli.judge import _cells
+from evergold.cli.output import emit_json, one_line, progress, table
+from evergold.cli.replay_options import replay_of
+from evergold.cli.report import _from
+from evergold.cli.run import _budget, _pair, _price, _spec, _split, _thresholds, summary_line
+from evergold.cli.runs import _failing, _score_texts
+from evergold.cli.score_retrieval import _rounded
+from evergold.cli.traces import _step, _tree
+from evergold.cli.verdict import _compact, _note, _one_line
+from evergold.errors import BadInput
+from evergold.model.case import EntryType, ReviewState
+from evergold.model.checking import Checked, CheckResult
+from evergold.model.generation import GenerationReport, Skipped
+from evergold.model.replay import Replay
+from evergold.model.run import Measurement, Run, RunSpec, RunStatus, Usage
+from evergold.model.trace import Span, Trace, TraceStatus
+from evergold.store.curation import Changes
+from tests.builders import a_case, an_attempt
+
+BEGAN = datetime(2026, 1, 2, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (None, {}),
+        ("50000", {"budget_tokens": 50_000}),
+        ("50_000", {"budget_tokens": 50_000}),
+        ("1e3", {"budget_tokens": 1000}),
+        ("$2.50", {"budget_money": 2.5}),
+    ],
+)
+def test_a_budget_is_tokens_or_dollars(text: str | None, expected: dict[str, Any]) -> None:
+    assert _budget(text) == expected
+
+
+@pytest.mark.parametrize("text", ["", "$", "many", "0", "-5", "$-1", "nan", "inf", "$nan", "$inf", "1e999"])
+def test_a_budget_that_is_no_amount_is_one_clear_line(text: str) -> None:
+    with pytest.raises(BadInput, match="neither a number of tokens"):
+        _budget(text)
+
+
+def test_thresholds_by_metric() -> None:
+    assert _thresholds(("correctness=0.8", "length:most=5=1")) == {"correctness": 0.8, "length:most=5": 1.0}
+
+
+@pytest.mark.parametrize("text", ["correctness", "correctness=", "correctness=high", "=0.8", "0.8", "x=nan", "x=inf"])
+def test_a_threshold_that_could_never_be_decided_is_refused(text: str) -> None:
+    with pytest.raises(BadInput, match="is not METRIC=VALUE"):
+        _thresholds((text,))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("temperature=0", ("temperature", 0)),
+        ("stop=[1, 2]", ("stop", [1, 2])),
+        ("model=gpt", ("model", "gpt")),
+        ("a=b=c", ("a", "b=c")),
+        ("empty=", ("empty", "")),
+    ],
+)
+def test_a_parameter_is_json_where_it_can_be(text: str, expected: tuple[str, Any]) -> None:
+    assert _pair(text) == expected
+
+
+@pytest.mark.parametrize("text", ["temperature", "=1", ""])
+def test_a_parameter_without_a_name_or_a_value_is_refused(text: str) -> None:
+    with pytest.raises(BadInput, match="is not KEY=VALUE"):
+        _pair(text)
+
+
+@pytest.mark.parametrize(
+    ("given", "names"),
+    [
+        ("a,b", ["a", "b"]),
+        ("a", ["a"]),
+        ("length:most=5,unit=words", ["length:most=5,unit=words"]),
+        ("a,,b,", ["a", "b"]),
+    ],
+)
+def test_commas_part_metrics_and_not_their_parameters(given: str, names: list[str]) -> None:
+    assert _split(given) == names
+
+
+def run_options(**more: Any) -> dict[str, Any]:
+    empty = dict.fromkeys(("judge", "limit", "seed", "budget", "repo", *Replay.model_fields))
+    shared = {"dataset": "d", "model": "recorded", "metrics": (), "trials": 1, "concurrency": 2, "params": ()}
+    return {**empty, **shared, "no_cache": False, "weighted": False, "replay": False, **more}
+
+
+def test_a_retriever_is_measured_by_lines_and_files_where_no_metric_is_given() -> None:
+    spec = _spec(run_options(model="retriever:bm25", repo="."))
+    assert "line_recall" in spec.metrics and spec.params == {"repo": "."}
+    assert _spec(run_options(metrics=("a,b", "c"))).metrics == ("a", "b", "c")
+    for name in ("dataset", "model"):
+        with pytest.raises(BadInput, match=f"{name} is missing; for example"):
+            _spec(run_options(**{name: None}))
+
+
+def test_options_of_a_replay_need_the_replay() -> None:
+    options: dict[str, Any] = dict.fromkeys(Replay.model_fields)
+    assert replay_of({**options, "replay": False}) is None
+    with pytest.raises(BadInput, match="--max-steps says how to replay; add --replay"):
+        replay_of({**options, "replay": False, "max_steps": 3})
+    made = replay_of({**options, "replay": True, "max_steps": 3})
+    assert made is not None and made.max_steps == 3
+
+
+def a_run(**more: Any) -> Run:
+    spec = RunSpec(dataset="d", model="m", metrics=("x",))
+    fields = {"id": "run_1", "spec": spec, "status": RunStatus.COMPLETED, "created_at": BEGAN, "total": 4, "done": 4}
+    return Run(**{**fields, **more})
+
+
+def test_a_run_in_one_line() -> None:
+    assert summary_line(a_run()) == "run_1 completed: 4 of 4 attempts, 0 failed, 0 tokens"
+    usage, judge = Usage(input_tokens=1000, output_tokens=5, cost=0.5), Usage(input_tokens=7, cost=0.001)
+    provenance = {"judge": "openai/j", "self_judged": True}
+    line = summary_line(a_run(usage=usage, judge_usage=judge, provenance=provenance), cached=2)
+    assert line.endswith(
+        "1,005 tokens ($0.5000), 2 from the cache, 7 tokens of the judge ($0.0010); judged by openai/j (the model under test)"
+    )
+
+
+def test_prices_and_figures_that_are_not_known_say_so() -> None:
+    assert (_price(None), _price(1.5)) == ("unknown price", "about $1.5000")
+    assert _cells(None) == ("–", "not defined on these labels", "0")
+    assert (_rounded(0.12345), _rounded(7), _rounded(None)) == ("0.123", 7, None)
+
+
+@pytest.mark.parametrize(
+    ("measurements", "error", "failing"),
+    [({"m": 0.4}, None, True), ({"m": 0.5}, None, False), ({"m": None}, None, False), ({}, "timeout", True)],
+)
+def test_which_attempts_are_failures(measurements: dict[str, float | None], error: str | None, failing: bool) -> None:
+    made = {n: Measurement.of(v) if v is not None else Measurement.unscored("why") for n, v in measurements.items()}
+    attempt = an_attempt(measurements=made, error=error)
+    assert _failing(attempt) is failing
+    assert len(_score_texts(attempt)) == len(made)
+
+
+@pytest.mark.parametrize(
+    ("form", "name", "chosen"),
+    [
+        ("terminal", "r.html", "html"),
+        ("terminal", "r.xml", "junit"),
+        ("terminal", "r.txt", "markdown"),
+        ("json", "r.html", "json"),
+        ("terminal", None, "terminal"),
+    ],
+)
+def test_the_format_of_a_report_follows_the_name_of_its_file(
+    form: str, name: str | None, chosen: str, tmp_path: Any
+) -> None:
+    assert _from(form, tmp_path / name if name else None) == chosen
+
+
+def test_filters_are_fields_with_one_value_each() -> None:
+    assert filters_of(["entry-type = golden", "tag=a=b"]) == {"entry_type": "golden", "tag": "a=b"}
+    assert filters_of(["a=1", "a=1"]) == {"a": "1"}
+    with pytest.raises(BadInput, match="a case can pass only one"):
+        filters_of(["a=1", "a=2"])
+    with pytest.raises(BadInput, match="is not FIELD=VALUE"):
+        filters_of(["golden"])
+
+
+def test_notes_on_repeats_of_a_build() -> None:
+    kept = list(_repeat_notes({"clusters": 2, "cases": 5, "mode": "keep", "ungrouped": 3}, "session"))
+    assert kept == [
+        "2 questions are asked more than once, by 5 cases: each kept in one split",
+        "3 cases name no session; each is a group of its own",
+    ]
+    assert list(_repeat_notes({"clusters": 1, "cases": 2, "mode": "one", "left_out": 1, "ungrouped": 3}, "auto")) == [
+        "1 questions are asked more than once, by 2 cases: 1 left out"
+    ]
+    assert list(_repeat_notes({}, "user")) == []
+
+
+def test_how_far_a_case_can_be_trusted() -> None:
+    assert _mark(a_case(review=ReviewState.VALIDATED)) == "validated"
+    assert _mark(a_case(entry_type=EntryType.FAILURE)) == "unvalidated"
+    assert _mark(a_case(entry_type=EntryType.GOLDEN)) == "candidate"
+    assert _mark(a_case(entry_type=EntryType.GOLDEN, metadata={"confirmed": True})) == "confirmed"
+
+
+def test_a_case_is_shown_with_its_conversation_and_reference() -> None:
+    messages = (
+        {"role": "user", "content": "One\ntwo"},
+        {"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": "{}"}}]},
+        {"role": "tool", "content": {"a": 1}},
+    )
+    lines = list(lines_of(a_case(messages=messages)))
+    assert "  user: One" in lines and "    two" in lines and "  assistant calls f({})" in lines
+    assert '  tool: {"a":1}' in lines and lines[-1] == "  Lima."
+    assert list(lines_of(a_case(output=None)))[-1] == "reference: none yet"
+
+
+def test_what_a_check_says_of_a_trace() -> None:
+    good = Checked("t", "c", "1", CheckResult(0.5, "half", "words"))
+    broken, silent = Checked("t", "c", "1", error="it broke"), Checked("t", "c", "1")
+    assert [(_value(each), _reason(each)) for each in (good, broken, silent)] == [
+        ("0.5", "half"),
+        ("error", "it broke"),
+        ("-", "does not apply"),
+    ]
+    assert _plain(good)["evidence"] == "words" and _plain(broken)["value"] is None
+
+
+def test_changes_of_a_curation_in_words_and_numbers() -> None:
+    changes = Changes(traces=5, by_tier={"confirmed": 1, "failure": 2}, by_kind={"corrected": 1})
+    assert _changes_text(changes) == "1 golden (confirmed), 2 failure, 1 correction"
+    assert _changes_text(Changes()) == "nothing changed"
+    counts = _counts(changes)
+    assert (counts["examined"], counts["unchanged"], counts["golden_candidate"]) == (5, 2, 0)
+
+
+def a_report(**more: Any) -> GenerationReport:
+    fields: dict[str, Any] = {
+        "run_id": "g", "writer": "w", "label": "l", "retrieval": "bm25", "output": "o", "rejected_output": "r", "log": None,
+        "documents": 1, "passages": 1, "skipped": (), "records": {}, "methods": {}, "rejected": {}, "rewritten": 0,
+    }  # fmt: skip
+    return GenerationReport(**fields | more)
+
+
+def test_skipped_files_are_listed_by_reason_and_not_without_end() -> None:
+    files = [Skipped(name=f"f{n:02}", reason="binary") for n in range(12)] + [Skipped(name="x", reason="empty")]
+    assert _skipped(a_report(skipped=tuple(files))) == [
+        ("binary", 12, ", ".join(f"f{n:02}" for n in range(10)) + " …"),
+        ("empty", 1, "x"),
+    ]
+
+
+def test_the_cost_of_a_generation() -> None:
+    usage = Usage(input_tokens=1200, output_tokens=3)
+    assert _cost(a_report(usage=usage)) == "1,200 tokens in, 3 out, price unknown"
+    assert _cost(a_report(usage=usage, failed_calls=2)).endswith("price unknown; 2 failed")
+    assert _absolute(None) is None and str(_absolute("x")).endswith("/x")
+
+
+def test_rows_are_lines_with_tabs_in_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:
+    table("title", ("a", "b"), [("one\ntwo", None), (3, "x\ty")])
+    assert capsys.readouterr().out == "a\tb\none two\t\n3\tx y\n"
+    assert one_line("  a \n b ") == "a b" and one_line(None) == ""
+
+
+def test_json_takes_models_numbers_as_keys_and_times(capsys: pytest.CaptureFixture[str]) -> None:
+    emit_json({1: a_case(), "at": BEGAN, "odd": io.BytesIO})
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["1"]["id"] == "c1" and printed["at"].startswith("2026-01-02")
+
+
+def test_progress_is_silent_in_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:
+    with progress("working", 3) as advance:
+        advance(2)
+    assert capsys.readouterr().err == ""
+
+
+def a_span(id: str, parent: str | None = None, **more: Any) -> Span:
+    return Span(**{"id": id, "parent_id": parent, "name": id, "kind": "llm", **more})
+
+
+def test_steps_stand_under_their_parents_and_a_lost_parent_is_no_loss() -> None:
+    spans = (a_span("child", "root"), a_span("root"), a_span("lost", "gone"), a_span("leaf", "child"))
+    tree = _tree(Trace(id="t", input="q", spans=spans))
+    assert [(depth, span.id) for depth, span in tree] == [(0, "root"), (1, "child"), (2, "leaf"), (0, "lost")]
+
+
+def test_a_chain_of_a_thousand_steps_is_shown() -> None:
+    spans = tuple(a_span(str(n), str(n - 1) if n else None) for n in range(3000))
+    assert _tree(Trace(id="t", input="q", spans=spans))[-1][0] == 2999
+
+
+def test_a_step_shows_time_model_and_failure() -> None:
+    span = a_span(
+        "s",
+        started_at=BEGAN,
+        ended_at=BEGAN + timedelta(seconds=1.5),
+        metadata={"model": "m"},
+        status=TraceStatus.FAILED,
+    )
+    assert _step(0, span) == "- llm s m 1.500 s FAILED"
+    assert _step(1, span).startswith("  ")
+
+
+def test_samples_of_a_check_are_cut_to_a_few_lines() -> None:
+    record = {"task_id": "x", "question": "q" * 200, "contexts": ["a", "b", "c", "d"], "empty": "", "n": {"a": 1}}
+    shown = dict(_compact(record))
+    assert list(shown) == ["question", "contexts 1/4", "contexts 2/4", "contexts 3/4", "n"]
+    assert shown["question"].endswith("… (200 characters)") and shown["n"] == '{"a":1}' and _one_line("a\n b") == "a b"
+
+
+def test_a_finding_in_one_note() -> None:
+    from evergold.build.findings import Finding
+
+    finding = Finding("drift", "qa", measured={"type": 0.1})
+    assert _note(finding) == "type 0.1"
+    finding.fail("one")
+    finding.fail("two")
+    assert _note(finding) == "2 times: one"
+
+
+def test_an_empty_database_has_no_growth_to_show() -> None:
+    from evergold.model.operations import DatabaseStatus
+
+    empty = DatabaseStatus.model_construct(engine="sqlite", bytes=0, traces=0)
+    assert _lines(empty) == ["no traces yet"]
