@@ -7,6 +7,8 @@ from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, cast
 
+import orjson
+
 from evergold import plugins
 from evergold.errors import BadInput
 from evergold.model.rejected import Rejected
@@ -14,6 +16,7 @@ from evergold.seams import Incoming, OfUnits, Source
 from evergold.storage.packing import unpacked
 
 SNIFF = 64 * 1024
+WIDE = 32 << 20  # of a file whose first document is longer than that: the keys that tell its format may come last
 PARQUET = b"PAR1"
 MARK = b"\xef\xbb\xbf"
 
@@ -32,6 +35,7 @@ class Lines:
         self.unit = unit  # what becomes a trace of a log that holds several turns: task or turn
         buffered = handle if isinstance(handle, BufferedReader) else BufferedReader(BytesIO(handle.read()), SNIFF)
         self._text = unpacked(buffered, name)
+        self._ahead = b""
         self._is_table = self._text.peek(len(PARQUET)).startswith(PARQUET)
 
     def read_by(
@@ -42,8 +46,25 @@ class Lines:
             yield from self._rows_by(source, sources, progress)
             return
         head = self._text.peek(SNIFF).removeprefix(MARK)
+        if source is None and self._is_cut(head) and not self._claimed(head, sources):
+            self._ahead = self._text.read(WIDE)
+            head = self._ahead.removeprefix(MARK)
         reader = self._source(head, source, sources)
         yield from reader.read(self._counted(progress), self.name)
+
+    def _is_cut(self, head: bytes) -> bool:
+        """Whether the first document of a file of JSON goes on behind its head."""
+        if head.lstrip()[:1] not in (b"{", b"["):
+            return False
+        try:
+            orjson.loads(head.lstrip().partition(b"\n")[0])
+        except orjson.JSONDecodeError:
+            return True
+        return False
+
+    def _claimed(self, head: bytes, sources: dict[str, Source]) -> bool:
+        others = (name for name in plugins.names("sources") if name != "native")
+        return any((sources.get(name) or plugins.load("sources", name)).accepts(head) for name in others)
 
     def _rows_by(
         self, source: str | None, sources: dict[str, Source], progress: Callable[[int], None]
@@ -58,12 +79,21 @@ class Lines:
         progress(self._text.tell())
 
     def _counted(self, progress: Callable[[int], None]) -> Iterator[bytes]:
-        lines: Iterable[bytes] = iter(self._text)
+        lines: Iterable[bytes] = self._lines()
         # Only the first line can begin with a byte order mark.
         first = next(iter(lines), b"")
         for line in chain([first.removeprefix(MARK)], lines):
             progress(len(line))
             yield line
+
+    def _lines(self) -> Iterator[bytes]:
+        """The lines of what was read ahead, the last one completed, and of the rest."""
+        ahead = list(BytesIO(self._ahead))
+        self._ahead = b""
+        if ahead and not ahead[-1].endswith(b"\n"):
+            ahead[-1] += self._text.readline()
+        yield from ahead
+        yield from self._text
 
     def _source(self, head: bytes, named: str | None, sources: dict[str, Source]) -> Source:
         """The source that was named, or the first that knows this file; native lines are asked last."""
