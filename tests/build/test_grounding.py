@@ -72,6 +72,16 @@ def test_a_share_of_ungrounded_records_can_be_tolerated_and_they_are_still_liste
     assert run(["check", str(manifest)]) == 1
 
 
+def test_by_default_false_alarms_of_the_judge_fail_no_split_and_a_split_without_support_fails(tmp_path: Path) -> None:
+    bad = [a_record(f"bad{number}", f"Visitors number {number} always pay with bitcoin.") for number in range(10)]
+    good = [a_record(f"good{number}", "The shop opens at nine in the morning [1].") for number in range(10)]
+    for name in ("few", "all", "strict"):
+        (tmp_path / name).mkdir()
+    assert run(["check", str(a_build(tmp_path / "few", *good[:7], *bad[:3]))]) == 0
+    assert run(["check", str(a_build(tmp_path / "all", *bad))]) == 1
+    assert run(["check", str(a_build(tmp_path / "strict", *good, bad[0])), "--max-ungrounded", "0"]) == 1
+
+
 def test_the_number_of_judged_records_is_bounded(tmp_path: Path) -> None:
     manifest = a_build(tmp_path, *(a_record(f"r{number}", f"Unknown thing number {number}.") for number in range(20)))
     assert finding(manifest, "grounded", CheckLimits(judged=3)).measured["judged"] == 3

@@ -1,4 +1,4 @@
-"""Correctness on probes: 150 that shaped the rules, and 150 and 100 written afterwards that measure them."""
+"""Correctness on probes: lists that shaped the rules, and others, of other texts, that measure them."""
 
 import json
 from pathlib import Path
@@ -14,7 +14,10 @@ PROBES = Path(__file__).parent / "probes"
 RIGHT_FROM, WRONG_BELOW = 0.7, 0.4
 
 
-@pytest.mark.parametrize(("name", "share"), [("shaping", 0.95), ("measuring", 0.95), ("fresh", 0.93)])
+@pytest.mark.parametrize(
+    ("name", "share"),
+    [("shaping", 0.95), ("second_shaping", 0.95), ("measuring", 0.95), ("fresh", 0.93), ("second_measuring", 0.9)],
+)
 def test_right_answers_are_graded_high_and_wrong_ones_low(name: str, share: float) -> None:
     probes = [json.loads(line) for line in (PROBES / f"{name}.jsonl").read_text().splitlines()]
     missed = []

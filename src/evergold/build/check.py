@@ -35,6 +35,10 @@ from evergold.build.splits import ALIGNED, Kind
 from evergold.errors import BadInput
 from evergold.model.build import FileEntry, Manifest
 
+MOST_UNGROUNDED = 0.4
+"""The judge finds no support for 25 to 30 % of restated sentences that people call supported (`docs/offline-judge.md`). Of 50
+records with one such sentence each, 40 % are passed by nearly every sound split and by none that is unsupported throughout."""
+
 
 @dataclass(frozen=True)
 class CheckLimits:
@@ -46,7 +50,7 @@ class CheckLimits:
     seed: int = 0
     judged: int = 50
     """How many records of each split the offline judge reads."""
-    max_ungrounded: float = 0.0
+    max_ungrounded: float = MOST_UNGROUNDED
 
     def require_sane(self) -> None:
         shares = (

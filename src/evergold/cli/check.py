@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from evergold.build.check import CheckLimits
+from evergold.build.check import MOST_UNGROUNDED, CheckLimits
 from evergold.build.spec import DEFAULT_FOLDER
 from evergold.cli.opening import without_database
 from evergold.cli.output import emit_json, json_flag, progress
@@ -31,7 +31,7 @@ DEFAULT_MANIFEST = f"{DEFAULT_FOLDER}/manifest.json"
 @click.option(
     "--max-ungrounded",
     type=float,
-    default=0.0,
+    default=MOST_UNGROUNDED,
     show_default=True,
     help="Share of judged records that may have a sentence without support.",
 )

@@ -7,7 +7,7 @@ to most; the answer is read from the first token, so the last layer is computed 
 """
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files
 from io import BytesIO
 from typing import Any
@@ -68,6 +68,23 @@ class ClaimModel:
             odds = np.exp(logits - logits.max(axis=1, keepdims=True))
             out[group] = odds / odds.sum(axis=1, keepdims=True)
         return out
+
+    def word_vectors(self, words: Sequence[str]) -> Array:
+        """A unit vector for each word, from the table of word pieces, without what all pieces share."""
+        made = np.zeros((len(words), self._words.shape[1]), dtype=np.float32)
+        for number, word in enumerate(words):
+            ids = self._pieces.ids(word, LONGEST_CLAIM)
+            made[number] = (self._words[ids] * self._word_scale[ids][:, None]).mean(axis=0) - self._middle
+        lengths = np.linalg.norm(made, axis=1, keepdims=True)
+        unit: Array = made / np.maximum(lengths, np.float32(1e-9))
+        return unit
+
+    @cached_property
+    def _middle(self) -> Array:
+        """The mean of all word pieces, summed in parts: the whole table as floats would take 47 MB."""
+        parts = np.array_split(np.arange(len(self._words)), 16)
+        total: Array = sum(self._word_scale[part] @ self._words[part].astype(np.float32) for part in parts)
+        return total / np.float32(len(self._words))
 
     def _encode(self, evidence: str, claim: str) -> tuple[list[int], int]:
         """Token ids of a pair, and where the claim begins."""

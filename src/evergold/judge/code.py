@@ -36,8 +36,10 @@ def looks_like_code(text: str) -> bool:
     if SQL.search(body_text):
         return True
     prose = len(re.findall(r"\b(?:the|is|are|was|of|and|el|la|los|es|una?|que)\b", body_text.lower()))
-    # Prose about code matches many patterns; small words give it away.
-    return bool(STRONG.search(body_text)) and prose <= len(body_text.split()) // 8
+    # Prose about code matches many patterns; small words give it away, unless it parses.
+    if not STRONG.search(body_text):
+        return False
+    return prose <= len(body_text.split()) // 8 or (body_text.isascii() and _tree(body_text) is not None)
 
 
 def extract(text: str) -> str:

@@ -48,3 +48,10 @@ def shipped_combination() -> Combination:
     raw = files("evergold.judge").joinpath("combination.json").read_bytes()
     data = json.loads(raw)
     return Combination(SupportModel(**data["regression"]), data["thresholds"], hash_bytes(raw))
+
+
+@cache
+def shipped_thresholds() -> dict[str, float]:
+    """From where a context is useful and tool arguments are the same; `scripts/judge_thresholds.py` calibrates them."""
+    thresholds: dict[str, float] = json.loads(files("evergold.judge").joinpath("thresholds.json").read_bytes())
+    return thresholds

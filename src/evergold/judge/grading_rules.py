@@ -10,8 +10,18 @@ from typing import Any
 
 from evergold.judge.answer_words import ALL_STOPWORDS, WORD, stems_of, words_of
 from evergold.judge.code import FENCE, compare_code, looks_like_code
-from evergold.judge.polarity import chosen_letter, denials, opposed, options, refuses, turned, yes_or_no
-from evergold.judge.quantities import dates, plain, quantities, same_date, times
+from evergold.judge.polarity import (
+    DENIALS,
+    chosen_letter,
+    denials,
+    negates,
+    opposed,
+    options,
+    refuses,
+    turned,
+    yes_or_no,
+)
+from evergold.judge.quantities import dates, is_unit, plain, quantities, same_date, times
 from evergold.text.words import stem
 
 # Never 1 and never 0: a rule may misread, and a calibrated judge leaves room for that.
@@ -21,6 +31,11 @@ _SEPARATOR = re.compile(r"\s*(?:,(?!\d)|;|\n|\s(?:and|y|e|&|or|o)\s)\s*(?:(?:and
 _SENTENCE = re.compile(
     r"\b(?:is|are|was|were|has|have|had|will|can|does|did|es|son|fue|esta|está|tiene|hay)\b|[.!?]\s+[A-Z]", re.I
 )
+_EXCLUDED = re.compile(
+    r"\b(?:but not|but no|not including|not|except(?: for)?|excluding|without|pero no|excepto|salvo|sin|menos)\b[^.;\n]*"
+)
+"""What a list leaves out: everything after "but not" up to the end of the sentence."""
+_PASSIVE = re.compile(r"\b(?:is|are|was|were|be|been|being|es|son|fue|fueron|sido)\b[^.]*\b(?:by|por)\b")
 _BRACKET = re.compile(r"\s*(?:```\w*\s*)?[{\[]")
 
 
@@ -103,7 +118,39 @@ def _yes_no(question: str, expected: str, output: str) -> Grade | None:
         return Grade(0.75 if got == want else 0.15, "yes or no, read from a sentence")
     if got != want:
         return Grade(WRONG, "yes and no")
-    return Grade(RIGHT, "the same yes or no") if len(expected.split()) <= 2 or len(output.split()) <= 2 else None
+    if len(expected.split()) <= 2 or len(output.split()) <= 2:
+        return Grade(RIGHT, "the same yes or no")
+    shared = stems_of(expected) & stems_of(output)
+    alike = len(shared) >= 0.5 * min(len(stems_of(expected)), len(stems_of(output)))
+    same_numbers = quantities(expected) == quantities(output) and dates(expected) == dates(output)
+    if alike and same_numbers and not opposed(words_of(expected), words_of(output)):
+        return Grade(0.8, "the same yes or no, and most of the words")
+    return None
+
+
+def _same_words(question: str, expected: str, output: str) -> Grade | None:
+    """The same words in another order or form: right unless subject and object changed places or one side denies."""
+    one, other = (
+        [stem(plain(word)) for word in WORD.findall(text) if plain(word) not in ALL_STOPWORDS | DENIALS]
+        for text in (expected, output)
+    )
+    if len(one) < 2 or len(one) != len(other) or not all(any(_akin(a, b) for b in other) for a in one):
+        return None
+    if not all(any(_akin(a, b) for a in one) for b in other) or quantities(expected) != quantities(output):
+        return None
+    if turned(expected, output, words_of(expected), words_of(output)):
+        return Grade(0.2, "the same words, but one denies them")
+    in_order = all(_akin(a, b) for a, b in zip(one, other, strict=True))
+    passive = [bool(_PASSIVE.search(plain(text))) for text in (expected, output)]
+    if passive[0] != passive[1] and in_order:
+        return Grade(0.2, "the same words, but what acts and what is acted on have changed places")
+    return Grade(NEARLY, "the same words") if in_order or passive[0] != passive[1] else None
+
+
+def _akin(one: str, other: str) -> bool:
+    """Whether two stems are forms of one word, a denying prefix aside ("effect", "ineffectiv")."""
+    short, long = sorted((one, other), key=len)
+    return one == other or (len(short) >= 5 and long.startswith(short)) or negates(long, short)
 
 
 def _date(question: str, expected: str, output: str) -> Grade | None:
@@ -113,18 +160,19 @@ def _date(question: str, expected: str, output: str) -> Grade | None:
     if clock and rest <= 5:
         return _one_of(clock[0] in times(output), bool(times(output)), "time")
     want = dates(expected)
+    either_order = len(want) == 2 and want[0] == (want[1][0], want[1][2], want[1][1])
     # A bare month or year is too little to be sure that a date is asked for.
-    if len(want) != 1 or rest > 4 or not (want[0][1] or re.search(r"\b[12]\d{3}\b", expected)):
+    if not (len(want) == 1 or either_order) or rest > 4 or not (want[0][1] or re.search(r"\b[12]\d{3}\b", expected)):
         return None
     if not want[0][1] and rest > 2:
         return None
-    return _one_of(any(same_date(want[0], got) for got in dates(output)), True, "date")
+    return _one_of(any(same_date(one, got) for one in want for got in dates(output)), True, "date")
 
 
 def _quantity(question: str, expected: str, output: str) -> Grade | None:
     """For an expected answer that is one number with its unit and little else besides words of the question."""
     want = quantities(expected)
-    key = {word for word in stems_of(expected) - stems_of(question) if not re.search(r"\d", word)}
+    key = {word for word in stems_of(expected) - stems_of(question) if not re.search(r"\d", word) and not is_unit(word)}
     if len(want) != 1 or len(key) > 3 or len(expected.split()) > 12:
         return None
     # Numbers of the question are usually repeated in the answer and are not its result.
@@ -160,7 +208,7 @@ def _list(question: str, expected: str, output: str) -> Grade | None:
     ):
         return None
     got = _items(output)
-    words_given = stems_of(output)
+    words_given = stems_of(output if denials(expected) else _EXCLUDED.sub(" ", plain(output)))
     there = [item for item in want if item <= words_given]
     if len(there) < len(want):
         return Grade(0.35 * len(there) / len(want), f"{len(there)} of {len(want)} items")
@@ -207,6 +255,7 @@ RULES: tuple[Callable[[str, str, str], Grade | None], ...] = (
     _date,
     _list,
     _quantity,
+    _same_words,
     _few_words,
 )
 

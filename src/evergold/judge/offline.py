@@ -14,21 +14,20 @@ from evergold.errors import BadInput
 from evergold.judge.answers import compare_answers
 from evergold.judge.claim_model import REFUTED, ClaimModel, ModelDamaged, shipped_model
 from evergold.judge.code import has_code, looks_like_code
-from evergold.judge.combination import shipped_combination
+from evergold.judge.combination import shipped_combination, shipped_thresholds
 from evergold.judge.evidence import EvidenceSearch, window
 from evergold.judge.features import claim_features
 from evergold.judge.grading import grade
 from evergold.judge.polarity import refuses
 from evergold.judge.regression import shipped_weights
-from evergold.judge.relevance import RELEVANT_FROM, relevance
+from evergold.judge.relevance import basis, relevance, shipped_relevance
 from evergold.model.judging import Answer, Question
 from evergold.settings import Settings
 from evergold.text.embed import embedder
 from evergold.text.markers import without_markers
 from evergold.text.words import Text, sentences
 
-VERSION = "6"
-SAME_FROM = 0.7
+VERSION = "7"
 ALIKE_FROM = 0.8
 NEAR_SENTENCE = 0.5
 SAME_CODE, OTHER_CODE = 0.97, 0.3
@@ -37,7 +36,6 @@ LEAST_SHARED = 0.1
 LONGEST_WORD = 100
 LONGEST_CLAIM = 20_000
 MOSTLY = 0.5
-USEFUL_COVERAGE = 0.6
 
 Data = dict[str, Any]
 
@@ -178,27 +176,26 @@ class OfflineJudge:
         return {"refusal": refuses(inputs["output"]), "statements": list(sentences(inputs["output"]))}
 
     def _statement_verdicts(self, inputs: Data) -> Data:
-        values = relevance(inputs["input"], inputs["statements"], self.embedder)
+        values = relevance(inputs["input"], inputs["statements"], self.model)
+        least = shipped_relevance().thresholds[basis(inputs["input"], self.model)]
         return {
             "verdicts": [
                 {
                     "id": number,
-                    "verdict": "relevant" if value >= RELEVANT_FROM else "irrelevant",
-                    "reason": f"offline: nearness to the question {value:.2f}",
+                    "verdict": "relevant" if value >= least else "irrelevant",
+                    "reason": f"offline: likely about the question {value:.2f}, relevant from {least:.2f}",
                 }
                 for number, value in enumerate(values, start=1)
             ]
         }
 
     def _context_verdicts(self, inputs: Data) -> Data:
-        claims = sentences(inputs["expected"]) or (inputs["expected"],)
+        claims = list(sentences(inputs["expected"]) or (inputs["expected"],))
+        least = shipped_thresholds()
         verdicts = []
         for number, context in enumerate(inputs["contexts"], start=1):
-            evidence = self.evidence([context])
-            best = max((support.supported for support in self.supports(claims, evidence)), default=0.0)
-            wanted = {word for claim in claims for word in Text(claim).content}
-            covered = len(wanted & evidence.where.keys()) / max(1, len(wanted))
-            useful = best >= shipped_combination().thresholds["supported"] or covered >= USEFUL_COVERAGE
+            best, covered = context_features(self, claims, context)
+            useful = best >= least["useful_support"] or covered >= least["useful_coverage"]
             reason = f"offline: holds {covered:.0%} of the expected words; best support {best:.2f}"
             verdicts.append({"id": number, "verdict": "useful" if useful else "not_useful", "reason": reason})
         return {"verdicts": verdicts}
@@ -209,13 +206,21 @@ class OfflineJudge:
             expected, actual = str(pair["expected"]), str(pair["actual"])
             graded = None if self.lexical else grade("", expected, actual, self.model)
             if graded is not None:
-                same, value = graded.value >= SAME_FROM, graded.value
+                same, value = graded.value >= shipped_thresholds()["same"], graded.value
             else:
                 alike = compare_answers(expected, actual, self.embedder)
                 same, value = alike.value >= ALIKE_FROM and alike.numbers in (None, 1.0), alike.value
             verdict = "same" if same else "different"
             verdicts.append({"id": pair["id"], "verdict": verdict, "reason": f"offline: likeness {value:.2f}"})
         return {"verdicts": verdicts}
+
+
+def context_features(judge: OfflineJudge, claims: Sequence[str], context: str) -> tuple[float, float]:
+    """How far a context supports the best of the expected claims, and the share of their words that it holds."""
+    evidence = judge.evidence([context])
+    best = max((support.supported for support in judge.supports(claims, evidence)), default=0.0)
+    wanted = {word for claim in claims for word in Text(claim).content}
+    return best, len(wanted & evidence.where.keys()) / max(1, len(wanted))
 
 
 def make_offline(address: str, _settings: Settings) -> OfflineJudge:

@@ -15,11 +15,14 @@ _REFUSAL = re.compile(
     r"no (?:tengo|dispongo de|hay) (?:\w+ )?(?:informacion|datos)|desconozco|no (?:se menciona|se especifica|se indica|consta))",
     re.IGNORECASE,
 )
+_LEAD = r"^\W*(?:(?:that|this|it|eso|esto)(?:'s| is| was| es)? |es |i (?:think|believe|would say) )?"
 _YES = re.compile(
-    r"^\W*(?:yes|yep|yeah|si|true|correct|right|indeed|verdadero|cierto|correcto|claro|"
+    rf"{_LEAD}(?:yes|yep|yeah|si|true|correct|right|indeed|verdadero|cierto|correcto|claro|"
     r"of course|certainly|affirmative|absolutely)\b"
 )
-_NO = re.compile(r"^\W*(?:no|nope|false|incorrect|wrong|falso|incorrecto|negative|never|not really)\b")
+_NO = re.compile(
+    rf"{_LEAD}(?:no|not (?:true|correct|right|really|so|at all)|nope|false|incorrect|wrong|falso|incorrecto|negative|never)\b"
+)
 _LETTER = re.compile(
     r"^\W*(?:(?:the )?(?:correct |right )?(?:answer|option|choice)(?: is|:)?|"
     r"(?:la )?(?:respuesta|opcion)(?: correcta)?(?: es|:)?)?"
@@ -32,8 +35,15 @@ _LETTER_INSIDE = re.compile(
 )
 _OPTIONS = re.compile(r"(?:^|[\s(])([A-Ha-h])[).:]\s+(.+?)(?=\s+\(?[A-Ha-h][).:]\s|$)", re.DOTALL)
 DENYING = """no not never none nobody nothing neither nor nowhere without cannot nunca ningun ninguno ninguna nadie nada tampoco
-    jamas sin ni lack lacks lacked unable"""
+    jamas sin ni lack lacks lacked unable hardly rarely seldom barely scarcely apenas raramente"""
 DENIALS = frozenset(DENYING.split())
+_ONLY = re.compile(
+    r"\b(?:nobody|no one|none|nothing|no \w+)(?: \w+)? (?:but|except|other than)\b|\b(?:nadie|nada) (?:mas que|salvo|excepto)\b|"
+    r"\bno \w+ (?:mas que|sino)\b|\bnot only\b|\bno solo\b|\bno (?:more|less|fewer|later|earlier) than\b"
+)
+"""Words that deny in form and not in meaning: "nobody but members" is "only members"."""
+PREFIXES = ("un", "in", "im", "ir", "il", "dis", "non", "des")
+SHORTEST_ROOT = 4
 OPPOSITES = """increase/decrease rise/fall rose/fell higher/lower high/low more/less most/least before/after first/last
 above/below open/closed opened/closed win/lose won/lost success/failure accept/reject accepted/rejected
 approved/rejected allow/forbid allowed/forbidden enable/disable enabled/disabled enables/disables always/never
@@ -94,7 +104,7 @@ def chosen_letter(text: str, offered: dict[str, str]) -> str | None:
 
 
 def denials(text: str) -> int:
-    words = re.findall(r"[a-z']+", plain(text).replace("’", "'"))
+    words = re.findall(r"[a-z']+", _ONLY.sub("only", plain(text).replace("’", "'")))
     return sum(word in DENIALS or word.endswith("n't") for word in words)
 
 
@@ -106,4 +116,15 @@ def turned(one: str, other: str, words: set[str], other_words: set[str]) -> bool
 
 def opposed(one: set[str], other: set[str]) -> bool:
     """Whether a word only one side has is the opposite of a word only the other side has."""
-    return any(frozenset((a, b)) in PAIRS for a in one - other for b in other - one)
+    return any(frozenset((a, b)) in PAIRS or negates(a, b) or negates(b, a) for a in one - other for b in other - one)
+
+
+def negates(word: str, other: str) -> bool:
+    """Whether a word is another one with a denying prefix: "ineffective" and "effect", "unlocked" and "locked"."""
+    for prefix in PREFIXES:
+        root = word.removeprefix(prefix).removeprefix("-")
+        if root != word and len(root) >= SHORTEST_ROOT and len(other) >= SHORTEST_ROOT:
+            short, long = sorted((root, other), key=len)
+            if long.startswith(short):
+                return True
+    return False

@@ -4,6 +4,8 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
+from evergold.judge.number_words import LARGE, SMALL, with_digits
+
 # Half a per cent: rounded figures of one quantity agree, different ones seldom do.
 TOLERANCE = 0.005
 MONTHS = {
@@ -51,6 +53,7 @@ UNITS: dict[str, tuple[str, float]] = {
         ("speed", 1 / 3.6, "km/h kmh kph kilometres_per_hour kilometers_per_hour kilometros_por_hora"),
         ("speed", 1.0, "m/s metres_per_second meters_per_second metros_por_segundo"),
         ("speed", 0.44704, "mph miles_per_hour millas_por_hora"),
+        ("decade", 1.0, "decade"),
         ("share", 0.01, "% percent per_cent por_ciento"),
         ("celsius", 1.0, "°c ºc celsius degrees_celsius grados_celsius grados_centigrados degrees_centigrade"),
         ("fahrenheit", 1.0, "°f fahrenheit degrees_fahrenheit"),
@@ -68,28 +71,16 @@ UNITS: dict[str, tuple[str, float]] = {
     )
     for name in names.split()
 }
-SCALES = {"thousand": 1e3, "mil": 1e3, "million": 1e6, "millones": 1e6, "millon": 1e6, "billion": 1e9, "trillion": 1e12}
-_ONES = """zero/cero one/uno two/dos three/tres four/cuatro five/cinco six/seis seven/siete eight/ocho nine/nueve ten/diez
-eleven/once twelve/doce thirteen/trece fourteen/catorce fifteen/quince sixteen/dieciseis seventeen/diecisiete
-eighteen/dieciocho nineteen/diecinueve twenty/veinte"""
-_TENS = "thirty/treinta forty/cuarenta fifty/cincuenta sixty/sesenta seventy/setenta eighty/ochenta ninety/noventa"
-SMALL = {
-    **{word: value for value, words in enumerate(_ONES.split()) for word in words.split("/")},
-    **{word: 10 * value for value, words in enumerate(_TENS.split(), start=3) for word in words.split("/")},
-    "hundred": 100,
-    "cien": 100,
-    "una": 1,
-    "dozen": 12,
-    "docena": 12,
-}
-FRACTIONS = {"half": 0.5, "quarter": 0.25, "mitad": 0.5}
+SCALES = LARGE | {"bn": 1e9, "mn": 1e6}
 _NUMBER = re.compile(
     r"(?P<money>[$€£])?\s?(?P<sign>(?<![\w)])[-−]|\bminus |\bmenos )?"
-    r"(?P<digits>\d+(?:[.,]\d+)*(?:e[+-]?\d+)?)(?P<suffix>[kmb]\b(?![/²]))?",
+    r"(?P<digits>\d+(?:[.,]\d+)*(?:e[+-]?\d+)?)(?P<suffix>(?:bn|[kmb])\b(?![/²]))?",
     re.IGNORECASE,
 )
 _DATES = (
     re.compile(r"\b(?P<y>\d{4})-(?P<m>\d{1,2})-(?P<d>\d{1,2})\b"),
+    re.compile(r"\b(?P<d>\d{1,2})[/.-](?P<m>\d{1,2})[/.-](?P<y>\d{4})\b"),
+    re.compile(r"\b(?P<m>\d{1,2})[/.-](?P<d>\d{1,2})[/.-](?P<y>\d{4})\b"),
     re.compile(
         r"\b(?P<d>\d{1,2})(?:st|nd|rd|th)?\s+(?:of\s+|de\s+)?(?P<n>[a-z]{3,10})\.?,?\s+(?:del?\s+|of\s+)?(?P<y>\d{4})\b"
     ),
@@ -98,9 +89,13 @@ _DATES = (
     re.compile(r"\b(?P<d>\d{1,2})(?:st|nd|rd|th)?\s+(?:de\s+|of\s+)?(?P<n>[a-z]{3,10})\b"),
     re.compile(r"\b(?P<n>[a-z]{3,10})\s+(?P<d>\d{1,2})(?:st|nd|rd|th)?\b"),
 )
+_DAY_FIRST = _DATES[1]
 _TIME = re.compile(
-    r"\b(\d{1,2})[:.h](\d{2})\s*(a\.?m\.?|p\.?m\.?)?(?!\d)|\b(\d{1,2})\s*(a\.?m\.?|p\.?m\.?)(?!\w)", re.I
+    r"\b(\d{1,2})(?:[:h](\d{2})|\.(\d{2})(?=\s*[ap]\.?m\b))\s*(a\.?m\.?|p\.?m\.?)?(?!\d)|"
+    r"\b(\d{1,2})\s*(a\.?m\.?|p\.?m\.?)(?!\w)",
+    re.I,
 )
+"""A full stop between hour and minutes needs a mark after it (`7.30 pm`): `3.14` is a number."""
 
 
 @dataclass(frozen=True)
@@ -125,12 +120,9 @@ def plain(text: str) -> str:
 
 def quantities(text: str) -> list[Quantity]:
     """Every number of a text with its unit; dates and times of day are left to their own functions."""
-    text = _TIME.sub(" ", plain(text))
+    text = _TIME.sub(" ", with_digits(plain(text)))
     for pattern in _DATES:
         text = pattern.sub(lambda match: " " if _date(match) else match.group(), text)
-    # "twenty-one" before single words, or it would become "20-1".
-    text = re.sub(r"\b([a-z]+)[ -]([a-z]+)\b", _compound, text)
-    text = re.sub(r"\b[a-z]+\b", _spelled, text)
     values = []
     for match in _NUMBER.finditer(text):
         before = text[match.start("digits") - 1 : match.start("digits")]
@@ -146,8 +138,8 @@ def quantities(text: str) -> list[Quantity]:
 def _with_unit(value: float, match: re.Match[str], rest: str) -> Quantity:
     words = re.findall(r"[^\s,;()]+", rest[:60].replace("/ ", "/"))
     if match["suffix"]:
-        value *= {"k": 1e3, "m": 1e6, "b": 1e9}[match["suffix"].lower()]
-    if words and words[0].strip(".") in SCALES:
+        value *= {"k": 1e3, "m": 1e6, "b": 1e9, "bn": 1e9}[match["suffix"].lower()]
+    while words and words[0].strip(".") in SCALES:
         value *= SCALES[words.pop(0).strip(".")]
     if words and words[0] in ("de", "of"):
         words.pop(0)
@@ -158,6 +150,12 @@ def _with_unit(value: float, match: re.Match[str], rest: str) -> Quantity:
         if unit is not None and len(words) >= length:
             return Quantity(value * unit[1], unit[0])
     return Quantity(value)
+
+
+def is_unit(word: str) -> bool:
+    """Whether a word or its stem is a unit or a number in words."""
+    parts = {part for name in UNITS for part in name.replace("_", " ").replace("/", " ").split()}
+    return word in SMALL or any(word == part or (len(word) > 3 and part.startswith(word)) for part in parts)
 
 
 def _unit(word: str) -> tuple[str, float] | None:
@@ -183,32 +181,20 @@ def _value(digits: str) -> float | None:
         return None
 
 
-def _compound(match: re.Match[str]) -> str:
-    """Read "twenty-one" as 21; other pairs of words stay."""
-    tens, ones = SMALL.get(match[1], 0), SMALL.get(match[2], 0)
-    return str(tens + ones) if tens in range(20, 100, 10) and 0 < ones < 10 else match.group()
-
-
-def _spelled(match: re.Match[str]) -> str:
-    word = match.group()
-    if word in FRACTIONS:
-        return f"{FRACTIONS[word]}"
-    # "one" is mostly a pronoun, and "once" a word of English.
-    return str(SMALL[word]) if word in SMALL and word not in ("one", "uno", "una", "once") else word
-
-
 def dates(text: str) -> list[tuple[int, int, int]]:
     """Dates of a text as year, month and day; 0 where a part is not given. Years alone count."""
-    text = plain(text)
+    text = with_digits(plain(text))
     values: list[tuple[int, int, int]] = []
     for pattern in _DATES:
         for match in pattern.finditer(text):
             date = _date(match)
-            if date is not None:
+            if date is not None and date not in values:
                 values.append(date)
-        text = pattern.sub(lambda match: " " * len(match.group()) if _date(match) else match.group(), text)
+        if pattern is not _DAY_FIRST:  # 05/03/2024 stays for the other order: either may be meant
+            text = pattern.sub(lambda match: " " * len(match.group()) if _date(match) else match.group(), text)
     return values + [
-        (int(year), 0, 0) for year in re.findall(r"(?<![\d.,$€£/])\b(1[5-9]\d\d|20\d\d)\b(?![\d%]|[.,]\d)", text)
+        (int(year), 0, 0)
+        for year in re.findall(r"(?<![\d.,$€£/])\b(1[5-9]\d\d|20\d\d)\b(?![\d%/]|[.,]\d| decade)", text)
     ]
 
 
@@ -228,7 +214,8 @@ def same_date(one: tuple[int, int, int], other: tuple[int, int, int]) -> bool:
 def times(text: str) -> list[int]:
     """Times of day in minutes after midnight."""
     values = []
-    for hour, minute, half, alone, half_alone in _TIME.findall(text):
+    for hour, minutes, dotted, half, alone, half_alone in _TIME.findall(with_digits(plain(text))):
+        minute = minutes or dotted
         number, mark = int(hour or alone), (half or half_alone).lower().replace(".", "")
         if number < 24 and int(minute or 0) < 60:
             shift = 12 if mark == "pm" and number < 12 else -12 if mark == "am" and number == 12 else 0

@@ -27,7 +27,11 @@ def warnings_of(run: Run, results: Sequence[Mean], attempts: int, calibrations: 
         # Unscored answers are seldom a random sample: long or refused ones fail to be judged more often.
         if mean.n < THIN_COVERAGE * mean.of:
             yield f"{mean.metric} rests on {mean.n} of {mean.of} cases; the rest may be the harder ones"
-    # Metrics of one judge in one state share a warning.
+    yield from uncalibrated(run, calibrations)
+
+
+def uncalibrated(run: Run, calibrations: Mapping[str, str]) -> Iterator[str]:
+    """Name the metrics whose judge nobody measured against people; those of one judge in one state share a warning."""
     doubts: dict[tuple[str, str], list[str]] = {}
     for spec in run.metrics:
         state = calibrations.get(spec.name, "never calibrated against human labels")

@@ -13,14 +13,17 @@ from evergold.model.run import Asked, Attempt, Run, RunStatus
 from evergold.report.compare import Comparison, RunValues, compare
 from evergold.report.leaderboard import Board, Ranked, boards, newest_per_model
 from evergold.report.scores import Mean, by_case, means, outside
+from evergold.report.warnings import uncalibrated
 from evergold.report.weighting import Groups
 from evergold.store import Store
 from evergold.store.asked import asked
 from evergold.store.attempt_pages import AttemptOrder
 from evergold.store.attempts import AttemptStore
+from evergold.store.calibrations import CalibrationStore
 from evergold.store.case_writes import Author, put_cases
 from evergold.store.cases import get_case
 from evergold.store.runs import RunStore
+from evergold.workspace.calibration_states import calibration_states
 
 FEEDBACK_DATASET = "failures"
 
@@ -30,6 +33,7 @@ class BenchResults:
         self._store = store
         self._runs = RunStore(store.db)
         self._attempts = AttemptStore(store.db)
+        self._calibrations = CalibrationStore(store.db)
 
     def means(self, run: Run, *, weighted: bool | None = None) -> list[Mean]:
         """Every metric's mean over cases, with interval and coverage; weighted: over questions, each counted once.
@@ -63,7 +67,13 @@ class BenchResults:
         runs = [one.run] if same and one.run.total == other.run.total else [other.run, one.run]
         if weighted is None:
             weighted = one.run.spec.weighted and other.run.spec.weighted
-        return compare(one, other, groups_of(self._attempts, runs, weighted), margin=margin)
+        result = compare(one, other, groups_of(self._attempts, runs, weighted), margin=margin)
+        doubts = (
+            warning
+            for run in (one.run, other.run)
+            for warning in uncalibrated(run, calibration_states(self._calibrations, run))
+        )
+        return result.model_copy(update={"warnings": tuple(dict.fromkeys((*result.warnings, *doubts)))})
 
     def leaderboard(self, dataset: str | None = None) -> Sequence[Board]:
         """The newest completed run of every model, per dataset version."""

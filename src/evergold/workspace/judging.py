@@ -25,6 +25,7 @@ from evergold.store.calibrations import CalibrationStore
 from evergold.store.cases import CaseFilter, iterate_cases
 from evergold.store.runs import RunStore
 from evergold.workspace.bench_results import groups_of
+from evergold.workspace.calibration_states import calibration_states
 
 if TYPE_CHECKING:
     from evergold.bench.calibrate import Calibration, Label
@@ -71,22 +72,7 @@ class Judging:
 
     def states(self, run: Run) -> dict[str, str]:
         """Per judged metric: `calibrated`, or why the judge of this run is not."""
-        results = {}
-        for spec in run.metrics:
-            if spec.judge is None:
-                continue
-            # A metric with parameters (`rubric:politeness`) is calibrated under its base name.
-            rows = self._calibrations.of_metric(spec.name.partition(":")[0])
-            same = [row for row in rows if row.judge == spec.judge]
-            if any(row.prompt_hash == spec.prompt_hash for row in same):
-                results[spec.name] = CALIBRATED
-            elif same:
-                results[spec.name] = f"its prompts changed since {same[0].created_at[:10]}"
-            elif rows:
-                results[spec.name] = f"only {rows[0].judge} was calibrated"
-            else:
-                results[spec.name] = "never calibrated against human labels"
-        return results
+        return calibration_states(self._calibrations, run)
 
     def judges(self) -> list[JudgeInfo]:
         """The judges one can name here, the default first, each with its newest calibration per metric."""

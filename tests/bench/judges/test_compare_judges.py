@@ -56,3 +56,31 @@ def test_the_default_judge_of_the_settings_judges(tmp_path: Path) -> None:
         assert names == [("panel:offline,offline", True), ("offline", False)]
     with Workspace.open(Settings(home=tmp_path / "home")) as workspace:
         assert [judge.name for judge in workspace.judging.judges()] == ["offline"]
+
+
+def test_a_comparison_names_an_uncalibrated_judge_and_a_gate_may_demand_a_calibrated_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("EVERGOLD_HOME", str(tmp_path / "home"))
+    (tmp_path / "answering.py").write_text("def always(prompt): return '42'")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    run = ["run", "reasoning", "--model", "python:answering:always", "--metric", "correctness", "--json"]
+    runs = []
+    for _ in range(2):
+        assert evergold(run) == 0
+        runs.append(json.loads(capsys.readouterr().out)["run"]["id"])
+    gate = ["compare", *runs, "--gate", "--require-calibrated", "0.6", "--json"]
+    assert evergold(gate) == 3
+    doubted = json.loads(capsys.readouterr().out)
+    assert "uncalibrated" in doubted["uncalibrated"][0]
+    assert any("correctness" in warning and "is uncalibrated" in warning for warning in doubted["warnings"])
+    labels = tmp_path / "labels.jsonl"
+    labels.write_text("".join(json.dumps(row) + "\n" for row in ANSWERS * 20))
+    assert (
+        evergold(["judge", "calibrate", "--judge", "offline", "--metric", "correctness", "--labels", str(labels)]) == 0
+    )
+    capsys.readouterr()
+    assert evergold(gate) in (0, 3)
+    sure = json.loads(capsys.readouterr().out)
+    assert sure["uncalibrated"] == [] and not any("is uncalibrated" in warning for warning in sure["warnings"])

@@ -6,6 +6,7 @@ import { Empty, ListState } from "@/ui/states";
 import classes from "./benchmarks.module.css";
 import { CostAgainstQuality } from "./CostAgainstQuality";
 import { type Board, type Mean, useBoards } from "./data";
+import { Uncalibrated } from "./Uncalibrated";
 import { basis, contentInWords, decimals, money } from "./words";
 
 export function Leaderboard() {
@@ -21,6 +22,7 @@ export function Leaderboard() {
             aside={contentInWords(board)}
             flush
           >
+            {board.entries[0] && <Uncalibrated runId={board.entries[0].run_id} />}
             <Ranking board={board} />
             <CostAgainstQuality board={board} />
           </Panel>

@@ -8,6 +8,7 @@ import { Empty } from "@/ui/states";
 import classes from "./benchmarks.module.css";
 import type { Mean, Run } from "./data";
 import { datasetsOf, linesOf, type TrendPoint } from "./trendLines";
+import { Uncalibrated } from "./Uncalibrated";
 import { meanInWords } from "./words";
 
 type TrendsProps = {
@@ -24,6 +25,7 @@ export function Trends({ runs, means, dataset, metric, onChoose }: TrendsProps) 
   const metrics = known.get(chosen) ?? [];
   const measured = metric && metrics.includes(metric) ? metric : (metrics[0] ?? "");
   const lines = useMemo(() => linesOf(runs, means, chosen, measured), [runs, means, chosen, measured]);
+  const newest = lines.flatMap(({ points }) => points).sort((a, b) => b.value[0] - a.value[0])[0]?.run.id;
   const navigate = useNavigate();
   const option = useCallback((colours: Palette) => chart(lines, colours), [lines]);
   if (known.size === 0) {
@@ -51,6 +53,7 @@ export function Trends({ runs, means, dataset, metric, onChoose }: TrendsProps) 
           onChange={(next) => next && onChoose({ dataset: chosen, metric: next })}
         />
       </div>
+      {newest && <Uncalibrated runId={newest} />}
       <Chart label={`${measured} on ${chosen} over time`} height={320} option={option} />
       <table className={classes.table}>
         <thead>
