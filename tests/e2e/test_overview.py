@@ -80,6 +80,6 @@ def test_ten_traces_make_a_sensible_page(opened: Open, built_app: None, tmp_path
 def test_the_page_says_what_keeps_traces_out_and_what_fires(opened: Open, address: str) -> None:
     page = opened(address)
     expect(page.get_by_text("What keeps traces out of the golden set")).to_be_visible()
-    expect(page.get_by_text("To change it:").first).to_be_visible()
+    expect(page.get_by_role("link", name="the rules in force")).to_be_visible()
     expect(page.get_by_text("Where people disagreed")).to_be_visible()
     expect(page.get_by_text("Alerts: no rules")).to_be_visible()

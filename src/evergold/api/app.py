@@ -23,6 +23,7 @@ ROUTERS = (
     "otlp",
     "langfuse",
     "curation",  # before traces, whose ids may hold slashes
+    "rules",
     "trace_notes",
     "traces",
     "views",

@@ -45,6 +45,8 @@ LISTED = {
         "DELETE /scores/{score_id}",
         "POST /traces/{trace_id}/curate",
         "POST /curation",
+        "PUT /curation/rules",
+        "POST /curation/rules/preview",
         "POST /benchmarks/runs",
         "POST /benchmarks/runs/{run_id}/cancel",
         "POST /benchmarks/runs/{run_id}/resume",

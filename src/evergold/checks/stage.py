@@ -84,8 +84,14 @@ class CheckStage:
         return trace_ids.index(left[0].id) if left else len(trace_ids)
 
     def look_at(self, connection: Connection, trace_ids: Sequence[str]) -> list[str]:
-        """Run what is missing for these traces, and what their messages say of the turns before; the traces that changed."""
-        if not self.suite or not trace_ids:
+        """Run what is missing for these traces, and what their messages say of the turns before; the traces that changed.
+
+        With every check turned off, what checks said of the traces earlier is taken away.
+        """
+        if not trace_ids:
+            return []
+        if not self.suite:
+            drop_checks(connection, trace_ids)
             return []
         fresh = unchecked(connection, trace_ids, self.suite.identity)
         self.put(connection, fresh)
@@ -100,10 +106,12 @@ class CheckStage:
         outcomes = list(self.suite.run(turns_of(connection, earlier), follow_up))
         return earlier if put_checked(connection, outcomes, (), self.suite.identity) else []
 
-    def put(self, connection: Connection, trace_ids: Sequence[str]) -> tuple[list[Checked], int]:
-        """Run the whole suite over these traces and keep what it found."""
+    def put(
+        self, connection: Connection, trace_ids: Sequence[str], only: frozenset[str] | None = None
+    ) -> tuple[list[Checked], int]:
+        """Run the whole suite, or `only` some of it, over these traces and keep what it found."""
         turns = turns_of(connection, trace_ids)
-        outcomes = list(self.suite.run(turns))
+        outcomes = list(self.suite.run(turns, only))
         marks = [(turn.id, *likeness(turn.id, turn.input)) for turn in turns]
         return outcomes, put_checked(connection, outcomes, marks, self.suite.identity)
 

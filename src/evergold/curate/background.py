@@ -13,11 +13,12 @@ import time
 from collections import deque
 from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import Protocol
 
 from pydantic import BaseModel
 
-from evergold.curate.live import Curation
 from evergold.errors import Unavailable
+from evergold.store.curation import Changes
 
 POLL_SECONDS = 1.0
 QUIET_SECONDS = 0.05
@@ -48,12 +49,18 @@ class CuratorState(BaseModel, frozen=True):
     failures: list[CurationFailure]
 
 
+class Stepping(Protocol):
+    """What curates one batch of what waits: a `Curation`, or whoever knows which one holds at this moment."""
+
+    def step(self, limit: int) -> tuple[int, Changes]: ...
+
+
 class Curator:
     """Runs `curation.step` whenever it is woken, and now and then by itself for what other processes brought."""
 
     def __init__(
         self,
-        curation: Curation,
+        curation: Stepping,
         set_aside: Callable[[], tuple[str, ...]],
         at_leisure: Callable[[], bool] = lambda: False,
     ) -> None:
@@ -139,7 +146,7 @@ class Curator:
             slow = time.monotonic() - began > POLITE_SECONDS
             # Batches grow back when the cause of slowness is over.
             limit = max(1, taken // 2) if slow and taken else min(2 * limit, POLITE_BATCH)
-            self._curated += taken
+            self._curated += changes.traces
             self._changed += changes.total
             if not taken or time.monotonic() > self._stop_by:
                 return

@@ -56,9 +56,9 @@ def parse_policy(table: dict[str, Any], origin: str) -> Policy:
     return policy
 
 
-def policies(paths: Iterable[str | Path]) -> tuple[Policy, ...]:
-    """The policies in force: the built-in one unless a file replaces it, then each file's; two of one name are an error."""
-    policies: dict[str, Policy] = {DEFAULT.name: DEFAULT}
+def policies(paths: Iterable[str | Path], default: Policy = DEFAULT) -> tuple[Policy, ...]:
+    """The policies in force: `default` unless a file replaces it, then each file's; two of one name are an error."""
+    policies: dict[str, Policy] = {DEFAULT.name: default}
     origin: dict[str, str] = {}
     for path in paths:
         policy = read_policy(Path(path))

@@ -40,6 +40,8 @@ from evergold.store.traces import get_trace
 from evergold.store.verdict_sql import Scope
 from evergold.store.workspace_facts import count
 
+MOST_COUNTED = 100_000
+
 
 class Checks(Protocol):
     """What runs checks: their names, and the traces it changed while it looked at some."""
@@ -74,11 +76,13 @@ class QueuedCuration:
         self._in_force = in_force
         self._checks = checks
         self._choices = DayChoices()
+        self._counted: set[str] = set()  # a remark queues its answer once more, which is no other trace
 
     def step(self, limit: int = BATCH) -> tuple[int, Changes]:
         """Curate up to `limit` waiting traces; how many were taken, and what changed."""
         take = self._ready(limit)
         taken, changes = self._store.db.write(partial(self._next, take=take))
+        changes.traces = self._first_visits(taken)
         return len(taken), changes
 
     def _ready(self, limit: int) -> Callable[[Connection], Sequence[str]]:
@@ -98,11 +102,13 @@ class QueuedCuration:
     def drain(self, until: float = inf) -> Changes:
         """Curate everything that waits, as far as that goes before a moment of the monotonic clock."""
         total = Changes()
+        self._counted.clear()
         waiting: Sequence[str] = [""]
         while waiting and time.monotonic() < until:
             # Other policies read the queue page by page and leave it; those in force take traces off.
             take = self._ready(BATCH) if self._in_force else partial(queued, after=waiting[-1])
             waiting, changes = self._store.db.write(partial(self._next, take=take))
+            changes.traces = self._first_visits(waiting)
             total.add(changes)
         if self._in_force:
             # Days whose choice was put off are chosen now: after draining, the result is exact.
@@ -129,17 +135,25 @@ class QueuedCuration:
         return self._look_at(connection, take(connection))
 
     def _look_at(self, connection: Connection, waiting: Sequence[str]) -> tuple[Sequence[str], Changes]:
-        if waiting and self._detector is not None:
-            for finding in findings_in(connection, waiting, self._detector):
-                put_finding(connection, finding, self._detector_name)
-            if isinstance(self._detector, JudgeDetector):
-                count(connection, self._detector.take_counts())
         if not waiting:
             return waiting, self._put_off(connection) if self._in_force else Changes()
+        if self._detector is not None:
+            for finding in findings_in(connection, waiting, self._detector):
+                put_finding(connection, finding, self._detector_name)
+        if isinstance(self._detector, JudgeDetector):
+            count(connection, self._detector.take_counts())
         if self._in_force:
             note_late_turns(connection, waiting)
         earlier = self._checks.look_at(connection, waiting) if self._checks is not None else ()
         return waiting, self._curate(connection, [*waiting, *earlier], len(waiting))
+
+    def _first_visits(self, waiting: Sequence[str]) -> int:
+        """Count the traces, committed by now, that were not counted before; of very many only the latest are remembered."""
+        fresh = set(waiting) - self._counted
+        if len(self._counted) > MOST_COUNTED:
+            self._counted.clear()
+        self._counted |= fresh
+        return len(fresh)
 
     def _required(self, policy: Policy) -> tuple[str, ...]:
         """The checks that the policy asks for and that are on."""

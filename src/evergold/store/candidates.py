@@ -135,6 +135,13 @@ def pool_days(connection: Connection, policy: Policy) -> list[str]:
     return list(connection.execute(query, {"policy": policy.name}).scalars())
 
 
+def days_of(connection: Connection, policy: Policy, trace_ids: Iterable[str]) -> list[str]:
+    """The days on which some traces are candidates of this policy."""
+    choose(connection, trace_ids)
+    query = text(f"SELECT DISTINCT day FROM candidate_pool WHERE policy = :policy AND {IN_CHOSEN} ORDER BY day")
+    return list(connection.execute(query, {"policy": policy.name}).scalars())
+
+
 def is_chosen(connection: Connection, policy: Policy, trace_id: str) -> bool:
     """Whether a trace is among the candidates chosen for its day."""
     query = text("SELECT 1 FROM candidate_pool WHERE policy = :policy AND trace_id = :trace AND chosen = 1")

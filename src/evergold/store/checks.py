@@ -210,6 +210,20 @@ def drop_checks(connection: Connection, trace_ids: Sequence[str]) -> int:
     return gone
 
 
+def drop_scores_of(connection: Connection, trace_ids: Sequence[str], checks: Iterable[str]) -> None:
+    """Take away what some checks said of these traces."""
+    keys = [CHECK_KEY + name for name in checks]
+    statement = text("DELETE FROM trace_scores WHERE key IN :keys AND trace_id IN :batch")
+    statement = statement.bindparams(bindparam("keys", expanding=True), bindparam("batch", expanding=True))
+    for batch in batches(trace_ids) if keys else ():
+        connection.execute(statement, {"keys": keys, "batch": batch})
+
+
+def seen_by_checks(connection: Connection, trace_ids: Iterable[str]) -> set[str]:
+    """Of some traces, those that any suite of checks has seen."""
+    return {row[0] for row in rows_among(connection, "SELECT trace_id FROM trace_checks WHERE trace_id", trace_ids)}
+
+
 def asked_today(connection: Connection) -> dict[str, int]:
     """How many questions each check has put to a judge since midnight (UTC)."""
     query = """SELECT name, count(*) FROM trace_scores WHERE source = 'llm_judge' AND substr(key, 1, 6) = 'check:'

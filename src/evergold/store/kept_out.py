@@ -10,16 +10,24 @@ LOOKED_AT = 20_000  # traces at most: the page must open whatever the store hold
 NEWEST = "trace_id IN (SELECT id FROM traces WHERE started_at >= :since ORDER BY started_at DESC, seq DESC LIMIT :most)"
 
 
-def reasons_since(connection: Connection, policy: Policy, scope: Scope, since: str) -> tuple[int, dict[Reason, int]]:
+def newest_traces(connection: Connection, most: int) -> list[str]:
+    """List the newest traces."""
+    query = text("SELECT id FROM traces ORDER BY started_at DESC, seq DESC LIMIT :most")
+    return list(connection.execute(query, {"most": most}).scalars())
+
+
+def reasons_since(
+    connection: Connection, policy: Policy, scope: Scope, since: str, most: int = LOOKED_AT
+) -> tuple[int, dict[Reason, int]]:
     """Count the newest traces since then, and of those that have scores the verdicts by reason."""
     query = VerdictQuery(policy, dialect_of(connection), NEWEST, scope)
     verdicts = query.sql()  # which completes the parameters
-    params = query.params | {"since": since, "most": LOOKED_AT}
+    params = query.params | {"since": since, "most": most}
     rows = connection.execute(text(f"SELECT reason, count(*) FROM ({verdicts}) AS v GROUP BY reason"), params)
     names = {code: reason for reason, code in CODE.items()}
     counts = {names[code]: int(number) for code, number in rows}
     total = "SELECT count(*) FROM (SELECT 1 FROM traces WHERE started_at >= :since LIMIT :most) AS t"
-    return int(connection.execute(text(total), {"since": since, "most": LOOKED_AT}).scalar_one()), counts
+    return int(connection.execute(text(total), {"since": since, "most": most}).scalar_one()), counts
 
 
 def scores_between(connection: Connection, policy: Policy, since: str) -> dict[str, int]:

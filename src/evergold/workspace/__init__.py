@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from evergold.workspace.replays import Replays
     from evergold.workspace.retrieval import Retrieval
     from evergold.workspace.review import Review
+    from evergold.workspace.rules import RuleChanges
     from evergold.workspace.served_builds import ServedBuilds
     from evergold.workspace.task_files import TaskFileChecks
     from evergold.workspace.trace_notes import TraceNotes
@@ -179,6 +180,13 @@ class Workspace:
         from evergold.workspace.trials import Trials
 
         return Trials(self.store, self.settings, self.live)
+
+    @cached_property
+    def rules(self) -> "RuleChanges":
+        """The curation rules as people change them: preview, save, go back."""
+        from evergold.workspace.rules import RuleChanges
+
+        return RuleChanges(self.store, self.settings, self.live)
 
     @cached_property
     def dataset(self) -> "DatasetCalls":

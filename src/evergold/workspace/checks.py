@@ -11,11 +11,13 @@ from evergold.checks.stage import CheckReport, CheckStage
 from evergold.checks.suite import Suite
 from evergold.errors import BadInput, unknown
 from evergold.model.checking import Checked
+from evergold.model.rules import CurationRules
 from evergold.seams import Check, Judge
 from evergold.settings import Settings
 from evergold.store import Store
 from evergold.store.checks import asked_today, count_unchecked
 from evergold.store.queues import CHECKS_ON
+from evergold.store.rules import changes_of_rules
 from evergold.store.trace_pages import count_traces
 from evergold.store.workspace_facts import counted, fact, put_fact
 
@@ -23,12 +25,17 @@ BEGAN_WITH = "checks.builtin"
 WORDS = {"true": True, "on": True, "1": True, "yes": True, "false": False, "off": False, "0": False, "no": False}
 
 
-def builtin_on(settings: Settings, began_with: str | None) -> bool:
-    """Whether the built-in checks are on: as the settings say, else as the workspace began."""
+def left_open(settings: Settings) -> bool:
+    """Whether the settings leave it to the workspace if built-in checks run."""
+    return settings.checks_builtin.strip().lower() in ("auto", "")
+
+
+def builtin_on(settings: Settings, began_with: str | None, rules: CurationRules | None = None) -> bool:
+    """Whether the built-in checks are on: as the settings say, else as the rules do, else as the workspace began."""
     word = settings.checks_builtin.strip().lower()
-    if word in ("auto", ""):
+    if left_open(settings):
         # An old workspace keeps the behaviour it began with; checks must not appear there by an upgrade.
-        return began_with == "on"
+        return rules.checks_on if rules is not None else began_with == "on"
     if word not in WORDS:
         raise BadInput(f"checks.builtin = {settings.checks_builtin!r} is none of true, false, auto")
     return WORDS[word]
@@ -38,36 +45,43 @@ def keep_switch(store: Store, settings: Settings) -> None:
     """Write down whether checks are on, so that every process that takes traces in queues them for checking."""
     with store.db.read() as connection:
         held, began_with = fact(connection, CHECKS_ON), fact(connection, BEGAN_WITH)
-    now = "on" if builtin_on(settings, began_with) or settings.checks_files else "off"
+        changes = changes_of_rules(connection, most=1)
+    rules = changes[0].rules if changes else None
+    now = "on" if builtin_on(settings, began_with, rules) or settings.checks_files else "off"
     # Written only on change: opening a workspace must not cost a write.
     if held != now:
         store.db.write(lambda connection: put_fact(connection, CHECKS_ON, now))
 
 
 class Checks:
-    def __init__(self, store: Store, settings: Settings) -> None:
+    def __init__(self, store: Store, settings: Settings, rules: CurationRules | None = None) -> None:
+        """Without rules the settings, and how the workspace began, say which checks are on."""
         self._store = store
         self._settings = settings
+        self._rules = rules
 
     @cached_property
     def stage(self) -> CheckStage:
         """The checks in force: the installed ones that are not turned off, and those of the files."""
         own = read_checks(self._settings.checks_files, known_judge=_known_judge)
-        installed = self._installed()
+        installed = self.installed
         for check in own:
             if check.name in installed:
                 raise BadInput(f"a check of your own is called {check.name!r} like one that is installed; rename it")
         checks: list[Check] = [*installed.values(), *own]
         return CheckStage(self._store, Suite(checks, self._judges(own)))
 
-    def _installed(self) -> dict[str, Check]:
+    @cached_property
+    def installed(self) -> dict[str, Check]:
+        """The installed checks that are on."""
         with self._store.db.read() as connection:
-            on = builtin_on(self._settings, fact(connection, BEGAN_WITH))
+            on = builtin_on(self._settings, fact(connection, BEGAN_WITH), self._rules)
         known = plugins.names("checks")
         for name in self._settings.checks_off:
             if name not in known:
                 raise BadInput(f"checks.off: {unknown('check', name, known)}")
-        names = [name for name in known if on and name not in self._settings.checks_off]
+        off = {*self._settings.checks_off, *(self._rules.checks_off if self._rules is not None else ())}
+        names = [name for name in known if on and name not in off]
         return {name: plugins.factory("checks", name)(self._settings) for name in names}
 
     def _judges(self, own: tuple[OwnCheck, ...]) -> JudgeRoom:

@@ -1,5 +1,7 @@
 """Report what keeps traces out of the golden set, with numbers and what to change."""
 
+from enum import StrEnum
+
 from pydantic import BaseModel
 from sqlalchemy import Connection
 
@@ -7,28 +9,45 @@ from evergold.model.policy import Policy, Reason
 from evergold.store.kept_out import LOOKED_AT, reasons_since, scores_between
 from evergold.store.verdict_sql import TIER_OF, Scope
 
+
+class Remedy(StrEnum):
+    """What changes a reason: a part of the rules, a look at the traces, or checking the traces that no check has seen."""
+
+    CHECKS = "checks"
+    THRESHOLDS = "thresholds"
+    LIMIT = "limit"
+    FALLBACK_TEXTS = "fallback_texts"
+    ELIGIBLE = "eligible"
+    FAILED_TRACES = "failed_traces"
+    TRACES = "traces"
+    CHECK_NOW = "check_now"
+
+
 CHANGE = {
-    Reason.NO_SCORES: "turn the checks on (checks.builtin = true), then run: evergold check-traces --backfill",
-    Reason.NO_SYSTEM: "turn the checks on (checks.builtin = true), or send a system score from the app",
-    Reason.SYSTEM_BETWEEN: "look at the scores named here; thresholds.golden_from of the policy, or checks.off",
-    Reason.USER_BETWEEN: "a reviewer decides; or thresholds.golden_from of the policy",
-    Reason.TRACE_FAILED: "mend the app: these traces ended with an error",
-    Reason.NO_OUTPUT: "send the answer: the output of the trace's first span, or gen_ai.output.messages",
-    Reason.FALLBACK: "fallback_texts of the policy, curation.fallback_texts of the settings",
-    Reason.UNCHECKED: "run: evergold check-traces --backfill; errors of checks are on this page",
-    Reason.OVER_LIMIT: "limit.candidates_per_day of the policy",
-    Reason.INELIGIBLE: "the table eligible of the policy",
-    Reason.NOT_SAMPLED: "the table sample of the policy",
+    Reason.NO_SCORES: (Remedy.CHECKS, "turn the built-in checks on, or send scores from the app"),
+    Reason.NO_SYSTEM: (Remedy.CHECKS, "turn the built-in checks on, or send a system score from the app"),
+    Reason.SYSTEM_BETWEEN: (Remedy.THRESHOLDS, "change the score that golden asks for, or turn a check off"),
+    Reason.USER_BETWEEN: (Remedy.THRESHOLDS, "change the score that golden asks for, or decide them in review"),
+    Reason.TRACE_FAILED: (Remedy.FAILED_TRACES, "mend the app: these traces ended with an error"),
+    Reason.NO_OUTPUT: (Remedy.TRACES, "send the answer: the output of the first span, or gen_ai.output.messages"),
+    Reason.FALLBACK: (Remedy.FALLBACK_TEXTS, "change the list of fallback texts"),
+    Reason.UNCHECKED: (Remedy.CHECKS, "choose the checks that must have given a result"),
+    Reason.OVER_LIMIT: (Remedy.LIMIT, "change how many candidates a day may have"),
+    Reason.INELIGIBLE: (Remedy.ELIGIBLE, "change which traces are eligible"),
+    Reason.NOT_SAMPLED: (Remedy.ELIGIBLE, "change which share is kept"),
 }
+CHECK_NOW = (Remedy.CHECK_NOW, "check the traces that no check has seen")
 
 
 class KeptOutReason(BaseModel):
     """One reason: how many traces it keeps out, by which scores where that is known, and what to change."""
 
     reason: str
+    code: str
     traces: int
     scores: dict[str, int] = {}
     change: str
+    remedy: Remedy
 
 
 class KeptOut(BaseModel):
@@ -42,9 +61,9 @@ class KeptOut(BaseModel):
     reasons: list[KeptOutReason]
 
 
-def kept_out_of(connection: Connection, policy: Policy, scope: Scope, since: str) -> KeptOut:
+def kept_out_of(connection: Connection, policy: Policy, scope: Scope, since: str, *, most: int = LOOKED_AT) -> KeptOut:
     """Count the verdicts of a policy; a trace without any score has no verdict, and that is a reason too."""
-    traces, counts = reasons_since(connection, policy, scope, since)
+    traces, counts = reasons_since(connection, policy, scope, since, most)
     # Traces without a score have no row to count, so they are the difference to all.
     unscored = traces - sum(number for reason, number in counts.items() if reason is not Reason.NO_SCORES)
     counts[Reason.NO_SCORES] = max(0, unscored)
@@ -55,7 +74,17 @@ def kept_out_of(connection: Connection, policy: Policy, scope: Scope, since: str
             made[TIER_OF[reason].entry_type or ""] += number
         elif number:
             scores = scores_between(connection, policy, since) if reason is Reason.SYSTEM_BETWEEN else {}
-            shown = KeptOutReason(reason=policy.explain(reason), traces=number, scores=scores, change=CHANGE[reason])
-            reasons.append(shown)
+            remedy, change = _remedy(reason, checks_on=scope.limited)
+            shown = policy.explain(reason)
+            reasons.append(
+                KeptOutReason(
+                    reason=shown, code=reason.name.lower(), traces=number, scores=scores, change=change, remedy=remedy
+                )
+            )
     reasons.sort(key=lambda each: -each.traces)
-    return KeptOut(policy=policy.label, traces=traces, most=LOOKED_AT, **made, reasons=reasons)
+    return KeptOut(policy=policy.label, traces=traces, most=most, **made, reasons=reasons)
+
+
+def _remedy(reason: Reason, *, checks_on: bool) -> tuple[Remedy, str]:
+    """Where checks are on, a trace without a score is one that they have not seen yet."""
+    return CHECK_NOW if checks_on and reason in (Reason.NO_SCORES, Reason.UNCHECKED) else CHANGE[reason]

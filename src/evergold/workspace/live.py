@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import cached_property, partial
+from functools import partial
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Any
 from evergold.curate.background import Curator, CuratorState
 from evergold.curate.explain import Explanation
 from evergold.curate.live import Curation
-from evergold.curate.policy import DEFAULT, policies, read_policy
+from evergold.curate.policy import DEFAULT, read_policy
 from evergold.curate.refresh import refresh_cases
 from evergold.errors import BadInput
 from evergold.formats.erasing import erase_lines, erase_spooled
 from evergold.model.policy import Policy
-from evergold.seams import Detector
 from evergold.settings import Settings
 from evergold.storage import location as located
 from evergold.store import Store
@@ -35,12 +34,13 @@ from evergold.store.retention import (
     prune_batch,
     prune_waiting,
 )
+from evergold.store.rules import newest_number
 from evergold.store.text_index.words import forget_words, learn_words, words_waiting
 from evergold.store.trace_pages import count_traces
 from evergold.store.undo import Undone, policy_revisions
 from evergold.store.values import loads, stamp
 from evergold.workspace.checks import Checks
-from evergold.workspace.detecting import detector_named
+from evergold.workspace.in_force import InForce, read_in_force
 
 if TYPE_CHECKING:
     from evergold.workspace.kept_out import KeptOut
@@ -65,31 +65,35 @@ class Live:
         self._store = store
         self._settings = settings
         self._curator: Curator | None = None
+        self._held: InForce | None = None
         self._curating = threading.Lock()  # callers that want everything curated come one after the other
 
-    @cached_property
-    def curation(self) -> Curation:
-        """The policies the settings name, with the detector they name."""
-        return self.under(self._in_force)
+    @property
+    def in_force(self) -> InForce:
+        """The rules as they are now: another process may have changed them since the last call."""
+        with self._store.db.read() as connection:
+            number = newest_number(connection)
+        if self._held is None or self._held.number != number:
+            self._held = read_in_force(self._store, self._settings)
+        return self._held
 
-    @cached_property
+    @property
+    def curation(self) -> Curation:
+        """The policies in force, with the detector the settings name."""
+        return self.in_force.curation
+
+    @property
     def checks(self) -> Checks:
         """The checks in force."""
-        return Checks(self._store, self._settings)
+        return self.in_force.checks
 
-    @cached_property
-    def _in_force(self) -> tuple[Policy, ...]:
-        return policies(self._settings.curation_policies)
+    def step(self, limit: int) -> tuple[int, Changes]:
+        """Curate up to `limit` waiting traces under the rules of this moment; how many were taken, and what changed."""
+        return self.curation.step(limit)
 
     def under(self, chosen: Sequence[Policy]) -> Curation:
         """These policies instead of those in force, for which what waits goes on waiting."""
-        # A trial of other policies must not take traces out of the queue of those in force.
-        in_force = set(self._in_force) <= set(chosen)
-        return Curation(self._store, chosen, self._detector, in_force=in_force, checks=self.checks.stage)
-
-    @cached_property
-    def _detector(self) -> Detector | None:
-        return detector_named(self._store, self._settings)
+        return self.in_force.under(chosen)
 
     def with_policy_files(self, paths: Sequence[Path]) -> Curation:
         """Only the policies of these files; with none given, those in force."""
@@ -137,9 +141,10 @@ class Live:
         """Say what keeps the newest traces since then out of the golden set, by the first policy in force."""
         from evergold.workspace.kept_out import kept_out_of
 
-        policy = self.curation.policies[0]
+        curation = self.curation
+        policy = curation.policies[0]
         with self._store.db.read() as connection:
-            return kept_out_of(connection, policy, self.curation.scope_of(policy), since)
+            return kept_out_of(connection, policy, curation.scope_of(policy), since)
 
     def policies(self) -> list[PolicyRevision]:
         """Every policy revision that ever changed an entry, and those in force now."""
@@ -192,7 +197,7 @@ class Live:
         """Curate in the background from now on. Returns what to call when something came; None when turned off."""
         if not self._settings.eval_auto_curate or self._curator is not None:
             return None
-        self._curator = Curator(self.curation, lambda: self._store.db.write(set_aside), self._learn_words)
+        self._curator = Curator(self, lambda: self._store.db.write(set_aside), self._learn_words)
         self._curator.start()
         return self._curator.wake
 

@@ -456,6 +456,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/curation/rules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show Rules
+         * @description The rules in force, what the settings hold of them, the built-in checks, and every change so far.
+         */
+        get: operations["show_rules_api_v1_curation_rules_get"];
+        /**
+         * Save Rules
+         * @description Put rules in force and judge every trace again; earlier rules sent again take the change back.
+         */
+        put: operations["save_rules_api_v1_curation_rules_put"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/curation/rules/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Preview Rules
+         * @description What these rules would make of the newest traces; nothing is changed.
+         */
+        post: operations["preview_rules_api_v1_curation_rules_preview_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/traces/tags": {
         parameters: {
             query?: never;
@@ -3056,6 +3100,23 @@ export interface components {
             scored: number;
         };
         /**
+         * CheckSwitch
+         * @description A built-in check: what it gives, whether it is on, and the setting that holds it off, if one does.
+         */
+        CheckSwitch: {
+            /** Name */
+            name: string;
+            /** Does */
+            does: string;
+            /** On */
+            on: boolean;
+            /**
+             * Held Off By
+             * @default
+             */
+            held_off_by: string;
+        };
+        /**
          * CodeTests
          * @description Python tests of an answer: each passes if it runs to its end without an exception.
          *
@@ -3255,6 +3316,69 @@ export interface components {
             error: string;
             /** At */
             at: string;
+        };
+        /**
+         * CurationRules
+         * @description The policy `default`, whether the built-in checks run, and which of them do not.
+         */
+        CurationRules: {
+            /**
+             * @default {
+             *       "name": "default",
+             *       "dataset": "live",
+             *       "thresholds": {
+             *         "failure_below": 0.3,
+             *         "golden_from": 0.8
+             *       },
+             *       "ignore": [],
+             *       "llm_judge": "ignored",
+             *       "eligible": {
+             *         "exclude_users": [],
+             *         "metadata": {},
+             *         "min_input_chars": 0,
+             *         "names": [],
+             *         "users": []
+             *       },
+             *       "sample": {
+             *         "candidate": 1,
+             *         "confirmed": 1,
+             *         "failure": 1
+             *       },
+             *       "checks": [
+             *         "answered",
+             *         "finished"
+             *       ],
+             *       "limit": {
+             *         "candidates_per_day": 200
+             *       },
+             *       "tags": [
+             *         "message_type",
+             *         "model",
+             *         "tool",
+             *         "failed_check"
+             *       ],
+             *       "fallback_texts": [
+             *         "I'm sorry, I can't help with that.",
+             *         "Something went wrong. Please try again*",
+             *         "Sorry, something went wrong*",
+             *         "Sorry, I couldn't process your message*",
+             *         "Lo siento, algo salió mal*",
+             *         "Lo siento, ha ocurrido un error*",
+             *         "Lo siento, no pude procesar tu mensaje*"
+             *       ]
+             *     }
+             */
+            policy: components["schemas"]["Policy"];
+            /**
+             * Checks On
+             * @default true
+             */
+            checks_on: boolean;
+            /**
+             * Checks Off
+             * @default []
+             */
+            checks_off: string[];
         };
         /**
          * CuratorState
@@ -3478,6 +3602,38 @@ export interface components {
              * @default
              */
             why: string;
+        };
+        /**
+         * Eligibility
+         * @description Every condition given must hold. A list means "one of these"; an empty list means no condition.
+         *
+         *     `metadata` asks for equal text values of top-level keys of the trace's metadata (`model`, `message_type`, …).
+         */
+        Eligibility: {
+            /**
+             * Names
+             * @default []
+             */
+            names: string[];
+            /**
+             * Users
+             * @default []
+             */
+            users: string[];
+            /**
+             * Exclude Users
+             * @default []
+             */
+            exclude_users: string[];
+            /** Metadata */
+            metadata?: {
+                [key: string]: string[];
+            };
+            /**
+             * Min Input Chars
+             * @default 0
+             */
+            min_input_chars: number;
         };
         /**
          * Entry
@@ -3764,6 +3920,12 @@ export interface components {
             calibrations: components["schemas"]["CalibrationInfo"][];
         };
         /**
+         * JudgeRole
+         * @description What a score of source `llm_judge` counts as.
+         * @enum {string}
+         */
+        JudgeRole: "ignored" | "system";
+        /**
          * KeptOut
          * @description The newest traces of a period (`most` at most): golden, failures, waiting, and the rest by reason.
          */
@@ -3788,6 +3950,8 @@ export interface components {
         KeptOutReason: {
             /** Reason */
             reason: string;
+            /** Code */
+            code: string;
             /** Traces */
             traces: number;
             /**
@@ -3799,6 +3963,18 @@ export interface components {
             };
             /** Change */
             change: string;
+            remedy: components["schemas"]["Remedy"];
+        };
+        /**
+         * Limit
+         * @description How many candidates of one day (UTC) checks alone may make. What scores of the app or of people make is not limited.
+         */
+        Limit: {
+            /**
+             * Candidates Per Day
+             * @default 200
+             */
+            candidates_per_day: number;
         };
         /**
          * LineRange
@@ -4146,6 +4322,23 @@ export interface components {
             text: string;
         };
         /**
+         * NewRules
+         * @description Rules to be saved. `base` is the number of the change they were made from; another one since is a conflict.
+         */
+        NewRules: {
+            rules: components["schemas"]["CurationRules"];
+            /**
+             * Base
+             * @default 0
+             */
+            base: number;
+            /**
+             * Why
+             * @default
+             */
+            why: string;
+        };
+        /**
          * NewToken
          * @description A token just made. `token` is shown this once.
          */
@@ -4352,6 +4545,91 @@ export interface components {
             derived_tools: number;
             /** Assumes */
             assumes: string;
+        };
+        /**
+         * Policy
+         * @description Which traces become which entries of which dataset.
+         */
+        Policy: {
+            /**
+             * Name
+             * @default default
+             */
+            name: string;
+            /**
+             * Dataset
+             * @default live
+             */
+            dataset: string;
+            /**
+             * @default {
+             *       "failure_below": 0.3,
+             *       "golden_from": 0.8
+             *     }
+             */
+            thresholds: components["schemas"]["Thresholds"];
+            /**
+             * Ignore
+             * @default []
+             */
+            ignore: string[];
+            /** @default ignored */
+            llm_judge: components["schemas"]["JudgeRole"];
+            /**
+             * @default {
+             *       "names": [],
+             *       "users": [],
+             *       "exclude_users": [],
+             *       "metadata": {},
+             *       "min_input_chars": 0
+             *     }
+             */
+            eligible: components["schemas"]["Eligibility"];
+            /**
+             * @default {
+             *       "failure": 1,
+             *       "candidate": 1,
+             *       "confirmed": 1
+             *     }
+             */
+            sample: components["schemas"]["Sampling"];
+            /**
+             * Checks
+             * @default [
+             *       "answered",
+             *       "finished"
+             *     ]
+             */
+            checks: string[];
+            /**
+             * @default {
+             *       "candidates_per_day": 200
+             *     }
+             */
+            limit: components["schemas"]["Limit"];
+            /**
+             * Tags
+             * @default [
+             *       "message_type",
+             *       "model",
+             *       "tool",
+             *       "failed_check"
+             *     ]
+             */
+            tags: string[];
+            /**
+             * Fallback Texts
+             * @default [
+             *       "I'm sorry, I can't help with that.",
+             *       "Something went wrong. Please try again*",
+             *       "Sorry, something went wrong*",
+             *       "Sorry, I couldn't process your message*",
+             *       "Lo siento, algo salió mal*",
+             *       "Lo siento, ha ocurrido un error*",
+             *       "Lo siento, no pude procesar tu mensaje*"
+             *     ]
+             */
+            fallback_texts: string[];
         };
         /**
          * PolicyShare
@@ -4688,6 +4966,18 @@ export interface components {
             };
         };
         /**
+         * ReasonChange
+         * @description How many traces a reason keeps out now, and how many it would.
+         */
+        ReasonChange: {
+            /** Reason */
+            reason: string;
+            /** Now */
+            now: number;
+            /** Then */
+            then: number;
+        };
+        /**
          * Reference
          * @description What is right, as text and calls. `text` is None where only the calls are known, and the other way round.
          */
@@ -4704,6 +4994,12 @@ export interface components {
          * @enum {string}
          */
         RemarkKind: "correction" | "complaint" | "doubt" | "repeat" | "none";
+        /**
+         * Remedy
+         * @description What changes a reason: a part of the rules, a look at the traces, or checking the traces that no check has seen.
+         * @enum {string}
+         */
+        Remedy: "checks" | "thresholds" | "limit" | "fallback_texts" | "eligible" | "failed_traces" | "traces" | "check_now";
         /**
          * RepeatCounts
          * @description How many questions are asked by more than one case (`questions`), and by how many cases (`repeating`).
@@ -5095,6 +5391,70 @@ export interface components {
             agreed: components["schemas"]["Proportion"];
         };
         /**
+         * RulesChange
+         * @description One change of the rules: who made it, when and why. `number` counts up; 0 is what the workspace began with.
+         */
+        RulesChange: {
+            /** Number */
+            number: number;
+            rules: components["schemas"]["CurationRules"];
+            /**
+             * Who
+             * @default
+             */
+            who: string;
+            /**
+             * Why
+             * @default
+             */
+            why: string;
+            /** Created At */
+            created_at?: string | null;
+        };
+        /**
+         * RulesPreview
+         * @description What other rules would make of the newest traces. Nothing is changed.
+         */
+        RulesPreview: {
+            /** Traces */
+            traces: number;
+            /** Golden Now */
+            golden_now: number;
+            /** Golden Then */
+            golden_then: number;
+            /** Failure Now */
+            failure_now: number;
+            /** Failure Then */
+            failure_then: number;
+            /** Reasons */
+            reasons: components["schemas"]["ReasonChange"][];
+        };
+        /**
+         * RulesView
+         * @description The rules in force. `policy_set_by` and `checks_set_by` name the file or setting that holds a part of them.
+         */
+        RulesView: {
+            /** Number */
+            number: number;
+            rules: components["schemas"]["CurationRules"];
+            /**
+             * Policy Set By
+             * @default
+             */
+            policy_set_by: string;
+            /**
+             * Checks Set By
+             * @default
+             */
+            checks_set_by: string;
+            /** Checks */
+            checks: components["schemas"]["CheckSwitch"][];
+            /** History */
+            history: components["schemas"]["RulesChange"][];
+            /** Waiting */
+            waiting: number;
+        };
+        /**
          * Run
          * @description A run and how far it is. `provenance` pins dataset version and hash, metrics, judge, target, seed and code.
          */
@@ -5271,6 +5631,27 @@ export interface components {
             record: {
                 [key: string]: unknown;
             };
+        };
+        /**
+         * Sampling
+         * @description The share of each tier that is kept, decided by a hash of the trace id, so that a retry decides the same.
+         */
+        Sampling: {
+            /**
+             * Failure
+             * @default 1
+             */
+            failure: number;
+            /**
+             * Candidate
+             * @default 1
+             */
+            candidate: number;
+            /**
+             * Confirmed
+             * @default 1
+             */
+            confirmed: number;
         };
         /** SavedView */
         SavedView: {
@@ -5520,6 +5901,22 @@ export interface components {
             cost?: number | null;
             /** Latency Ms */
             latency_ms?: number | null;
+        };
+        /**
+         * Thresholds
+         * @description Below `failure_below` is a failure; from `golden_from` upwards is good; between them is neither.
+         */
+        Thresholds: {
+            /**
+             * Failure Below
+             * @default 0.3
+             */
+            failure_below: number;
+            /**
+             * Golden From
+             * @default 0.8
+             */
+            golden_from: number;
         };
         /**
          * Tier
@@ -6614,6 +7011,92 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["DatasetStats"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    show_rules_api_v1_curation_rules_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RulesView"];
+                };
+            };
+        };
+    };
+    save_rules_api_v1_curation_rules_put: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewRules"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RulesView"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    preview_rules_api_v1_curation_rules_preview_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CurationRules"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RulesPreview"];
                 };
             };
             /** @description Validation Error */

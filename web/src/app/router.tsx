@@ -5,6 +5,7 @@ import { casesRoutes } from "@/features/cases/routes";
 import { datasetsRoutes } from "@/features/datasets/routes";
 import { overviewRoutes } from "@/features/overview/routes";
 import { reviewRoutes } from "@/features/review/routes";
+import { rulesRoutes } from "@/features/rules/routes";
 import { tracesRoutes } from "@/features/traces/routes";
 import { Loading } from "@/ui/states";
 import { Crashed, Lost } from "./Fallbacks";
@@ -12,6 +13,7 @@ import { rootRoute } from "./root";
 
 const routeTree = rootRoute.addChildren([
   ...overviewRoutes,
+  ...rulesRoutes,
   ...tracesRoutes,
   ...casesRoutes,
   ...reviewRoutes,

@@ -10,7 +10,7 @@ from evergold.store.schema.alerts import alert_deliveries, alerts, dataset_sizes
 from evergold.store.schema.builds import build_cases, builds
 from evergold.store.schema.cases import case_revisions, datasets, eval_dataset, eval_dataset_tags
 from evergold.store.schema.columns import metadata, random_ident, utc_now
-from evergold.store.schema.curation import curation_queue, policies
+from evergold.store.schema.curation import curation_queue, policies, rule_changes
 from evergold.store.schema.reviews import (
     case_reviews,
     list_views,
@@ -71,6 +71,7 @@ __all__ = [
     "review_assignments",
     "review_questions",
     "review_standings",
+    "rule_changes",
     "run_cases",
     "runs",
     "saved_views",

@@ -1,8 +1,8 @@
-"""Tables of curation: what waits for it, and the policies that were used."""
+"""Tables of curation: what waits for it, the policies that were used, and the rules as people changed them."""
 
 from sqlalchemy import Column, ForeignKey, Table, Text
 
-from evergold.store.schema.columns import metadata, time_of
+from evergold.store.schema.columns import auto_id, metadata, time_of, word
 
 curation_queue = Table(
     "curation_queue",
@@ -19,4 +19,15 @@ policies = Table(
     Column("rev", Text, primary_key=True),
     Column("body", Text, nullable=False),
     time_of("created_at"),
+)
+
+rule_changes = Table(
+    "rule_changes",
+    metadata,
+    auto_id(),
+    Column("body", Text, nullable=False),
+    word("who"),
+    word("why"),
+    time_of("created_at"),
+    comment="The rules of curation (JSON) after each change that somebody made in the browser; the newest holds.",
 )

@@ -1,10 +1,11 @@
 /** What the overview asks for, again every few seconds while somebody looks at it. */
-import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { keepPreviousData, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { api, type Schemas, unwrap } from "@/api/client";
 import type { Period } from "./view";
 
 export type Overview = Schemas["Overview"];
 export type Alert = Schemas["Alert"];
+export type Reason = Schemas["KeptOutReason"];
 
 const WATCH_MS = 5_000;
 
@@ -23,6 +24,17 @@ export function useKeptOut(period: Period) {
     queryFn: () => unwrap(api.GET("/api/v1/stats/kept-out", { params: { query: { period } } })),
     placeholderData: keepPreviousData,
     refetchInterval: WATCH_MS,
+  });
+}
+
+/** Check and curate the traces that wait or that no check has seen. */
+export function useCheckNow() {
+  const cache = useQueryClient();
+  return useMutation({
+    mutationFn: () => unwrap(api.POST("/api/v1/curation")),
+    onSuccess: () => {
+      for (const name of ["kept-out", "overview"]) void cache.invalidateQueries({ queryKey: [name] });
+    },
   });
 }
 

@@ -1,0 +1,172 @@
+"""The facade of the curation rules: read them, see what others would change, save them, go back to earlier ones.
+
+What the settings say stands: a policy `default` of a file, and checks that a setting turns on or off, are shown and not
+changed here. A saved change queues every trace, and curation judges them again; what people decided stands as always.
+"""
+
+from functools import partial
+from inspect import cleandoc
+from pathlib import Path
+
+from sqlalchemy import Connection
+
+from evergold import plugins
+from evergold.checks.stage import CheckStage
+from evergold.checks.suite import is_slow
+from evergold.curate.policy import DEFAULT, parse_policy, read_policy
+from evergold.errors import BadInput, Refused, unknown
+from evergold.model.rules import (
+    CheckSwitch,
+    CurationRules,
+    NewRules,
+    ReasonChange,
+    RulesChange,
+    RulesPreview,
+    RulesView,
+)
+from evergold.settings import Settings
+from evergold.store import Store
+from evergold.store.candidates import choose_day, days_of, gather_traces, pool_days, put_due_days
+from evergold.store.checks import drop_scores_of, put_checked, seen_by_checks, turns_of
+from evergold.store.curation import queue_counts
+from evergold.store.kept_out import newest_traces
+from evergold.store.queues import CHECKS_ON
+from evergold.store.rules import changes_of_rules, keep_rules, requeue_all
+from evergold.store.workspace_facts import fact, put_fact
+from evergold.workspace.checks import BEGAN_WITH, builtin_on, left_open
+from evergold.workspace.in_force import InForce
+from evergold.workspace.kept_out import KeptOut, kept_out_of
+from evergold.workspace.live import Live
+
+PREVIEWED = 2_000  # newest traces: whoever writes meanwhile waits for the preview
+
+
+class RuleChanges:
+    def __init__(self, store: Store, settings: Settings, live: Live) -> None:
+        self._store = store
+        self._settings = settings
+        self._live = live
+
+    def view(self) -> RulesView:
+        """Show the rules in force, what the settings hold of them, and every change so far."""
+        in_force = self._live.in_force
+        with self._store.db.read() as connection:
+            began_with = fact(connection, BEGAN_WITH)
+            history = changes_of_rules(connection)
+            waiting, _ = queue_counts(connection)
+        began = RulesChange(number=0, rules=CurationRules(checks_on=builtin_on(self._settings, began_with)))
+        held = in_force.rules or began.rules
+        on = builtin_on(self._settings, began_with, in_force.rules)
+        return RulesView(
+            number=in_force.number,
+            rules=held.model_copy(update={"policy": in_force.policies[0], "checks_on": on}),
+            policy_set_by=self._file_of_default(),
+            checks_set_by="" if left_open(self._settings) else self._origin("checks.builtin"),
+            checks=self._switches(held),
+            history=(*history, began),
+            waiting=waiting,
+        )
+
+    def preview(self, rules: CurationRules) -> RulesPreview:
+        """Say what these rules would make of the newest traces; nothing is kept."""
+        proposed = self._proposed(rules)
+        current = self._live.in_force
+        with self._store.db.read() as connection:
+            now = self._kept_out(connection, current)
+        then = self._store.db.rehearse(partial(self._suppose, current=current, proposed=proposed))
+        return RulesPreview(
+            traces=now.traces,
+            golden_now=now.golden,
+            golden_then=then.golden,
+            failure_now=now.failure,
+            failure_then=then.failure,
+            reasons=_compared(now, then),
+        )
+
+    def save(self, chosen: NewRules, who: str) -> RulesView:
+        """Put rules in force, and queue every trace to be judged by them."""
+        proposed = self._proposed(chosen.rules)
+        policy, checks_on = proposed.policies[0], "on" if proposed.checks.stage.names else "off"
+
+        def work(connection: Connection) -> None:
+            keep_rules(connection, chosen, who)
+            put_fact(connection, CHECKS_ON, checks_on)
+            requeue_all(connection)
+            put_due_days(connection, policy, pool_days(connection, policy))
+
+        self._store.db.write(work)
+        return self.view()
+
+    def _proposed(self, rules: CurationRules) -> InForce:
+        """Make what would hold under these rules; raise where the settings hold something else, or a name is unknown."""
+        parse_policy(rules.policy.model_dump(mode="json"), origin="rules")
+        known = plugins.names("checks")
+        for name in rules.checks_off:
+            if name not in known:
+                raise BadInput(f"checks_off: {unknown('check', name, known)}")
+        if (file := self._file_of_default()) and rules.policy != self._live.in_force.policies[0]:
+            raise Refused(
+                f"the policy {DEFAULT.name!r} is the one of {file}; change that file, or take it out of the settings"
+            )
+        if not left_open(self._settings) and rules.checks_on != builtin_on(self._settings, None):
+            origin = self._origin("checks.builtin")
+            raise Refused(f"{origin} says whether built-in checks run; take checks.builtin out of it to choose here")
+        return InForce(self._store, self._settings, rules=rules)
+
+    def _file_of_default(self) -> str:
+        """Name the policy file that describes the policy `default`, if one does."""
+        named = (path for path in self._settings.curation_policies if read_policy(Path(path)).name == DEFAULT.name)
+        return next(named, "")
+
+    def _origin(self, setting: str) -> str:
+        return self._settings.origins.get(setting, "the settings")
+
+    def _switches(self, rules: CurationRules) -> tuple[CheckSwitch, ...]:
+        switches = []
+        for name in plugins.names("checks"):
+            held_off = self._origin("checks.off") if name in self._settings.checks_off else ""
+            check = plugins.factory("checks", name)(self._settings)
+            does = " ".join(cleandoc(type(check).__doc__ or "").split())
+            on = not held_off and name not in rules.checks_off
+            switches.append(CheckSwitch(name=name, does=does, on=on, held_off_by=held_off))
+        return tuple(switches)
+
+    def _kept_out(self, connection: Connection, in_force: InForce) -> KeptOut:
+        policy = in_force.policies[0]
+        return kept_out_of(connection, policy, in_force.curation.scope_of(policy), "", most=PREVIEWED)
+
+    def _suppose(self, connection: Connection, current: InForce, proposed: InForce) -> KeptOut:
+        """Check, gather and choose the newest traces as the proposed rules would."""
+        traces = newest_traces(connection, PREVIEWED)
+        _suppose_checks(connection, traces, current.checks.stage, proposed.checks.stage)
+        policy = proposed.policies[0]
+        scope = proposed.curation.scope_of(policy)
+        if scope.limited:
+            days = gather_traces(connection, policy, traces, scope.required)
+            for day in sorted(days.union(days_of(connection, policy, traces))):
+                choose_day(connection, policy, day)
+        return self._kept_out(connection, proposed)
+
+
+def _suppose_checks(connection: Connection, traces: list[str], current: CheckStage, proposed: CheckStage) -> None:
+    """Give traces the scores of checks that would come on, without the slow ones, and take those that would go away."""
+    drop_scores_of(connection, traces, current.names - proposed.names)
+    quick = frozenset(name for name, check in proposed.suite.checks.items() if not is_slow(check))
+    seen = seen_by_checks(connection, traces)
+    fresh = quick - current.names
+    if fresh:
+        outcomes = list(proposed.suite.run(turns_of(connection, [one for one in traces if one in seen]), fresh))
+        put_checked(connection, outcomes, (), proposed.suite.identity)
+    if proposed.names:
+        proposed.put(connection, [one for one in traces if one not in seen], quick)
+
+
+def _compared(now: KeptOut, then: KeptOut) -> tuple[ReasonChange, ...]:
+    """Put the reasons of both beside each other; a sentence names the thresholds that would hold."""
+    sentences = {each.code: each.reason for each in (*now.reasons, *then.reasons)}
+    before, after = ({each.code: each.traces for each in kept.reasons} for kept in (now, then))
+    rows = [
+        ReasonChange(reason=sentence, now=before.get(code, 0), then=after.get(code, 0))
+        for code, sentence in sentences.items()
+    ]
+    return tuple(sorted(rows, key=lambda row: -max(row.now, row.then)))
