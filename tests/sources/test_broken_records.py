@@ -1,7 +1,6 @@
 """One value of the wrong shape, anywhere in an export, costs at most its own record: reading never raises."""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -19,8 +18,8 @@ from evergold.sources.mlflow import MlflowTraces
 from evergold.sources.otlp_file import OtlpFile
 from evergold.sources.phoenix import PhoenixExport
 from evergold.sources.stated_fields import merged
+from tests.mutations import mutations
 
-ODD: list[Any] = [None, 5, -1, 1e300, True, "x", "", [], [5], ["x"], {}, {"a": 5}, [{"a": 5}], 10**18]
 AT = "2026-01-01T00:00:00Z"
 MESSAGES = [
     {"role": "system", "content": "Be brief."},
@@ -179,17 +178,6 @@ EXPORTS: dict[str, tuple[type[Source], dict[str, Any]]] = {
     "openhands": (AgentLogs, OPENHANDS),
     "native": (NativeLines, NATIVE),
 }
-
-
-def mutations(value: Any) -> Iterator[Any]:
-    """The value with one part of it, at any depth, replaced by something odd, or left out."""
-    if isinstance(value, dict):
-        for key, item in value.items():
-            yield {other: kept for other, kept in value.items() if other != key}
-            yield from ({**value, key: changed} for changed in (*ODD, *mutations(item)))
-    elif isinstance(value, list):
-        for at, item in enumerate(value):
-            yield from ([*value[:at], changed, *value[at + 1 :]] for changed in (*ODD, *mutations(item)))
 
 
 def read(name: str, document: Any) -> list[BaseModel]:

@@ -1,7 +1,6 @@
 """The question and the answer in values of any shape."""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -15,8 +14,8 @@ from evergold.sources.conventions.messages import (
     text_of,
     tool_calls_of,
 )
+from tests.mutations import mutations
 
-ODD: list[Any] = [None, 5, True, "x", "", [], [5], {}, {"a": 5}]
 CALL = {"id": "1", "type": "function", "function": {"name": "f", "arguments": '{"a": 1}'}}
 RICH = [
     {"role": "system", "content": "Be brief."},
@@ -25,15 +24,6 @@ RICH = [
     {"message": {"role": "assistant", "parts": [{"type": "tool_call", "name": "g", "arguments": {}}]}},
     {"type": "ai", "kwargs": {"content": "Hello"}},
 ]
-
-
-def mutations(value: Any) -> Iterator[Any]:
-    if isinstance(value, dict):
-        for key, item in value.items():
-            yield from ({**value, key: changed} for changed in (*ODD, *mutations(item)))
-    elif isinstance(value, list):
-        for at, item in enumerate(value):
-            yield from ([*value[:at], changed, *value[at + 1 :]] for changed in (*ODD, *mutations(item)))
 
 
 def test_one_odd_value_in_a_message_never_breaks_the_reading() -> None:

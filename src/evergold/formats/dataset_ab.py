@@ -63,7 +63,7 @@ def _case_or_reason(line: bytes, others: dict[str, Row], where: str) -> Case | R
         row = parse_row(line)
         other = others.get(row["caseId"])
         return case_of_rows(row, other) if "filePaths" in row else case_of_rows(other, row)
-    except (BadInput, ValidationError, TypeError, KeyError) as problem:
+    except (BadInput, ValidationError, TypeError, KeyError, AttributeError, ValueError) as problem:
         return Rejected(where=where, reason=_first_reason(problem))
 
 
@@ -154,4 +154,8 @@ class DatasetB(_Dataset):
 def _first_reason(problem: Exception) -> str:
     if isinstance(problem, ValidationError):
         return f"field {first_fault(problem, Case)}"
-    return f"field {problem} is missing" if isinstance(problem, KeyError) else str(problem)
+    if isinstance(problem, KeyError):
+        return f"field {problem} is missing"
+    if isinstance(problem, BadInput):
+        return problem.message
+    return f"a value is not of the kind this format has there ({problem})"
