@@ -63,6 +63,7 @@ def _evergold_gate(request: pytest.FixtureRequest) -> None:
     mark = request.node.get_closest_marker("evergold")
     if mark is None:
         return
+    # Asked for by name, so that a test which uses the fixture itself shares the same run.
     done: EvergoldRun = request.getfixturevalue("evergold_run")
     least = mark.kwargs.get("min")
     names = _names(mark.kwargs["metric"])

@@ -83,6 +83,7 @@ def tool(function: Any = None, *, name: str | None = None) -> Any:
     as text to a function that returns `str`; else JSON is read.
     """
     if not callable(function):
+        # `@tool(name="x")` and `tool("x")`: the function comes with the next call.
         return functools.partial(_wrapped, name=name or function)
     return _wrapped(function, name)
 
@@ -185,6 +186,7 @@ class _Remote:
                 read = json.load(reply)
         except urllib.error.HTTPError as problem:
             reason = problem.read().decode("utf-8", "replace")
+            # 410 is how the replay says that it has ended; other statuses are defects.
             raise (Stopped if problem.code == GONE else RuntimeError)(f"{name}: {reason}") from problem
         return ToolReply(read.get("result"), bool(read.get("failed")))
 

@@ -228,6 +228,7 @@ def load_settings(
         if env_name(name) in environ:
             take(name, environ[env_name(name)], env_name(name))
     for name, raw in (flags or {}).items():
+        # The command line passes every option; None means that it was not given.
         if raw is not None:
             take(name, raw, "flag")
     return Settings(**chosen, origins=origins, file=path if path.is_file() else None)
@@ -290,6 +291,7 @@ _A = {"tables": "a list of tables"}
 
 def _parse(name: str, raw: Any, origin: str) -> Any:
     spec = next(f for f in fields(Settings) if f.name == NAMES[name])
+    # `Path | None` has None as its default, which says nothing of the type.
     plain = "Path" if isinstance(spec.default, Path) or "Path" in str(spec.type) else type(spec.default).__name__
     kind = spec.metadata["kind"] or plain
     try:

@@ -54,6 +54,7 @@ def _documents_of(span: Span) -> list[Any]:
         return documents_in(listed)
     if span.kind not in ("retriever", "reranker"):
         return []
+    # Only of retrievers: the output of any other span is an answer, not a passage.
     outputs = ("output.value", "traceloop.entity.output", "mlflow.spanOutputs", "langfuse.observation.output")
     for value in (*(attributes.get(key) for key in outputs), span.output):
         if documents := documents_in(value):
@@ -86,6 +87,7 @@ def _context(document: Any) -> Context:
     if not isinstance(document, dict):
         return Context(text=str(document))
     inner = document
+    # LlamaIndex wraps a passage in a node, LangChain serialises its constructor's arguments.
     for key in ("document", "node", "kwargs"):
         if isinstance(wrapped := document.get(key), dict):
             inner = wrapped

@@ -86,6 +86,7 @@ class DatasetPair:
         self.known[case.id] = replace(before, in_a=True, in_b=True)
         resolved = not before.edited and _resolves(case, before)
         if resolved:
+            # Held in memory: rows that lacked something are few beside those that are copied.
             self._replaced[case.id] = (lines[self.path_a], lines[self.path_b])
         outcome = _outcome(before, resolved)
         self._changed = self._changed or outcome is not RowOutcome.UNCHANGED
@@ -117,6 +118,7 @@ class DatasetPair:
             for number, row in read_rows(path) if path.is_file() else ():
                 before = self.known.get(row["caseId"], Known())
                 of_a = path == self.path_a
+                # Twice in one file is a mistake; once in each is the pair.
                 if before.in_a if of_a else before.in_b:
                     raise BadInput(f"{path}:{number}: case {row['caseId']!r} is listed twice; remove one of the lines")
                 self.known[row["caseId"]] = Known(

@@ -48,6 +48,7 @@ def row_b(case: Case) -> Row:
 
 def case_of_rows(a: Row | None, b: Row | None) -> Case:
     """The case that a row of A, a row of B, or both together describe. Raises BadInput for a row that is neither."""
+    # Both rows say the same of the case; where they differ, B is the later one of the pair.
     row = (a or {}) | (b or {})
     if is_blank(row.get("caseId")):
         raise BadInput("field caseId is missing or empty")
@@ -62,6 +63,7 @@ def case_of_rows(a: Row | None, b: Row | None) -> Case:
             "id": row["caseId"],
             "dataset": rest.get("dataset", "context"),
             "kind": rest.get("kind", CaseKind.CONTEXT),
+            # An open row may have no query yet: what is missing is said by `needsQuery`.
             "input": row.get("query") or "",
             "base_commit": row.get("baseCommit") or None,
             "paths": rest.get("paths", ()) if "filePaths" not in row else [_path(item) for item in row["filePaths"]],

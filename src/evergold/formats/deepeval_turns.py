@@ -64,6 +64,7 @@ def read_conversation(record: Record) -> Case:
     metadata = record.get("additional_metadata") or record.get("additionalMetadata")
     case = rebuilt(held, metadata, guessed=shown, unread=unread_of(record, *KNOWN, "expectedOutcome"))
     if metadata and "evergold" in metadata:
+        # A case that had only one turn was never written so: every turn shown was put there by somebody.
         own = _shown(conversational(case)) if is_conversation(case) else shown
         case = with_edits(case, shown, own)
     return with_edited_reference(case, held["expected"])
@@ -79,6 +80,7 @@ def _turns(messages: Sequence[Message]) -> Iterator[Record]:
     """The turns of a conversation: each assistant text with the calls since the last user text."""
     for index, message in enumerate(messages):
         role, text = message.get("role"), text_of(message.get("content"))
+        # DeepEval refuses an empty turn.
         if role not in ("user", "assistant") or (not text and not message.get("tool_calls")):
             continue
         turn: Record = {"role": role, "content": text}

@@ -40,6 +40,7 @@ class Frame:
         schema = pyarrow.schema([(name, TYPES[kind](pyarrow)) for name, kind in self.columns.items()])
         source = iter(self.rows())
         batches = []
+        # Rows may be any mapping; Arrow wants dicts.
         while rows := [dict(row) for row in islice(source, BATCH)]:
             batches.append(pyarrow.RecordBatch.from_pylist(rows, schema))
         return pyarrow.Table.from_batches(batches, schema)

@@ -28,6 +28,7 @@ def spelled(messages: Sequence[Message]) -> list[Message] | None:
 
 
 def _spelled(message: Message) -> Message:
+    # A key that Inspect drops would be lost on the way back.
     if not message.keys() <= KEYS[message["role"]]:
         raise ValueError("a key that Inspect does not know")
     converted: Message = {"role": message["role"], "content": _content(message.get("content"))}

@@ -61,6 +61,7 @@ def attempted(record: Record, where: str, case_of: Callable[[Record], Case]) -> 
     # KeyError comes before ValueError for its own words: str() of it is the bare key.
     except KeyError as problem:
         return Rejected(where=where, reason=f"the record has no {problem}")
+    # A list where the format has an object, and the like: files come from anywhere.
     except (TypeError, AttributeError, IndexError) as problem:
         return Rejected(where=where, reason=f"a value is not of the kind this format has there ({problem})")
     except (EvergoldError, ValueError) as problem:

@@ -44,6 +44,7 @@ TRAINING_KEYS = {"messages", "tools", "functions", "parallel_tool_calls"}
 
 def beside(path: Path) -> Path:
     """The file of the cases themselves; never packed, because its lines are read out of order."""
+    # `x.jsonl.gz` and `x.jsonl` have the same file beside them.
     plain = path.with_suffix("") if path.suffix in ENDINGS else path
     return plain.with_name(plain.stem + ".evergold.jsonl")
 
@@ -73,6 +74,7 @@ class _Training:
                 except Unfit as problem:
                     rejected.append(Rejected(where=f"{case.dataset}/{case.id}", reason=str(problem)))
                     continue
+                # Hashed without the line break: an editor may change how lines end.
                 line = orjson.dumps(record)
                 out.write(line + b"\n")
                 more.write(orjson.dumps({"line": hash_bytes(line), "case": case.model_dump(mode="json")}) + b"\n")
@@ -142,6 +144,7 @@ class FineTune(_Training):
     def foreign(self, record: Record) -> Case:
         messages = record["messages"]
         closed = bool(messages) and messages[-1].get("role") == "assistant"
+        # A file without answers (for batch inference) still holds questions.
         before = messages[:-1] if closed else messages
         answer = messages[-1] if closed else {}
         held = {
@@ -175,6 +178,7 @@ class Preference(_Training):
         reference = case.reference()
         if reference is None or reference.text is None:
             raise Unfit(NO_REFERENCE)
+        # A pair of equal answers teaches nothing, and a pair of two right ones teaches something wrong.
         if not case.output or case.output == reference.text or _both_right(case, reference):
             raise Unfit("no pair: a preference needs a wrong answer and another, right one")
         if reference.tool_calls is not None and expected_of(reference.tool_calls) != expected_of(case.tool_calls):
@@ -196,6 +200,7 @@ class Preference(_Training):
             "input": last_user_text(messages),
             "messages": conversation_or_none(messages),
             "expected": text_of(record["preferred_output"][-1].get("content")),
+            # The preferred answer is both the words that corrected and the corrected answer itself.
             "revised": {"text": text_of(record["preferred_output"][-1].get("content"))},
             "output": text_of(record["non_preferred_output"][-1].get("content")),
             "tools": record["input"].get("tools"),

@@ -58,6 +58,7 @@ class _Split:
         guessed: Record = {"kind": self.kind, "answer_citations": record.get("answer_citations"), **shown}
         if isinstance(metadata.get("document"), str):
             guessed["provenance"] = {"source": "rag", "document": metadata["document"]}
+        # Builds write what the split has no key for under `extra`; other tools write it beside the known keys.
         unread = {**(record.get("extra") or {}), **unread_of(record, *KNOWN, self.question, self.reference)}
         case = rebuilt(held, metadata, guessed=guessed, dataset=self.task_type, unread=unread)
         return with_edits(case, shown, self._shown(self.record(case)))
@@ -83,6 +84,7 @@ class QaPairs(_Split):
     reference = "reference_answer"
 
     def record(self, case: Case) -> Record:
+        # Where nothing is known of the answer's own citations, they are those of the record.
         answer_citations = case.citations if case.answer_citations is None else case.answer_citations
         return super().record(case) | {"answer_citations": list(answer_citations)}
 

@@ -40,6 +40,7 @@ def record_of(case: Case) -> Record:
         "user_input": case.input,
         "response": case.output,
         "reference": shown_reference(case),
+        # Ragas takes texts only: a passage that was lost has no place in the list.
         "retrieved_contexts": [context.text for context in case.contexts if context.text is not None],
         "metadata": metadata_of(case, HELD),
     }

@@ -67,6 +67,7 @@ def read_predictions(path: Path) -> Predictions:
     for file in _files(path):
         _add_predictions(file, predictions)
     usable = any(row.ranges or row.paths or row.abstained for row in predictions.rows.values())
+    # Every line is wrong in the same way: most likely the file is of another shape.
     if predictions.problems and not usable:
         raise BadInput(
             f"{path}: no prediction can be read; {predictions.problems[0]}; a line is "
@@ -80,6 +81,7 @@ def _add_predictions(path: Path, predictions: Predictions) -> None:
     for number, row in read_rows(path, unreadable):
         case_id = row["caseId"]
         if case_id in predictions.rows:
+            # The first counts, so that appending to a file cannot improve a score.
             predictions.duplicates.append(case_id)
             predictions.problems.append(
                 f"{path.name}:{number}: case {case_id!r} is predicted twice; the first prediction counts"

@@ -37,6 +37,8 @@ class TaskFiles:
             return 0
         if not tasks:
             raise BadInput("a task file needs at least one task; none of the cases passed the filters")
+        # The whole text is made before the file is touched: a file too large to be read back must not replace one that
+        # can be.
         content = write(path.stem, f"{len(tasks)} cases exported by Evergold.", tasks).encode()
         if len(content) > MAX_BYTES:
             raise BadInput(
@@ -53,6 +55,7 @@ class TaskFiles:
         except Unreadable as problem:
             raise BadInput(f"{path}: {problem}") from problem
         for task in parse(content, str(path)).tasks:
+            # A file that a person wrote: nothing is carried, so the task is the case.
             if KEY not in task.metadata:
                 yield task.case(path.stem)
                 continue
@@ -79,6 +82,7 @@ def _shown(task: Task) -> dict[str, Any]:
 
 def task_of(case: Case) -> Task:
     """A task must have a name and an input; where a case has none, a stand-in is written and the truth is carried."""
+    # Both have stand-ins in the file, so the truth must be carried as well.
     held = HELD - {"name", "difficulty"}
     return Task(
         id=case.id,

@@ -86,6 +86,7 @@ def write_part(folder: Path, batches: Iterable[Sequence[Record]]) -> ArchivePart
                 writer = parquet.ParquetWriter(
                     out, schema, compression="zstd", use_dictionary=["name", "status", "model"]
                 )
+            # Column by column with its declared type: inference would differ from batch to batch.
             columns = [pyarrow.array([row[field.name] for row in texts], field.type) for field in schema]
             writer.write_batch(pyarrow.record_batch(columns, schema=schema))
             traces += len(texts)

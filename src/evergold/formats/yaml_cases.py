@@ -140,6 +140,7 @@ class Promptfoo(_ListInYaml):
         texts = [value for name, value in variables.items() if isinstance(value, str) and name not in ASIDE]
         checks = record.get("assert") or []
         ours = KEY in (record.get("metadata") or {})
+        # A rubric or a script says how to judge, not what is right.
         compared: Record = next(
             (check for check in checks if check.get("type") in COMPARED and isinstance(check.get("value"), str)), {}
         )

@@ -115,6 +115,7 @@ def check(text: str | bytes) -> Checked:
         file = TaskFile.model_validate(document.value)
     except ValidationError as error:
         return Checked(None, tuple(_problems(error, document)))
+    # After validation: pydantic sees one task at a time.
     repeated = tuple(_repeated_ids(file, document))
     return Checked(None if repeated else file, repeated)
 
@@ -166,6 +167,7 @@ def _problems(error: ValidationError, document: YamlDocument) -> Iterable[Proble
     # Pydantic leaves broken tasks out before it counts them; their own problems are listed.
     errors = [item for item in error.errors(include_url=False) if item["type"] != "too_short" or not item["input"]]
     for item in errors:
+        # One at a time: each error has its own place, and the message depends on it.
         (fault,) = faults_of([item], TaskFile, words=WORDS | {"extra_forbidden": _unknown_at(item["loc"])})
         yield Problem(document.line(fault.path), f"{_spell(fault.path)} {fault.reason}")
 

@@ -31,6 +31,7 @@ def apply_feedback(connection: Connection, records: Sequence[Feedback], report: 
             else:
                 kept = keep_pending(connection, record.trace_id, record.model_dump_json())
                 report.pending += kept
+                # The same record sent twice before its trace came waits once.
                 report.duplicates += not kept
 
 

@@ -70,6 +70,7 @@ def write_spans(
     seqs = {trace_id: stored.seq for trace_id, stored in known.items()}
     seqs |= insert_traces(connection, TraceRow._fields, summaries)
     all_summaries = {trace_id: row for prepared in many for trace_id, row in prepared.summaries.items()}
+    # Only spans of stored traces can be bases, so traces are inserted before.
     rows = (recent or RecentSpans()).shortened(connection, batch.fresh, seqs, all_summaries)
     insert_spans(connection, rows, seqs)
     replace_spans(connection, batch.replacing, seqs)
@@ -79,6 +80,7 @@ def write_spans(
     # Feedback that came before its trace is applied in the transaction that stores the trace.
     if waiting := take_pending(connection, fresh):
         apply_pending(connection, waiting, IngestReport())
+    # By identity: requests of one batch may hold equal rows, of which one was stored.
     new = {id(row) for row in batch.fresh}
     unreported = dict(fresh)
     written = [_written(connection, prepared, new, problems, unreported) for prepared in many]

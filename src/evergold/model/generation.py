@@ -42,6 +42,7 @@ class Passage(BaseModel, frozen=True, extra="forbid"):
     @property
     def source(self) -> str:
         """Where the passage is, as a record cites it."""
+        # The fragment of RFC 5147 for text, with the page before it as for PDF.
         anchor = f"page={self.page}&" if self.page else ""
         return f"{self.document}#{anchor}char={self.start},{self.end}"
 

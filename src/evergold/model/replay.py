@@ -73,5 +73,6 @@ class SimulatedUser(BaseModel, frozen=True):
             raise BadInput(f"metadata.persona is {type(persona).__name__}; write who the user is as text")
         if max(len(goal), len(persona or "")) > LONGEST:
             raise BadInput(f"goal and persona have at most {LONGEST:,} characters each; shorten them in the metadata")
+        # Left out where it is empty, so that the default persona applies.
         given = {"persona": persona} if persona and persona.strip() else {}
         return cls(goal=goal, drafted=bool(metadata.get("user_drafted")), **given)

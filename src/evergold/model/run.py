@@ -70,6 +70,8 @@ class Measurement(BaseModel, frozen=True, extra="forbid"):
 
     @model_validator(mode="after")
     def value_only_when_scored(self) -> Self:
+        # A value beside an error would be averaged by somebody; no value beside "scored" would be a zero to somebody
+        # else.
         if (self.value is not None) != (self.state is MeasurementState.SCORED):
             raise ValueError("a measurement has a value exactly when it is scored")
         return self

@@ -85,6 +85,7 @@ class Client:
         self, name: str = "", *, kind: str = "span", input: Any = None, metadata: dict[str, Any] | None = None
     ) -> Span:
         """A step inside the trace or span this code runs in; outside of any it is recorded nowhere."""
+        # The innermost step of this task or thread; without one, a trace that is recorded nowhere.
         parent = current.get()
         return (parent if parent is not None else Trace(None)).span(name, kind=kind, input=input, metadata=metadata)
 

@@ -27,6 +27,7 @@ class Sink(Protocol):
 
 def new_trace_id() -> str:
     """32 hexadecimal digits that begin with the time, so that neighbours in time are neighbours on the disk."""
+    # 12 digits of time and 20 of chance: 32, as OpenTelemetry's trace ids.
     return f"{int(time.time() * 1000):012x}{os.urandom(10).hex()}"
 
 
@@ -54,6 +55,7 @@ def shown(value: Any) -> str:
 
 def score_value(value: Any) -> Any:
     """The number a score is given as, whichever library made it; what is no number stays as it is."""
+    # A text is not converted: "0.5" is more likely a mistake than a score.
     if isinstance(value, (float, int, str)):
         return value
     try:
@@ -203,6 +205,7 @@ class Trace(Step):
 
     def _finish(self) -> None:
         """Hand the trace over. A copy that came along into a forked child is the parent's to finish."""
+        # Both processes leave the `with` block after a fork.
         if self._sink is None or self._process != os.getpid():
             return
         record = self._record()
@@ -236,6 +239,7 @@ class Span(Step):
         if root.ended is not None:
             self._left_out(f"it ended after its trace {root.id}")
             return
+        # `list.append` is atomic under the interpreter lock, so spans of several threads need no lock of their own.
         root._spans.append({**self._record(), "kind": self.kind, "parent_id": self._parent_id})
 
 

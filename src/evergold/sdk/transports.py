@@ -68,6 +68,7 @@ class HttpTransport:
         status, answer = self._post(path, orjson.dumps(part))
         if status < 300:
             return list(answer.get("problems") or ())
+        # Not `Away`: waiting does not help, so the caller sends the records one by one to find the bad one.
         if status == 500:  # it is there, and stumbles over what it was given
             raise RuntimeError(f"{self._url.netloc} answered 500")
         if status in (408, 425, 429) or status > 500:
@@ -126,6 +127,7 @@ class EmbeddedTransport:
         self._inherited: Workspace | None = None
 
     def send(self, records: list[dict[str, Any]]) -> list[str]:
+        # A forked child: see the class docstring.
         if self._inherited is not None:
             raise Away("the workspace was opened before a fork; the parent process delivers what is spooled here")
         from pydantic import TypeAdapter, ValidationError
@@ -145,6 +147,7 @@ class EmbeddedTransport:
         try:
             workspace = self._open()
             refused += workspace.intake.accept(good).problems
+            # No server runs beside an embedded workspace, so nobody else would curate.
             if self._settings.eval_auto_curate:
                 workspace.live.curate()
         except EvergoldError as problem:

@@ -22,6 +22,7 @@ class LangSmithExport:
 
     def accepts(self, head: bytes) -> bool:
         columns = columns_of(head)
+        # Two signs of three: `run_type` alone is a word that others use as well.
         return sum(sign in columns if columns else f'"{sign}"'.encode() in head for sign in SIGNS) >= 2 or (
             not columns and b'"run_type"' in head and b'"inputs"' in head
         )
@@ -59,6 +60,7 @@ def _line(run: dict[str, Any], trace_id: str) -> SpanLine:
     asked, answered = loaded(run.get("inputs")), loaded(run.get("outputs"))
     kind = KINDS.get(str(run.get("run_type")).lower(), "span")
     attributes = {
+        # Under OpenInference's names, so that conversations are read from LangSmith as from any other span.
         "input.value": as_json(asked) if asked else None,
         "output.value": as_json(answered) if answered else None,
         "input.mime_type": "application/json" if asked else None,

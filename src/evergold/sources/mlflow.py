@@ -36,6 +36,7 @@ class MlflowTraces:
 def _records(document: dict[str, Any], where: str) -> Iterator[Incoming | Rejected]:
     info, data = loaded(document.get("info")), loaded(document["data"])
     info = info if isinstance(info, dict) else {}
+    # Version 2 calls it request_id; without either, the place in the file names the trace.
     trace_id = str(info.get("trace_id") or info.get("request_id") or where)
     known = {**_object(info.get("request_metadata")), **_object(info.get("trace_metadata"))}
     for span in _list(data.get("spans")):
@@ -52,6 +53,7 @@ def _records(document: dict[str, Any], where: str) -> Iterator[Incoming | Reject
 def _wire_span(span: dict[str, Any], trace_id: str, known: dict[str, Any], tags: dict[str, Any]) -> WireSpan:
     context, status = _object(span.get("context")), span.get("status")
     code = status.get("code", status.get("status_code")) if isinstance(status, dict) else span.get("status_code")
+    # MLflow writes every attribute as JSON, texts included.
     attributes = {key: _plain(value) for key, value in _object(span.get("attributes")).items()}
     parent = span.get("parent_span_id") or span.get("parent_id")
     # Session, user and tags are the trace's, so only the root carries them.

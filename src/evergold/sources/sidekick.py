@@ -131,6 +131,7 @@ class SidekickSource:
     def _flow_rows(self, connection: sqlite3.Connection) -> Iterator[sqlite3.Row]:
         """One row per flow that has a worktree, with the branch of its newest one."""
         tasks, worktrees = _columns(connection, "tasks"), _columns(connection, "worktrees")
+        # Columns that later versions of the app added are asked for only where they are there.
         archived = "t.archived" if "archived" in tasks else "NULL"
         rows = connection.execute(
             f"""
@@ -171,6 +172,7 @@ class _ActionReader:
         for row in self._select(flow_id):
             action, moment = _action(row, problems)
             timed.append((moment, action.id, action))
+        # In Python and not in SQL: times are texts of two forms, which do not sort.
         timed.sort(key=lambda item: (item[0].nanoseconds, item[1]))
         return [action for _, _, action in timed], problems
 
@@ -191,6 +193,7 @@ class _ActionReader:
     def _is_indexed(self) -> bool:
         query = "EXPLAIN QUERY PLAN " + _ACTIONS_OF_FLOW.format(columns="*")
         plan = " ".join(str(row["detail"]) for row in self._connection.execute(query, ("", "")))
+        # SQLite's own words for a lookup by that column.
         return "flow_id=?" in plan
 
     def _note_rows(self) -> dict[str, "array[int]"]:

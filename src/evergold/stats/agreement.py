@@ -70,6 +70,7 @@ def interval_alpha(ratings: Sequence[Sequence[float]]) -> Interval | None:
     def alpha(rows: NDArray[np.intp]) -> Floats:
         size, total, square = sizes[rows], sums[rows], squares[rows]
         all_of = size.sum(axis=-1)
+        # n·Σx² - (Σx)² is the sum of squared differences over the pairs of a case: no loop over pairs.
         observed = ((size * square - total**2) / (size - 1)).sum(axis=-1) / all_of
         expected = (all_of * square.sum(axis=-1) - total.sum(axis=-1) ** 2) / (all_of * (all_of - 1))
         room = expected > 1e-12
@@ -102,6 +103,7 @@ def _cohen_error(table: Floats, kappa: float, n: int) -> float:
     expected = float(rows @ columns)
     diagonal = np.diag(table)
     on = float(np.sum(diagonal * (1 - (rows + columns) * (1 - kappa)) ** 2))
+    # The off-diagonal cells weigh by the marginals crosswise, as in the formula of the paper.
     weights = (columns[:, None] + rows[None, :]) ** 2
     np.fill_diagonal(weights, 0.0)
     off = (1 - kappa) ** 2 * float(np.sum(table * weights))
@@ -120,6 +122,7 @@ def _counts(verdicts: Sequence[Sequence[Hashable]]) -> Floats:
 
 def _pairwise(counts: NDArray[np.float64]) -> Floats:
     raters = counts.sum(axis=-1)
+    # c·(c - 1) ordered pairs agree in a category that c raters chose, of n·(n - 1) pairs in all.
     equal: Floats = (np.sum(counts**2, axis=-1) - raters) / (raters * (raters - 1))
     return equal
 

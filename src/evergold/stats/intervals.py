@@ -69,6 +69,7 @@ def score_interval(values: ArrayLike, clusters: Sequence[Hashable], level: float
         return result
     if 0 <= result.low < result.high <= 1:
         return result
+    # Wilson's interval is for shares: it needs scores that are pass or fail.
     if np.isin(data, (0.0, 1.0)).all():
         low, high = _wilson(result.value, groups, level)
         return Interval(result.value, low, high, data.size, "Wilson")

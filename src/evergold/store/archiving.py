@@ -81,9 +81,11 @@ def records_of(connection: Connection, trace_ids: Sequence[str]) -> list[Record]
             select(*(table.c[column] for column in columns)).where(chosen), {"ids": list(rows)}
         ):
             own = dict(zip(columns, row, strict=True))
+            # A remark names two traces, its message and its target; it goes with either of them.
             for one in {own[column] for column in naming} & results.keys():
                 of_trace[one].append(own)
         for one, record in results.items():
+            # In an order of their own, so that the digest does not depend on the order in which a database gives rows.
             record[name] = sorted(of_trace.get(one, ()), key=orjson.dumps)
     return list(results.values())
 
@@ -142,6 +144,7 @@ def put_records(connection: Connection, records: Iterable[Record]) -> int:
     insert_spans(connection, [_folded(row) for row in rows], seqs)
     for name, (_, columns, naming) in BELONGING.items():
         own = [row for one in new for row in one.get(name, ())]
+        # A row that names a trace which is neither here nor in this batch would break a foreign key.
         other = {row[column] for row in own for column in naming} - seqs.keys()
         there = seqs.keys() | (known_traces(connection, other) if other else set())
         kept = [tuple(row[c] for c in columns) for row in own if all(row[column] in there for column in naming)]

@@ -18,6 +18,7 @@ def hold(
 ) -> None:
     """Put a case into somebody's hands, or record that they are done with it; the last word of each reviewer stands."""
     entry = entry_id_of(connection, key.dataset, key.id)
+    # Delete and insert instead of an upsert: the time of assignment begins anew.
     release(connection, key, reviewer)
     row = {"entry_id": entry, "reviewer": reviewer, "state": state.value, "lease_until": lease_until}
     connection.execute(insert(review_assignments), row | {"created_at": now()})
@@ -33,6 +34,8 @@ def release(connection: Connection, key: CaseKey, reviewer: str) -> bool:
 def renew(connection: Connection, key: CaseKey, reviewer: str, lease_until: str) -> bool:
     """Prolong a claim that is still this reviewer's; whether it was."""
     entry = entry_id_of(connection, key.dataset, key.id)
+    # An assignment has no lease, so there is nothing to prolong; a claim that somebody took over is not this
+    # reviewer's.
     mine = (_held.entry_id == entry, _held.reviewer == reviewer, _held.state == AssignmentState.CLAIMED.value)
     return connection.execute(update(review_assignments).where(*mine).values(lease_until=lease_until)).rowcount == 1
 

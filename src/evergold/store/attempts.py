@@ -170,6 +170,7 @@ class AttemptStore:
         A run on one repository alone is about that repository: its cases are then the sample, not one cluster.
         """
         named = or_(*(run_cases.c.body.contains(f'"{name}":"') for name in CLUSTERS))
+        # A search for the key in the text leaves most bodies unread.
         wanted = select(run_cases.c.case_id, run_cases.c.body).where(run_cases.c.run_id == run_id, named)
         with self._db.read() as connection:
             results = {row.case_id: _cluster(orjson.loads(row.body)) for row in connection.execute(wanted)}

@@ -16,6 +16,7 @@ def put_build(connection: Connection, build: Build, rows: Sequence[tuple[str, st
     """Remember a build and its cases (id, rev, split). The same build again changes nothing; another is a conflict."""
     held = find_build(connection, build.dataset, build.version)
     if held is not None:
+        # A version names one content for ever: results of runs point at it.
         if held.content_hash != build.content_hash:
             raise Conflict(
                 f"{build.dataset} {build.version} is built already, with other content; choose a new version"

@@ -70,6 +70,7 @@ def with_content(case: Case, trace: Trace, conversation: Conversation) -> Case:
     }
     if "turn" in fields and not case.tool_calls:
         fields["tool_calls"] = calls_in(conversation.turn)
+    # What the case says already wins over what is read from the trace.
     fields["metadata"] = _facts(conversation) | case.metadata
     extra = {"after": list(conversation.after), "problems": list(conversation.problems)}
     fields["extra"] = {name: value for name, value in extra.items() if value} | case.extra

@@ -150,6 +150,7 @@ def _rewritten(old: Case, new: Case) -> bool:
     """Whether a validated case says something else now. A field that was empty before was not what somebody validated."""
     if old.review is not ReviewState.VALIDATED or new.review is not ReviewState.VALIDATED:
         return False
+    # Tags, metadata and the like may change without asking a reviewer again.
     pairs = ((getattr(old, name), getattr(new, name)) for name in JUDGED_FIELDS)
     return any(before != after for before, after in pairs if not is_blank(before))
 

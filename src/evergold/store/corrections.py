@@ -37,6 +37,7 @@ class Detected:
 
 
 def correction_case_id(trace_id: str, correction: str) -> str:
+    # By its text: the same correction sent by two people is one case.
     digest = content_hash(correction.strip()).removeprefix("sha256:")[:FIRST_DIGITS]
     return f"correction:{trace_id}:{digest}"
 
@@ -179,6 +180,7 @@ def take_back(connection: Connection, trace_id: str, comment: str) -> None:
         connection.execute(delete(trace_corrections).where(table.id == row.id))
         case_id = correction_case_id(trace_id, row.text)
         keys = [(name, case_id) for (name,) in rows_among(connection, DATASETS_OF, [case_id])]
+        # What curation itself did to the case is no work of a person.
         worked_on = touched_cases(connection, keys, ("added", "refreshed", "grew"))
         for key, (_, case) in held_cases(connection, keys).items():
             if key not in worked_on:

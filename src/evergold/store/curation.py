@@ -106,6 +106,7 @@ def take_these(connection: Connection, trace_ids: Sequence[str]) -> list[str]:
     for batch in batches(trace_ids):
         rows = connection.execute(query.bindparams(bindparam("batch", expanding=True)), {"batch": batch})
         taken += rows.scalars()
+    # Another worker took them all: going on with the next one keeps this worker from asking in vain.
     return taken or take_queued(connection, 1)
 
 
@@ -180,6 +181,7 @@ def _curate(connection: Connection, policy: Policy, chosen: str, bounds: dict[st
     connection.execute(text(CREATE_VERDICTS))
     connection.execute(text("DELETE FROM curation_verdicts"))
     connection.execute(plan.judge, params)
+    # Counted before anything is written: nothing follows from a batch in which no verdict differs.
     changes = _counted(connection.execute(text(COUNTED.format("curation_verdicts"))))
     if not changes.by_kind:
         return changes

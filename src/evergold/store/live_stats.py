@@ -44,6 +44,7 @@ class DatasetStats(BaseModel, frozen=True):
 
 
 def dataset_stats(connection: Connection, dataset: str | None, *, days: int = 30, tags: int = 50) -> DatasetStats:
+    # Without a dataset: everything that curation can make, of whichever policy.
     scope = "dataset = :dataset" if dataset is not None else "kind = 'chat'"
     params: dict[str, Any] = {"dataset": dataset, "days": days, "tags": tags}
     kinds: dict[tuple[str, str, int], int] = {

@@ -24,6 +24,7 @@ def backlog_of(connection: Connection) -> Backlog:
     by_status = connection.execute(select(runs.c.status, func.count()).group_by(runs.c.status)).all()
     lag = 0.0
     if oldest is not None:
+        # The clocks of server and database may differ a little.
         lag = max(0.0, (datetime.now(UTC) - datetime.fromisoformat(oldest)).total_seconds())
     return Backlog(traces=waiting, lag_seconds=lag, runs={str(status): int(count) for status, count in by_status})
 
@@ -40,6 +41,7 @@ def status_of(connection: Connection, file: Path | None) -> DatabaseStatus:
     return DatabaseStatus(
         engine=connection.dialect.name,
         bytes=total,
+        # The log comes and goes with checkpoints.
         log_bytes=log.stat().st_size if log is not None and log.exists() else None,
         tables=sorted(sizes, key=lambda table: -table.bytes),
         traces=counted,

@@ -95,6 +95,7 @@ def overview_of(connection: Connection, *, since: str, bucket: Bucket, failing_b
     total, oldest, newest = connection.execute(
         select(func.count(), func.min(traces.c.started_at), func.max(traces.c.started_at)).select_from(traces)
     ).one()
+    # Read once and passed on: joining entries with traces is the dearest query of the page.
     entries = _entries_of(connection, since, bucket)
     intake = intake_of(connection, since, bucket, entries)
     tiers = Tiers(**{name: sum(getattr(part, name) for part in intake) for name in Tiers.model_fields})
@@ -161,9 +162,11 @@ def _repeated(connection: Connection, since: str, bucket: Bucket) -> Counter[tup
         select(eval_dataset.c.trace_id, *(number.label(name) for name, number in numbers.items()))
         .where(active, eval_dataset.c.trace_id.is_not(None))
         .group_by(eval_dataset.c.trace_id)
+        # Nearly all traces have one entry: only the few others are looked at.
         .having(func.count() > 1)
         .subquery()
     )
+    # Of a trace with several entries one tier wins; a correction counts beside it.
     has = {name: several.c[name] > 0 for name in numbers}
     counts_as = {
         "failure": has["failure"],
@@ -204,6 +207,7 @@ def checks_of(connection: Connection, since: str, failing_below: float) -> list[
 def coverage_of(connection: Connection, since: str, entries: Sequence[_Entries]) -> list[Coverage]:
     """The traces a dataset has entries of: its entries, less those of a trace that has one in it already."""
     active = eval_dataset.c.status == CaseStatus.ACTIVE
+    # Cases without a trace (imported ones) count here too, so this cannot come from `entries`.
     sizes = connection.execute(
         select(eval_dataset.c.dataset, func.count()).where(active).group_by(eval_dataset.c.dataset)
     )

@@ -41,6 +41,8 @@ def put_answers(connection: Connection, key: CaseKey, answers: Iterable[ReviewAn
     entry = entry_id_of(connection, key.dataset, key.id)
     for given in answers:
         mine = (_answer.entry_id == entry, _answer.reviewer == given.reviewer, _answer.question == given.question)
+        # One row per reviewer and question: deleting first makes the same statement serve new, changed and withdrawn
+        # answers.
         connection.execute(delete(review_answers).where(*mine))
         if given.value is not None:
             row = given.model_dump(include={"reviewer", "question", "rev"})

@@ -103,6 +103,7 @@ def copies_of(connection: Connection, user: str) -> Erased:
     """The cases that erasing a user would empty, and the folders of builds that hold copies of them."""
     entries = _entries(connection, user, _traces_of(connection, user))
     case_ids = sorted({case_id for _, case_id in entries})
+    # A manifest counts tags, and a tag may name a person: those that nobody else has are erased from it.
     manifests = _manifests(connection, case_ids)
     counted = {tag for manifest in manifests.values() for tag in manifest.get("tags") or {}}
     return Erased(
@@ -139,6 +140,7 @@ def _erase(connection: Connection, user: str, trace_ids: Sequence[str], erased: 
         connection.execute(text("UPDATE builds SET manifest = :kept WHERE id = :id"), {"kept": kept, "id": build})
     _unsay(connection, user)
     if erased.case_ids:
+        # Replies may quote what was asked, and their keys do not say whose it was.
         connection.execute(text("DELETE FROM response_cache"))
         for errors in batches(erased.case_ids):
             connection.execute(
@@ -232,6 +234,7 @@ def _empty_run_copies(connection: Connection, case_ids: Sequence[str]) -> int:
             for case_id, body in rows.all():
                 emptied += connection.execute(
                     text(f"UPDATE {table} SET body = :new WHERE case_id = :case_id AND body = :old"),
+                    # `old` in the condition: runs share equal bodies, and each distinct one is emptied once.
                     {"new": dumps(_without_texts(loads(body), texts)), "case_id": case_id, "old": body},
                 ).rowcount
     return emptied

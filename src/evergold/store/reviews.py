@@ -28,6 +28,7 @@ def add_opinion(connection: Connection, opinion: Opinion) -> None:
             "version": opinion.version,
             "reviewer": opinion.reviewer,
             "verdict": opinion.verdict,
+            # Opinions on content that has changed since stay in the history and count no more.
             "label": dumps({"rev": opinion.rev, "adjudicate": opinion.adjudicate}),
             "comment": opinion.comment,
             "created_at": now(),
@@ -179,6 +180,7 @@ def _matching(selected: Any, query: QueueQuery, me: str, dialect: str) -> Any:
     plain = query.model_dump(exclude={"standing", "reviewer", "text", "needs_look", "part"})
     if query.part is QueuePart.DONE and "status" not in query.model_fields_set:
         plain["status"] = None  # a dismissed case is done as well
+    # The queue narrows like the list of cases, and then by what only reviewers know.
     selected = filtered(selected, CaseFilter(**plain, search=query.text or None), dialect)
     if query.needs_look is not None:
         selected = selected.where(_entry.question != "" if query.needs_look else _entry.question == "")

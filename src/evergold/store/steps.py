@@ -44,6 +44,7 @@ class StepStore:
         total = Usage()
         for case_id, trial in self.begun(run_id):
             for step in self.steps(run_id, case_id, trial):
+                # Added up by the rules of `Usage`: one unpriced step makes the whole cost unknown.
                 total = total.plus(step.usage).plus(step.helper_usage)
         return total
 

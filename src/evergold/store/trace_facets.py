@@ -53,6 +53,7 @@ def trace_facets(connection: Connection, wanted: TraceFilter) -> TraceFacets:
     rows = connection.execute(newest.limit(EXACT_TO + 1)).all()
     exact, rows = len(rows) <= EXACT_TO, rows[:EXACT_TO]
     listed = chosen(connection, select(traces.c.id), wanted)
+    # The same newest traces as above, as a subquery: their tags and scores lie in other tables.
     listed = listed.order_by(traces.c.started_at.desc(), traces.c.seq.desc()).limit(EXACT_TO)
     # A set: a tag that the app sent twice counts once for its trace.
     tags = Counter(tag for row in rows if row[4] != "[]" for tag in set(loads(row[4]) or ()))

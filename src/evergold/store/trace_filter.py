@@ -102,6 +102,7 @@ def plain_conditions(wanted: TraceFilter, dialect: str) -> Iterator[ColumnElemen
             yield table[name] == value
     for column, values in ((table.name, wanted.name), (table.model, wanted.model)):
         if values:
+            # One value as an equation, so that the index also gives the order of the list.
             yield column == values[0] if len(values) == 1 else column.in_(values)
     if wanted.since is not None:
         yield table.started_at >= wanted.since
@@ -153,6 +154,7 @@ def score_parts(condition: ScoreCondition) -> list[ColumnElement[bool]]:
     below = condition.value <= FAILING_BELOW if condition.sign == "<" else condition.value < FAILING_BELOW
     if condition.sign in ("<", "<=", "=") and below:
         parts.append(literal_column(FAILING, Boolean))
+    # Scores of people and judges are few beside those of the system; their own index is small.
     elif condition.source not in (None, ScoreSource.SYSTEM):
         parts.append(literal_column(GIVEN, Boolean))
     return parts

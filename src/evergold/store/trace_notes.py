@@ -37,6 +37,7 @@ def retag(
                 problem=None if trace_id in known else f"no trace {trace_id!r} in this workspace",
             )
         )
+    # Somebody else may have put the same tag on since it was read: theirs stays.
     insert_new(connection, trace_tags, rows)
     return changed
 

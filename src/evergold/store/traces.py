@@ -43,6 +43,7 @@ def insert_new(connection: Connection, table: Any, rows: Sequence[dict[str, Any]
 def put_traces(connection: Connection, incoming: Iterable[Trace]) -> PutTraces:
     result = PutTraces()
     for batch in batches(incoming):
+        # Scores come later and again; they do not make another trace.
         contents = [content_hash(trace.model_dump(mode="json", exclude={"scores"})) for trace in batch]
         # Reversed, so that of two traces with one id the hash of the first stays.
         hashes = dict(zip((trace.id for trace in reversed(batch)), reversed(contents), strict=True))
@@ -116,6 +117,7 @@ def _trace_row(trace: Trace, moment: str) -> TraceRow:
         storable(trace.user_id),
         storable(trace.name) or "",
         storable(trace.input) or "",
+        # A trace that states no output has the reply of its last model call.
         storable(reply_of(trace)),
         trace.status.value,
         text_or_none(trace.metadata.get("message_type")),

@@ -71,6 +71,7 @@ def undo_batch(connection: Connection, label: str, after: int) -> tuple[Undone, 
         "no": '{"confirmed":false}',
         "nil": '{"confirmed":null}',
     }
+    # The plan is a temporary table, so counting, changing and explaining use the same rows.
     done = connection.execute(text(_go_back(connection)), params).rowcount
     connection.execute(text(NOT_FAILED))
     connection.execute(
@@ -119,6 +120,7 @@ def _plan(connection: Connection, who: str, after: int) -> None:
     connection.execute(text("DELETE FROM undo_plan"))
     on_sqlite = connection.dialect.name == "sqlite"
     before = [f"json_extract(r.evidence, '$.{at}')" for at in WANTED] if on_sqlite else IN_POSTGRES
+    # An undo says to which version it went back: every change behind that counts no more.
     back_to = "json_extract(u.evidence, '$.back_to')" if on_sqlite else "(u.evidence::jsonb ->> 'back_to')::int"
     connection.execute(
         text(

@@ -29,6 +29,7 @@ def bm25(
     # No document or only empty ones: any mean but 0 will do, since no score uses it.
     mean = (sum(lengths.values()) if words is None else words) / max(len(lengths), 1) or 1
     scores: dict[Key, float] = {}
+    # A word that a query repeats counts once.
     for word in dict.fromkeys(wanted):
         result = holding(word)
         # The "+ 1" inside the logarithm keeps words that stand in most documents from counting against a document.

@@ -23,6 +23,7 @@ def read(view: SpanView) -> Exchange:
         exchange.input = _restored(exchange.input, attributes.get("input.value"))
         exchange.output = _fuller(exchange.output, attributes.get("output.value"))
     if not exchange.input:
+        # Completion models have prompts and no messages: `llm.prompts.0.prompt.text`.
         prompts = [item.get("prompt.text", item.get("prompt")) for item in _listed(attributes, "llm.prompts")]
         texts = [prompt.get("text") if isinstance(prompt, dict) else prompt for prompt in prompts]
         exchange.input = [text_message(text, "input") for text in texts if isinstance(text, str)]

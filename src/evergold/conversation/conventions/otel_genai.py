@@ -102,9 +102,11 @@ def event_messages(name: str, attributes: Attributes) -> list[Message]:
         own = {**message, **({"finish_reason": fields["finish_reason"]} if fields.get("finish_reason") else {})}
     elif message is not None:
         own = {**{key: value for key, value in fields.items() if key != "message"}, "content": message}
+    # Some SDKs prefix the fields of a message like attributes.
     own = {key.removeprefix("gen_ai."): value for key, value in own.items() if key not in ("gen_ai.system", "index")}
     role = name.removeprefix("gen_ai.").removesuffix(".message")
     role = "assistant" if role == "choice" else role
+    # The event of a tool's result names the call it answers by `id`.
     if role == "tool" and "tool_call_id" not in own and own.get("id"):
         own = {**own, "tool_call_id": own["id"]}
         own.pop("id")

@@ -62,6 +62,7 @@ def read_trajectory(path: Path) -> Flow:
         title=_text(agent.get("name")),
         branch=branch,
         repo_dir=folder,
+        # Stable: steps of the same moment keep the order of the document.
         actions=tuple(sorted(steps, key=lambda action: action.created)),
         metadata={"problems": [], "names": {session: None}},
     )

@@ -31,6 +31,7 @@ class LogLines:
             bad: list[str] = []
             good = False
             for number, line in numbered_lines(path):
+                # A resumed session is a copy: most of its lines are those of the file before.
                 if line in self._seen:
                     good = True
                     continue

@@ -106,6 +106,7 @@ JSON_OUTPUT = (
 TEXT_OUTPUT = ("ai.response.text", "final_result")
 LATE_OUTPUT = ("ai.response.object", "ai.response.toolCalls", "pydantic_ai.all_messages", "all_messages_events")
 MESSAGE_EVENTS = ("gen_ai.system.message", "gen_ai.user.message", "gen_ai.assistant.message", "gen_ai.tool.message")
+# In lower case: senders write CHAIN, chain and Chain.
 KINDS = {
     **dict.fromkeys(("chat", "text_completion", "generate_content", "completion", "llm", "generation"), "llm"),
     **dict.fromkeys(("chat_model", "ai.generatetext.dogenerate", "ai.streamtext.dostream"), "llm"),
@@ -138,5 +139,6 @@ TAGS = ("tag.tags", "langfuse.trace.tags", "ai.telemetry.metadata.tags")
 METADATA = ("metadata", "langfuse.trace.metadata", "langfuse.observation.metadata")
 MESSAGE_TYPE = ("message_type", "message.type", "evergold.message_type")
 OWN_NAME = ("ai.telemetry.functionId",)
+# Metadata that is flattened into one attribute per key.
 METADATA_PREFIXES = ("langfuse.trace.metadata.", "ai.telemetry.metadata.", "traceloop.association.properties.")
 DOCUMENTS = "retrieval.documents"

@@ -70,6 +70,7 @@ def read_span(span: WireSpan, plan: AttributePlan | None = None) -> ParsedSpan:
         _count(_first(attributes, plan.tokens_in)),
         _count(_first(attributes, plan.tokens_out)),
         session_id=_text(attributes, plan.session),
+        # `traceloop.entity.name` and others name any entity; only of a tool's span it is a tool.
         tool=(_text(attributes, plan.tool) or span.name or None) if kind == "tool" else None,
     )
     if plan.metadata or plan.prefixed:
@@ -102,6 +103,7 @@ def _read_rare_fields(parsed: ParsedSpan, attributes: Attributes) -> None:
     parsed.trace_input = input_text(attributes.get("langfuse.trace.input"))
     parsed.trace_output = output_text(attributes.get("langfuse.trace.output"))
     parsed.tags = _tags(attributes)
+    # `setdefault`: the app's own metadata wins over an attribute.
     if (message_type := _text(attributes, MESSAGE_TYPE)) is not None:
         parsed.metadata.setdefault("message_type", message_type)
     parsed.documents = _documents(attributes)

@@ -52,6 +52,7 @@ def scores_in(span: WireSpan, refused: list[str]) -> Iterator[WireScore]:
             yield from result_score(event, span.trace_id, span.span_id, str(index), refused)
     for prefix, noun in (*ON_SPAN, *ON_TRACE):
         if numbered(prefix, span.attributes):
+            # An annotation of the trace travels on one of its spans and judges none of them.
             on_span = None if prefix.startswith("trace.") else span.span_id
             for index, item in enumerate(unflattened(span.attributes, prefix)):
                 fields = item.get(noun) if isinstance(item, dict) else None
@@ -115,4 +116,5 @@ def _number(value: Any, label: Any) -> float | None:
         number = float(value)
     except (TypeError, ValueError):
         return None
+    # True is 1.0 to `float`; who sends it means a label, not a number.
     return None if isinstance(value, bool) or math.isnan(number) else number

@@ -57,6 +57,7 @@ def _read(body: bytes, keys: tuple[str, str, str], keep: Keep) -> Received:
         raise BadInput(f"the body is not JSON: {error}") from None
     if not isinstance(document, dict):
         raise BadInput(f"an OTLP JSON body is an object with {keys[0]}, not {type(document).__name__}")
+    # The whole body is of another shape: refused as a request, not record by record.
     if not isinstance(document.get(keys[0]) or [], list):
         raise BadInput(f"{keys[0]} must be a list, not {type(document[keys[0]]).__name__}")
     # Renaming walks the whole document, so it is done only for files that need it.
@@ -191,6 +192,7 @@ def attributes_of(pairs: Any, level: int = 1) -> Attributes:
 def _value(value: dict[str, Any], level: int = 1) -> Any:
     if level > MOST_LEVELS:
         raise ValueError(f"an attribute is nested more than {MOST_LEVELS} levels deep")
+    # A value has one key, its type. Unknown types (of a later protocol) become null.
     for kind, content in value.items():
         if kind in ("stringValue", "boolValue"):
             if not isinstance(content, str | bool):

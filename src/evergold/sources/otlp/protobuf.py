@@ -23,6 +23,7 @@ def read_traces(body: bytes) -> Received:
         for by_scope in by_resource.scope_spans:
             scope = by_scope.scope.name or None
             for span in by_scope.spans:
+                # Counted before they are converted: a dict of a million attributes is what the limit protects from.
                 if len(span.attributes) > MOST_KEYS or len(span.events) > MOST_KEYS:
                     received.refused.append(f"span {span.name!r}: more than {MOST_KEYS} attributes or events")
                 else:
@@ -42,6 +43,7 @@ def read_logs(body: bytes) -> Received:
                     received.refused.append(f"log record {record.event_name!r}: more than {MOST_KEYS} attributes")
                     continue
                 attributes = attributes_of(record.attributes)
+                # Older SDKs have no field for it and send it as an attribute.
                 name = record.event_name or str(attributes.get("event.name", ""))
                 received.logs.append(
                     WireLog(

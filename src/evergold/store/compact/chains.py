@@ -35,6 +35,7 @@ def _add_bases(connection: Connection, known: dict[Key, SpanRow]) -> None:
             for seq, row in map(_with_texts, _read_chain(connection, batch)):
                 known[seq, row.id] = row
         left = _missing(known.values(), known)
+        # Nothing new was read in this round.
         if left == missing:
             return  # somebody deleted them by hand
         missing = left
@@ -77,6 +78,7 @@ def _carried(key: Key, known: dict[Key, SpanRow], read: dict[Key, Carried]) -> C
         if row.base_seq is None or row.base_id is None:
             read[one] = carried_by(row)
         else:
+            # A base that is gone gives what the difference itself holds: part of a span is better than none.
             base = read.get((row.base_seq, row.base_id), Carried({}, None, None))
             texts = row.input_text, row.output_text
             read[one] = Carried(restored(loads(row.raw), texts, base), *texts)
@@ -87,9 +89,11 @@ def release(connection: Connection, trace_ids: Sequence[str]) -> None:
     """Let nothing build on these traces, which are about to be deleted: what stays is made whole."""
     deleted = set(trace_ids)
     for batch in batches(trace_ids):
+        # Spans outside of what is deleted; those inside go with it.
         dependents = connection.execute(_DEPENDENTS, {"ids": batch}).all()
         _make_whole(connection, [_with_texts(row) for row in dependents if row[1] not in deleted])
     for batch in batches(trace_ids):
+        # Rows to be deleted may name each other as bases, and the foreign key would forbid the first deletion.
         connection.execute(_LET_GO, {"ids": batch})
 
 

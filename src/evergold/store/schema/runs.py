@@ -21,6 +21,7 @@ runs = Table(
     word("judge_usage", "{}"),
     word("metrics", "[]"),
     word("provenance", "{}"),
+    # The content hash of the build that the run was made on: the way from a build to its runs.
     Column("build_hash", Text),
     Column("owner", Text),
     Column("lease_until", Text),
@@ -51,6 +52,7 @@ attempts = Table(
     Column("run_id", Text, ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
     Column("case_id", Text, primary_key=True),
     Column("trial", Integer, primary_key=True),
+    # Beside the body, so that failed attempts are counted and deleted without reading JSON.
     Column("error", Text),
     Column("body", Text, nullable=False),
     time_of("created_at"),
