@@ -1,0 +1,74 @@
+"""Files of traces: unpacked, without a byte order mark, read by the source that knows them."""
+
+import gzip
+import json
+from io import BytesIO
+from typing import Any
+
+import pytest
+
+from evergold.errors import BadInput
+from evergold.ingest.open_file import Lines
+from evergold.ingest.report import KEPT_PROBLEMS, IngestReport
+from evergold.model.rejected import Rejected
+from evergold.seams import Source
+
+NATIVE = json.dumps({"id": "t1", "input": "Hi"}).encode()
+SPAN = {"traceId": "1" * 32, "spanId": "2" * 16, "name": "n"}
+OTLP = json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [SPAN]}]}]}).encode()
+
+
+def read(data: bytes, source: str | None = None, unit: str | None = None) -> list[Any]:
+    sources: dict[str, Source] = {}
+    seen: list[int] = []
+    records = list(Lines(BytesIO(data), "f", unit).read_by(source, sources, seen.append))
+    assert len(sources) == 1 and (sum(seen) > 0 or not data)
+    return records
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        NATIVE,
+        b"\xef\xbb\xbf" + NATIVE,
+        gzip.compress(NATIVE),
+        gzip.compress(b"\xef\xbb\xbf" + NATIVE),
+        NATIVE + b"\n\n",
+    ],
+)
+def test_lines_are_read_however_they_are_packed(data: bytes) -> None:
+    (trace,) = read(data)
+    assert trace.id == "t1"
+
+
+def test_a_source_is_chosen_by_what_it_accepts_or_by_name() -> None:
+    assert read(OTLP)[0].trace_id == "1" * 32
+    (refused,) = read(OTLP, "native")
+    assert isinstance(refused, Rejected)
+
+
+def test_an_empty_file_holds_nothing() -> None:
+    assert list(Lines(BytesIO(b""), "f").read_by(None, {}, lambda _: None)) == []
+
+
+@pytest.mark.parametrize("data", [b"just words", b"<xml/>", b"\x00\x01"])
+def test_a_file_that_nobody_knows_lists_the_formats(data: bytes) -> None:
+    with pytest.raises(BadInput, match=r"f: none of the known formats \(.*native.*\); name one with --source"):
+        read(data)
+
+
+def test_a_log_of_turns_is_cut_as_asked() -> None:
+    chat = {"messages": [{"role": role, "content": role} for role in ("user", "assistant") * 2], "reward": 1, "id": "x"}
+    data = json.dumps(chat).encode()
+    assert (len(read(data)), len(read(data, unit="turn"))) == (1, 2)
+
+
+def test_a_report_counts_everything_and_keeps_the_first_problems() -> None:
+    report, other = IngestReport(traces=1), IngestReport(traces=2, spans=3)
+    for number in range(KEPT_PROBLEMS + 5):
+        other.reject(f"problem {number}")
+    report.reject(Rejected(where="f:1", reason="not JSON"))
+    report.add(other)
+    assert (report.traces, report.spans, report.rejected) == (3, 3, KEPT_PROBLEMS + 6)
+    assert len(report.problems) == KEPT_PROBLEMS and report.problems[:2] == ["f:1: not JSON", "problem 0"]
+    assert report.counts()["duplicates"] == 0 and "problems" not in report.counts()
