@@ -4,7 +4,6 @@ A title generator or a guard runs beside the answer and is not it: a model call 
 """
 
 from collections.abc import Callable, Sequence
-from itertools import chain
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -12,9 +11,9 @@ from pydantic import TypeAdapter, ValidationError
 from evergold.conversation.contexts import contexts_of
 from evergold.conversation.conventions import exchange_of
 from evergold.conversation.exchange import Exchange
-from evergold.conversation.nested_json import as_json, decoded
+from evergold.conversation.main_exchange import joined, main_exchange, own_text
+from evergold.conversation.nested_json import as_json
 from evergold.conversation.pairing import is_cut, paired
-from evergold.conversation.printed import prints
 from evergold.conversation.reading import messages_in
 from evergold.conversation.shape import INSTRUCTING, Message, text_of
 from evergold.conversation.tool_spans import acted, is_calls, tool_runs
@@ -25,7 +24,6 @@ from evergold.model.trace import Span, Trace
 
 KEPT: TypeAdapter[dict[str, Any]] = TypeAdapter(Values)
 FACTS = ("model", "provider")
-CALLERS = ("llm", "event")
 
 
 def conversation_of(trace: Trace, earlier: Callable[[Trace], Sequence[Trace]] = lambda _: ()) -> Conversation:
@@ -35,13 +33,13 @@ def conversation_of(trace: Trace, earlier: Callable[[Trace], Sequence[Trace]] = 
     """
     spans = sorted(trace.spans, key=_when)
     runs = tool_runs(spans)
-    exchange, source = _main_exchange(trace, spans)
+    exchange, source = main_exchange(trace, spans)
     # Turns of an agent log hold only their own messages; what came before is in the traces of the session.
     if exchange is not None and trace.metadata.get("continues") is True:
         before = [message for one in earlier(trace) for message in _turn_of(one)]
         exchange.input = before + exchange.input
     if exchange is not None and not _only_answers(exchange):
-        whole, problems = paired(_closed(_joined(exchange), trace), runs)
+        whole, problems = paired(_closed(joined(exchange), trace), runs)
     else:
         turns = [message for one in (*earlier(trace), trace) for message in _turn_of(one)]
         whole, problems = paired(turns, ())
@@ -95,174 +93,6 @@ def _when(span: Span) -> tuple[str, str]:
     return (span.started_at.isoformat() if span.started_at else "", span.id)
 
 
-def _main_exchange(trace: Trace, spans: Sequence[Span]) -> tuple[Exchange | None, Span | None]:
-    """The exchange that holds the trace's conversation, and the span that says it."""
-    if given := messages_in(trace.metadata.get("messages"), "input"):
-        return Exchange(given, tools=tools_in(trace.metadata.get("tools"))), None
-    read: dict[str, Exchange] = {}
-
-    def exchange(span: Span) -> Exchange:
-        if span.id not in read:
-            read[span.id] = exchange_of(span)
-        return read[span.id]
-
-    answer = (trace.output or "").strip()
-    # The last call to end comes first: of two with the same output, the later one had the whole conversation.
-    calls = sorted((span for span in spans if span.kind in CALLERS), key=_ended, reverse=True)
-    chosen = _answering(calls, answer, exchange)
-    root = next((span for span in spans if span.parent_id is None), None)
-    # No call's output is the answer (an agent put it together): the root knows what was asked of the whole.
-    if chosen is None and root is not None and root.kind not in CALLERS and exchange(root).input:
-        return exchange(root), root
-    if chosen is None:
-        others = [span for span in spans if span.kind not in (*CALLERS, "tool", "retriever", "embedding")]
-        chosen = _answering(others, answer, exchange) if answer else calls[0] if calls and exchange(calls[0]) else None
-    if chosen is None:
-        return _own_text(trace), None
-    continued = _continued(exchange(chosen), chosen, calls, exchange)
-    if root is not None and root is not chosen and (longer := _longer(exchange(root), continued)):
-        longer.tools, longer.parameters = continued.tools, continued.parameters
-        return longer, chosen
-    return continued, chosen
-
-
-def _own_text(trace: Trace) -> Exchange | None:
-    """The messages that a trace without spans wrote as its input."""
-    if trace.input.lstrip()[:1] not in ("{", "["):
-        return None
-    own_exchange = Exchange(messages_in(trace.input, "input"))
-    if trace.output and trace.output.lstrip()[:1] in ("{", "["):
-        own_exchange.output = messages_in(trace.output, "output")
-    own_exchange.tools = tools_in(trace.input)
-    return own_exchange if own_exchange.input else None
-
-
-def _ended(span: Span) -> tuple[str, str]:
-    moment = span.ended_at or span.started_at
-    return (moment.isoformat() if moment else "", span.id)
-
-
-def _answering(spans: Sequence[Span], answer: str, exchange: Any) -> Span | None:
-    """The latest span whose output is the answer: to the letter, else as JSON, as the greater part of it or inside it."""
-    if not answer:
-        return None
-    to_the_letter = (span for span in spans if (span.output or "").strip() == answer and exchange(span))
-    in_other_words = (span for span in spans if _is_answer(exchange(span), span, answer))
-    inside = (span for span in spans if _is_printed(exchange(span), answer))
-    for answering in (to_the_letter, in_other_words, inside):
-        if (first := next(answering, None)) is not None:
-            alike = chain([first], answering)  # a wrapper around a call may repeat its answer without its messages
-            return next((span for span in alike if exchange(span).input), first)
-    return None
-
-
-def _is_printed(exchange: Exchange, answer: str) -> bool:
-    last = exchange.output[-1:]
-    return bool(last) and last[0]["role"] == "assistant" and prints(answer, text_of(last[0]))
-
-
-def _is_answer(exchange: Exchange, span: Span, answer: str) -> bool:
-    if not exchange.input and not exchange.output:
-        return False
-    last = (exchange.output or exchange.input)[-1]
-    if last["role"] != "assistant":
-        return False
-    given = decoded(answer)
-    for call in last.get("tool_calls", ()):
-        arguments = decoded(call["function"]["arguments"])
-        # Structured output: the answer of the trace is the arguments of the call that a library forces the model to
-        # make.
-        if isinstance(given, dict | list) and given and (arguments == given or _holds(arguments, given)):
-            return True
-        if _holds(arguments, answer):  # an agent that answers by a tool of its own, such as `final_answer`
-            return True
-    calls = [
-        {"name": call["function"]["name"], "arguments": decoded(call["function"]["arguments"])}
-        for call in last.get("tool_calls", ())
-    ]
-    if calls and given == calls:
-        return True
-    text = text_of(last).strip() or (span.output or "").strip()
-    if not text:
-        return False
-    if isinstance(given, dict | list) and decoded(text) == given:
-        return True
-    # Frameworks trim answers or add to them; half of it in common is still the same answer, a title is not.
-    shorter, longer = sorted((text, answer), key=len)
-    return shorter in longer and 2 * len(shorter) >= len(longer)
-
-
-def _holds(arguments: Any, given: Any) -> bool:
-    return isinstance(arguments, dict) and len(arguments) == 1 and next(iter(arguments.values())) == given
-
-
-def _continued(known: Exchange, span: Span, calls: Sequence[Span], exchange: Any) -> Exchange:
-    """The exchange with what came before it, where a call sends only what is new: results of calls made earlier."""
-    before = [call for call in calls if call is not span and _ended(call) <= _ended(span)]
-    for call in before:  # latest first
-        lacking = _answered_elsewhere(known.input)
-        if not lacking:
-            return known
-        earlier = exchange(call)
-        made = {one["id"] for message in earlier.output for one in message.get("tool_calls", ())}
-        # The results answer calls of that earlier request, so its messages come before these.
-        if lacking & made:
-            known = Exchange(
-                _joined(earlier) + _without_instructions(known.input, earlier.input),
-                known.output,
-                known.tools or earlier.tools,
-                earlier.parameters | known.parameters,
-            )
-    return known
-
-
-def _answered_elsewhere(messages: Sequence[Message]) -> set[str]:
-    """The ids of results whose calls are not among the messages."""
-    made = {call["id"] for message in messages for call in message.get("tool_calls", ())}
-    return {str(message.get("tool_call_id")) for message in messages if message["role"] == "tool"} - made
-
-
-def _without_instructions(messages: Sequence[Message], earlier: Sequence[Message]) -> list[Message]:
-    known = [message.get("content") for message in earlier if message["role"] in INSTRUCTING]
-    return [m for m in messages if m["role"] not in INSTRUCTING or m.get("content") not in known]
-
-
-def _longer(root: Exchange, call: Exchange) -> Exchange | None:
-    """The root's conversation where it holds the call's and more of the user's turns, with the call's instructions."""
-    whole, part = _joined(root), _joined(call)
-    turns = [sum(message["role"] == "user" for message in messages) for messages in (whole, part)]
-    if turns[0] <= turns[1]:
-        return None
-    # `in` on an iterator consumes it, so this asks whether all texts are there in this very order.
-    texts = iter([text_of(message).strip() for message in whole if text_of(message)])
-    answers = [
-        text_of(message).strip() for message in part if message["role"] in ("user", "assistant") and text_of(message)
-    ]
-    if not all(text in texts for text in answers):
-        return None
-    if whole[0]["role"] in INSTRUCTING:
-        return Exchange(whole)
-    return Exchange([message for message in part if message["role"] in INSTRUCTING] + whole)
-
-
-def _joined(exchange: Exchange) -> list[Message]:
-    """Input and output as one list; an output that repeats the input, as the states of graphs do, counts once."""
-    asked, answered = exchange.input, exchange.output
-    spoken = [message for message in asked if message["role"] not in INSTRUCTING]
-    if spoken and len(answered) >= len(spoken):
-        # A state may begin with a message of its own (the system prompt), so a shift of one is tried as well.
-        for skip in range(2):
-            rest = answered[skip:]
-            if all(_same(one, other) for one, other in zip(spoken, rest, strict=False)) and len(rest) >= len(spoken):
-                head = [message for message in asked if message["role"] in INSTRUCTING]
-                return (head if not skip else answered[:skip]) + rest
-    return asked + answered
-
-
-def _same(one: Message, other: Message) -> bool:
-    return one["role"] == other["role"] and text_of(one) == text_of(other)
-
-
 def _closed(messages: list[Message], trace: Trace) -> list[Message]:
     """The messages with the trace's answer at their end, where none of them says it."""
     if not trace.output:
@@ -282,7 +112,7 @@ def _turn_of(trace: Trace) -> list[Message]:
     """One trace as a turn of its session: its own messages, or the question, the tools at work, the answer."""
     if given := messages_in(trace.metadata.get("messages"), "input"):
         return _closed(given, trace)
-    exchange = None if trace.input.lstrip()[:1] not in ("{", "[") else _own_text(trace)
+    exchange = None if trace.input.lstrip()[:1] not in ("{", "[") else own_text(trace)
     asked: list[Message] = (
         exchange.input if exchange else [{"role": "user", "content": trace.input}] if trace.input else []
     )

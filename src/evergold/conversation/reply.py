@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from evergold.conversation.assembling import CALLERS
 from evergold.conversation.conventions import exchange_of
+from evergold.conversation.main_exchange import CALLERS
 from evergold.conversation.nested_json import as_json, decoded
 from evergold.conversation.reading import messages_in
 from evergold.conversation.shape import Message, text_of
