@@ -115,6 +115,7 @@ def _worst(done: EvergoldRun, metrics: Sequence[str]) -> list[str]:
     results = []
     for attempt in done.attempts:
         if attempt.error is not None:
+            # Below every score: what failed to answer is shown before what answered badly.
             results.append((-1.0, f"  {attempt.case_id}: {attempt.error}"))
         for name in metrics:
             measured = attempt.measurements.get(name)

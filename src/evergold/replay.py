@@ -135,6 +135,7 @@ def _wrapped(function: Callable[..., Any], name: str | None = None) -> Callable[
 def _arguments(signature: inspect.Signature, given: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
     """Arguments by name, as they were given: no defaults, no `self`; what `**names` collects stands beside the others."""
     arguments: dict[str, Any] = {}
+    # `bind` without defaults: the record holds what the model named, and nothing else.
     for name, value in signature.bind(*given, **named).arguments.items():
         if signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD:
             arguments |= value

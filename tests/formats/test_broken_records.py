@@ -84,7 +84,7 @@ def test_one_odd_value_is_a_case_or_a_reason(name: str) -> None:
 
 CONTEXT = Case(
     id="x",
-    kind="context",  # type: ignore[arg-type]
+    kind="context",
     input="find it",
     base_commit="abc",
     paths=(RankedPath(path="a.py", sources=("m",)),),

@@ -24,7 +24,7 @@ MESSAGES = [{"role": "user", "content": "Hi"}]
 @pytest.mark.parametrize("key", ["messages", "tools", "contexts"])
 def test_a_conversation_beside_the_fields_is_kept_in_the_metadata(key: str) -> None:
     for kind in (Trace, Span):
-        made = kind(id="x", **{key: MESSAGES}, metadata={"own": 1})  # type: ignore[arg-type]
+        made = kind(id="x", **{key: MESSAGES}, metadata={"own": 1})
         assert made.metadata == {"own": 1, key: MESSAGES}
 
 
@@ -115,7 +115,7 @@ def test_a_rejected_record_is_one_line_with_what_is_known() -> None:
     assert str(Rejected(where="f:3", field="value", reason="is 2")) == "f:3: value: is 2"
     assert str(Rejected(where="f:3", reason="not JSON")) == "f:3: not JSON"
     try:
-        Trace(id="t", name=5)  # type: ignore[arg-type]
+        Trace(id="t", name=5)
     except ValidationError as problem:
         assert str(Rejected.of(problem, "f:1", Trace)) == "f:1: name: must be a text, not a number"
 
@@ -132,7 +132,7 @@ def test_schemas_are_derived_from_all_expectations_of_a_tool() -> None:
     expected = [
         ExpectedTool(name="f", args={"a": 1, "b": "x", "many": [1, 2]}),
         ExpectedTool(name="f", args={"a": 1.5, "b": None}, optional=("b",)),
-        ExpectedTool(name="f", args={"a": 2, "when": "[0-9]+"}, match={"when": "regex", "free": "any"}),  # type: ignore[dict-item]
+        ExpectedTool(name="f", args={"a": 2, "when": "[0-9]+"}, match={"when": "regex", "free": "any"}),
     ]
     (schema,) = derived_schemas(expected)
     parameters = schema["function"]["parameters"]

@@ -4,13 +4,14 @@ from typing import Any
 
 import pytest
 
+from evergold.model.nesting import MOST_KEYS
 from evergold.model.rejected import Rejected
 from evergold.model.trace import SpanLine
 from evergold.sources.documents import columns_of, documents
 from evergold.sources.log_events import spans_of_logs
 from evergold.sources.otlp.json import attributes_of
 from evergold.sources.span_lines import line_of
-from evergold.sources.spans import MOST_KEYS, Received, WireEvent, WireLog, WireSpan, require_few, shortened
+from evergold.sources.spans import Received, WireEvent, WireLog, WireSpan, require_few, shortened
 from evergold.sources.stated_fields import is_mergeable, merged, with_stated
 
 TRACE, SPAN = "1" * 32, "2" * 16

@@ -150,7 +150,7 @@ def test_figures_of_a_trace(
 
 
 def test_sums_of_steps_stand_in_where_the_trace_gives_no_figures() -> None:
-    steps = [{"input_tokens": 3, "cost": 0.5}, {"input_tokens": 4, "cost": "x"}, {}]
+    steps: list[dict[str, Any]] = [{"input_tokens": 3, "cost": 0.5}, {"input_tokens": 4, "cost": "x"}, {}]
     assert summed({"a": 1}, steps) == {"a": 1, "input_tokens": 7, "cost": 0.5}
     assert summed({"cost": 2}, steps) == {"cost": 2}
 

@@ -45,6 +45,7 @@ def conversation_of(trace: Trace, earlier: Callable[[Trace], Sequence[Trace]] = 
         whole, problems = paired(turns, ())
     messages, turn, after = split(whole, trace.output)
     tools = list(exchange.tools) if exchange else []
+    # The model call names its tools best; else the app, else a span above it.
     tools = tools or tools_in(trace.metadata.get("tools")) or _tools_anywhere(spans, source)
     if source is not None and any(is_cut(text) for text in (source.input, source.output)):
         problems.append("a text was cut on arrival; raise server.max_text_kb to keep such texts whole")

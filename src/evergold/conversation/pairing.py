@@ -71,6 +71,7 @@ class _Waiting:
         self._calls = calls
         self._taken: set[int] = set()
         for number, call in enumerate(calls):
+            # Three ways to the same call; `_taken` keeps a call from being answered by two of them.
             for key in (("id", call["id"]), ("name", call["function"]["name"]), "order"):
                 self._queues[key].append(number)
 
@@ -88,6 +89,7 @@ class _Waiting:
 
 def _filled(messages: list[Message], runs: Sequence[ToolRun]) -> list[Message]:
     """Put in the results that only tool spans have."""
+    # Most conversations hold all of their results: nothing is to be filled in.
     lacking = _unanswered(messages)
     if not lacking or not runs:
         return messages

@@ -53,6 +53,7 @@ def image_piece(url: str, **more: Any) -> Piece:
 def data_url(media_type: str | None, data: Any) -> str:
     text = str(data)
     return (
+        # Already a URL: only bare base64 needs the head.
         text if text.startswith(("data:", "http://", "https://")) else f"data:{media_type or 'image/png'};base64,{text}"
     )
 

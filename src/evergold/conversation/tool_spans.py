@@ -40,6 +40,7 @@ def _run(span: Span) -> ToolRun:
     gave = next((attributes[key] for key in GAVE if attributes.get(key) not in (None, "")), span.output)
     error = span.metadata.get("error")
     failed = span.status is TraceStatus.FAILED
+    # A tool that raised has no output; its error is what the model was told.
     result = _result(gave) if gave is not None else str(error) if failed and error else None
     name = str(span.metadata.get("tool") or attributes.get("gen_ai.tool.name") or span.name)
     arguments, ident = _unwrapped(given, ident)

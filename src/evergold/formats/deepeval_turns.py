@@ -40,6 +40,7 @@ def is_conversation(case: Case) -> bool:
 def conversational(case: Case) -> Record:
     """The golden of a conversation: its first question as the scenario, every turn up to the recorded answer."""
     asked = conversation(case)
+    # DeepEval needs a scenario; the first question is what the conversation is about.
     first = next(text_of(message.get("content")) for message in asked if message.get("role") == "user")
     texts = [context.text for context in case.contexts if context.text is not None]
     record: Record = {

@@ -74,6 +74,7 @@ class _Hashed:
 def write_part(folder: Path, batches: Iterable[Sequence[Record]]) -> ArchivePartList | None:
     """Write records as a new part of a day; None where there is none. The part is there when this returns."""
     pyarrow, parquet = arrow()
+    # A name of chance: two servers may archive the same day at once.
     name = f"part-{token_hex(8)}"
     traces = json_bytes = 0
     with FileSet() as files:

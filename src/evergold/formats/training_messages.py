@@ -21,6 +21,7 @@ KEYS = {
 }
 
 
+# OpenAI's rule for names of functions.
 NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 # OpenAI's rule for `name` of a message; a name that breaks it is dropped, since nothing depends on it.
 PERSON = re.compile(r"[^\s<|\\/>]{1,64}")

@@ -129,6 +129,7 @@ class Promptfoo(_ListInYaml):
         if case.tools:
             record["options"] = {"tools": list(case.tools)}
         if reference := shown_reference(case):
+            # Contained, whatever its case: an exact match would fail every answer that is a sentence.
             record["assert"] = [{"type": "icontains", "value": _literal(reference)}]
         elif calls := case.expected_calls():
             record["assert"] = [{"type": CALLED, "value": sorted({call.name for call in calls})}]
@@ -137,6 +138,7 @@ class Promptfoo(_ListInYaml):
     def case(self, record: Record) -> Case:
         """Of a foreign test the first answer that is compared as text is the expected one; a rubric or a script is none."""
         variables = record.get("vars") or {}
+        # A foreign test may call its question anything.
         texts = [value for name, value in variables.items() if isinstance(value, str) and name not in ASIDE]
         checks = record.get("assert") or []
         ours = KEY in (record.get("metadata") or {})

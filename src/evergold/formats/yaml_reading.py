@@ -25,6 +25,7 @@ _Base: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 class Loader(_Base):  # type: ignore[misc, valid-type]
     """Safe loading with dates left as the text they were."""
 
+    # YAML 1.1 reads unquoted dates as dates; JSON has none.
     yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {
         first: [(tag, pattern) for tag, pattern in rules if not tag.endswith(":timestamp")]
         for first, rules in _Base.yaml_implicit_resolvers.items()
@@ -91,6 +92,7 @@ def read(text: str | bytes) -> YamlDocument:
 def bytes_of(path: Path) -> bytes:
     """A file that is to be read whole; one that is too large is refused unread."""
     with open_read(path) as handle:
+        # One byte more than is allowed tells that it is too large, without reading the rest.
         content = handle.read(MAX_BYTES + 1)
     _check_bytes(max(len(content), path.stat().st_size))
     return content

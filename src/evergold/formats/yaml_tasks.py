@@ -24,6 +24,7 @@ Text = Annotated[str, Field(min_length=1)]
 
 
 class _Strict(BaseModel):
+    # Strict: YAML reads `001` as 1 and `no` as false; a person meant text.
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, populate_by_name=True)
 
 

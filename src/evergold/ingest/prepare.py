@@ -87,6 +87,7 @@ class RequestReader:
         if request.what == "traces":
             received = _encoding(request.wire).read_traces(request.body)
         else:
+            # Imported here: most servers receive no logs.
             from evergold.sources.log_events import spans_of_logs
 
             received = spans_of_logs(_encoding(request.wire).read_logs(request.body))
@@ -188,6 +189,7 @@ def _require_countable(facts: dict[str, Any]) -> None:
 def _with_private_text(spans: list[WireSpan], cleaner: FieldRedactor) -> set[int]:
     """The numbers of the spans that hold anything private; spans of one sender share its resource, looked at once."""
     suspects = cleaner.suspected([_redactable(span) for span in spans])
+    # By identity: the reader gives all spans of one sender the same object.
     resources = list({id(span.resource): span.resource for span in spans}.values())
     private_resources = {id(resources[number]) for number in cleaner.suspected(resources)}
     if not private_resources:

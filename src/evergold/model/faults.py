@@ -131,10 +131,12 @@ def _walked(path_: Sequence[Any], shape: Any) -> tuple[list[str], list[Any]]:
     at, path = list(_parts(shape)), []
     for part in path_:
         inner = [result for owner in at for result in _inside(owner, part)]
+        # Without a known type every part of the path is kept.
         if inner or not at:
             path.append(str(part))
             at = [result for one in inner for result in _parts(one)]
         else:
+            # pydantic puts the tag of the chosen union member into the path; a person wrote no such key.
             at = [owner for owner in at if _tag(owner) == part] or at
     return path, [owner for owner in at if _is_model(owner)]
 

@@ -147,6 +147,7 @@ class Policy(BaseModel, frozen=True, extra="forbid"):
         """Order and repetition mean nothing here, so they must not make another revision."""
         return tuple(sorted({item.strip() for item in value if item.strip()}))
 
+    # Hashed for each batch that is curated; the policy is frozen, so it never changes.
     @cached_property
     def rev(self) -> str:
         """Identity of everything that can change a verdict."""

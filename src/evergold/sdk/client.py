@@ -155,4 +155,5 @@ class Client:
 
     def _sampled(self, trace_id: str) -> bool:
         """By a hash of the id, so that every score of a trace and every retry decide the same."""
+        # Without hashing where everything or nothing is recorded.
         return self._rate >= 1.0 or (self._rate > 0.0 and unit_interval(f"{SAMPLE_SALT}{trace_id}") < self._rate)

@@ -14,6 +14,7 @@ import orjson
 
 SOURCES = ("system", "user", "human", "llm_judge")
 
+# A context variable and no thread local: it follows `await` and is copied into tasks.
 current: ContextVar["Step | None"] = ContextVar("evergold_current_step", default=None)
 
 
@@ -150,6 +151,7 @@ class Step:
             root._sink.refuse(f"{type(self).__name__.lower()} {self.id} was left out: {why}")
 
     def _record(self) -> dict[str, Any]:
+        # The app may have put anything there; losing the trace for it would be worse.
         metadata = self.metadata if isinstance(self.metadata, dict) else {"metadata": self.metadata}
         if self.failed is not None:
             metadata = {**metadata, "error": self.failed}

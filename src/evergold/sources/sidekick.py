@@ -110,6 +110,7 @@ class SidekickSource:
         options = "mode=ro" if os.access(self.path, os.W_OK) else "mode=ro&immutable=1"
         uri = f"file:{quote(str(self.path))}?{options}"
         try:
+            # `with connection` would only end a transaction; closing releases the app's file.
             with closing(sqlite3.connect(uri, uri=True, timeout=self.busy_seconds)) as connection:
                 connection.row_factory = sqlite3.Row
                 _check_tables(connection, self.path)

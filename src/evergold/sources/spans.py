@@ -113,6 +113,7 @@ def shortened(value: Any, limit: int, on_cut: Callable[[], None]) -> Any:
     Of a text that is a JSON document, the texts in it are cut: a long conversation of short messages stays whole.
     """
     if isinstance(value, str) and len(value) > limit:
+        # A long JSON text is cut inside, so that it stays JSON.
         document = _document(value)
         if document is not None:
             cuts: list[None] = []

@@ -105,6 +105,7 @@ def bootstrap(
     """A percentile interval of any statistic of n cases; `statistic` as `stats.bootstrap.resample` calls it."""
     if n == 0:
         return None
+    # The figure itself is that of all cases, each once: a draw like any other.
     value = float(statistic(np.arange(n)[None, :])[0])
     if n == 1:
         return Interval(value, None, None, 1)

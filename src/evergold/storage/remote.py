@@ -39,6 +39,7 @@ class RemotePath(PosixPath):
     def __repr__(self) -> str:
         return f"RemotePath({str(self)!r})"
 
+    # Without this, `open(path)` and others would take the URL for a file name and create folders called `s3:`.
     def __fspath__(self) -> Never:
         raise BadInput(f"{self} is in an object store; a path of this machine is needed here")
 
@@ -120,6 +121,7 @@ class RemotePath(PosixPath):
         with answering(self.url):
             file_system, path = store_of(self.url)
             handle = file_system.open(path, "rb")
+        # Without a buffer each line read would be a request to the store.
         reader = io.BufferedReader(_Download(self.url, handle), READ_BYTES)
         return reader if mode == "rb" else io.TextIOWrapper(reader, encoding, errors, newline)
 
@@ -127,6 +129,7 @@ class RemotePath(PosixPath):
         """Begin to write the object: it appears when the upload is completed."""
         with answering(self.url):
             file_system, path = store_of(self.url)
+            # `autocommit=False`: closing sends the last part, and only `commit` makes the object appear.
             return ObjectUpload(self.url, file_system.open(path, "wb", autocommit=False))
 
     def write_bytes(self, data: Any) -> int:

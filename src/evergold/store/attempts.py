@@ -93,6 +93,7 @@ class AttemptStore:
             for attempt in batch
         ]
         failed = sum(attempt.error is not None for attempt in batch)
+        # A cached reply was paid for by the run that made the call.
         spent = total_usage(attempt.usage for attempt in batch if not attempt.cached)
         replayed = [(attempt.case_id, attempt.trial) for attempt in batch if "replay" in attempt.metadata]
         remembered = [
@@ -159,6 +160,7 @@ class AttemptStore:
         """Every measurement of a run without its details: what comparing thousands of cases needs."""
         columns = [measurements.c[name] for name in ("case_id", "trial", "metric", "value")]
         applies = measurements.c.state != MeasurementState.NOT_APPLICABLE
+        # The mark of `compares` metrics whose reference is the recorded answer itself: such values say nothing.
         own = measurements.c.body.contains('"self":true')
         with self._db.read() as connection:
             rows = connection.execute(select(*columns, applies, own).where(measurements.c.run_id == run_id))
@@ -208,6 +210,7 @@ class AttemptStore:
             counts = {
                 "done": select(func.count()).select_from(attempts).where(of_run),
                 "failed": select(func.count()).select_from(attempts).where(of_run, attempts.c.error.is_not(None)),
+                # An attempt counts once, however many metrics it has.
                 "scored": select(func.count()).select_from(measured.distinct().subquery()),
             }
             values = {name: query.scalar_subquery() for name, query in counts.items()}

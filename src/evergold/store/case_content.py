@@ -27,6 +27,7 @@ FROM_CONVERSATION = ("messages", "turn", "tools", "contexts")
 
 def completed(connection: Connection, rows: Sequence[RowMapping], cases: Sequence[Case]) -> list[Case]:
     """The cases with the content of their traces, where their rows do not hold it."""
+    # Whole rows hold everything themselves, so their traces are not read.
     wanted = {row["trace_id"] for row in rows if row["trace_id"] is not None and not row["whole"]}
     if not wanted:
         return list(cases)

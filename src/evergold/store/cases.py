@@ -100,6 +100,7 @@ def entry_ids(connection: Connection, keys: Sequence[tuple[str, str]]) -> dict[t
     """The integers of `eval_dataset` under which these cases stand."""
     query = select(eval_dataset.c.dataset, eval_dataset.c.case_id, eval_dataset.c.id)
     entries: dict[tuple[str, str], int] = {}
+    # Thousands of keys in one statement would pass the limit of parameters.
     for batch in batches(keys):
         entries |= {(row[0], row[1]): int(row[2]) for row in connection.execute(query.where(_keyed(batch)))}
     return entries
@@ -129,6 +130,7 @@ def page_of_cases(
         query = query.order_by(table.id.desc())
         query = query if last is None else query.where(table.id < last)
     rows = connection.execute(query).mappings().all()
+    # One row more than the page was read: without it there is no next page, and no cursor to an empty one.
     end = rows[limit - 1] if len(rows) > limit else None
     return _as_cases(connection, rows[:limit]), f"{end['updated_at']}|{end['id']}" if end else None
 
@@ -261,6 +263,7 @@ def touched_cases(
 ) -> set[tuple[str, str]]:
     """Of these cases, those that more than these actions have made what they are: validated, reviewed, or changed."""
     entry = eval_dataset.c
+    # EXISTS stops at the first revision; a join would give a row for each.
     changed = exists().where(case_revisions.c.entry_id == entry.id, case_revisions.c.action.not_in(actions))
     reviewed = exists().where(case_reviews.c.entry_id == entry.id)
     validated = entry.review != ReviewState.UNVALIDATED.value

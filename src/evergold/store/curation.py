@@ -80,6 +80,7 @@ def curate_traces(connection: Connection, policy: Policy, trace_ids: Iterable[st
 
 def take_queued(connection: Connection, limit: int = BATCH) -> list[str]:
     """Take traces off the queue, oldest first. Taken before they are judged: what comes meanwhile queues again."""
+    # Two servers that curate take different traces instead of waiting for each other.
     skip = " FOR UPDATE SKIP LOCKED" if connection.dialect.name == "postgresql" else ""
     taken = connection.execute(
         text(
@@ -180,6 +181,7 @@ def _curate(connection: Connection, policy: Policy, chosen: str, bounds: dict[st
     params = plan.params | bounds | {"now": now()}
     connection.execute(text(CREATE_VERDICTS))
     connection.execute(text("DELETE FROM curation_verdicts"))
+    # Only verdicts that differ from the dataset land in the temporary table; all further statements read it.
     connection.execute(plan.judge, params)
     # Counted before anything is written: nothing follows from a batch in which no verdict differs.
     changes = _counted(connection.execute(text(COUNTED.format("curation_verdicts"))))

@@ -173,6 +173,7 @@ def _unsay(connection: Connection, user: str) -> None:
     """Take back what the user said of traces that are not theirs; those are judged anew."""
     author = "body::jsonb ->> 'author'" if connection.dialect.name == "postgresql" else "json_extract(body, '$.author')"
     connection.execute(text(f"DELETE FROM pending_records WHERE {author} = :user"), {"user": user})
+    # The key of a person's reactions is the same on every trace.
     reaction = Reaction(trace_id="any", emoji=None, author=user).key
     for statement, value in (
         ("DELETE FROM trace_corrections WHERE author = :value RETURNING trace_id", user),
@@ -286,5 +287,6 @@ def _locations(connection: Connection, case_ids: Sequence[str]) -> list[str]:
 
 def _listed(statement: str, values: Sequence[Any]) -> tuple[Any, dict[str, Any]]:
     """A statement with `({})` filled by as many parameters as there are values."""
+    # Named one by one, because `text()` expands no lists without declaring them.
     names = {f"v{number}": value for number, value in enumerate(values)}
     return text(statement.format(", ".join(f":{name}" for name in names))), names

@@ -130,6 +130,7 @@ class RunStore:
         with self.db.read() as connection:
             rows = connection.execute(oldest).all()
             now = _now(connection)
+        # By the database's clock, read in the same connection: clocks of workers differ.
         return [(_run(row), row.owner if row.lease_until and row.lease_until > now else None) for row in rows]
 
     def beat(self, run_id: str, owner: str, seconds: float) -> "Beat":
@@ -154,6 +155,7 @@ class RunStore:
             "error": error,
             "owner": None,
             "lease_until": None,
+            # A run that ended or was put back on purpose did not fail to make progress.
             "takes": 0,
         }
         if status.ended:

@@ -53,6 +53,7 @@ def sort_spans(
     """
     result = Sorted()
     open_traces = [trace_id for trace_id, stored in known.items() if not stored.given_whole]
+    # Texts and attributes of stored spans are read only for ids that were sent again.
     held = held_spans(connection, open_traces, {(row.trace_id, row.id) for row in batch}, known) if open_traces else {}
     for row in batch:
         stored = known.get(row.trace_id)

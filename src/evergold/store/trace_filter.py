@@ -16,6 +16,7 @@ from evergold.store.schema import trace_scores, trace_tags, traces
 from evergold.store.schema.traces import FAILING, FAILING_BELOW, GIVEN
 from evergold.store.values import dumps
 
+# The name is matched lazily: `a=b<0.3` is a score called `a=b`.
 CONDITION = re.compile(
     r"(?:(?P<source>system|user|human|llm_judge):)?(?P<name>.+?)(?:(?P<sign><=|>=|<|>|=)(?P<value>[0-9.]+))?", re.DOTALL
 )

@@ -169,6 +169,7 @@ def span_of(row: SpanRow) -> Span:
         started_at=row.started_at,
         ended_at=row.ended_at,
     )
+    # `model_copy` skips validation on purpose: see the docstring.
     return span.model_copy(
         update={"metadata": loads(row.metadata) | unfolded(loads(row.raw), row.input_text, row.output_text)}
     )

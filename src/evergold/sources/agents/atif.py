@@ -52,6 +52,7 @@ def read_trajectory(path: Path) -> Flow:
     except BadInput as problem:
         return Flow(id=path.stem, agent=AGENT, metadata={"problems": [problem.message]})
     agent = _object(document.get("agent"))
+    # Converters put the folder into either of the two.
     extra = {**_object(document.get("extra")), **_object(agent.get("extra"))}
     folder, branch = _first(extra, "cwd", "cwds"), _first(extra, "git_branch", "git_branches", "branch")
     session = str(document.get("session_id") or document.get("trajectory_id") or path.stem)

@@ -87,6 +87,7 @@ def read_rollouts(paths: list[Path]) -> Flow:
         if not reader.id and not reader.actions and not lines.problems:
             problems.append(f"{path}: no session of Codex: it has neither session_meta nor calls")
         readers.append(reader)
+    # The session's own file; where only those of sub-agents are left, one of them stands in.
     main = next((reader for reader in readers if not reader.sidechain), readers[0])
     names = [name for reader in readers for name in (reader.id, reader.session) if name]
     steps = [action for reader in readers for action in reader.steps()]
@@ -161,6 +162,7 @@ class _Reader:
 
     def _event(self, event: dict[str, Any]) -> None:
         if event.get("type") == "user_message" and not self.sidechain:
+            # From now on the copies of messages that the model was given are left out: they hold instructions as well.
             self._spoken = True
             self._request(text_of_blocks(event.get("message")), f"request {len(self.actions)}")
         elif event.get("type") == "patch_apply_end" and event.get("success") is False:
@@ -196,6 +198,7 @@ class _Reader:
         if call is None:
             return
         text, failed = output_text(item.get("output"))
+        # `call.error`: a failed patch may have been reported before its output.
         update = {"result": text, "error": failed or call.error, "status": "failed" if failed else "complete"}
         self.actions[call.id] = call.model_copy(update=update)
 

@@ -197,6 +197,7 @@ def _openhands_event(event: dict[str, Any]) -> list[Message]:
     # Actions of OpenHands itself, which the model neither makes nor sees.
     if action in ("recall", "change_agent_state", "null", "", None):
         return _openhands_result(event, details)
+    # An observation names its action by `cause`, so the event's number ties the two together.
     ident = details.get("tool_call_id") or f"event_{event.get('id')}"
     given = {key: value for key, value in arguments.items() if key not in ("thought", "hidden", "confirmation_state")}
     pieces = [text_piece(str(arguments["thought"]))] if arguments.get("thought") else []
@@ -226,6 +227,7 @@ def chat_run(document: dict[str, Any], agent: str) -> Run:
         if isinstance(listed := document.get(key), list) and (messages := messages_in(listed, "input")):
             run.add(messages)
             break
+    # Small facts of the run (task, model, flags) are kept; the lists are in the messages already.
     known = {*CHATS, "tools", "reward"}
     run.metadata = {key: value for key, value in document.items() if key not in known and _is_small(value)}
     return run

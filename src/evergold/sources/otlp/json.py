@@ -106,6 +106,7 @@ def _resource(by_resource: dict[str, Any], path: str, received: Received) -> Att
     attributes: Attributes = {}
     for number, pair in enumerate(pairs if isinstance(pairs, list) else ()):
         try:
+            # Pair by pair, so that a bad one costs only itself.
             attributes |= attributes_of([pair])
         except UNREADABLE as error:
             received.refused.append(f"{path}.attributes[{number}]: {_reason(error)}; it is left out")
