@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from evergold.settings import Settings
+from evergold.workspace import Workspace
 from tests.api.serving import served
+from tests.builders import a_case
 from tests.e2e.pages import PHONE
 from tests.e2e.review_data import serious_faults
 from tests.patience import PATIENCE
@@ -173,3 +176,20 @@ def test_motion_is_short_for_who_asks_for_less(opened: Open, address: str) -> No
     page.get_by_role("dialog").wait_for()
     slow = "each => parseFloat(getComputedStyle(each).transitionDuration) > 0.01"
     assert page.evaluate(f"() => [...document.querySelectorAll('*')].filter({slow}).length") == 0
+
+
+def test_a_case_says_where_its_reference_comes_from_and_who_repeats_its_question(opened: Open, tmp_path: Path) -> None:
+    asked = ["How long does a refund take?", "how long does a refund take", "Where is my order?"]
+    with Workspace.open(Settings(home=tmp_path / ".evergold")) as workspace:
+        workspace.cases.put(
+            a_case(f"c{n}", dataset="faq", input=text, output="Five days.") for n, text in enumerate(asked)
+        )
+    with served(tmp_path) as address:
+        page = opened(f"{address}/cases/faq/c0")
+        expect(page.get_by_text("The recorded answer, which no person has confirmed")).to_be_visible()
+        page.get_by_role("link", name="c1", exact=True).click()
+        expect(page.get_by_role("heading", name=asked[1])).to_be_visible()
+        page.goto(f"{address}/cases")
+        expect(page.get_by_text("one of 2 repeats")).to_have_count(2)
+        page.goto(f"{address}/datasets/faq")
+        expect(page.get_by_text("1 question is asked more than once, by 2 cases")).to_be_visible()

@@ -6,16 +6,18 @@ dataset has changed; while cases arrive all the time, at most a twentieth of the
 
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 from evergold.build.clusters import clusters_of
+from evergold.model.case import Case
 from evergold.model.repeats import RepeatCounts, RepeatedQuestion, Repeats
 from evergold.store import Store
 from evergold.store.cases import CaseFilter, dataset_state, iterate_cases
 
 LOOKED_AT = 10_000
+MOST_SECONDS = 2.0  # long conversations take milliseconds each; what was not reached then is not looked at
 EXAMPLES = 10
 PATIENCE = 20.0  # a slow reading that took a second is shown for twenty, even when the dataset has changed since
 SLOW_SECONDS = 0.5
@@ -57,7 +59,7 @@ class RepeatedQuestions:
         began = time.monotonic()
         with self._store.db.read() as connection:
             newest = iterate_cases(connection, CaseFilter(dataset=dataset), oldest_first=False)
-            clusters = clusters_of(islice(newest, LOOKED_AT))
+            clusters = clusters_of(_until(began + MOST_SECONDS, islice(newest, LOOKED_AT)))
         repeated = clusters.repeated().values()
         counts = RepeatCounts(
             cases=state[0],
@@ -68,3 +70,11 @@ class RepeatedQuestions:
         took = time.monotonic() - began
         cluster_of = {case_id: ids for ids in repeated for case_id in ids}
         return _Reading(state, counts, cluster_of, began + took * PATIENCE if took > SLOW_SECONDS else began)
+
+
+def _until(moment: float, cases: Iterable[Case]) -> Iterator[Case]:
+    """The cases that are read before a moment, the first one always."""
+    for case in cases:
+        yield case
+        if time.monotonic() > moment:
+            return

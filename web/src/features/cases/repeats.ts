@@ -26,8 +26,10 @@ export function useRepeats(rows: readonly Case[]): ReadonlyMap<string, RepeatedQ
   });
 }
 
-export function useRepeatCounts(dataset: string) {
+/** The counts of a dataset that has cases in the store; one that stands in files alone has none to count. */
+export function useRepeatCounts(dataset: string, stored: boolean) {
   return useQuery({
+    enabled: stored,
     queryKey: ["repeats", dataset],
     queryFn: () => repeatsOf(dataset, []),
     staleTime: 30_000,

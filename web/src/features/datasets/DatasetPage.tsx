@@ -31,9 +31,9 @@ export function DatasetPage() {
   const [freezing, setFreezing] = useState(false);
   const found = builds.data ?? [];
   const entry = datasets.data?.find((one) => one.dataset === dataset);
-  const repeats = useRepeatCounts(dataset).data;
-  const repeated = repeats && repeatsLine(repeats.counts);
   const stored = Object.keys(entry?.status ?? {}).length > 0;
+  const repeats = useRepeatCounts(dataset, stored).data;
+  const repeated = repeats && repeatsLine(repeats.counts);
   const show = (version: string) => {
     setFreezing(false);
     void navigate({ search: { version } });

@@ -1,0 +1,25 @@
+"""Repeats of questions for lists and pages: counted anew when the dataset changes, and never for long."""
+
+import pytest
+
+from evergold.settings import Settings
+from evergold.workspace import Workspace, repeats
+from tests.builders import a_case
+
+
+def test_repeats_follow_the_dataset(settings: Settings) -> None:
+    with Workspace.open(settings) as workspace:
+        workspace.cases.put(a_case(f"c{n}", dataset="faq", input="When are you open?") for n in range(2))
+        assert workspace.repeats.of("faq", ["c0", "none"]).of["c0"].cases == 2
+        workspace.cases.put([a_case("c2", dataset="faq", input="when are you open")])
+        shown = workspace.repeats.of("faq", ["c2"])
+        assert (shown.of["c2"].examples, shown.counts.repeating) == (("c0", "c1", "c2"), 3)
+        assert workspace.repeats.of("other").counts.cases == 0
+
+
+def test_a_slow_reading_stops_and_says_how_far_it_came(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(repeats, "MOST_SECONDS", -1.0)
+    with Workspace.open(settings) as workspace:
+        workspace.cases.put(a_case(f"c{n}", dataset="faq", input="When are you open?") for n in range(3))
+        counts = workspace.repeats.of("faq").counts
+    assert (counts.cases, counts.looked_at, counts.questions) == (3, 1, 0)
