@@ -135,14 +135,19 @@ def show(answers: Sequence[Answered], write: bool) -> None:
         for name, figure in figures.items():
             print(f"{basis:8}{name:48}{figure.value:.3f} [{figure.low:.3f}, {figure.high:.3f}] n={figure.n}")
     if write:
-        stored = {
-            "identity": make_offline("", Settings()).identity,
-            "measured": datetime.now(UTC).date().isoformat(),
-            "figures": {
-                basis: {name: one.as_dict() for name, one in figures.items()} for basis, figures in measured.items()
-            },
-        }
-        (PACKAGE / "figures.json").write_text(json.dumps(stored, indent=1) + "\n")
+        _write(measured)
+
+
+def _write(measured: dict[str, dict[str, Interval]]) -> None:
+    """Store the figures; those of a judge or a set that was not asked this time stay."""
+    path = PACKAGE / "figures.json"
+    stored = json.loads(path.read_text())
+    kept: dict[str, dict[str, object]] = stored["figures"]
+    days = stored["measured"] | dict.fromkeys(measured, datetime.now(UTC).date().isoformat())
+    for basis, figures in measured.items():
+        kept[basis] = kept.get(basis, {}) | {name: one.as_dict() for name, one in figures.items()}
+    identity = make_offline("", Settings()).identity
+    path.write_text(json.dumps({"identity": identity, "measured": days, "figures": kept}, indent=1) + "\n")
 
 
 def _figures(answers: Sequence[Answered]) -> dict[str, Interval]:

@@ -1,12 +1,16 @@
 """How model and words are combined: with thresholds of the calibration, on input of any kind."""
 
+import asyncio
+
 import pytest
 
 from evergold.judge.claim_model import REFUTED, SUPPORTED
-from evergold.judge.combination import shipped_combination
+from evergold.judge.combination import shipped_combination, shipped_thresholds
 from evergold.judge.evidence import EvidenceSearch
 from evergold.judge.features import claim_features
-from evergold.judge.offline import OfflineJudge
+from evergold.judge.offline import OfflineJudge, Support
+from evergold.judge.relevance import shipped_relevance
+from evergold.model.judging import Question
 from evergold.text.words import Text
 
 JUDGE = OfflineJudge()
@@ -27,6 +31,21 @@ def test_verdicts_have_thresholds_of_their_own() -> None:
     found = {claim: JUDGE.supports([claim], evidence)[0] for claim in ("The bridge was opened in 1950.", "Cats purr.")}
     assert [one.verdict for one in found.values()] == ["contradicted", "not_found"]
     assert (SUPPORTED, REFUTED) == (0, 2)
+
+
+def test_each_metric_has_a_threshold_of_its_own_and_its_verdicts_obey_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    supported = shipped_combination().thresholds["supported"]
+    assert Support(supported, 0.0, {}).verdict == "supported"
+    assert Support(supported - 0.01, 0.0, {}).verdict == "not_found"
+    least = [supported, shipped_relevance().thresholds["vectors"], *shipped_thresholds().values()]
+    assert len(set(least)) == len(least)
+    inputs = {"expected": "The bridge was opened in 1932.", "contexts": ["In 1932 the bridge was opened to traffic."]}
+    for useful, verdict in ((0.0, "useful"), (1.1, "not_useful")):
+        changed = {"useful_support": useful, "useful_coverage": useful}
+        monkeypatch.setattr("evergold.judge.offline.shipped_thresholds", lambda changed=changed: changed)
+        question = Question(task="context_verdicts", inputs=inputs, prompt="", answer_schema={"properties": {}})
+        data = asyncio.run(JUDGE.ask(question)).data
+        assert data is not None and data["verdicts"][0]["verdict"] == verdict
 
 
 @pytest.mark.parametrize(

@@ -109,4 +109,8 @@ def _show_shipped(as_json: bool) -> None:
             for name, result in figures.items()
         ]
         title = "words alone" if basis == "lexical" else "with its model"
-        table(f"offline judge, {title}", ("against people", "value", "95 % interval", "n"), rows)
+        table(
+            f"offline judge, {title} (measured {shipped['measured'][basis]})",
+            ("against people", "value", "95 % interval", "n"),
+            rows,
+        )
