@@ -50,7 +50,7 @@ def test_a_link_beside_the_number_changes_the_rule_and_then_the_number(
         expect(page.get_by_text("the app sends no scores")).to_be_visible()
         page.get_by_role("link", name="Back to the overview").click()
         expect(figure(page, "Candidates")).to_contain_text("4", timeout=60_000)
-        expect(page.get_by_text("Nothing: every trace of this period is a case.")).to_be_visible(timeout=60_000)
+        expect(page.get_by_text("Nothing: every trace of this period is a case")).to_be_visible(timeout=60_000)
 
         page.goto(f"{address}/rules?part=limit")
         limit = page.get_by_label("Candidates a day")

@@ -13,7 +13,12 @@ export function KeptOutPanel({ period }: { period: Period }) {
   if (seen.isPending) return <Loading what="reasons" rows={3} />;
   if (!seen.data) return <Failed error={seen.error} retry={() => void seen.refetch()} />;
   const { reasons, traces, most } = seen.data;
-  if (reasons.length === 0) return <p className={classes.calm}>Nothing: every trace of this period is a case.</p>;
+  if (reasons.length === 0)
+    return (
+      <p className={classes.calm}>
+        Nothing: every trace of this period is a case, by <Link to="/rules">the rules in force</Link>.
+      </p>
+    );
   return (
     <>
       <ul className={classes.bars}>
