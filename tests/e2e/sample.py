@@ -43,6 +43,7 @@ TALKS = (
     ("What is your opening time on Sunday?", "The Utrecht shop opens at 12:00 on Sundays.", "policy"),
     ("Cancel my order please", "Done. Nothing was charged.", "edit_order"),
 )
+NAMES = ("support-chat", "support-chat", "support-chat", "order-search")
 MODELS = ("small-chat-3", "small-chat-3", "large-chat-2")
 CORRECTION = "No, that is wrong: the shop opens at 13:00 on Sundays since March."
 
@@ -66,7 +67,7 @@ def a_turn(position: int, started: datetime) -> Trace:
         id=f"tr-{position:05d}",
         session_id=f"s-{position // 3:04d}",
         user_id=f"u-{position % 37:02d}",
-        name="support-chat",
+        name=NAMES[position % 4],
         input=question,
         output=FALLBACK if failed else answer,
         status=TraceStatus.FAILED if failed else TraceStatus.COMPLETED,
@@ -90,10 +91,24 @@ def _steps(
     return (
         step("agent", "agent", 0.0, 1.0, input=question, output=answer),
         step("search_articles", "retriever", 0.04, 0.22, input=question, output='[{"id": "kb-12", "score": 0.83}]'),
-        step("choose_tool", "llm", 0.24, 0.5, input=question, output=f'{{"tool": "{tool}"}}', metadata={"tokens": 214}),
+        step(
+            "choose_tool",
+            "llm",
+            0.24,
+            0.5,
+            input=question,
+            output=f'{{"tool": "{tool}"}}',
+            metadata={"tokens": 214} | _bill(170, 44),
+        ),
         step(tool, "tool", 0.51, 0.66, input="{}", output="ok", status="failed" if failed else "completed"),
-        step("write_answer", "llm", 0.67, 0.98, input=question, output=answer, metadata={"tokens": 388}),
+        step(
+            "write_answer", "llm", 0.67, 0.98, input=question, output=answer, metadata={"tokens": 388} | _bill(300, 88)
+        ),
     )
+
+
+def _bill(read: int, written: int) -> dict[str, float]:
+    return {"input_tokens": read, "output_tokens": written, "cost": read * 2e-6 + written * 8e-6}
 
 
 def _scores(position: int) -> Iterator[Score]:

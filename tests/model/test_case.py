@@ -133,3 +133,11 @@ def test_a_rule_that_does_not_fit_its_argument_is_refused(
 ) -> None:
     with pytest.raises(ValidationError, match=said):
         ExpectedTool.model_validate({"name": "f", "args": args, "match": match})
+
+
+def test_a_preview_cuts_texts_and_leaves_conversations_out() -> None:
+    case = a_golden(input="q" * 900, output=None, approved=Answer(text="a" * 900), messages=({"role": "user"},))
+    cut = case.preview(300)
+    assert (len(cut.input), cut.output, cut.messages, cut.id) == (300, None, (), case.id)
+    assert cut.approved is not None
+    assert len(cut.approved.text or "") == 300

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sqlalchemy import text
+from sqlalchemy import select, text
 
 from evergold.errors import BadInput, NotFound
 from evergold.model.case import Provenance
@@ -16,9 +17,10 @@ from evergold.model.trace_notes import Retagging
 from evergold.model.views import ListPage, ListView
 from evergold.settings import Settings
 from evergold.store.cases import CaseFilter, CaseOrder
+from evergold.store.schema import traces as trace_table
 from evergold.store.search import SearchTerms
 from evergold.store.text_index.grams import RUN, pairs_of
-from evergold.store.trace_filter import TraceFilter, TraceOrder, score_condition
+from evergold.store.trace_filter import TraceFilter, TraceOrder, score_condition, scored
 from evergold.workspace import Workspace
 from tests.builders import a_case
 
@@ -247,3 +249,21 @@ def test_cases_are_narrowed_ordered_and_counted(workspace: Workspace) -> None:
     assert (facets.total, facets.exact) == (2, True)
     assert [(one.value, one.count) for one in facets.tags] == [("a", 2), ("b", 2), ("late", 1)]
     assert [(one.value, one.count) for one in facets.sources] == [("picked", 1), ("yaml", 1)]
+
+
+def test_a_list_shows_the_beginning_of_long_texts_where_it_is_asked_for(workspace: Workspace) -> None:
+    workspace.intake.accept([Trace(id="long", input="q" * 5_000, output="a" * 5_000)])
+    ((cut, *_), _) = workspace.intake.page(TraceFilter(), limit=1, preview=300)
+    ((whole, *_), _) = workspace.intake.page(TraceFilter(), limit=1)
+    assert (cut.input, cut.output) == ("q" * 300, "a" * 300)
+    assert len(whole.input) == 5_000
+
+
+def test_a_trace_is_held_against_a_score_by_its_own_scores(tmp_path: Path) -> None:
+    """Over a million traces the index of all failing scores would be read once for each trace of the list."""
+    with Workspace.open(Settings(home=tmp_path)) as workspace, workspace.store.db.read() as connection:
+        query = select(trace_table.c.seq).where(scored(score_condition("grounded<0.3"))).compile(connection)
+        values = tuple(query.params[name] for name in query.positiontup or ())
+        plan = " ".join(row[3] for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {query}", values))
+    assert "(trace_id=?" in plan
+    assert "scores_failing" not in plan

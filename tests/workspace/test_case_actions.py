@@ -83,3 +83,29 @@ def test_cases_are_exported_as_one_file(actions: CaseActions, store: Store) -> N
     assert (path.name, len(path.read_text().splitlines())) == ("live.jsonl", 2)
     with pytest.raises(BadInput, match="unknown format 'hf'"):
         Cases(store).export_to_file(CaseFilter(), "hf")
+
+
+def test_repeats_are_merged_into_one_case_and_it_is_taken_back(actions: CaseActions, store: Store) -> None:
+    kept = CaseKey(dataset="live", id="c2")
+    changed = actions.change(CaseChange(cases=keys("live", "c1", "c2", "c1"), repeats_of=kept), "ana")
+    assert changed.cases == keys("live", "c1")
+    assert ids(store, "live") == ["c2"]
+    assert Cases(store).get("live", "c2").tags == ("old",)
+    history = Cases(store).history("live", "c1")
+    assert [(one.who, one.action, one.why) for one in history if one.action == "merged"] == [
+        ("ana", "merged", "repeats live/c2")
+    ]
+    undo(actions, changed)
+    assert ids(store, "live") == ["c1", "c2"]
+    assert Cases(store).get("live", "c2").tags == ()
+
+
+def test_repeats_are_merged_into_an_active_case_alone(actions: CaseActions, store: Store) -> None:
+    actions.change(CaseChange(cases=keys("live", "c1"), status=CaseStatus.DISMISSED), "ana")
+    gone = CaseKey(dataset="live", id="c1")
+    with pytest.raises(BadInput, match="'c1' is dismissed"):
+        actions.change(CaseChange(cases=keys("live", "c2"), repeats_of=gone), "ana")
+    changed = actions.change(
+        CaseChange(cases=keys("live", "c1", "c2"), repeats_of=CaseKey(dataset="live", id="c2")), "ana"
+    )
+    assert (changed.cases, changed.problems) == ((), ("case 'c1' is dismissed; it stays as it is",))

@@ -30,8 +30,12 @@ def test_traces_and_cases_are_read_and_bad_lines_named(tmp_path: Path) -> None:
         tasks = Upload(name="../small.yaml", of=UploadOf.CASES, text=TASKS, dataset="small")
         assert workspace.uploads.take(tasks, "mira").stored == 1
         assert workspace.cases.count(CaseFilter(dataset="small")) == 1
-        with pytest.raises(BadInput, match="none of the known formats"):
+        with pytest.raises(BadInput, match=r"^x\.bin: none of the known formats") as refused:
             workspace.uploads.take(Upload(name="x.bin", of=UploadOf.CASES, text="\x01"), "mira")
+        assert "--" not in refused.value.message  # the page has no options
+        with pytest.raises(BadInput, match="none of the known formats") as refused:
+            workspace.uploads.take(Upload(name="x.bin", of=UploadOf.TRACES, text="\x01"), "mira")
+        assert "--" not in refused.value.message
 
 
 def test_the_sample_comes_once_and_makes_cases(tmp_path: Path) -> None:

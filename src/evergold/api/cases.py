@@ -35,11 +35,12 @@ class CaseDetail(Case):
 
 
 class CaseQuery(CaseFilter):
-    """The filters, the order, and which page."""
+    """The filters, the order, and which page. `preview` cuts texts to so many characters and leaves conversations out."""
 
     limit: Annotated[int, Query(ge=1, le=500)] = 50
     before: str | None = None
     order: CaseOrder = CaseOrder.NEWEST
+    preview: Annotated[int | None, Query(ge=1, le=1_000_000)] = None
 
 
 class ExportQuery(CaseFilter):
@@ -53,7 +54,8 @@ def list_cases(workspace: Opened, query: Annotated[CaseQuery, Query()]) -> CaseP
     """Cases that pass every filter given."""
     wanted = CaseFilter(**query.model_dump(include=set(CaseFilter.model_fields)))
     result, cursor = workspace.cases.page(wanted, limit=query.limit, before=query.before or None, order=query.order)
-    return CasePage(total=workspace.cases.count(wanted), next=cursor, cases=result)
+    shown = result if query.preview is None else [case.preview(query.preview) for case in result]
+    return CasePage(total=workspace.cases.count(wanted), next=cursor, cases=shown)
 
 
 @router.get("/facets")
@@ -70,7 +72,7 @@ def create_case(workspace: Opened, wanted: NewCase, who: Who) -> Case:
 
 @router.post("/changes")
 def change_cases(workspace: Opened, wanted: CaseChange, who: Who) -> CaseChanged:
-    """Tag, dismiss, bring back or move many cases; send each of `undo` here to take it back."""
+    """Tag, dismiss, bring back, move or merge many cases; send each of `undo` here to take it back."""
     return workspace.case_actions.change(wanted, who)
 
 

@@ -1,10 +1,12 @@
-"""/stats/overview, /stats/kept-out and /stats/facets: what the first page and the filters of the browser app show."""
+"""/stats: overview, traffic, what keeps traces out, and facets, as the first page and the filters of the browser app show."""
 
 from evergold.api.opened import Opened
 from evergold.api.routing import Router
+from evergold.model.traffic import Grouping
 from evergold.store.overview import Facets, Overview
 from evergold.workspace.kept_out import KeptOut
 from evergold.workspace.overview import Period
+from evergold.workspace.traffic import Traffic
 
 router = Router(prefix="/api/v1/stats", tags=["stats"])
 
@@ -13,6 +15,12 @@ router = Router(prefix="/api/v1/stats", tags=["stats"])
 def overview(workspace: Opened, period: Period = Period.MONTH) -> Overview:
     """Intake over time, tier mix, failing checks and coverage of what began within the period."""
     return workspace.overviews.over(period)
+
+
+@router.get("/traffic")
+def traffic(workspace: Opened, period: Period = Period.MONTH, by: Grouping = Grouping.MODEL) -> Traffic:
+    """Cost, tokens, latency percentiles, failures and checks over time, by model or by name."""
+    return workspace.overviews.traffic(period, by)
 
 
 @router.get("/kept-out")

@@ -26,12 +26,13 @@ class TracePage(BaseModel):
 
 
 class TraceQuery(TraceFilter):
-    """The filters, the order, whether scores come along, and which page."""
+    """The filters, the order, whether scores come along, and which page. `preview` cuts texts to so many characters."""
 
     limit: Annotated[int, Query(ge=1, le=500)] = 50
     before: str | None = None
     order: TraceOrder = TraceOrder.NEWEST
     scores: bool = False
+    preview: Annotated[int | None, Query(ge=1, le=1_000_000)] = None
 
 
 class Accepted(BaseModel):
@@ -53,7 +54,12 @@ def list_traces(workspace: Opened, query: Annotated[TraceQuery, Query()]) -> Tra
     """Traces that pass every filter given."""
     wanted = TraceFilter(**query.model_dump(include=set(TraceFilter.model_fields)))
     result, cursor = workspace.intake.page(
-        wanted, limit=query.limit, before=query.before or None, order=query.order, scores=query.scores
+        wanted,
+        limit=query.limit,
+        before=query.before or None,
+        order=query.order,
+        scores=query.scores,
+        preview=query.preview,
     )
     return TracePage(traces=result, next=cursor)
 

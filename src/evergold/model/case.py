@@ -174,6 +174,17 @@ class Case(BaseModel, frozen=True, extra="forbid"):
         """A golden case that a person stood behind; a candidate has only the system's word."""
         return bool(self.metadata.get("confirmed"))
 
+    def preview(self, most: int) -> "Case":
+        """The case as a list shows it: texts cut to so many characters, without conversation, tools and contexts."""
+        texts = {name: text[:most] for name in ("input", "output", "expected") if (text := getattr(self, name))}
+        answers = {
+            name: answer.model_copy(update={"text": (answer.text or "")[:most]})
+            for name in ("approved", "revised")
+            if (answer := getattr(self, name)) is not None
+        }
+        left_out: dict[str, Any] = dict.fromkeys(("messages", "turn", "tools", "contexts", "tool_calls"), ())
+        return self.model_copy(update={**texts, **answers, **left_out, "extra": {}})
+
     def reference(self) -> Reference | None:
         """The one answer this case is measured by: a person's, the source's, the corrected one, or a golden output."""
         # An approved answer wins over everything; where it says nothing of calls, those of the golden turn still hold.

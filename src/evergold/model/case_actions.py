@@ -24,13 +24,17 @@ class NewCase(BaseModel, frozen=True, extra="forbid"):
 
 
 class CaseChange(BaseModel, frozen=True, extra="forbid"):
-    """One change to many cases. `dataset` moves them: each is written there, and withdrawn where it was."""
+    """One change to many cases. `dataset` moves them: each is written there, and withdrawn where it was.
+
+    `repeats_of` merges them into one: the others are dismissed, and that one gets their tags.
+    """
 
     cases: Annotated[tuple[CaseKey, ...], Field(min_length=1, max_length=MOST)]
     add_tags: tuple[TagText, ...] = ()
     remove_tags: tuple[TagText, ...] = ()
     dataset: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     status: CaseStatus | None = None
+    repeats_of: CaseKey | None = None
 
 
 class CaseChanged(BaseModel, frozen=True, extra="forbid"):

@@ -132,9 +132,13 @@ class Asked(BaseModel, frozen=True):
 
 
 class RunSpec(BaseModel, frozen=True, extra="forbid"):
-    """What was asked for; enough to do it again. `weighted`: means count each question once, however many cases ask it."""
+    """What was asked for; enough to do it again. `cases`: only these of the dataset, by id; all where none is named.
+
+    `weighted`: means count each question once, however many cases ask it.
+    """
 
     dataset: Annotated[str, Field(min_length=1)]
+    cases: Annotated[tuple[str, ...], Field(max_length=1000)] = ()
     model: Annotated[str, Field(min_length=1)]
     metrics: tuple[str, ...]
     judge: str | None = None

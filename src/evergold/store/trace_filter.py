@@ -20,6 +20,7 @@ from evergold.store.values import dumps
 CONDITION = re.compile(
     r"(?:(?P<source>system|user|human|llm_judge):)?(?P<name>.+?)(?:(?P<sign><=|>=|<|>|=)(?P<value>[0-9.]+))?", re.DOTALL
 )
+ANY_NAME = "*"  # `*<0.3`: any score below that
 
 
 class ScoreCondition(NamedTuple):
@@ -32,7 +33,7 @@ class ScoreCondition(NamedTuple):
 
 
 def score_condition(written: str) -> ScoreCondition:
-    """Read `grounded<0.3`, `human:opinion=1`, or a name alone: any score of that name."""
+    """Read `grounded<0.3`, `human:opinion=1`, `*<0.3` for any score, or a name alone: any value of it."""
     match = CONDITION.fullmatch(written)
     try:
         if match is None:
@@ -56,8 +57,9 @@ def _conditions(written: tuple[str, ...]) -> tuple[str, ...]:
 class TraceFilter(BaseModel, frozen=True, extra="forbid"):
     """Which traces: every part that is given must hold.
 
-    `search`: words of name, question or answer, or an id's beginning. `name` and `model`: one of several. `tag`: every one.
-    `score`: conditions such as `grounded<0.3` or `human:opinion=1`. `metadata`: `key=value`. Times in milliseconds.
+    `search`: words of name, question or answer, or an id's beginning. `name` and `model`: one of several; an empty one is
+    none recorded. `tag`: every one. `score`: conditions such as `grounded<0.3`, `human:opinion=1` or `*<0.3` (any score).
+    `metadata`: `key=value`. Times in milliseconds.
     """
 
     session_id: str | None = None
@@ -104,7 +106,8 @@ def plain_conditions(wanted: TraceFilter, dialect: str) -> Iterator[ColumnElemen
     for column, values in ((table.name, wanted.name), (table.model, wanted.model)):
         if values:
             # One value as an equation, so that the index also gives the order of the list.
-            yield column == values[0] if len(values) == 1 else column.in_(values)
+            named = column == values[0] if len(values) == 1 else column.in_(values)
+            yield or_(named, column.is_(None)) if "" in values else named
     if wanted.since is not None:
         yield table.started_at >= wanted.since
     if wanted.until is not None:
@@ -132,25 +135,18 @@ def tagged(tag: str, dialect: str) -> ColumnElement[bool]:
 
 
 def scored(condition: ScoreCondition) -> ColumnElement[bool]:
-    """Whether a trace has such a score."""
-    return exists().where(trace_scores.c.trace_id == traces.c.id, *score_parts(condition))
+    """Whether a trace has such a score.
+
+    Asked of one trace after the other, an index of all failing scores would be read again each time. SQLite chooses it
+    even by the value of a parameter, but not for a sum.
+    """
+    value = trace_scores.c.value + 0.0
+    return exists().where(trace_scores.c.trace_id == traces.c.id, *_compared(condition, value))
 
 
 def score_parts(condition: ScoreCondition) -> list[ColumnElement[bool]]:
     """The parts of a condition, with the words by which the database knows that a partial index will do."""
-    table = trace_scores.c
-    parts: list[ColumnElement[bool]] = [table.name == condition.name]
-    if condition.source is not None:
-        parts.append(table.source == condition.source.value)
-    if condition.sign is not None:
-        compared = {
-            "<": table.value < condition.value,
-            "<=": table.value <= condition.value,
-            ">": table.value > condition.value,
-            ">=": table.value >= condition.value,
-            "=": table.value == condition.value,
-        }
-        parts.append(compared[condition.sign])
+    parts = _compared(condition, trace_scores.c.value)
     # Only a range inside that of the partial index lets the database use it.
     below = condition.value <= FAILING_BELOW if condition.sign == "<" else condition.value < FAILING_BELOW
     if condition.sign in ("<", "<=", "=") and below:
@@ -158,4 +154,21 @@ def score_parts(condition: ScoreCondition) -> list[ColumnElement[bool]]:
     # Scores of people and judges are few beside those of the system; their own index is small.
     elif condition.source not in (None, ScoreSource.SYSTEM):
         parts.append(literal_column(GIVEN, Boolean))
+    return parts
+
+
+def _compared(condition: ScoreCondition, value: ColumnElement[float]) -> list[ColumnElement[bool]]:
+    table = trace_scores.c
+    parts: list[ColumnElement[bool]] = [table.name == condition.name] if condition.name != ANY_NAME else []
+    if condition.source is not None:
+        parts.append(table.source == condition.source.value)
+    if condition.sign is not None:
+        compared = {
+            "<": value < condition.value,
+            "<=": value <= condition.value,
+            ">": value > condition.value,
+            ">=": value >= condition.value,
+            "=": value == condition.value,
+        }
+        parts.append(compared[condition.sign])
     return parts

@@ -31,6 +31,7 @@ from evergold.store.traces import trace_of
 from evergold.store.values import dumps
 
 FEW = 5_000  # hits of an index that are looked at one by one
+TEXTS = ("input_text", "output_text")
 BEST_OF = 1_000  # the newest hits among which the best matches are chosen
 # A trace without the figure comes last in either direction; NULL cannot stand in a keyset comparison.
 KEYS = {
@@ -53,13 +54,15 @@ def page_of_traces(
     before: str | None = None,
     order: TraceOrder = TraceOrder.NEWEST,
     scores: bool = False,
+    preview: int | None = None,
 ) -> tuple[list[Trace], str | None]:
-    """A page without spans, with scores where they are asked for; and the cursor of the next page."""
+    """A page without spans, with scores where they are asked for, texts cut to `preview` characters; and the next cursor."""
     asked = SearchTerms.of(wanted.search or "")
     if order is TraceOrder.MATCH and any(asked):
-        rows, cursor = _best_matches(connection, wanted, limit, before)
+        seqs, cursor = _best_matches(connection, wanted, limit, before)
     else:
-        rows, cursor = _ordered(connection, wanted, limit, before, order)
+        seqs, cursor = _ordered(connection, wanted, limit, before, order)
+    rows = _rows(connection, seqs, preview)
     its_scores = scores_of_many(connection, [row["id"] for row in rows]) if scores else {}
     listed = [trace_of(row, (), its_scores.get(row["id"], ())) for row in rows]
     return with_tags(connection, listed), cursor
@@ -112,7 +115,7 @@ def _among(seqs: Sequence[int], dialect: str) -> ColumnElement[bool]:
 
 def _ordered(
     connection: Connection, wanted: TraceFilter, limit: int, before: str | None, order: TraceOrder
-) -> tuple[Sequence[Any], str | None]:
+) -> tuple[Sequence[int], str | None]:
     key, falling = KEYS.get(order, KEYS[TraceOrder.NEWEST])
     query = chosen(connection, select(traces.c.seq, key.label("key")), wanted)
     if before is not None:
@@ -122,12 +125,12 @@ def _ordered(
     by = (key.desc(), traces.c.seq.desc()) if falling else (key.asc(), traces.c.seq.asc())
     rows = connection.execute(query.order_by(*by).limit(limit + 1)).all()
     last = rows[limit - 1] if len(rows) > limit else None
-    return _rows(connection, [row[0] for row in rows[:limit]]), f"{last[1]}|{last[0]}" if last else None
+    return [row[0] for row in rows[:limit]], f"{last[1]}|{last[0]}" if last else None
 
 
 def _best_matches(
     connection: Connection, wanted: TraceFilter, limit: int, before: str | None
-) -> tuple[Sequence[Any], str | None]:
+) -> tuple[Sequence[int], str | None]:
     query = chosen(connection, select(traces.c.seq), wanted).order_by(traces.c.started_at.desc(), traces.c.seq.desc())
     seqs = connection.execute(query.limit(BEST_OF)).scalars().all()
     texts = (
@@ -142,12 +145,14 @@ def _best_matches(
     )
     start = int(_cursor(before, True)[1]) if before else 0
     end = start + limit
-    return _rows(connection, ranked[start:end]), f"match|{end}" if end < len(ranked) else None
+    return ranked[start:end], f"match|{end}" if end < len(ranked) else None
 
 
-def _rows(connection: Connection, seqs: Sequence[int]) -> list[Any]:
-    """Whole rows in the order given."""
-    query = select(traces).where(_among(seqs, connection.dialect.name))
+def _rows(connection: Connection, seqs: Sequence[int], preview: int | None) -> list[Any]:
+    """Rows in the order given, whole or with the beginning of their texts."""
+    cut = {name: func.substr(traces.c[name], 1, preview).label(name) for name in TEXTS if preview is not None}
+    columns = [cut.get(column.name, column) for column in traces.c]
+    query = select(*columns).where(_among(seqs, connection.dialect.name))
     rows = {row["seq"]: dict(row) for row in connection.execute(query).mappings()}
     return [rows[seq] for seq in seqs if seq in rows]
 

@@ -253,7 +253,7 @@ class Bench:
         if spec.judge or any(metric.judged for metric in metrics):
             check_judge(judge_named(spec.judge, self._settings))
         frozen = self.datasets.freeze(spec.dataset, limit=spec.limit, local=local, dataset_type=dataset_type)
-        return frozen, metrics
+        return frozen.only(spec.cases), metrics
 
     def _judge(self, spec: RunSpec, metrics: Sequence[NamedMetric]) -> Judge | None:
         if not any(metric.judged for metric in metrics):

@@ -51,6 +51,17 @@ class Frozen:
         chosen = self.cases[:limit]
         return Frozen(self.name, f"{self.version} (first {limit})", dataset_hash(chosen), chosen, self.build)
 
+    def only(self, ids: Sequence[str]) -> "Frozen":
+        """The cases of these ids only; all where none is named."""
+        if not ids:
+            return self
+        chosen = [case for case in self.cases if case.id in set(ids)]
+        missing = sorted(set(ids) - {case.id for case in chosen})
+        if missing:
+            raise BadInput(f"dataset {self.name!r} has no case {missing[0]!r}; `evergold cases list` names its cases")
+        version = f"{self.version} ({len(chosen)} chosen)"
+        return Frozen(self.name, version, dataset_hash(chosen), chosen, self.build)
+
 
 def read_split(path: Path, dataset_type: str) -> Frozen:
     """A split by its type: of the file itself, or of the one that a manifest names."""

@@ -1,4 +1,4 @@
-"""What people do to cases in a list: write a new one, tag, dismiss and move many, each with the way back."""
+"""What people do to cases in a list: write a new one, tag, dismiss, move and merge many, each with the way back."""
 
 from uuid import uuid4
 
@@ -35,6 +35,8 @@ class CaseActions:
         """Change many cases in one transaction; what cannot be changed is named, and the rest is done."""
         if wanted.status is CaseStatus.ERASED:
             raise BadInput("a case is not erased here; `evergold traces erase` erases what belongs to a user")
+        if wanted.repeats_of is not None:
+            return self._store.db.write(lambda connection: _merge(connection, wanted, who))
         return self._store.db.write(lambda connection: _change_all(connection, wanted, who))
 
 
@@ -62,6 +64,33 @@ def _change_all(connection: Connection, wanted: CaseChange, who: str) -> CaseCha
         if not done or done[-1].id != case.id:
             done.append(CaseKey(dataset=case.dataset, id=case.id))
     return CaseChanged(cases=tuple(done), problems=tuple(problems), undo=tuple(undo))
+
+
+def _merge(connection: Connection, wanted: CaseChange, who: str) -> CaseChanged:
+    """Dismiss the repeats of a case, which gets their tags; each history says of which."""
+    kept_key = wanted.repeats_of or wanted.cases[0]
+    kept = get_case(connection, kept_key.dataset, kept_key.id)
+    if kept.status is not CaseStatus.ACTIVE:
+        raise BadInput(f"case {kept.id!r} is {kept.status.value}; merge repeats into one that is active")
+    author = Author(who=who, action="merged", why=f"repeats {kept.dataset}/{kept.id}")
+    done: list[CaseKey] = []
+    problems: list[str] = []
+    undo: list[CaseChange] = []
+    tags: set[str] = set()
+    for key in dict.fromkeys(wanted.cases):
+        case = get_case(connection, key.dataset, key.id)
+        if key == kept_key:
+            continue
+        if case.status is not CaseStatus.ACTIVE:
+            problems.append(f"case {case.id!r} is {case.status.value}; it stays as it is")
+            continue
+        revise_case(connection, case.model_copy(update={"status": CaseStatus.DISMISSED}), author)
+        undo.append(CaseChange(cases=(key,), status=case.status))
+        tags.update(case.tags)
+        done.append(key)
+    given = CaseChange(cases=(kept_key,), add_tags=tuple(sorted(tags)))
+    back = _retag(connection, kept, given, who)
+    return CaseChanged(cases=tuple(done), problems=tuple(problems), undo=(*undo, *([back] if back else ())))
 
 
 def _moved_back(connection: Connection, wanted: CaseChange, case: Case) -> bool:

@@ -91,11 +91,14 @@ class Intake:
         before: str | None = None,
         order: TraceOrder = TraceOrder.NEWEST,
         scores: bool = False,
+        preview: int | None = None,
     ) -> tuple[list[Trace], str | None]:
         """A page, newest first unless another order is asked for, and the cursor of the next page."""
         self._learn_words_for(wanted)
         with self._store.db.read() as connection:
-            return page_of_traces(connection, wanted, limit=limit, before=before, order=order, scores=scores)
+            return page_of_traces(
+                connection, wanted, limit=limit, before=before, order=order, scores=scores, preview=preview
+            )
 
     def count(self, wanted: TraceFilter) -> int:
         self._learn_words_for(wanted)

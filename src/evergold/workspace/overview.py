@@ -10,11 +10,13 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Generic, TypeVar
 
+from evergold.model.traffic import Grouping
 from evergold.store import Store
 from evergold.store.overview import Bucket, Facets, Overview, facets_of, overview_of
 from evergold.store.values import stamp
 from evergold.workspace.kept_out import KeptOut
 from evergold.workspace.live import Live
+from evergold.workspace.traffic import Traffic, TrafficWatch
 
 T = TypeVar("T")
 
@@ -63,12 +65,17 @@ def _since(period: Period) -> str:
     return str(stamp(datetime.now(UTC) - LENGTH[period]))
 
 
+def _bucket(period: Period) -> Bucket:
+    return Bucket.HOUR if period is Period.DAY else Bucket.DAY
+
+
 class Overviews:
     def __init__(self, store: Store, live: Live) -> None:
         self._store = store
         self._live = live
         self._overviews = _Remembered[Overview]()
         self._kept_out = _Remembered[KeptOut]()
+        self._traffic = TrafficWatch(store)
 
     def over(self, period: Period) -> Overview:
         """What began within the period that ends now."""
@@ -78,12 +85,15 @@ class Overviews:
         """What keeps the traces of the period out of the golden set."""
         return self._kept_out.get(period, lambda chosen: self._live.kept_out(_since(chosen)))
 
+    def traffic(self, period: Period, by: Grouping) -> Traffic:
+        """Cost, tokens, latency, failures and checks over the period, by model or by name."""
+        return self._traffic.over(LENGTH[period], by, _bucket(period))
+
     def facets(self) -> Facets:
         with self._store.db.read() as connection:
             return facets_of(connection)
 
     def _look(self, period: Period) -> Overview:
         since = _since(period)
-        bucket = Bucket.HOUR if period is Period.DAY else Bucket.DAY
         with self._store.db.read() as connection:
-            return overview_of(connection, since=since, bucket=bucket, failing_below=FAILING_BELOW)
+            return overview_of(connection, since=since, bucket=_bucket(period), failing_below=FAILING_BELOW)

@@ -8,6 +8,7 @@ from io import BytesIO
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
+from evergold.errors import BadInput
 from evergold.ingest.report import IngestReport
 from evergold.model.uploads import Upload, Uploaded, UploadOf
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 DAY = re.compile(r"\b20\d\d-\d\d-\d\d(?=T)")
 SHOWN = 5
+FLAG = re.compile(r"; name one with --\w+")
+TEMPORARY = re.compile(r"\S*/upload(\.\w{1,8})?(?=[:\s])")
 SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,8}")
 
 
@@ -27,6 +30,12 @@ class Uploads:
 
     def take(self, upload: Upload, who: str) -> Uploaded:
         """Read a file of traces or of cases; what could not be read is named, the rest is stored."""
+        try:
+            return self._taken(upload, who)
+        except BadInput as problem:
+            raise BadInput(_for_page(problem.message, upload.name)) from problem
+
+    def _taken(self, upload: Upload, who: str) -> Uploaded:
         if upload.of is UploadOf.TRACES:
             return self._traces(self._workspace.intake.ingest([BytesIO(upload.text.encode())]))
         with tempfile.TemporaryDirectory() as folder:
@@ -54,3 +63,8 @@ class Uploads:
         return Uploaded(
             of=UploadOf.TRACES, stored=report.traces, rejected=report.rejected, problems=report.problems[:SHOWN]
         )
+
+
+def _for_page(message: str, name: str) -> str:
+    """A problem as the page shows it: by the name that the file has there, and without an option of the command line."""
+    return TEMPORARY.sub(lambda _: name, FLAG.sub("", message))

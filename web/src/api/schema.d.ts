@@ -203,7 +203,7 @@ export interface paths {
         put?: never;
         /**
          * Change Cases
-         * @description Tag, dismiss, bring back or move many cases; send each of `undo` here to take it back.
+         * @description Tag, dismiss, bring back, move or merge many cases; send each of `undo` here to take it back.
          */
         post: operations["change_cases_api_v1_cases_changes_post"];
         delete?: never;
@@ -1220,6 +1220,26 @@ export interface paths {
          * @description Intake over time, tier mix, failing checks and coverage of what began within the period.
          */
         get: operations["overview_api_v1_stats_overview_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/stats/traffic": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Traffic
+         * @description Cost, tokens, latency percentiles, failures and checks over time, by model or by name.
+         */
+        get: operations["traffic_api_v1_stats_traffic_get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2801,6 +2821,8 @@ export interface components {
         /**
          * CaseChange
          * @description One change to many cases. `dataset` moves them: each is written there, and withdrawn where it was.
+         *
+         *     `repeats_of` merges them into one: the others are dismissed, and that one gets their tags.
          */
         CaseChange: {
             /** Cases */
@@ -2818,6 +2840,7 @@ export interface components {
             /** Dataset */
             dataset?: string | null;
             status?: components["schemas"]["CaseStatus"] | null;
+            repeats_of?: components["schemas"]["CaseKey"] | null;
         };
         /**
          * CaseChanged
@@ -3098,6 +3121,34 @@ export interface components {
             failing: number;
             /** Scored */
             scored: number;
+        };
+        /**
+         * CheckBucket
+         * @description How often a check was made on the traces of one hour or day, and how often it failed.
+         */
+        CheckBucket: {
+            /** Start */
+            start: string;
+            /** Scored */
+            scored: number;
+            /** Failing */
+            failing: number;
+        };
+        /**
+         * CheckOverTime
+         * @description A score by name and source over the period.
+         */
+        CheckOverTime: {
+            /** Name */
+            name: string;
+            /** Source */
+            source: string;
+            /** Scored */
+            scored: number;
+            /** Failing */
+            failing: number;
+            /** Buckets */
+            buckets: components["schemas"]["CheckBucket"][];
         };
         /**
          * CheckSwitch
@@ -3833,6 +3884,12 @@ export interface components {
              */
             message: string;
         };
+        /**
+         * Grouping
+         * @description What the traffic is counted by.
+         * @enum {string}
+         */
+        Grouping: "model" | "name";
         /** HTTPValidationError */
         HTTPValidationError: {
             /** Detail */
@@ -5531,11 +5588,18 @@ export interface components {
         };
         /**
          * RunSpec
-         * @description What was asked for; enough to do it again. `weighted`: means count each question once, however many cases ask it.
+         * @description What was asked for; enough to do it again. `cases`: only these of the dataset, by id; all where none is named.
+         *
+         *     `weighted`: means count each question once, however many cases ask it.
          */
         RunSpec: {
             /** Dataset */
             dataset: string;
+            /**
+             * Cases
+             * @default []
+             */
+            cases: string[];
             /** Model */
             model: string;
             /** Metrics */
@@ -6136,6 +6200,118 @@ export interface components {
          */
         TraceStatus: "started" | "completed" | "failed";
         /**
+         * Traffic
+         * @description Figures of whole hours or days up to now: of all traces, of each model or name, and of the checks that fail most.
+         */
+        Traffic: {
+            /** Since */
+            since: string;
+            bucket: components["schemas"]["Bucket"];
+            by: components["schemas"]["Grouping"];
+            total: components["schemas"]["TrafficGroup"];
+            /** Groups */
+            groups: components["schemas"]["TrafficGroup"][];
+            /** Checks */
+            checks: components["schemas"]["CheckOverTime"][];
+        };
+        /**
+         * TrafficBucket
+         * @description The figures of one hour or day.
+         */
+        TrafficBucket: {
+            /**
+             * Traces
+             * @default 0
+             */
+            traces: number;
+            /**
+             * Failed
+             * @default 0
+             */
+            failed: number;
+            /**
+             * Tokens
+             * @default 0
+             */
+            tokens: number;
+            /**
+             * Cost
+             * @default 0
+             */
+            cost: number;
+            /** P50 */
+            p50?: number | null;
+            /** P95 */
+            p95?: number | null;
+            /** P99 */
+            p99?: number | null;
+            /**
+             * Scored
+             * @default 0
+             */
+            scored: number;
+            /**
+             * Failing
+             * @default 0
+             */
+            failing: number;
+            /** Start */
+            start: string;
+        };
+        /**
+         * TrafficFigures
+         * @description Sums over some traces. Percentiles of latency are in milliseconds, at most 5 % too low; None where none is known.
+         */
+        TrafficFigures: {
+            /**
+             * Traces
+             * @default 0
+             */
+            traces: number;
+            /**
+             * Failed
+             * @default 0
+             */
+            failed: number;
+            /**
+             * Tokens
+             * @default 0
+             */
+            tokens: number;
+            /**
+             * Cost
+             * @default 0
+             */
+            cost: number;
+            /** P50 */
+            p50?: number | null;
+            /** P95 */
+            p95?: number | null;
+            /** P99 */
+            p99?: number | null;
+            /**
+             * Scored
+             * @default 0
+             */
+            scored: number;
+            /**
+             * Failing
+             * @default 0
+             */
+            failing: number;
+        };
+        /**
+         * TrafficGroup
+         * @description The traces of one model or name. `value` is empty where none was recorded, and None for all other values together.
+         */
+        TrafficGroup: {
+            /** Value */
+            value: string | null;
+            figures: components["schemas"]["TrafficFigures"];
+            /** Buckets */
+            buckets: components["schemas"]["TrafficBucket"][];
+        };
+        /**
          * TrajectoryDifference
          * @description A case whose trajectory left the record in one of two runs: the metric `trajectory` in both.
          */
@@ -6516,6 +6692,7 @@ export interface operations {
                 limit?: number;
                 before?: string | null;
                 order?: components["schemas"]["CaseOrder"];
+                preview?: number | null;
             };
             header?: never;
             path?: never;
@@ -7263,6 +7440,7 @@ export interface operations {
                 before?: string | null;
                 order?: components["schemas"]["TraceOrder"];
                 scores?: boolean;
+                preview?: number | null;
             };
             header?: never;
             path?: never;
@@ -8599,6 +8777,38 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Overview"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    traffic_api_v1_stats_traffic_get: {
+        parameters: {
+            query?: {
+                period?: components["schemas"]["Period"];
+                by?: components["schemas"]["Grouping"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Traffic"];
                 };
             };
             /** @description Validation Error */

@@ -4,6 +4,7 @@ import { benchmarksRoutes } from "@/features/benchmarks/routes";
 import { casesRoutes } from "@/features/cases/routes";
 import { datasetsRoutes } from "@/features/datasets/routes";
 import { overviewRoutes } from "@/features/overview/routes";
+import { replayRoutes } from "@/features/replay/routes";
 import { reviewRoutes } from "@/features/review/routes";
 import { rulesRoutes } from "@/features/rules/routes";
 import { tracesRoutes } from "@/features/traces/routes";
@@ -19,6 +20,7 @@ const routeTree = rootRoute.addChildren([
   ...reviewRoutes,
   ...datasetsRoutes,
   ...benchmarksRoutes,
+  ...replayRoutes,
 ]);
 
 export const router = createRouter({

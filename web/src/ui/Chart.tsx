@@ -13,7 +13,8 @@ type ChartProps = {
   label: string;
   height: number;
   option: (colours: Palette) => EChartsCoreOption;
-  onSelect?: (index: number) => void;
+  /** Called with the index of what was clicked, and of its series. */
+  onSelect?: (index: number, series: number) => void;
 };
 
 export function Chart({ label, height, option, onSelect }: ChartProps) {
@@ -48,7 +49,7 @@ export function Chart({ label, height, option, onSelect }: ChartProps) {
 
   useEffect(() => {
     if (!chart || !onSelect) return;
-    const handle = (event: { dataIndex: number }) => onSelect(event.dataIndex);
+    const handle = (event: { dataIndex: number; seriesIndex: number }) => onSelect(event.dataIndex, event.seriesIndex);
     chart.on("click", handle as never);
     return () => void chart.off("click", handle as never);
   }, [chart, onSelect]);

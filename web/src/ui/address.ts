@@ -22,13 +22,21 @@ export function changed<View extends object, Key extends keyof View>(
   return (value ? { ...rest, [key]: value } : rest) as View;
 }
 
-/** Several values of one name, or one that stands for a list of it. */
+/** Several values of one name, or one that stands for a list of it. An empty text in a list means: none recorded. */
 export function texts(value: unknown): string[] | undefined {
-  const values = (Array.isArray(value) ? value : [value]).flatMap((each) => text(each) ?? []);
+  const values = Array.isArray(value)
+    ? value.flatMap((each) => (each === "" ? "" : (text(each) ?? [])))
+    : [value].flatMap((each) => text(each) ?? []);
   return values.length > 0 ? values : undefined;
 }
 
 export function figure(value: unknown): number | undefined {
   const number = typeof value === "string" && value !== "" ? Number(value) : value;
   return typeof number === "number" && Number.isFinite(number) && number >= 0 ? number : undefined;
+}
+
+/** A moment as the fields of dates hold it: where the reader is, to the minute. */
+export function localMinute(moment: number | string): string {
+  const at = new Date(moment);
+  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }

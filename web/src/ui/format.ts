@@ -74,6 +74,13 @@ export function roughly(ms: number): string {
   return `${count(Math.round(seconds / 3600))} h`;
 }
 
+/** An amount in dollars, to the cent or to two digits where it is less than a dollar. */
+export function dollars(amount: number): string {
+  if (amount === 0) return "$0";
+  if (amount >= 1000) return `$${count(Math.round(amount))}`;
+  return `$${amount >= 1 ? amount.toFixed(2) : Number(amount.toPrecision(2))}`;
+}
+
 /** A score without a false digit: 1, 0.85, 0.333. */
 export function unit(value: number): string {
   return String(Math.round(value * 1000) / 1000);

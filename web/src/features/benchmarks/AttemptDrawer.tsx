@@ -6,8 +6,10 @@ import type { Schemas } from "@/api/client";
 import { TrajectoryBesideRecord } from "@/features/replay/TrajectoryBesideRecord";
 import { Failed, Loading } from "@/ui/states";
 import { TextBlock } from "@/ui/TextBlock";
-import classes from "./benchmarks.module.css";
+import classes from "./attempt.module.css";
 import { type Attempt, useRunCase, useToReview } from "./data";
+import runClasses from "./run.module.css";
+import tablesClasses from "./tables.module.css";
 import { decimals } from "./words";
 
 type DrawerProps = {
@@ -41,7 +43,7 @@ export function AttemptDrawer({ runId, caseId, tasks, open }: DrawerProps) {
         <Step label="Previous" keys="p" to={previous} open={open} />
         <Step label="Next" keys="n" to={next} open={open} />
         {at >= 0 && (
-          <p className={classes.note}>
+          <p className={runClasses.note}>
             {at + 1} of {tasks.length}
           </p>
         )}
@@ -101,7 +103,7 @@ function OneAttempt({ runId, asked, attempt }: { runId: string; asked: Schemas["
         </div>
         <div className={classes.detail}>
           {attempt.error ? (
-            <p className={classes.problem}>{attempt.error}</p>
+            <p className={runClasses.problem}>{attempt.error}</p>
           ) : (
             <TextBlock label="Answer" text={attempt.output ?? ""} absent="no text" />
           )}
@@ -127,7 +129,7 @@ function Reasons({ attempt }: { attempt: Attempt }) {
           <dt>{metric}</dt>
           <dd>
             <strong>{found.value === null ? found.state : decimals(found.value)}</strong>
-            {found.reason && <span className={classes.under}>{found.reason}</span>}
+            {found.reason && <span className={tablesClasses.under}>{found.reason}</span>}
           </dd>
         </div>
       ))}
@@ -140,7 +142,7 @@ function ToReview({ runId, attempt }: { runId: string; attempt: Attempt }) {
   const { case_id, trial = 0 } = attempt;
   if (toReview.data)
     return (
-      <p className={classes.note}>
+      <p className={runClasses.note}>
         It is{" "}
         <Link to="/cases/$dataset/$caseId" params={{ dataset: toReview.data.dataset ?? "", caseId: toReview.data.id }}>
           a case to review
@@ -159,7 +161,7 @@ function ToReview({ runId, attempt }: { runId: string; attempt: Attempt }) {
       >
         Make it a case to review
       </Button>
-      {toReview.isError && <p className={classes.problem}>{toReview.error.message}</p>}
+      {toReview.isError && <p className={runClasses.problem}>{toReview.error.message}</p>}
     </>
   );
 }

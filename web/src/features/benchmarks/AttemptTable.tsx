@@ -1,7 +1,7 @@
 /** A page of attempts with their measurements; the server gives errors and the lowest values first, which one looks for. */
 import { duration } from "@/ui/format";
-import classes from "./benchmarks.module.css";
 import type { Asked, Attempt } from "./data";
+import classes from "./tables.module.css";
 import { decimals } from "./words";
 
 const SHOWN = 300;

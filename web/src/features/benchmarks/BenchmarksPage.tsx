@@ -6,13 +6,14 @@ import { useMay } from "@/api/access";
 import { Page, Panel } from "@/ui/Page";
 import { SearchBox } from "@/ui/SearchBox";
 import { Empty, ListState } from "@/ui/states";
-import classes from "./benchmarks.module.css";
 import { useMeans, useRuns } from "./data";
 import { Leaderboard } from "./Leaderboard";
 import { RunTable } from "./RunTable";
 import { matches } from "./runOrder";
+import classes from "./runs.module.css";
 import { StartRun } from "./StartRun";
 import { Trends } from "./Trends";
+import tablesClasses from "./tables.module.css";
 import { type BenchmarksView, benchmarksViewOf } from "./view";
 
 const route = getRouteApi("/benchmarks");
@@ -73,7 +74,7 @@ export function BenchmarksPage() {
               empty={<NoRuns start={mayStart ? () => setStarting(true) : null} />}
             >
               {shown.length === 0 ? (
-                <p className={classes.foot}>No run has “{q}” in its dataset, model, metrics or status.</p>
+                <p className={tablesClasses.foot}>No run has “{q}” in its dataset, model, metrics or status.</p>
               ) : (
                 <RunTable
                   rows={shown}

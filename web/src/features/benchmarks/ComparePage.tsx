@@ -8,10 +8,10 @@ import { Page, Panel } from "@/ui/Page";
 import { useShortcuts } from "@/ui/shortcuts";
 import { Empty, Failed, Loading } from "@/ui/states";
 import { BesideDrawer } from "./BesideDrawer";
-import classes from "./benchmarks.module.css";
 import { ComparisonTable } from "./ComparisonTable";
 import { type Run, useComparisons, useResults, useRunsById } from "./data";
 import { ShareButton } from "./EndedActions";
+import classes from "./run.module.css";
 import { type CompareView, compareViewOf } from "./view";
 
 const route = getRouteApi("/benchmarks/compare");

@@ -2,8 +2,8 @@
 import { useState } from "react";
 import type { Schemas } from "@/api/client";
 import { count } from "@/ui/format";
-import classes from "./benchmarks.module.css";
 import type { Asked } from "./data";
+import classes from "./tables.module.css";
 import { decimals } from "./words";
 
 type MetricComparison = Schemas["MetricComparison"];

@@ -2,8 +2,8 @@
 import { useMediaQuery } from "@mantine/hooks";
 import { useCallback, useMemo } from "react";
 import { Chart, type Palette } from "@/ui/Chart";
-import classes from "./benchmarks.module.css";
 import type { Board } from "./data";
+import classes from "./leaderboard.module.css";
 import { type Point, pointsOf } from "./points";
 import { decimals, money } from "./words";
 

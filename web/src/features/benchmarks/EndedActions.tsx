@@ -5,8 +5,8 @@ import { useState } from "react";
 import { useMay } from "@/api/access";
 import { Download } from "@/ui/download";
 import { plural } from "@/ui/format";
-import classes from "./benchmarks.module.css";
 import { type Run, useDeleteRun, useRescore } from "./data";
+import classes from "./run.module.css";
 
 export function EndedActions({ run }: { run: Run }) {
   const mayEdit = useMay("editor");

@@ -2,8 +2,8 @@
 import { useDebouncedValue } from "@mantine/hooks";
 import { Facts } from "@/ui/Facts";
 import { count, plural } from "@/ui/format";
-import classes from "./benchmarks.module.css";
 import { type Spec, usePlan } from "./data";
+import classes from "./run.module.css";
 import { decimals, money } from "./words";
 
 export function Estimate({ spec }: { spec: Spec | null }) {

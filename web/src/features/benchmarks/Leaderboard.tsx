@@ -3,9 +3,10 @@ import { Link } from "@tanstack/react-router";
 import { count } from "@/ui/format";
 import { Panel } from "@/ui/Page";
 import { Empty, ListState } from "@/ui/states";
-import classes from "./benchmarks.module.css";
 import { CostAgainstQuality } from "./CostAgainstQuality";
 import { type Board, type Mean, useBoards } from "./data";
+import leaderboardClasses from "./leaderboard.module.css";
+import classes from "./tables.module.css";
 import { Uncalibrated } from "./Uncalibrated";
 import { basis, contentInWords, decimals, money } from "./words";
 
@@ -14,7 +15,7 @@ export function Leaderboard() {
   const rows = boards.data ?? [];
   return (
     <ListState what="leaderboard" query={boards} rows={rows} empty={<Nobody />}>
-      <div className={classes.boards}>
+      <div className={leaderboardClasses.boards}>
         {rows.map((board) => (
           <Panel
             key={`${board.dataset} ${board.content_hash}`}
@@ -65,7 +66,7 @@ function Ranking({ board }: { board: Board }) {
             {board.entries.map((entry, index) => (
               <tr key={entry.run_id}>
                 <td>
-                  <div className={classes.ranked}>
+                  <div className={leaderboardClasses.ranked}>
                     <span className={classes.dim}>{typeof entry.means[0]?.value === "number" ? index + 1 : "–"}</span>
                     <span>
                       <Link to="/benchmarks/runs/$runId" params={{ runId: entry.run_id }}>
@@ -81,7 +82,7 @@ function Ranking({ board }: { board: Board }) {
                   </td>
                 ))}
                 {someFailed && <td className={classes.number}>{count(entry.failed)}</td>}
-                {judges.size > 1 && <td className={classes.judge}>{entry.judge ?? "none"}</td>}
+                {judges.size > 1 && <td className={leaderboardClasses.judge}>{entry.judge ?? "none"}</td>}
                 <td className={classes.number}>{money(entry.usage.cost)}</td>
               </tr>
             ))}

@@ -10,9 +10,11 @@ import { Page, Panel } from "@/ui/Page";
 import { Failed, Loading } from "@/ui/states";
 import { AttemptDrawer } from "./AttemptDrawer";
 import { AttemptTable } from "./AttemptTable";
-import classes from "./benchmarks.module.css";
+import attemptClasses from "./attempt.module.css";
 import { canResume, goesOn, type Mean, PAGE, type Run, useCancel, useResults, useResume } from "./data";
 import { EndedActions } from "./EndedActions";
+import classes from "./run.module.css";
+import tablesClasses from "./tables.module.css";
 import { Uncalibrated } from "./Uncalibrated";
 import { meanInWords, remaining, spent, tokens } from "./words";
 
@@ -50,7 +52,7 @@ export function RunPage() {
       <Panel title="Tasks" aside={plural(total, "attempt")} flush>
         <AttemptTable attempts={attempts} asked={asked} metrics={run.spec.metrics} open={open} />
         {total > PAGE && (
-          <div className={classes.pager}>
+          <div className={attemptClasses.pager}>
             <Button variant="default" disabled={offset === 0} onClick={() => setOffset(Math.max(0, offset - PAGE))}>
               Earlier
             </Button>
@@ -103,7 +105,7 @@ function ResumeButton({ runId }: { runId: string }) {
 
 function Broken({ run }: { run: Run }) {
   return (
-    <span className={classes.broken}>
+    <span className={tablesClasses.broken}>
       {" "}
       · {count(run.failed ?? 0)} of {plural(run.done ?? 0, "attempt")} failed
     </span>

@@ -1,9 +1,10 @@
 /** The list of runs: a table on a desk, some lines a run on a phone. Each heading sorts. */
 import { Link } from "@tanstack/react-router";
 import { age, count, duration, moment } from "@/ui/format";
-import classes from "./benchmarks.module.css";
 import { goesOn, type Mean, type Run } from "./data";
 import { costOf, type Means, sorted, timeOf, versionOf } from "./runOrder";
+import runsClasses from "./runs.module.css";
+import classes from "./tables.module.css";
 import type { RunSort } from "./view";
 import { basis, decimals, money } from "./words";
 
@@ -30,10 +31,10 @@ const HEADINGS: { sort: RunSort; title: string; number?: boolean }[] = [
 export function RunTable({ rows, means, ticked, toggle, order, onOrder }: RunTableProps) {
   return (
     <div className={classes.scroll}>
-      <table className={`${classes.table} ${classes.runs}`}>
+      <table className={`${classes.table} ${runsClasses.runs}`} data-runs>
         <thead>
           <tr>
-            <th className={classes.pick} aria-label="Compare" />
+            <th className={runsClasses.pick} aria-label="Compare" />
             {HEADINGS.map((heading) => (
               <Heading key={heading.sort} {...heading} order={order} onOrder={onOrder} />
             ))}
@@ -42,7 +43,7 @@ export function RunTable({ rows, means, ticked, toggle, order, onOrder }: RunTab
         <tbody>
           {sorted(rows, means, order.sort, order.up).map((run) => (
             <tr key={run.id}>
-              <td className={classes.pick}>
+              <td className={runsClasses.pick}>
                 <input
                   type="checkbox"
                   aria-label={`Compare ${run.spec.model} on ${run.spec.dataset}`}
@@ -50,23 +51,23 @@ export function RunTable({ rows, means, ticked, toggle, order, onOrder }: RunTab
                   onChange={() => toggle(run.id)}
                 />
               </td>
-              <td className={classes.dataset}>
+              <td className={runsClasses.dataset}>
                 <Link to="/benchmarks/runs/$runId" params={{ runId: run.id }}>
                   {run.spec.dataset}
                 </Link>
                 <span className={classes.under}>{versionOf(run)}</span>
               </td>
-              <td className={classes.model}>{run.spec.model}</td>
-              <td className={classes.scores}>
+              <td className={runsClasses.model}>{run.spec.model}</td>
+              <td className={runsClasses.scores}>
                 <Scores run={run} means={means[run.id]} />
               </td>
-              <td className={classes.status} data-status={run.status} title={run.error ?? undefined}>
+              <td className={runsClasses.status} data-status={run.status} title={run.error ?? undefined}>
                 {run.status}
                 <Progress run={run} />
               </td>
-              <td className={`${classes.number} ${classes.cost}`}>{money(costOf(run))}</td>
-              <td className={`${classes.number} ${classes.time}`}>{duration(timeOf(run))}</td>
-              <td className={`${classes.number} ${classes.when}`} title={moment(run.created_at)}>
+              <td className={classes.number}>{money(costOf(run))}</td>
+              <td className={classes.number}>{duration(timeOf(run))}</td>
+              <td className={`${classes.number} ${runsClasses.when}`} title={moment(run.created_at)}>
                 {age(run.created_at)}
               </td>
             </tr>
@@ -88,7 +89,11 @@ function Heading({ sort, title, number, order, onOrder }: HeadingProps) {
       className={number ? classes.number : undefined}
       aria-sort={active ? (order.up ? "ascending" : "descending") : undefined}
     >
-      <button type="button" className={classes.sort} onClick={() => onOrder({ sort, up: active ? !order.up : first })}>
+      <button
+        type="button"
+        className={runsClasses.sort}
+        onClick={() => onOrder({ sort, up: active ? !order.up : first })}
+      >
         {title}
         <span aria-hidden="true">{active ? (order.up ? " ↑" : " ↓") : ""}</span>
       </button>

@@ -3,10 +3,10 @@ import { Button, Group, Modal, MultiSelect, NumberInput, Select, SimpleGrid, Sta
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { count } from "@/ui/format";
-import classes from "./benchmarks.module.css";
 import { type Spec, useDatasets, useMetrics, useRuns, useStart } from "./data";
 import { Estimate } from "./Estimate";
 import { JudgeField } from "./JudgeField";
+import classes from "./run.module.css";
 
 const MODELS = ["recorded", "local/smollm2", "openai/gpt-4o"];
 /** Kinds of model that only the command line takes are not offered. */

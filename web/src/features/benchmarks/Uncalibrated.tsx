@@ -1,8 +1,8 @@
 /** A judge that nobody measured against people gives numbers to be careful with; reviews of the dataset measure it. */
 import { Button } from "@mantine/core";
 import { useMay } from "@/api/access";
-import classes from "./benchmarks.module.css";
 import { useCalibrate, useCalibration } from "./data";
+import classes from "./run.module.css";
 
 export function Uncalibrated({ runId }: { runId: string }) {
   const states = useCalibration(runId);

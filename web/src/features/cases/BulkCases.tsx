@@ -1,4 +1,4 @@
-/** What one can do with the chosen cases at once: tag, move, dismiss; each can be taken back. */
+/** What one can do with the chosen cases at once: tag, move, dismiss, merge; each can be taken back. */
 import { Button, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { plural } from "@/ui/format";
@@ -21,6 +21,14 @@ export function BulkCases({ cases, onClear }: BulkCasesProps) {
       />
       <Button {...small} onClick={() => void changes.change(cases, { status: "dismissed" })}>
         Dismiss
+      </Button>
+      <Button
+        {...small}
+        disabled={small.disabled || cases.length < 2}
+        title="The first of them in the list stays and gets the tags of the others, which are dismissed"
+        onClick={() => void changes.merge(cases)}
+      >
+        Merge repeats
       </Button>
       <Button size="compact-sm" variant="subtle" onClick={onClear}>
         Choose none

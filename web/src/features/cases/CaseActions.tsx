@@ -47,6 +47,17 @@ export function CaseActions({ entry }: { entry: Case }) {
       >
         Runs of its dataset
       </Button>
+      {(entry.messages?.length ?? 0) > 0 && (
+        <Button
+          size="compact-sm"
+          variant="default"
+          renderRoot={(props) => (
+            <Link to="/replay/$dataset/$caseId" params={{ dataset: entry.dataset, caseId: entry.id }} {...props} />
+          )}
+        >
+          Open in replay
+        </Button>
+      )}
       <output>
         {undo.problem || (before && "Saved.")}{" "}
         {before && (

@@ -1,59 +1,32 @@
+/** The columns of the list of cases. */
+import { type ColumnSpec, choosable, columnsFrom, dimmed, markedDim, shownOf } from "@/ui/columns";
 import { age } from "@/ui/format";
 import { Marked } from "@/ui/Marked";
-import type { ListColumn } from "@/ui/RecordList";
 import { CaseTier } from "@/ui/Tier";
 import type { Case } from "./data";
 import { oneOf, type RepeatedQuestion } from "./repeats";
 import { FirstTag } from "./Tags";
 import type { CaseView } from "./view";
 
-const WIDTHS: Record<string, string> = {
-  tier: "112px",
-  main: "minmax(0, 5fr)",
-  second: "minmax(0, 4fr)",
-  kind: "80px",
-  dataset: "112px",
-  review: "100px",
-  tags: "minmax(0, 150px)",
-  age: "76px",
-};
-const DEFAULT = ["tier", "second", "dataset", "tags", "age"];
+type Repeats = ReadonlyMap<string, RepeatedQuestion>;
 
-/** The columns one can choose; the question is always there. */
-export const CHOOSABLE = [
-  { id: "tier", label: "Worth" },
-  { id: "second", label: "Expected answer" },
-  { id: "kind", label: "Kind" },
-  { id: "dataset", label: "Dataset" },
-  { id: "review", label: "Review" },
-  { id: "tags", label: "Tags" },
-  { id: "age", label: "Changed" },
-] as const;
+export const CHOOSABLE = choosable(specsOf(undefined));
+export const shownColumns = (view: CaseView) => shownOf(specsOf(view.q), view.columns);
+export const columnsOf = (view: CaseView, repeats: Repeats) => columnsFrom(specsOf(view.q, repeats), view.columns);
 
-export function shownColumns(view: CaseView): readonly string[] {
-  return view.columns ?? DEFAULT;
-}
-
-export function columnsOf(
-  view: CaseView,
-  repeats: ReadonlyMap<string, RepeatedQuestion>,
-): { columns: ListColumn<Case>[]; template: string } {
-  const shown = new Set(["main", ...shownColumns(view)]);
-  const columns = allColumns(view.q, repeats).filter((column) => shown.has(column.id ?? ""));
-  return { columns, template: columns.map((column) => WIDTHS[column.id ?? ""]).join(" ") };
-}
-
-function allColumns(search: string | undefined, repeats: ReadonlyMap<string, RepeatedQuestion>): ListColumn<Case>[] {
+function specsOf(search: string | undefined, repeats: Repeats = new Map()): ColumnSpec<Case>[] {
   return [
-    { id: "tier", header: "Worth", cell: ({ row }) => <CaseTier entry={row.original} /> },
+    { id: "tier", label: "Worth", width: "112px", usual: true, cell: (entry) => <CaseTier entry={entry} /> },
     {
       id: "main",
-      header: "Input",
-      cell: ({ row: { original } }) => {
-        const repeated = repeats.get(`${original.dataset}/${original.id}`);
+      label: "Input",
+      width: "minmax(0, 5fr)",
+      always: true,
+      cell: ({ dataset, id, name, input }) => {
+        const repeated = repeats.get(`${dataset}/${id}`);
         return (
           <>
-            <Marked text={original.name || original.input} search={search} />
+            <Marked text={name || input} search={search} />
             {repeated && <span className="eg-dim"> · {oneOf(repeated)}</span>}
           </>
         );
@@ -61,23 +34,28 @@ function allColumns(search: string | undefined, repeats: ReadonlyMap<string, Rep
     },
     {
       id: "second",
+      label: "Expected answer",
       header: "Expected, or else the answer",
-      cell: ({ row }) => (
-        <span className="eg-dim">
-          <Marked text={wanted(row.original)} search={search} />
-        </span>
-      ),
+      width: "minmax(0, 4fr)",
+      usual: true,
+      cell: (entry) => markedDim(wanted(entry), search),
     },
-    { id: "kind", header: "Kind", cell: ({ row }) => row.original.kind },
-    { id: "dataset", header: "Dataset", cell: ({ row }) => row.original.dataset },
-    { id: "review", header: "Review", cell: ({ row }) => row.original.review },
-    { id: "tags", header: "Tags", cell: ({ row }) => <FirstTag tags={row.original.tags} /> },
+    { id: "kind", label: "Kind", width: "80px", cell: ({ kind }) => kind },
+    { id: "dataset", label: "Dataset", width: "112px", usual: true, cell: ({ dataset }) => dataset },
+    { id: "review", label: "Review", width: "100px", cell: ({ review }) => review },
+    {
+      id: "tags",
+      label: "Tags",
+      width: "minmax(0, 150px)",
+      usual: true,
+      cell: ({ tags }) => <FirstTag tags={tags} />,
+    },
     {
       id: "age",
-      header: "Changed",
-      cell: ({ row }) => (
-        <span className="eg-dim eg-numeric">{age(row.original.updated_at ?? row.original.created_at)}</span>
-      ),
+      label: "Changed",
+      width: "76px",
+      usual: true,
+      cell: ({ updated_at, created_at }) => dimmed(age(updated_at ?? created_at)),
     },
   ];
 }

@@ -10,6 +10,8 @@ export type Revision = Schemas["Revision"];
 export type CaseFacets = Schemas["CaseFacets"];
 
 const PAGE = 100;
+/** Characters of a text that a list may show. */
+const PREVIEW = 500;
 
 export function useCases(view: CaseView) {
   return useInfiniteQuery({
@@ -17,7 +19,7 @@ export function useCases(view: CaseView) {
     queryFn: ({ pageParam }) =>
       unwrap(
         api.GET("/api/v1/cases", {
-          params: { query: { ...asQuery(view), order: view.order, limit: PAGE, before: pageParam } },
+          params: { query: { ...asQuery(view), order: view.order, limit: PAGE, preview: PREVIEW, before: pageParam } },
         }),
       ),
     initialPageParam: null as string | null,

@@ -38,13 +38,22 @@ export function useCaseChanges() {
       return { message: `Changed ${plural(done.cases.length, "case")}. ${problems}`, undo: done.undo ?? [] };
     });
 
+  /** Merges the chosen cases into the first of them. */
+  const merge = ([kept, ...others]: readonly Key[]) =>
+    act(async () => {
+      const repeats_of = kept && { dataset: kept.dataset, id: kept.id };
+      const done = await send({ cases: others, add_tags: [], remove_tags: [], repeats_of });
+      const problems = (done.problems ?? []).join("; ");
+      return { message: `Merged ${plural(done.cases.length, "repeat")}. ${problems}`, undo: done.undo ?? [] };
+    });
+
   const undo = () =>
     act(async () => {
       for (const step of outcome?.undo ?? []) await send(step);
       return { message: "Taken back.", undo: [] };
     });
 
-  return { change, undo, busy, message: outcome?.message ?? "", undoable: (outcome?.undo.length ?? 0) > 0 };
+  return { change, merge, undo, busy, message: outcome?.message ?? "", undoable: (outcome?.undo.length ?? 0) > 0 };
 }
 
 export const createCase = (body: Schemas["NewCase"]) => unwrap(api.POST("/api/v1/cases", { headers: headers(), body }));

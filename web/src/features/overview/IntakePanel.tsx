@@ -1,13 +1,12 @@
 /** Traces over time, each bar split by what became of them. */
+import { useNavigate } from "@tanstack/react-router";
 import { type CSSProperties, useCallback, useMemo } from "react";
 import { Chart, type Palette } from "@/ui/Chart";
 import { plural } from "@/ui/format";
-import { everyBucket, startOf } from "./buckets";
+import { everyBucket, timeLabel } from "./buckets";
 import type { Overview } from "./data";
 import classes from "./overview.module.css";
-
-const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", timeZone: "UTC" });
-const hour = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", timeZone: "UTC" });
+import { within } from "./traffic";
 
 const SERIES = [
   { name: "Golden, confirmed", colour: "gold", swatch: "gold" },
@@ -20,7 +19,7 @@ export function IntakePanel({ seen }: { seen: Overview }) {
   const buckets = useMemo(() => everyBucket(seen), [seen]);
   const option = useCallback(
     (colours: Palette) => {
-      const names = buckets.map(({ start }) => (seen.bucket === "hour" ? hour : day).format(startOf(start)));
+      const names = buckets.map(({ start }) => timeLabel(start));
       const rest = buckets.map((each) =>
         Math.max(0, each.traces - (each.confirmed ?? 0) - (each.candidate ?? 0) - (each.failure ?? 0)),
       );
@@ -63,7 +62,15 @@ export function IntakePanel({ seen }: { seen: Overview }) {
         })),
       };
     },
-    [buckets, seen.bucket],
+    [buckets],
+  );
+  const navigate = useNavigate();
+  const open = useCallback(
+    (index: number) => {
+      const start = buckets[index]?.start;
+      if (start) void navigate({ to: "/traces", search: within(start, seen.bucket) });
+    },
+    [buckets, seen.bucket, navigate],
   );
   const { confirmed = 0, candidate = 0, failure = 0 } = seen.tiers;
   const words = `${plural(seen.in_period, "trace")}: ${confirmed} golden, ${candidate} candidates, ${failure} failures`;
@@ -76,7 +83,7 @@ export function IntakePanel({ seen }: { seen: Overview }) {
           </li>
         ))}
       </ul>
-      <Chart label={words} height={240} option={option} />
+      <Chart label={words} height={240} option={option} onSelect={open} />
     </>
   );
 }

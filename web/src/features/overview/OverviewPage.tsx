@@ -14,6 +14,7 @@ import { KeptOutPanel } from "./KeptOutPanel";
 import { Live } from "./Live";
 import classes from "./overview.module.css";
 import { TierStrip } from "./TierStrip";
+import { TrafficPanel } from "./TrafficPanel";
 import { PERIODS, type Period, USUAL } from "./view";
 import { Welcome } from "./Welcome";
 
@@ -36,7 +37,9 @@ export function OverviewPage() {
             aria-label="Period"
             data={PERIODS.map((value) => ({ value, label: WORDS[value] }))}
             value={period}
-            onChange={(value) => void navigate({ search: { period: value as Period }, replace: true })}
+            onChange={(value) =>
+              void navigate({ search: (view) => ({ ...view, period: value as Period }), replace: true })
+            }
           />
         )
       }
@@ -66,12 +69,15 @@ function Numbers({ seen, period }: { seen: Overview; period: Period }) {
         </Panel>
       </div>
       <div className={classes.wide}>
+        <TrafficPanel period={period} />
+      </div>
+      <div className={classes.wide}>
         <Panel title="What keeps traces out of the golden set">
           <KeptOutPanel period={period} />
         </Panel>
       </div>
       <Panel title="Checks that fail most">
-        <ChecksPanel checks={seen.checks} />
+        <ChecksPanel checks={seen.checks} since={seen.since} />
       </Panel>
       <Panel title="Traffic covered by dataset">
         <CoveragePanel coverage={seen.coverage} inPeriod={seen.in_period} />

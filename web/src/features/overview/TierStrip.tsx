@@ -1,5 +1,6 @@
 /** The four kinds of case as numbers that lead to their list, and one bar of their shares of the traffic. */
 import { Link } from "@tanstack/react-router";
+import { localMinute } from "@/ui/address";
 import { count, share } from "@/ui/format";
 import { Tier } from "@/ui/Tier";
 import type { Overview } from "./data";
@@ -23,7 +24,7 @@ export function TierStrip({ seen }: { seen: Overview }) {
           <span className={classes.share}>{share(seen.tiers[tier] ?? 0, seen.in_period)} of traces</span>
         </Link>
       ))}
-      <Link to="/traces" className={classes.figure}>
+      <Link to="/traces" search={{ since: localMinute(seen.since) }} className={classes.figure}>
         <Tier tier="none" label="Traces" />
         <span className={classes.number}>{count(seen.in_period)}</span>
         <span className={classes.share}>in this period</span>

@@ -1,9 +1,10 @@
 /** What the overview asks for, again every few seconds while somebody looks at it. */
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { api, type Schemas, unwrap } from "@/api/client";
-import type { Period } from "./view";
+import type { Grouping, Period } from "./view";
 
 export type Overview = Schemas["Overview"];
+export type Traffic = Schemas["Traffic"];
 export type Alert = Schemas["Alert"];
 export type Reason = Schemas["KeptOutReason"];
 
@@ -13,6 +14,17 @@ export function useOverview(period: Period) {
   return useQuery({
     queryKey: ["overview", period],
     queryFn: () => unwrap(api.GET("/api/v1/stats/overview", { params: { query: { period } } })),
+    placeholderData: keepPreviousData,
+    refetchInterval: WATCH_MS,
+  });
+}
+
+/** Figures over time need no grouping; those by model come along. */
+export function useTraffic(period: Period, by: Grouping) {
+  const grouped = by === "name" ? "name" : "model";
+  return useQuery({
+    queryKey: ["traffic", period, grouped],
+    queryFn: () => unwrap(api.GET("/api/v1/stats/traffic", { params: { query: { period, by: grouped } } })),
     placeholderData: keepPreviousData,
     refetchInterval: WATCH_MS,
   });

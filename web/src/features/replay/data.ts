@@ -73,3 +73,51 @@ export function useConfirmUser(dataset: string, caseId: string, version: number)
     onSuccess: () => cache.invalidateQueries({ queryKey: ["review"] }),
   });
 }
+
+export const useRecordedCase = (dataset: string, caseId: string) =>
+  useQuery({
+    queryKey: ["case", dataset, caseId],
+    queryFn: () =>
+      unwrap(api.GET("/api/v1/cases/{dataset}/{case_id}", { params: { path: { dataset, case_id: caseId } } })),
+  });
+
+/** The models of earlier runs, to choose from; those that answer from the record are no models. */
+export function useUsedModels(): string[] {
+  const runs = useQuery({
+    queryKey: ["runs", "models"],
+    queryFn: () => unwrap(api.GET("/api/v1/benchmarks/runs", { params: { query: { limit: 100 } } })),
+  });
+  const names = new Set((runs.data?.runs ?? []).map((run) => run.spec.model));
+  names.delete("recorded");
+  return [...names].sort();
+}
+
+const LOOK_MS = 1_000;
+
+/** Plays one case again as a run of it alone, and follows it to its end. */
+export function usePlay(dataset: string, caseId: string) {
+  const cache = useQueryClient();
+  const start = useMutation({
+    mutationFn: (model: string) =>
+      unwrap(
+        api.POST("/api/v1/benchmarks/runs", {
+          body: { dataset, cases: [caseId], model, metrics: ["trajectory"], replay: {} } as Schemas["RunSpec"],
+        }),
+      ),
+  });
+  const runId = start.data?.id ?? "";
+  const run = useQuery({
+    queryKey: ["runs", runId, "played"],
+    enabled: runId !== "",
+    queryFn: async () => {
+      const now = await unwrap(api.GET("/api/v1/benchmarks/runs/{run_id}", { params: { path: { run_id: runId } } }));
+      if (ended(now.status)) await cache.invalidateQueries({ queryKey: ["replays", dataset, caseId] });
+      return now;
+    },
+    refetchInterval: ({ state }) => (state.data && ended(state.data.status) ? false : LOOK_MS),
+  });
+  const busy = start.isPending || (runId !== "" && !(run.data && ended(run.data.status)));
+  return { begin: start.mutate, busy, run: run.data, problem: start.error?.message ?? run.data?.error ?? "" };
+}
+
+const ended = (status: string) => !["queued", "running"].includes(status);

@@ -27,6 +27,7 @@ export function TraceActions({ trace }: { trace: Trace }) {
       ? [
           { keys: "c", does: "Write the right answer", run: () => setMaking(true) },
           { keys: "v", does: "Send to review", run: () => actions.makeCases({ dataset: "picked" }) },
+          { keys: "p", does: "Open in replay", run: () => actions.openInReplay() },
         ]
       : []),
   ]);
@@ -54,6 +55,9 @@ export function TraceActions({ trace }: { trace: Trace }) {
             onClick={() => actions.makeCases({ dataset: "picked" })}
           >
             Send to review
+          </Button>
+          <Button size="compact-sm" variant="default" disabled={actions.busy} onClick={actions.openInReplay}>
+            Open in replay
           </Button>
         </>
       )}

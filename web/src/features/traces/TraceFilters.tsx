@@ -89,7 +89,8 @@ function fieldsOf(facets: TraceFacets | undefined): Field<TraceView>[] {
 
 /** Each score of the list, as failing and as good; the server says how many of them fail. */
 function scoreOptions(facets: TraceFacets | undefined): Option[] {
-  return (facets?.scores ?? []).flatMap(({ name, source, count: all, failing }) => {
+  const any = { value: "*<0.3", label: "any score failed" };
+  const named = (facets?.scores ?? []).flatMap(({ name, source, count: all, failing }) => {
     const whose = source === "system" ? "" : `${source}:`;
     const by = source === "system" ? "" : ` (${WHOSE[source] ?? source})`;
     return [
@@ -97,4 +98,5 @@ function scoreOptions(facets: TraceFacets | undefined): Option[] {
       { value: `${whose}${name}>=0.3`, label: `${name}${by} passed`, count: all - failing },
     ].filter((option) => option.count > 0);
   });
+  return [any, ...named];
 }

@@ -1,85 +1,59 @@
-import { age, count, duration, milliseconds, unit } from "@/ui/format";
+/** The columns of the list of traces. */
+import { type ColumnSpec, choosable, columnsFrom, dimmed, markedDim, shownOf } from "@/ui/columns";
+import { age, count, dollars, duration, milliseconds, unit } from "@/ui/format";
 import { Marked } from "@/ui/Marked";
-import type { ListColumn } from "@/ui/RecordList";
 import type { Trace } from "./data";
 import { Status } from "./Status";
 import type { TraceView } from "./view";
 
-const WIDTHS: Record<string, string> = {
-  status: "96px",
-  main: "minmax(0, 5fr)",
-  second: "minmax(0, 5fr)",
-  name: "minmax(0, 140px)",
-  model: "minmax(0, 140px)",
-  user: "minmax(0, 110px)",
-  tags: "minmax(0, 150px)",
-  scores: "minmax(0, 200px)",
-  tokens: "72px",
-  cost: "76px",
-  took: "76px",
-  age: "76px",
-};
-const DEFAULT = ["status", "second", "model", "took", "age"];
+export const CHOOSABLE = choosable(specsOf(undefined));
+export const shownColumns = (view: TraceView) => shownOf(specsOf(view.q), view.columns);
+export const columnsOf = (view: TraceView) => columnsFrom(specsOf(view.q), view.columns);
 
-/** The columns one can choose; the question is always there. */
-export const CHOOSABLE = [
-  { id: "status", label: "Status" },
-  { id: "second", label: "Output" },
-  { id: "name", label: "Name" },
-  { id: "model", label: "Model" },
-  { id: "user", label: "User" },
-  { id: "tags", label: "Tags" },
-  { id: "scores", label: "Scores" },
-  { id: "tokens", label: "Tokens" },
-  { id: "cost", label: "Cost" },
-  { id: "took", label: "Took" },
-  { id: "age", label: "When" },
-] as const;
-
-export function shownColumns(view: TraceView): readonly string[] {
-  return view.columns ?? DEFAULT;
-}
-
-export function columnsOf(view: TraceView): { columns: ListColumn<Trace>[]; template: string } {
-  const shown = new Set(["main", ...shownColumns(view)]);
-  const columns = allColumns(view.q).filter((column) => shown.has(column.id ?? ""));
-  return { columns, template: columns.map((column) => WIDTHS[column.id ?? ""]).join(" ") };
-}
-
-function allColumns(search: string | undefined): ListColumn<Trace>[] {
-  const dim = (id: string, header: string, text: (trace: Trace) => string): ListColumn<Trace> => ({
-    id,
-    header,
-    cell: ({ row }) => <span className="eg-dim eg-numeric">{text(row.original)}</span>,
-  });
+function specsOf(search: string | undefined): ColumnSpec<Trace>[] {
+  const wide = "minmax(0, 140px)";
   return [
-    { id: "status", header: "Status", cell: ({ row }) => <Status status={row.original.status} /> },
+    {
+      id: "status",
+      label: "Status",
+      width: "96px",
+      usual: true,
+      cell: ({ status }) => <Status status={status} />,
+    },
     {
       id: "main",
-      header: "Input",
-      cell: ({ row: { original } }) => <Marked text={original.input || original.name || original.id} search={search} />,
+      label: "Input",
+      width: "minmax(0, 5fr)",
+      always: true,
+      cell: ({ input, name, id }) => <Marked text={input || name || id} search={search} />,
     },
     {
       id: "second",
-      header: "Output",
-      cell: ({ row }) => (
-        <span className="eg-dim">
-          <Marked text={row.original.output ?? ""} search={search} />
-        </span>
-      ),
+      label: "Output",
+      width: "minmax(0, 5fr)",
+      usual: true,
+      cell: ({ output }) => markedDim(output ?? "", search),
     },
-    dim("name", "Name", (trace) => trace.name),
-    dim("model", "Model", (trace) => modelOf(trace) ?? ""),
-    dim("user", "User", (trace) => trace.user_id ?? ""),
-    dim("tags", "Tags", (trace) => trace.tags.join(", ")),
-    dim("scores", "Scores", (trace) => trace.scores.map((score) => `${score.name} ${unit(score.value)}`).join(", ")),
-    dim("tokens", "Tokens", (trace) => {
-      const tokens = tokensOf(trace);
-      return tokens === null ? "–" : count(tokens);
-    }),
-    dim("cost", "Cost", (trace) => costOf(trace) ?? "–"),
-    dim("took", "Took", (trace) => duration(milliseconds(trace.started_at, trace.ended_at))),
-    dim("age", "When", (trace) => age(trace.started_at)),
+    { id: "name", label: "Name", width: wide, cell: ({ name }) => dimmed(name) },
+    { id: "model", label: "Model", width: wide, usual: true, cell: (trace) => dimmed(modelOf(trace) ?? "") },
+    { id: "user", label: "User", width: "minmax(0, 110px)", cell: ({ user_id }) => dimmed(user_id ?? "") },
+    { id: "tags", label: "Tags", width: "minmax(0, 150px)", cell: ({ tags }) => dimmed(tags.join(", ")) },
+    {
+      id: "scores",
+      label: "Scores",
+      width: "minmax(0, 200px)",
+      cell: ({ scores }) => dimmed(scores.map(({ name, value }) => `${name} ${unit(value)}`).join(", ")),
+    },
+    { id: "tokens", label: "Tokens", width: "72px", cell: (trace) => dimmed(counted(tokensOf(trace))) },
+    { id: "cost", label: "Cost", width: "76px", cell: (trace) => dimmed(costOf(trace) ?? "–") },
+    {
+      id: "took",
+      label: "Took",
+      width: "76px",
+      usual: true,
+      cell: ({ started_at, ended_at }) => dimmed(duration(milliseconds(started_at, ended_at))),
+    },
+    { id: "age", label: "When", width: "76px", usual: true, cell: ({ started_at }) => dimmed(age(started_at)) },
   ];
 }
 
@@ -89,6 +63,7 @@ export function modelOf(trace: Trace): string | null {
 }
 
 const figureOf = (value: unknown) => (typeof value === "number" && Number.isFinite(value) ? value : null);
+const counted = (number: number | null) => (number === null ? "–" : count(number));
 
 export function tokensOf({ metadata }: Trace): number | null {
   const parts = [figureOf(metadata?.input_tokens), figureOf(metadata?.output_tokens)];
@@ -98,5 +73,5 @@ export function tokensOf({ metadata }: Trace): number | null {
 
 export function costOf({ metadata }: Trace): string | null {
   const cost = figureOf(metadata?.cost);
-  return cost === null ? null : `$${cost >= 1 ? cost.toFixed(2) : cost.toPrecision(2)}`;
+  return cost === null ? null : dollars(cost);
 }

@@ -11,6 +11,8 @@ export type Explanation = Schemas["Explanation"];
 export type TraceFacets = Schemas["TraceFacets"];
 
 const PAGE = 100;
+/** Characters of a text that a list may show; a search looks at fewer. */
+const PREVIEW = 500;
 const SESSION_TURNS = 200;
 
 export function useTraces(view: TraceView) {
@@ -25,6 +27,7 @@ export function useTraces(view: TraceView) {
               order: view.order,
               scores: view.columns?.includes("scores") || undefined,
               limit: PAGE,
+              preview: PREVIEW,
               before: pageParam,
             },
           },
@@ -69,7 +72,9 @@ export function useSession(sessionId: string | null | undefined) {
     enabled: Boolean(sessionId),
     queryFn: async () => {
       const page = await unwrap(
-        api.GET("/api/v1/traces", { params: { query: { session_id: sessionId, limit: SESSION_TURNS } } }),
+        api.GET("/api/v1/traces", {
+          params: { query: { session_id: sessionId, limit: SESSION_TURNS, preview: PREVIEW } },
+        }),
       );
       return { turns: page.traces.toReversed(), cut: page.next !== null };
     },

@@ -1,5 +1,6 @@
 /** The actions on traces: each answers with what happened, and where it can be taken back, with how. */
 import { useQueryClient } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { useMay } from "@/api/access";
 import { api, unwrap } from "@/api/client";
@@ -18,11 +19,13 @@ interface Outcome {
   undo: (() => void) | null;
 }
 
+const REPLAYS = "replays";
 const NOTHING: Outcome = { message: "", failed: false, undo: null };
 const count = (number: number, noun: string) => `${number.toLocaleString("en-US")} ${noun}${number === 1 ? "" : "s"}`;
 
 export function useTraceActions(traceIds: readonly string[]) {
   const client = useQueryClient();
+  const navigate = useNavigate();
   const [outcome, setOutcome] = useState<Outcome>(NOTHING);
   const [busy, setBusy] = useState(false);
   const mayEdit = useMay("editor");
@@ -125,6 +128,16 @@ export function useTraceActions(traceIds: readonly string[]) {
       };
     });
 
+  /** Opens a trace in replay: as a case of the dataset of replays, which is made where there is none yet. */
+  const openInReplay = () =>
+    void act(async () => {
+      const body = { trace_ids: [...traceIds], dataset: REPLAYS, answer: null, tags: [], note: "" };
+      const [made] = await unwrap(api.POST("/api/v1/traces/cases", { headers: headers(), body }));
+      if (!made?.id) return { message: made?.problem ?? "", failed: true, undo: null };
+      await navigate({ to: "/replay/$dataset/$caseId", params: { dataset: REPLAYS, caseId: made.id } });
+      return NOTHING;
+    });
+
   const dismiss = (dataset: string, ids: string[]) =>
     void act(async () => {
       const cases = ids.map((id) => ({ dataset, id, version: 1 }));
@@ -133,5 +146,5 @@ export function useTraceActions(traceIds: readonly string[]) {
       return { message: `Took ${count(ids.length, "case")} back.`, failed: false, undo: null };
     });
 
-  return { score, withdraw, makeCases, retag, busy, ...outcome };
+  return { score, withdraw, makeCases, openInReplay, retag, busy, ...outcome };
 }

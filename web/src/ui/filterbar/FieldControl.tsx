@@ -3,7 +3,15 @@ import { MultiSelect, NumberInput, Select, TagsInput, TextInput } from "@mantine
 import { changed } from "../address";
 import { count } from "../format";
 import classes from "./FilterBar.module.css";
-import { type ChoiceField, type DatesField, type Field, nonEmpty, type RangeField, type TextField } from "./fields";
+import {
+  type ChoiceField,
+  type DatesField,
+  type Field,
+  NOT_RECORDED,
+  nonEmpty,
+  type RangeField,
+  type TextField,
+} from "./fields";
 
 type ControlProps<View, Kind = Field<View>> = { field: Kind; view: View; onChange: (next: View) => void };
 
@@ -20,12 +28,13 @@ function Choice<View extends object>({ field, view, onChange }: ControlProps<Vie
   const held = view[field.key];
   const values = (held === undefined ? [] : Array.isArray(held) ? held : [held]) as string[];
   const unlisted = values.filter((value) => !field.options.some((option) => option.value === value));
-  const data = [...field.options, ...unlisted.map((value) => ({ value, label: value, count: undefined }))].map(
-    ({ value, label, count: number }) => ({
-      value,
-      label: number === undefined ? (label ?? value) : `${label ?? value} · ${count(number)}`,
-    }),
-  );
+  const data = [
+    ...field.options,
+    ...unlisted.map((value) => ({ value, label: value || NOT_RECORDED, count: undefined })),
+  ].map(({ value, label, count: number }) => ({
+    value,
+    label: number === undefined ? (label ?? value) : `${label ?? value} · ${count(number)}`,
+  }));
   const set = (next: string[] | string | null) =>
     onChange(changed(view, field.key, next as View[typeof field.key] | null));
   const shared = {

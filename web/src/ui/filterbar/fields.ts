@@ -1,6 +1,9 @@
 /** What a list can be narrowed by, as data: the same bar serves traces and cases. */
 import { changed } from "../address";
 
+/** What an empty value of a list stands for. */
+export const NOT_RECORDED = "not recorded";
+
 export type Option = { value: string; label?: string; count?: number };
 type Named<View> = { key: keyof View & string; label: string };
 
@@ -49,7 +52,7 @@ function rangeChips<View extends object>(view: View, field: RangeField<View> | D
 
 function wordOf<View>(field: ChoiceField<View> | TextField<View>, value: string): string {
   const known = field.type === "choice" ? field.options.find((option) => option.value === value) : undefined;
-  return known?.label ?? value;
+  return known?.label ?? (value || NOT_RECORDED);
 }
 
 export function nonEmpty<Value>(values: Value[]): Value[] | null {

@@ -3,7 +3,7 @@ import { Button, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { useMe } from "../me";
 import { assign, type QueueItem, sayMany, useRefresh, type Verdict } from "./data";
-import classes from "./queue.module.css";
+import classes from "./list.module.css";
 
 /** The field that the key `i` leads to. */
 export const ASSIGN_FIELD = "assign-to";

@@ -11,11 +11,12 @@ import type { Entry } from "../validator/rows";
 import { ConflictBanner } from "./ConflictBanner";
 import { ContextPanel } from "./ContextPanel";
 import { type Case, type CaseFile, type Saying, useCaseEvidence, useRefresh } from "./data";
+import classes from "./desk.module.css";
 import { EvidencePane } from "./EvidencePane";
 import { History } from "./History";
 import { lacking } from "./lacking";
+import listClasses from "./list.module.css";
 import { Opinions } from "./Opinions";
-import classes from "./queue.module.css";
 import { TextFields } from "./TextFields";
 import { useDraft } from "./useDraft";
 import type { Said } from "./useUndo";
@@ -118,7 +119,7 @@ function DeskHead({ entry, state }: { entry: Case; state: string }) {
   return (
     <header className={classes.head}>
       <h2>{entry.id}</h2>
-      <p className={classes.source}>
+      <p className={listClasses.source}>
         {entry.dataset} · {entry.kind} · {entry.entry_type} · {entry.review} · v{entry.version} ·{" "}
         <span role="status">{state}</span>
       </p>

@@ -1,8 +1,9 @@
 /** Somebody else was first: their version and mine side by side, field by field, and one choice. */
 import { Button, Group } from "@mantine/core";
 import type { Case } from "./data";
+import classes from "./desk.module.css";
 import { Difference } from "./History";
-import classes from "./queue.module.css";
+import listClasses from "./list.module.css";
 import type { Conflict } from "./useDraft";
 
 type ConflictBannerProps = { conflict: Conflict; theirs: Case; onResolve: (choice: "mine" | "theirs") => void };
@@ -14,7 +15,7 @@ export function ConflictBanner({ conflict, theirs, onResolve }: ConflictBannerPr
   return (
     <section className={classes.conflict} role="alert">
       <p>{conflict.message}</p>
-      <p className={classes.source}>Struck through: what is there now. Underlined: what you wrote.</p>
+      <p className={listClasses.source}>Struck through: what is there now. Underlined: what you wrote.</p>
       <Difference changes={both} />
       <Group gap="xs">
         <Button size="compact-sm" variant="default" onClick={() => onResolve("mine")}>

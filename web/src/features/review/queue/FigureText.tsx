@@ -1,6 +1,6 @@
 /** A figure of agreement with its interval, or the reason why there is none. */
 import type { Schemas } from "@/api/client";
-import classes from "./queue.module.css";
+import classes from "./list.module.css";
 
 export function FigureText({ figure }: { figure: Schemas["AgreementFigure"] }) {
   if (figure.value === null) return <span className={classes.source}>{figure.reason}</span>;

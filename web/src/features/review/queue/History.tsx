@@ -2,7 +2,7 @@
 import { age } from "@/ui/format";
 import type { CaseFile } from "./data";
 import sheet from "./history.module.css";
-import classes from "./queue.module.css";
+import classes from "./list.module.css";
 
 type Entry = CaseFile["history"][number];
 

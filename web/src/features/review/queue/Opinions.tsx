@@ -5,7 +5,7 @@
 import { Button, Group } from "@mantine/core";
 import { useState } from "react";
 import type { CaseFile, Saying } from "./data";
-import classes from "./queue.module.css";
+import classes from "./desk.module.css";
 
 type OpinionsProps = { file: CaseFile; me: string; onSay: (saying: Saying) => void };
 

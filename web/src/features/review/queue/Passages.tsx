@@ -1,8 +1,8 @@
 /** Numbered contexts, and texts whose [n] light the context they cite. A citation of a context that is not there says so. */
 import { Fragment } from "react";
 import type { Case } from "./data";
+import classes from "./list.module.css";
 import sheet from "./passages.module.css";
-import classes from "./queue.module.css";
 
 const CITATION = /\[(\d{1,3})\]/g;
 

@@ -6,8 +6,9 @@ import { Panel } from "@/ui/Page";
 import { Failed, Loading } from "@/ui/states";
 import { useAgreement, useProgress } from "./data";
 import { FigureText } from "./FigureText";
+import listClasses from "./list.module.css";
+import classes from "./progress.module.css";
 import { QuestionAgreement } from "./QuestionAgreement";
-import classes from "./queue.module.css";
 
 type Figure = components["schemas"]["AgreementFigure"];
 
@@ -53,7 +54,7 @@ export function ProgressView() {
         {progress.data.reviewers.length ? (
           <Reviewers rows={progress.data.reviewers} goal={progress.data.daily_goal} />
         ) : (
-          <p className={classes.source}>Nobody has decided on a case yet.</p>
+          <p className={listClasses.source}>Nobody has decided on a case yet.</p>
         )}
       </Panel>
       <Panel title="Agreement" aside={`${agreed.shared} cases with two opinions or more, ${agreed.disputed} disputed`}>

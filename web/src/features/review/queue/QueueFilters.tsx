@@ -5,7 +5,7 @@ import { FilterBar } from "@/ui/filterbar/FilterBar";
 import type { Field } from "@/ui/filterbar/fields";
 import { useShortcuts } from "@/ui/shortcuts";
 import { useDeleteView, useFacets, useSaveView, useViews } from "./data";
-import classes from "./queue.module.css";
+import classes from "./list.module.css";
 import { filtersOf, KINDS, type PARTS, type QueueView, REVIEWS, STANDINGS, STATUSES, TYPES, viewOf } from "./view";
 
 type QueueFiltersProps = { view: QueueView; onView: (view: QueueView) => void };

@@ -2,7 +2,7 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useRef } from "react";
 import type { Key, QueueItem } from "./data";
-import classes from "./queue.module.css";
+import classes from "./list.module.css";
 
 const ROW_PX = 58;
 

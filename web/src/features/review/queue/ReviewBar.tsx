@@ -5,7 +5,7 @@ import { useState } from "react";
 import type { Schemas } from "@/api/client";
 import { saveReviewerName } from "@/api/reviewer";
 import { useProgress } from "./data";
-import classes from "./queue.module.css";
+import classes from "./page.module.css";
 import type { QueueView } from "./view";
 
 type ReviewBarProps = {

@@ -2,9 +2,9 @@
 import { NativeSelect, Textarea, TextInput } from "@mantine/core";
 import type { RefObject } from "react";
 import type { Case, Changes } from "./data";
+import classes from "./desk.module.css";
 import { Passage } from "./Passages";
 import sheet from "./passages.module.css";
-import classes from "./queue.module.css";
 
 type Field = { name: "name" | "input" | "output" | "expected"; label: string; hint?: string; write: boolean };
 

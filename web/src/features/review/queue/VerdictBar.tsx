@@ -1,7 +1,7 @@
 /** The verdicts on a case as buttons, and what still stands in the way of approving it. */
 import { Button } from "@mantine/core";
 import type { Case, Saying } from "./data";
-import classes from "./queue.module.css";
+import classes from "./desk.module.css";
 
 type VerdictBarProps = { entry: Case; decided: boolean; missing: string[]; onSay: (saying: Saying) => void };
 

@@ -5,11 +5,12 @@ import type { Schemas } from "@/api/client";
 import { BaseCandidates } from "../evidence/BaseCandidates";
 import { BaseCommitCheck } from "../evidence/BaseCommitCheck";
 import { EntryList } from "./EntryList";
+import classes from "./editor.module.css";
 import { statusOf } from "./navigation";
+import pageClasses from "./page.module.css";
 import { type Entry, lacks } from "./rows";
 import { StatusMark } from "./StatusMark";
 import type { Action, CaseState } from "./session";
-import classes from "./validator.module.css";
 
 type CaseEditorProps = {
   caseKey: string;
@@ -37,7 +38,7 @@ export function CaseEditor(props: CaseEditorProps) {
           <h2>
             <StatusMark status={statusOf(state)} /> {identity.caseId}
           </h2>
-          <p className={classes.dim}>
+          <p className={pageClasses.dim}>
             task {identity.taskId || "–"} · flow {identity.flowId || "–"} · case {identity.caseIndex} · workspace{" "}
             {identity.workspaceId || "–"}
           </p>

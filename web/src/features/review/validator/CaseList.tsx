@@ -2,10 +2,10 @@
 import { NativeSelect, TextInput } from "@mantine/core";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { memo, type RefObject, useEffect, useRef } from "react";
+import classes from "./list.module.css";
 import { type Counts, type Filter, type StatusFilter, statusOf } from "./navigation";
 import { StatusMark } from "./StatusMark";
 import type { CaseState, Session } from "./session";
-import classes from "./validator.module.css";
 
 const ROW_PX = 54;
 const FILTERS: StatusFilter[] = ["all", "incomplete", "ready", "validated", "edited", "half pair"];

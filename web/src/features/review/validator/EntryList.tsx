@@ -21,10 +21,10 @@ import { Button } from "@mantine/core";
 import { type Dispatch, type KeyboardEvent, useRef } from "react";
 import sheet from "./entries.module.css";
 import { CrossIcon, GripIcon } from "./icons";
+import classes from "./page.module.css";
 import type { Entry, ListName, RangeEntry } from "./rows";
 import { SourceChips } from "./SourceChips";
 import type { Action } from "./session";
-import classes from "./validator.module.css";
 
 const WORDS: Record<ListName, { title: string; one: string; dataset: string }> = {
   filePaths: { title: "File paths", one: "path", dataset: "A" },

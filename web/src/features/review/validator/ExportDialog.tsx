@@ -3,8 +3,8 @@ import { Button, Group, Modal, Stack, Text } from "@mantine/core";
 import { useMemo } from "react";
 import dialogs from "./dialogs.module.css";
 import { EXPORT_NAMES, exportSession } from "./exportRows";
+import classes from "./page.module.css";
 import type { Session } from "./session";
-import classes from "./validator.module.css";
 
 function download(name: string, text: string) {
   const url = URL.createObjectURL(new Blob([text], { type: "application/x-ndjson" }));

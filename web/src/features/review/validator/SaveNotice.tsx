@@ -1,7 +1,7 @@
 /** A save that failed, in words, with what can be done about it. */
 import { Button } from "@mantine/core";
+import classes from "./page.module.css";
 import type { SaveState } from "./useValidator";
-import classes from "./validator.module.css";
 import type { CopyState } from "./workspaceCopy";
 
 type SaveNoticeProps = { save: SaveState; onTakeOver: () => void; onExport: () => void; onForget: () => void };

@@ -1,7 +1,7 @@
 /** The mark of a case's state: a shape as well as a colour, so that it reads without colour. */
 
+import classes from "./list.module.css";
 import type { Status } from "./navigation";
-import classes from "./validator.module.css";
 
 const SHOWN: Record<Status, { sign: string; words: string }> = {
   validated: { sign: "✓", words: "validated" },

@@ -1,8 +1,8 @@
 /** Import, export, steps, undo: everything about the whole session, and whether it is saved. */
 import { Button, FileButton } from "@mantine/core";
 import { useRef } from "react";
+import classes from "./page.module.css";
 import type { SaveState } from "./useValidator";
-import classes from "./validator.module.css";
 import type { CopyState } from "./workspaceCopy";
 
 type ToolbarProps = {

@@ -15,6 +15,7 @@ import { ImportDialog } from "./ImportDialog";
 import { offered, type Proposal, propose, summary } from "./importing";
 import { counts, type Filter, neighbour, nextIncomplete, visible } from "./navigation";
 import { OverrideDialog } from "./OverrideDialog";
+import classes from "./page.module.css";
 import { applyPlan, type Choice } from "./reimport";
 import type { Entry } from "./rows";
 import { CopyNotice, SaveNotice } from "./SaveNotice";
@@ -24,7 +25,6 @@ import { useProvedValidation } from "./useProvedValidation";
 import { useValidator } from "./useValidator";
 import { useValidatorKeys } from "./useValidatorKeys";
 import { DATASET, useWorkspaceCopy } from "./useWorkspaceCopy";
-import classes from "./validator.module.css";
 
 const EVIDENCE_AFTER_MS = 120;
 

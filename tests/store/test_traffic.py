@@ -1,0 +1,132 @@
+"""Figures of the traffic by model and by name, on both databases."""
+
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evergold.model.trace import Score, Trace, TraceStatus
+from evergold.model.traffic import Grouping
+from evergold.settings import Settings
+from evergold.store import Store
+from evergold.store.overview import Bucket
+from evergold.store.trace_filter import TraceFilter
+from evergold.store.trace_pages import count_traces
+from evergold.store.traces import put_traces
+from evergold.workspace import Workspace
+from evergold.workspace.overview import Period
+from evergold.workspace.traffic import Traffic, TrafficWatch, percentiles_of
+
+NOW = datetime.now(UTC)
+WEEK = timedelta(days=7)
+
+
+def a_call(ident: str, *, took: int = 100, days_ago: float = 0, scores: tuple[Score, ...] = (), **more: Any) -> Trace:
+    started = NOW - timedelta(days=days_ago) - timedelta(milliseconds=took)
+    metadata = {"total_tokens": 10, "cost": 0.5, "model": "small"} | more.pop("metadata", {})
+    ended = started + timedelta(milliseconds=took)
+    return Trace(
+        id=ident, started_at=started, ended_at=ended, metadata=metadata, scores=scores, **{"name": "chat"} | more
+    )
+
+
+def look(store: Store, by: Grouping = Grouping.MODEL, length: timedelta = WEEK, bucket: Bucket = Bucket.DAY) -> Traffic:
+    return TrafficWatch(store).over(length, by, bucket)
+
+
+def put(store: Store, *traces: Trace) -> None:
+    store.db.write(lambda connection: put_traces(connection, traces))
+
+
+def test_an_empty_store_has_no_traffic(store: Store) -> None:
+    seen = look(store)
+    assert (seen.total.figures.traces, seen.total.figures.p95, seen.groups, seen.checks) == (0, None, [], [])
+
+
+def test_figures_add_up_by_model_and_by_day(store: Store) -> None:
+    put(
+        store,
+        a_call("a", took=100),
+        a_call("b", took=300, days_ago=2, status=TraceStatus.FAILED),
+        a_call("c", took=50, metadata={"model": "large", "cost": 2.0}),
+        a_call("d", metadata={"model": None, "total_tokens": None, "cost": None}),
+        a_call("old", days_ago=30),
+    )
+    seen = look(store)
+    assert [(group.value, group.figures.traces) for group in seen.groups] == [("small", 2), ("", 1), ("large", 1)]
+    small = seen.groups[0]
+    assert (small.figures.failed, small.figures.tokens, small.figures.cost) == (1, 20, 1.0)
+    assert (small.figures.p50, small.figures.p99) == (100, 300)
+    assert [bucket.traces for bucket in small.buckets] == [1, 1]
+    assert (seen.total.figures.traces, seen.total.figures.cost) == (4, 3.0)
+
+
+def test_rare_names_are_counted_together(store: Store) -> None:
+    often = [a_call(f"o{number}", name=f"n{number % 12:02d}") for number in range(24)]
+    put(store, *often, a_call("once", name="zz-1"), a_call("again", name="zz-2"))
+    groups = look(store, Grouping.NAME).groups
+    assert [group.value for group in groups] == [*(f"n{number:02d}" for number in range(12)), None]
+    assert groups[-1].figures.traces == 2
+
+
+def test_checks_are_counted_by_their_traces_and_fail_below_the_threshold(store: Store) -> None:
+    put(
+        store,
+        a_call("a", scores=(Score(name="grounded", value=0.1), Score(name="polite", value=1.0))),
+        a_call("b", scores=(Score(name="grounded", value=0.3),), days_ago=1, metadata={"model": "large"}),
+    )
+    seen = look(store)
+    (check,) = seen.checks
+    assert (check.name, check.source, check.scored, check.failing) == ("grounded", "system", 2, 1)
+    assert [(bucket.scored, bucket.failing) for bucket in check.buckets] == [(1, 0), (1, 1)]
+    figures = {group.value: (group.figures.scored, group.figures.failing) for group in seen.groups}
+    assert figures == {"small": (2, 1), "large": (1, 0)}
+
+
+def test_each_figure_is_that_of_a_list_of_traces(store: Store) -> None:
+    put(
+        store,
+        a_call("a", scores=(Score(name="grounded", value=0.1),), took=5_432),
+        a_call("b", metadata={"model": None}),
+        a_call("c", status=TraceStatus.FAILED),
+    )
+    seen = look(store)
+    with store.db.read() as connection:
+        for group in seen.groups:
+            wanted = TraceFilter(model=(group.value or "",), since=seen.since)
+            assert count_traces(connection, wanted) == group.figures.traces
+        assert count_traces(connection, TraceFilter(score=("*<0.3",), since=seen.since)) == seen.total.figures.failing
+        assert count_traces(connection, TraceFilter(took_min=seen.total.figures.p99)) == 1
+
+
+def test_a_day_is_divided_into_hours(store: Store) -> None:
+    put(store, a_call("a"), a_call("b", days_ago=0.9), a_call("c", days_ago=1.2))
+    seen = look(store, length=timedelta(days=1), bucket=Bucket.HOUR)
+    assert [len(bucket.start) for bucket in seen.total.buckets] == [13, 13]
+
+
+def test_what_comes_later_is_counted_when_the_rest_is_over(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    watch = TrafficWatch(store)
+    put(store, a_call("a"))
+    assert watch.over(WEEK, Grouping.MODEL, Bucket.DAY).total.figures.traces == 1
+    put(store, a_call("b"))
+    assert watch.over(WEEK, Grouping.MODEL, Bucket.DAY).total.figures.traces == 1
+    monkeypatch.setattr("evergold.workspace.traffic.time.monotonic", lambda: float("inf"))
+    assert watch.over(WEEK, Grouping.MODEL, Bucket.DAY).total.figures.traces == 2
+
+
+def test_every_period_can_be_asked_for(settings: Settings) -> None:
+    with Workspace.open(settings) as workspace:
+        put(workspace.store, a_call("a"), a_call("b", days_ago=200))
+        counts = {period: workspace.overviews.traffic(period, Grouping.NAME).total.figures.traces for period in Period}
+    assert counts == {Period.DAY: 1, Period.WEEK: 1, Period.MONTH: 1, Period.QUARTER: 1, Period.YEAR: 2}
+
+
+@given(st.lists(st.integers(0, 10**7), min_size=1, max_size=200))
+def test_percentiles_are_nearest_ranks(latencies: list[int]) -> None:
+    ordered = sorted(latencies)
+    expected = [ordered[-(-len(ordered) * percent // 100) - 1] for percent in (50, 95, 99)]
+    assert percentiles_of(Counter(latencies)) == expected
