@@ -113,6 +113,7 @@ def build_files(workspace: Opened, dataset: str, version: str) -> list[str]:
 def download_file(workspace: Opened, dataset: str, version: str, name: str) -> FileResponse:
     """One file of a build, byte for byte. Only a name that the build's manifest lists is a file."""
     path = workspace.builds.file(dataset, version, name)
+    # Served as a download: a browser must not show a file of data as a page of this origin.
     return FileResponse(path, media_type="application/octet-stream", filename=f"{dataset}-{version}-{name}")
 
 

@@ -18,6 +18,7 @@ from evergold.store.live_stats import DatasetStats
 router = Router(prefix="/api/v1", tags=["curation"])
 
 
+# A request must not run into the timeout of a proxy; what is left goes on waiting in the queue.
 CURATE_SECONDS = 8.0  # then a caller is answered
 
 

@@ -191,6 +191,7 @@ def compare_runs(
     """The second run against the first, paired by case, or by question where each counts once."""
     results = workspace.bench.results
     comparison = results.compare(first, second, margin=margin, weighted=weighted)
+    # Only cases that flipped are looked up: a comparison may have ten thousand cases.
     flipped = [case_id for metric in comparison.metrics for case_id in (*metric.gained, *metric.lost)]
     return Compared(**dict(comparison), asked=results.asked(second, flipped))
 
@@ -259,6 +260,7 @@ def delete_run(workspace: Opened, run_id: str) -> None:
 @router.get("/benchmarks/runs/{run_id}/events", response_class=StreamingResponse)
 async def run_events(workspace: Opened, run_id: str) -> StreamingResponse:
     """Progress as server-sent events: `progress` with the run whenever it changed, `end` with the run when it ended."""
+    # Asked once before the stream begins, so that an unknown run is a 404 and not a broken stream.
     first = await anyio.to_thread.run_sync(workspace.bench.get, run_id)
 
     async def events() -> AsyncIterator[str]:

@@ -55,6 +55,7 @@ class Prediction:
     @property
     def files(self) -> list[str]:
         """The files in the order of their first mention."""
+        # Ranges come first: a range names its file at a definite rank.
         return list(dict.fromkeys([path for path, _, _ in self.ranges]) | dict.fromkeys(self.paths))
 
 
@@ -77,6 +78,7 @@ class Overlap:
     @property
     def iou(self) -> float | None:
         union = self.predicted + self.golden - self.hit
+        # Without a prediction the union is the gold, and the value 0.
         return self.hit / union if self.golden else None
 
     def f(self, beta: float) -> float | None:
@@ -208,6 +210,7 @@ def _ranked(wanted: Sequence[str], predicted: Sequence[str]) -> dict[str, float]
 
 def _noise(charged: "Charged", gold: Gold, lines: Overlap) -> float:
     """The share of predicted lines that no tier knows."""
+    # Without read tiers every predicted line is either edited or noise.
     if not gold.core.lines and not gold.optional.lines:
         return 1 - lines.hit / charged.total
     return 1 - overlap(charged.lines, needed(gold, "all").lines) / charged.total

@@ -34,6 +34,7 @@ def summarize(scores: Sequence[CaseScore], seed: int = 0) -> Json:
     """The figures in the shape of `--json`. `line` is null where nothing has lines."""
     by_lines = [score for score in scores if score.lines is not None]
     by_files = [score for score in scores if score.files is not None]
+    # Where any case has golden lines, the cases with lines are counted; else those with files.
     counted = by_lines or by_files
     # One set of bootstrap draws for all figures, so that their intervals are comparable.
     result = _figures([score for score in scores if score.lines or score.files], seed)
@@ -61,6 +62,7 @@ def summarize_source(scores: Sequence[SourceScore], seed: int = 0) -> Json:
 
 
 def sliced(scores: Sequence[CaseScore], names: Sequence[str]) -> Json:
+    # Small slices would each need their own interval and invite decisions on noise.
     """The main figures per slice, without intervals: slices are for looking, not for deciding. A name for each score."""
     groups: dict[str, list[CaseScore]] = {}
     for score, name in zip(scores, names, strict=True):
@@ -112,6 +114,7 @@ def _level(prefix: str, counts: Sequence[Overlap | None]) -> tuple[dict[str, Col
     }
     known = [count or NOTHING for count in counts]
     hits = [float(count.hit) for count in known]
+    # A case without this level has zero counts and takes no part in a macro mean, whose denominator skips it.
     columns = {f"{prefix}macro {name}": _column([rate(count) for count in known]) for name, rate in rates.items()}
     columns[f"{prefix}micro precision"] = (hits, [float(count.predicted) for count in known])
     columns[f"{prefix}micro recall"] = (hits, [float(count.golden) for count in known])
@@ -137,6 +140,7 @@ def _f(prefix: str, beta: float) -> Derived:
         precision, recall = np.nan_to_num(result[f"{prefix}micro precision"]), result[f"{prefix}micro recall"]
         below = beta * beta * precision + recall
         top: Floats = (1 + beta * beta) * precision * recall
+        # Where precision and recall are both 0, F is 0 and not undefined.
         figures: Floats = np.divide(top, below, out=np.zeros_like(top), where=below > 0)
         return figures
 

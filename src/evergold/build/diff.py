@@ -97,6 +97,7 @@ def diff(before: Path, after: Path) -> Diff:
     # Only offsets of the older build are held; lines are read again where the same id occurs.
     old = {one: location for one, location, _ in build_records(before, old_manifest)}
     for one, location, line in build_records(after, new_manifest):
+        # What is left over at the end was removed.
         there = old.pop(one, None)
         if there is None:
             result.added.append(one)
@@ -147,6 +148,7 @@ def build_records(path: Path, manifest: Manifest) -> Iterator[tuple[str, RecordL
                     raise BadInput(
                         f"{result}, line {number}: no record ({problem}); `evergold verify` tells more"
                     ) from None
+                # A line without an id is a canary, or an error.
                 if one := named.task_id or named.id:
                     yield one, RecordLocation(split, result, offset, len(line)), line
                 elif named.canary is msgspec.UNSET:

@@ -23,6 +23,7 @@ def near_duplicates(
 
     Of a few words, a question must be quite the same and so must its answer; "thanks" without one is said every day.
     """
+    # With one split there is nothing to leak into.
     if len(set(split_of.values())) < 2:
         return []
     entries = [
@@ -66,6 +67,7 @@ def overlaps(cases: Sequence[Case], path: Path, threshold: float = THRESHOLD) ->
     hit = []
     for case in cases:
         asked, answer = plain(case.input), shingles_of(_answer(case))
+        # Short answers have no shingles and therefore never match.
         if (asked and asked in exact) or any(any(index.similar(text)) for text in (shingles_of(case.input), answer)):
             hit.append(case.id)
     return hit

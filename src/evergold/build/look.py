@@ -61,6 +61,7 @@ def sample(path: Path, count: int, seed: int, split: str | None = None) -> Sampl
     manifest = manifests.read(path)
     if split is not None and split not in manifest.splits:
         raise BadInput(unknown("split", split, sorted(manifest.splits)))
+    # Records are counted while they are drawn: the files are read once.
     counted = Counter[str]()
 
     def ranked() -> Iterator[tuple[bytes, str, str, bytes]]:
@@ -121,6 +122,7 @@ class _Look:
 
 def _bound(text: str) -> int:
     """The smallest power of two that the text's length does not exceed; 0 for no text."""
+    # bit_length of n - 1 gives the power of two that n does not exceed.
     return 1 << (len(text) - 1).bit_length() if text else 0
 
 

@@ -78,6 +78,7 @@ def hash_file(path: Path) -> tuple[str, int]:
     """The sha256 of a file and its size."""
     digest = hashlib.sha256()
     size = 0
+    # Unbuffered: blocks of a megabyte go straight into the hash.
     with path.open("rb", buffering=0) as source:
         while block := source.read(_BLOCK):
             digest.update(block)
@@ -119,6 +120,7 @@ def locate(manifest_path: Path, manifest: Manifest, name: str) -> Path:
     # An absolute path or a URL was given that way and does not move with the folder.
     if is_url(name) or Path(name).is_absolute():
         return location(name)
+    # Manifests of other tools name no root.
     root = getattr(manifest, "project_root", None)
     if isinstance(root, str):
         return normal(folder / root / name)

@@ -60,6 +60,7 @@ class Fields:
 
 def recipe_for(make: bytes, fields: Fields, task_type: str, columns: Sequence[Column]) -> tuple[Piece, ...] | None:
     """How lines of this make become records; None where that takes a closer look at each."""
+    # Two bytes a place: a kind, and for lists the length.
     given = {path: index for path, index in fields.indexes.items() if make[2 * index] != _ABSENT}
     # Sorted by path: fields that no column takes are written under `extra` in this order.
     left = dict(sorted(given.items()))
@@ -85,6 +86,7 @@ def recipe_for(make: bytes, fields: Fields, task_type: str, columns: Sequence[Co
             lengths.add(count)
         # ~index asks for the list with labels put in, index for the value as it stands.
         pieces += (key, ~index if column.kind == "contexts" and kind == _BARE else index)
+    # Lists that must pair up have different lengths: the careful way names them.
     if len(lengths) > 1:
         return None
     return (*pieces, *_extra(left), b"}\n")

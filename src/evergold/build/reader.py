@@ -50,6 +50,7 @@ def members_of(data: bytes) -> dict[str, bytes]:
     """The members of a JSON object, none of them given twice."""
     try:
         members = {key: bytes(raw) for key, raw in _decode_object(data).items()}
+        # A repeated key is only possible where the bytes are not the members put together again.
         if not _is_all(data.strip(), members):
             _require_unique_keys(data)
     except msgspec.ValidationError as problem:

@@ -110,6 +110,7 @@ class RecordRouter:
         return written
 
     def _choose(self, fields: Fields, choices: _Choices, kind: tuple[bytes | None, bytes | None]) -> Choice | None:
+        # Cleared as a whole: a block of hostile lines must not make memory grow, and ordinary ones refill it at once.
         if len(choices) >= _MOST_CHOICES:
             choices.clear()
         make, raw_type = kind
@@ -145,6 +146,7 @@ class RecordRouter:
         try:
             return Routed(index, task_id, _written(self.splits[index].columns, task_type, parts))
         except Refusal as refusal:
+            # The id is known from here on, so that the rejected file can name the record.
             refusal.task_id = _decode_text(task_id)
             raise
 
@@ -183,6 +185,7 @@ def _first_filled(column: Column, parts: Parts) -> str | None:
     """The first source with something in it; null, and blank text where text is required, count as not given."""
     for source in column.sources:
         value = parts.get(source, b"null")
+        # A blank required text is as good as none: the next source is tried.
         if value == b"null" or (column.required and value[:1] == b'"' and is_blank(value)):
             continue
         return source

@@ -75,6 +75,7 @@ class RecordShape(NamedTuple):
 def shape_of(split: str, entry: Mapping[str, Any]) -> RecordShape:
     """Of a split of one's own the first required text is what is asked and the last is the reference, whatever their names."""
     fields = fields_of(split, entry.get("fields"))
+    # Order is that of the table: what is asked comes first, the reference last.
     required = [name for name in entry.get("required") or () if fields.get(name) == "text"]
     plain = [name for name in required if name not in (*INPUTS, *REFERENCES)]
     roles: dict[str, str] = {}
@@ -108,6 +109,7 @@ def require_texts(record: Any, fields: Mapping[str, Kind]) -> None:
     for name, kind in fields.items():
         value = getattr(record, name)
         texts = [value] if kind == "text" and isinstance(value, msgspec.Raw) else value if kind == "contexts" else []
+        # A value that is not read is only tested for being text; decoding all of it would double the time.
         if any(memoryview(raw)[0] != _QUOTE for raw in texts):
             raise ValueError(f"Expected `str` - in `{name}`")
 
@@ -181,6 +183,7 @@ def tags_of(record: Any) -> list[str]:
 def tags_of_all(records: Sequence[Any]) -> list[list[str]]:
     """The tags of each of these records, by one look where all of them have some."""
     try:
+        # One decode for the whole block; the slow way names the record that has none.
         return _decode_all_tags(b"[%b]" % b",".join([record.metadata.tags for record in records]))
     except (AttributeError, msgspec.DecodeError, UnicodeDecodeError):
         return [tags_of(record) for record in records]

@@ -30,6 +30,7 @@ _OF_THE_MOMENT = frozenset({"generated_at_utc", "builder", manifests.SEAL})
 """What may differ between two manifests of the same build."""
 
 
+# Frozen dataclass: the options are compared as a whole when a request is repeated.
 @dataclass(frozen=True)
 class SnapshotSpec:
     """What to freeze, how to split it, and what to do about leaks."""
@@ -104,6 +105,7 @@ def draft(
     leaks = _look_for_leaks(spec, taken, split_of) | {"repeats": repeats | report_of(clusters, split_of, SHOWN)}
     # Lines are made once and written by split: a case is in one split only.
     lines = {case.id: _line(case) for case in taken}
+    # Members of a split are written in the order of their ids, whatever order the store gave.
     contents = {name: b"".join(_of_split(spec, name, taken, split_of, lines)) for name in spec.shares}
     excluded_lines = b"".join(canonical_json({"id": one, "reason": reason}) + b"\n" for one, reason in excluded)
     manifest = _manifest(spec, taken, split_of, contents) | leaks
@@ -190,6 +192,7 @@ def _manifest(
         members = [case for case in cases if split_of[case.id] == name]
         groups = {group_key(case, spec.group_by) for case in members}
         splits[name] = _entry(f"{name}.jsonl", content, len(members)) | {"groups": len(groups)}
+    # Which policy revisions made the cases: a later reader can tell what the data was selected by.
     policies = Counter((case.provenance.policy, case.provenance.policy_rev) for case in cases)
     return {
         "version": spec.version,
@@ -257,6 +260,7 @@ def _made_before(spec: SnapshotSpec, manifest: Mapping[str, Any], files: Iterabl
         there = {}
     if not isinstance(there, dict):
         there = {}
+    # Time and builder may differ between two makings of one build.
     if all(there.get(name) == value for name, value in manifest.items() if name not in _OF_THE_MOMENT):
         return {**manifest, **{name: there[name] for name in _OF_THE_MOMENT & there.keys()}}
     if spec.force:

@@ -31,6 +31,7 @@ def source_problem(record: Any) -> str | None:
     name, path = _document(getattr(record, "metadata", None))
     if path and document_of(path) not in known:
         return f"none of its {len(sources)} contexts comes from {name} {path!r}; the first is from {sources[0]!r}"
+    # Both names occur: of the record, and of the answer alone.
     for field in CITATIONS:
         for citation in getattr(record, field, None) or ():
             problem = _cited_wrongly(citation, record, known)

@@ -80,6 +80,7 @@ class RagSpec:
             is_source = self.url is None and path.exists() and path.samefile(self.source)
             other = made_from if is_source else taken.setdefault(str(path.resolve()), what)
             if path.suffix in ENDINGS:
+                # A build is compared byte by byte; packed files differ with the version of the packer.
                 raise BadInput(f"{what} would be written to {path}; builds are written plain: leave {path.suffix} out")
             if other != what:
                 raise BadInput(f"{what} would be written to {path}, which is {other}; give it a path of its own")
@@ -149,6 +150,7 @@ def _text(key: str, value: Any) -> str:
 def _line_bytes(megabytes: Any) -> int:
     if megabytes is None:
         return MAX_LINE_BYTES
+    # bool is an int in Python: `true` is no number of megabytes.
     if isinstance(megabytes, bool) or not isinstance(megabytes, (int, float)) or not 0 < megabytes <= MOST_LINE_MB:
         raise BadInput(f"evaluation.max_line_mb must be a number up to {MOST_LINE_MB}, got {megabytes!r}")
     return int(megabytes * (1 << 20))

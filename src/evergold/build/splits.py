@@ -122,10 +122,12 @@ def declared(name: str, table: Mapping[str, Any]) -> Split:
     columns = base.columns if base else (*ENVELOPE, METADATA)
     if "fields" in table:
         own = _columns(name, table["fields"])
+        # A field of one's own replaces the column of that name in the envelope.
         kept = tuple(column for column in (*ENVELOPE, METADATA) if column.name not in {field.name for field in own})
         columns = (*own, *kept)
     task_types = _texts(f"split {name!r}, task_types", table.get("task_types", base.task_types if base else (name,)))
     file_name = table.get("file", base.file_name if base else f"{name}.jsonl")
+    # A name with a slash would leave the folder of the build.
     if not isinstance(file_name, str) or "/" in file_name or not file_name.strip("."):
         raise BadInput(f"split {name!r}: file must be the name of a file, got {file_name!r}")
     return Split(name, tuple(kind.strip().casefold() for kind in task_types), columns, file_name)
@@ -166,6 +168,7 @@ def _column(split: str, name: str, spec: Any) -> Column:
         raise BadInput(f"{where}: {unknown('kind', str(kind), KINDS)}")
     if not isinstance(required, bool):
         raise BadInput(f"{where}: required is true or false, got {required!r}")
+    # Only `rag` is opened while reading; a deeper path would silently find nothing.
     deep = [source for source in sources if "." in source and not source.startswith("rag.")]
     if deep:
         raise BadInput(f"{where}: source {deep[0]!r} is too deep; only `rag.` can be looked into")

@@ -29,6 +29,7 @@ def verify(path: Path) -> Report:
     report = Report(str(path), manifest.version, [_seal(path)])
     for name, entry in manifest.splits.items():
         report.findings.append(_file(path, manifest, name, entry))
+    # These are pinned beside the splits, where the build has them.
     for name in PINNED:
         pinned = extra.get(name)
         if isinstance(pinned, dict) and pinned.get("sha256"):
@@ -132,6 +133,7 @@ def _schema(path: Path, manifest: Manifest) -> Finding:
     file = (path if path.is_dir() else path.parent) / SCHEMA_FILE
     stated = (manifest.model_extra or {}).get("schema_hash")
     try:
+        # The schema is hashed by content, so that its layout in the file does not matter.
         derived = content_hash(orjson.loads(file.read_bytes()))
     except (OSError, ValueError) as problem:
         finding.fail(f"{file} cannot be read: {problem}")

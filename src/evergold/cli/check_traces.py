@@ -22,6 +22,7 @@ def command(ctx: click.Context, /, backfill: bool, dry_run: bool, trace_id: str 
     with opened(ctx) as workspace:
         checks = workspace.live.checks
         if trace_id:
+            # An unknown trace is an error here; the checks would only find nothing to say.
             workspace.intake.get(trace_id)
             _explain(checks.explain(trace_id), as_json)
             return

@@ -79,6 +79,7 @@ def _curate(workspace: Workspace, policy_files: tuple[Path, ...], backfill: bool
     if backfill:
         total = workspace.live.trace_count() * len(curation.policies)
         with progress("curating", total) as advance:
+            # Checks first: curation judges by their scores.
             workspace.live.checks.run_missing()
             changes = curation.backfill(advance)
     else:

@@ -66,6 +66,7 @@ def show_command(ctx: click.Context, dataset: str, version: str | None, as_json:
     with opened(ctx) as workspace:
         result = [workspace.builds.get(dataset, version)] if version else workspace.builds.versions(dataset)
     if version:
+        # A manifest is JSON whichever way it is asked for.
         emit_json(result[0].manifest)
     elif as_json:
         emit_json({"builds": [build.model_dump(mode="json") for build in result]})

@@ -36,6 +36,7 @@ def calibrate_command(ctx: click.Context, /, as_json: bool, **options: Any) -> N
     if judge is None:
         raise BadInput("which judge? for example: evergold judge calibrate --judge offline --labels labels.jsonl")
     if options["labels"] is None and options["from_review"] is None:
+        # Shipped figures exist for the offline judge alone.
         if judge != "offline":
             raise BadInput(f"calibrating {judge!r} needs --labels FILE or --from-review DATASET")
         _show_shipped(as_json)

@@ -33,6 +33,7 @@ def command(
     """Report on a run: means with intervals and coverage, slices, failures first, cost, provenance."""
     chosen = Options.model_validate(options)
     with opened(ctx) as workspace:
+        # Tables of a terminal are drawn here; every other form is made by the report itself.
         if form == "terminal" and not as_json and output is None:
             report = workspace.judging.report(run_id, chosen)
             _show(report, workspace.judging.tables(report))

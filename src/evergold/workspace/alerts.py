@@ -125,6 +125,7 @@ class Alerts:
 
     def start(self) -> None:
         """Look and send in the background from now on, where rules are set; wrong rules are an error at once."""
+        # Without rules there is nothing to look at, and no thread is started.
         if self._watcher is None and self.stage.plan.rules:
             self._watcher = AlertWatcher(self.stage)
             self._watcher.start()

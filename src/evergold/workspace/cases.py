@@ -132,6 +132,7 @@ class Cases:
         """Write the cases into a file of a new folder, which the caller deletes."""
         if format_name not in self.file_formats():
             raise BadInput(unknown("format", format_name, self.file_formats()))
+        # A folder of its own: the name of the file may be the same for two requests at once.
         folder = Path(mkdtemp(prefix="evergold-export-"))
         path = folder / (file_name(wanted.dataset or "cases") + self.suffix_of(format_name))
         self.export(wanted, format_name, path)
@@ -213,6 +214,7 @@ def _recognise(path: Path) -> str:
     if readme.is_file():
         with open_read(readme) as handle:
             head = handle.read(SNIFF)
+            # One line may be larger than what is looked at; formats of one JSON object need it whole.
             if b"\n" not in head:
                 head += handle.readline(LONGEST_LINE)
     for name in plugins.names("formats"):

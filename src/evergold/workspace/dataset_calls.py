@@ -38,6 +38,7 @@ class DatasetCalls:
         return self._live.curation
 
     @property
+    # The first policy decides where entries live; its dataset is the living one.
     def _dataset(self) -> str:
         """The dataset of the first policy in force: the living one."""
         return self._curation.policies[0].dataset

@@ -154,6 +154,7 @@ class Flows:
                 cases.put_derived(batch, EXTRACTED)
                 batch.clear()
 
+        # Read once: asking the store for every commit of a long history would take longer than reading it.
         stored = cases.ids(DATASET)
         yield Extraction(into.out_dir, into.full, keep, lacks=lambda case_id: case_id not in stored)
         # After the block: the last batch is stored only if the extraction went well.

@@ -95,9 +95,11 @@ class Frames:
         """Attempts of a run with a column for each metric; an attempt that has no score has an empty cell."""
         run = self._bench.get(run_id)
         names = [spec.name for spec in run.metrics]
+        # Metrics are columns of the run, so two runs with the same metrics have the same table.
         columns = {**ATTEMPT_COLUMNS, **dict.fromkeys(names, "number")}
 
         def rows() -> Iterator[dict[str, Any]]:
+            # Held, because attempts come by case and trial and ask for the same case again.
             cases = {case.id: case for case in self._bench.cases(run_id)}
             for attempt in self._bench.attempts(run_id):
                 yield attempt_row(attempt, cases.get(attempt.case_id), names)

@@ -47,9 +47,11 @@ async def open_calls(
         return
     targets: list[Target] = []
     target = make_target(spec.model, spec.params, settings) if spec.model else None
+    # A budget in money without a price would never end the generation.
     if spec.budget.money is not None and target is not None and not getattr(target, "priced", True):
         raise BadInput(f"no price is known for {target.identity}; give the budget in tokens")
     vectors = _embedding_target(spec.retrieval.model, settings) if calls_out else None
+    # The log is opened after everything that can be refused: a wrong setting leaves no empty file behind.
     log = CallLog.open(log_path, fresh=fresh, secrets=_secrets(settings))
     caller = Caller(
         gate=Gate(spec.concurrency),

@@ -40,6 +40,7 @@ class Picker:
                 trace_id: _case(trace, conversation_of(trace, sessions.before), picking)
                 for trace_id, trace in known.items()
             }
+        # Stored one by one: a trace that is already a case does not keep the others from becoming one.
         return [self._put(trace_id, drafts.get(trace_id), picking.dataset, who) for trace_id in picking.trace_ids]
 
     def _put(self, trace_id: str, case: Case | None, dataset: str, who: str) -> Picked:

@@ -57,6 +57,7 @@ class RagBuilds:
         total = state_of(spec.location).size
         with progress("building", total) if progress else nullcontext(lambda _: None) as advance:
             manifest = build_rag(spec, jobs=jobs, cluster=cluster, progress=_differences(advance))
+        # A build outside of a workspace must not create one.
         known = self._builds().register(spec, manifest) if is_workspace(self._settings) else None
         return RagBuild(manifest, spec.manifest, known)
 

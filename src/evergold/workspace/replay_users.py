@@ -64,6 +64,7 @@ class ReplayUsers:
         problems: Counter[str] = Counter()
         waiting = self._cases(dataset, filters)
         while cases := list(islice(waiting, AT_ONCE)):
+            # A user who is stated in any part is not drafted over.
             lacking = [case for case in cases if not {"goal", "persona"} & case.metadata.keys()]
             counts["had_one"] += len(cases) - len(lacking)
             for case, draft in zip(lacking, self._drafts(lacking, model), strict=True):
@@ -90,6 +91,7 @@ class ReplayUsers:
         def work(connection: "Connection") -> Case:
             case = get_case(connection, dataset, case_id)
             checked = _checked({**case.metadata, **user})
+            # The marks of the draft go with the confirmation.
             kept = {name: value for name, value in case.metadata.items() if not name.startswith("user_drafted")}
             changes = {
                 "metadata": {**kept, "persona": checked.persona, "goal": checked.goal},

@@ -103,6 +103,7 @@ class _Pass:
             self.slices.append(RetrievalSlice(gold.repository, language_of(gold), files_band(gold)))
             answers = [_answer(result, gold.case_id) for result in self.predictions]
             for answer, lines, scores in zip(answers, with_lines, self.scores, strict=True):
+                # Predictions that name files only are not charged for lines they never claimed to know.
                 scores.append(score_case(gold if lines else _without_lines(gold), answer, self.query.tier))
             if answers[0] is None:
                 self.missing.append(gold.case_id)

@@ -77,6 +77,7 @@ class Review:
     def decide(self, key: CaseKey, decision: Decision, reviewer: str) -> Case:
         """Record a verdict. Approving a context case completes its proof, or is refused where its base is disproved."""
         if decision.verdict is ReviewVerdict.APPROVE:
+            # Only an approval makes a case golden; other verdicts need no proof.
             case = self.case(key).case
             diff = self.evidence.of_case(key).diff if case.kind is CaseKind.CONTEXT else None
             decision = self.bases.settle_decision(case, decision, diff, reviewer)
@@ -134,6 +135,7 @@ class Review:
     def agreement(self, dataset: str | None = None) -> Agreement:
         with self._store.db.read() as connection:
             asked = questionnaires(connection)
+            # Questionnaires of other datasets would be counted with no answers.
             kept = {name: asked[name] for name in asked if dataset in (None, name)}
             questions = agreement_on_questions(kept, answers_in(connection, dataset)) if kept else []
             return agreement(opinions_in(connection, dataset), questions)

@@ -82,4 +82,5 @@ def _answer_tool(question: Question) -> Any:
 
     described = {"name": ANSWER_TOOL, "description": "Give your answer.", "parameters": question.answer_schema}
     tool = tool_definition(described, kind="output")
+    # The answer is demanded as the call of a tool: the one form that all three providers enforce.
     return ModelRequestParameters(output_mode="tool", output_tools=[tool], allow_text_output=False)

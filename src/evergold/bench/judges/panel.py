@@ -18,6 +18,7 @@ from evergold.model.run import Usage
 from evergold.seams import Judge
 from evergold.settings import Settings
 
+# From the most lenient to the harshest verdict; unknown words of plug-ins count as harsh.
 LENIENT_FIRST = ("supported", "relevant", "useful", "same", "not_found", "irrelevant", "not_useful", "different")
 
 
@@ -45,6 +46,7 @@ class Panel:
     async def _first(self, question: Question) -> Answer:
         spent = Usage()
         reasons = []
+        # One after the other: the second member is paid only if the first has no list.
         for member in self._members:
             answer = await member.ask(question)
             spent = spent.plus(answer.usage)

@@ -56,6 +56,7 @@ class Correctness:
             return Measurement.not_applicable(NO_REFERENCE)
         question = self._question(case, reference, attempt)
         answer = await judge.ask(question)
+        # A panel or a program may grade between whole numbers, so any finite number is accepted.
         if answer.data is None or not _is_number(answer.data.get("score")):
             return no_answer(question, answer)
         return billed(_graded(answer.data, answer), answer)

@@ -88,6 +88,7 @@ class Faithfulness:
 
     def _measured(self, claims: list[str], verdicts: dict[int, dict[str, Any]]) -> Measurement:
         good, weighted = support(verdicts, MODES[self.mode])
+        # The first three claims that fail are enough of a reason; all verdicts are in the details.
         against = [
             f"{verdict['verdict']}: {claims[number - 1]} ({verdict['reason']})"
             for number, verdict in sorted(verdicts.items())

@@ -29,6 +29,7 @@ class TokenF1:
         want, got = words(reference), words(attempt.output)
         if not want and not got:
             return Measurement.of(1.0)
+        # The multiset intersection: a word counts as often as both have it.
         shared = (Counter(want) & Counter(got)).total()
         return Measurement.of(f_score(shared, len(got), len(want)))
 
@@ -104,6 +105,7 @@ class Bleu:
         reference = reference_text(case)
         if reference is None:
             return Measurement.not_applicable(NO_REFERENCE)
+        # effective_order: a short answer has no 4-grams, and would score 0 without it.
         score = BLEU(effective_order=True).sentence_score(attempt.output, [reference])
         return Measurement.of(min(1.0, score.score / 100))
 

@@ -49,6 +49,7 @@ class AnswerRelevancy:
 
     async def measure_with(self, case: Case, attempt: Attempt, judge: Judge) -> Measurement:
         if not attempt.output.strip():
+            # An empty answer is off the question, not unmeasurable: 0 without asking the judge.
             return Measurement.of(0.0, "the answer is empty", statements=0, refusal=False)
         both = {"input": case.input, "output": attempt.output}
         refusal = {"refusal": {"type": "boolean"}}
@@ -60,6 +61,7 @@ class AnswerRelevancy:
             refusal,
         )
         listed = await judge.ask(listing)
+        # A list in the wrong form is no list; nothing is judged that the judge did not state itself.
         if listed.data is None or problem_with(listing, listed.data) is not None:
             return no_answer(listing, listed)
         statements = [text.strip() for text in listed.data["statements"] if text.strip()]
@@ -84,6 +86,7 @@ def _measured(statements: list[str], verdicts: dict[int, dict[str, Any]], refuse
     shown = [{"statement": statements[number - 1], **verdict} for number, verdict in sorted(verdicts.items())]
     return Measurement.of(
         good / len(statements),
+        # A refusal is named in the reason, because its statements may well be on the subject.
         f"refusal; {reason}" if refused else reason,
         statements=len(statements),
         refusal=refused,

@@ -48,6 +48,7 @@ class RankMetric:
     def measure(self, case: Case, attempt: Attempt) -> Measurement:
         score = scored(case, attempt, self.tier)
         figures = score.ranked | {f"lines@{limit}": recall for limit, recall in score.budget.items()}
+        # A case without golden lines has no budget figures at all.
         if self.figure not in figures:
             return Measurement.unscored(NO_GOLD.format(level="lines" if self.figure.startswith("lines") else "files"))
         return Measurement.of(figures[self.figure])

@@ -96,6 +96,7 @@ class SemanticToolCorrectness:
         if expected is None:
             return Measurement.not_applicable(NO_CALLS_KNOWN)
         weights = call_weights(expected, actual)
+        # Only pairs whose arguments differ are asked about: equal ones need no judge.
         doubtful = _doubtful(expected, actual, weights)
         if not doubtful:
             return plain.score(case, expected, actual, weights)

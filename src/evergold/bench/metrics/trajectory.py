@@ -34,6 +34,7 @@ class Trajectory:
             "extra": [call.name for j, call in enumerate(aligned.made) if j not in used],
             "first_divergence": aligned.first_divergence(),
         }
+        # Only a replay of several turns has figures by turn.
         if attempt.metadata["replay"].get("turns") in WHOLE:
             details["turns"] = _per_turn(recorded, made)
         return Measurement.of(_value(aligned), aligned.why(), **details)
@@ -51,6 +52,7 @@ class UnrecordedRate:
             return Measurement.not_applicable(NO_REPLAY)
         if not attempt.tool_calls:
             return Measurement.not_applicable("the model called no tool")
+        # Calls that were answered from the record by near arguments count as recorded.
         unknown = int(attempt.metadata["replay"]["unrecorded"])
         return Measurement.of(unknown / len(attempt.tool_calls), unrecorded=unknown, calls=len(attempt.tool_calls))
 

@@ -50,6 +50,7 @@ class UserTurn(NamedTuple):
 
 async def invent(caller: Caller, target: Target, case: Case, call: ToolCall, earlier: Sequence[ToolCall]) -> Invented:
     """Ask a model for the result of a call that was not recorded."""
+    # The latest results only: an invented one must agree with what the model has just seen.
     results = "\n".join(str(one.result)[:EARLIER_CHARACTERS] for one in earlier[-EARLIER_CALLS:])
     schema = next((tool for tool in case.tools if _name(tool) == call.name), None)
     described = f"Its schema: {json_text(schema)}\n" if schema else ""

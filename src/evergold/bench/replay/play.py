@@ -69,6 +69,7 @@ class StepDraft:
     ) -> ToolCall:
         done = call.model_copy(update={"result": result, "failed": failed})
         self.calls.append(ReplayedCall(call=done, origin=origin, recorded=number))
+        # Text and lists of parts are valid contents of a message; anything else becomes JSON text.
         content = result if isinstance(result, str | list) else json_text(result)
         message: Message = {"role": "tool", "tool_call_id": call.id, "name": call.name, "content": content}
         if failed:
@@ -139,6 +140,7 @@ class Play:
 
     def recorded_step(self, trial: int) -> Attempt:
         """The next message of the recorded assistant; `next` says whose message follows it and the results of its calls."""
+        # A recorded assistant may speak several times in a row, for instance between tool calls.
         spoken = [n for n, message in enumerate(self._script) if message.get("role") == "assistant"]
         if self.steps >= len(spoken):
             marks = {"recorded": True, "next": None}
@@ -147,6 +149,7 @@ class Play:
         text, calls = text_of(self._script[at]), calls_in([self._script[at]])
         roles = (message.get("role") for message in self._script[at + 1 :])
         marks = {"recorded": True, "next": next((role for role in roles if role != "tool"), None)}
+        # Ids are given anew in each replay, because results are tied to calls by id.
         made = tuple(call.model_copy(update={"id": None}) for call in calls)
         return Attempt(case_id=self.case.id, trial=trial, output=text, tool_calls=made, sends=0, metadata=marks)
 

@@ -29,6 +29,7 @@ class NativeTarget:
     def request(self, case: Case, seed: int | None) -> dict[str, Any]:
         """The whole request: what is sent, and what the response cache goes by."""
         settings = {name: value for name, value in self._params.items() if name not in OWN_PARAMS}
+        # Anthropic's API has no seed and refuses unknown parameters.
         if seed is not None and self._model.provider != "anthropic":
             settings["seed"] = seed
         return {

@@ -21,6 +21,7 @@ from evergold.model.run import Attempt, Usage
 from evergold.model.tool_calls import ToolCall
 from evergold.settings import Settings
 
+# A small model on this machine answers for minutes without a bound.
 _LOCAL_MAX_TOKENS = 256
 
 
@@ -56,6 +57,7 @@ class OpenAITarget:
         import openai
 
         try:
+            # The whole request is made in one function, so that the cache key is exactly what was sent.
             completion = await self._connected().chat.completions.create(**self.request(case, seed))
         except openai.APIError as problem:
             failure = classified(problem)
@@ -74,7 +76,11 @@ class OpenAITarget:
             import openai
 
             self._client = openai.AsyncOpenAI(
-                base_url=self._endpoint.base_url, api_key=self._endpoint.api_key, max_retries=0, timeout=None
+                # No retries and no timeout of the client's own: the run has both, and counts what it sends.
+                base_url=self._endpoint.base_url,
+                api_key=self._endpoint.api_key,
+                max_retries=0,
+                timeout=None,
             )
         return self._client
 
@@ -89,11 +95,14 @@ class OpenAITarget:
             arguments = _arguments(call.function.arguments)
             if arguments is None:
                 reason = f"the arguments of tool call {call.function.name!r} are not a JSON object"
+                # A call with broken arguments is a failure of the model's
+                # reply; an empty table would look like a call without any.
                 return failed(case, trial, "malformed", f"{reason}: {call.function.arguments[:80]!r}")
             calls.append(ToolCall(name=call.function.name, args=arguments))
         attempt = Attempt(
             case_id=case.id,
             trial=trial,
+            # A refusal stands in a field of its own and is the model's answer.
             output=message.content or getattr(message, "refusal", None) or "",
             tool_calls=tuple(calls),
             usage=self._usage(completion.usage),
@@ -102,6 +111,7 @@ class OpenAITarget:
         return bounded(attempt, case)
 
     def _usage(self, usage: Any) -> Usage:
+        # Some servers leave the usage out; then nothing is known, and the budget counts nothing.
         if usage is None:
             return Usage()
         sent, made = usage.prompt_tokens or 0, usage.completion_tokens or 0

@@ -17,6 +17,7 @@ OWN_PARAMS = frozenset({"system", "send_context", "timeout"})
 
 
 def messages(case: Case, params: Mapping[str, Any]) -> list[dict[str, Any]]:
+    # The system prompt of a run comes first; a recorded one of the case follows it and is not replaced.
     system = [{"role": "system", "content": params["system"]}] if params.get("system") else []
     if case.messages:
         return [*system, *plain_messages(case.messages)]
@@ -27,6 +28,7 @@ def prompt(case: Case, params: Mapping[str, Any]) -> str:
     if case.prompt:
         return case.prompt
     passages = [context.text for context in case.contexts if context.text]
+    # Whether passages are sent is a question of the kind of case, unless the run says otherwise.
     wanted = params.get("send_context", case.kind in (CaseKind.QA, CaseKind.SUMMARY))
     if not passages or not wanted:
         return case.input
