@@ -25,6 +25,7 @@ from evergold.judge.quantities import dates, plain, quantities, times
         ("7.2bn", 7_200_000_000),
         ("3 mil millones", 3_000_000_000),
         ("3.14", 3.14),
+        ("el cinco por ciento", 0.05),
         ("the sixteenth century", 16),
         ("siglo XIX", 19),
     ],

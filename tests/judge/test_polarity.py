@@ -9,12 +9,13 @@ from hypothesis import strategies as st
 
 from evergold.judge.answer_words import likeness, normal_text, stems_of
 from evergold.judge.answers import compare_answers
+from evergold.judge.claim_model import shipped_model
 from evergold.judge.code import compare_code, extract, has_code, looks_like_code
 from evergold.judge.daily import DailyBudget, ask_now
 from evergold.judge.grading import grade
 from evergold.judge.polarity import chosen_letter, denials, opposed, options, refuses, turned, yes_or_no
 from evergold.judge.regression import SupportModel, shipped_weights
-from evergold.judge.relevance import RELEVANT_FROM, relevance
+from evergold.judge.relevance import relevance, shipped_relevance
 from evergold.judge.wordpiece import WordPieces
 from evergold.model.judging import Answer, Question
 
@@ -236,8 +237,9 @@ def test_a_regression_is_bounded_and_rises_with_its_weight() -> None:
 def test_a_statement_is_relevant_by_words_or_by_the_form_that_is_asked_for(
     question: str, statement: str, relevant: bool
 ) -> None:
-    (value,) = relevance(question, [statement], None)
-    assert (value >= RELEVANT_FROM) is relevant
+    for model, basis in ((None, "words"), (shipped_model(), "vectors")):
+        (value,) = relevance(question, [statement], model)
+        assert (value >= shipped_relevance().thresholds[basis]) is relevant
 
 
 PIECES = WordPieces({"[UNK]": 0, "[CLS]": 1, "[SEP]": 2, "play": 3, "##ing": 4, "##s": 5, "!": 6, "中": 7, "e": 8})

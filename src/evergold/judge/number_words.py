@@ -57,6 +57,7 @@ def with_digits(text: str) -> str:
     text = re.sub(r"['’](\d)0s\b", r"19\g<1>0 decade", text)
     text = re.sub(rf"\b({'|'.join(_DECADE)})\b", lambda m: f"{_DECADE[m[1]]} decade", text)
     text = re.sub(rf"\b({'|'.join(_ORDINALS.split())})\b(?! of\b)", lambda m: f"{ORDINALS[m[1]]}th", text)
+    text = re.sub(r"\bpor cien(?:to)?\b", "%", text)
     text = re.sub(r"\blas once\b", "las 11", text)
     text = re.sub(r"\bla una\b(?= (?:y|menos|de la|en punto)\b)", "la 1", text)
     text = _clocks(_cardinals(text))

@@ -46,6 +46,8 @@ _FORMS = (
     ),
 )
 SPANISH = frozenset(SPANISHWORDS.split()) - {"a", "o", "u", "y", "me", "este", "as"}
+OPENLY = 0.75
+_BECAUSE = re.compile(r"\W*(?:because|since|due to|on account of|porque|debido a|ya que|a causa de)\b")
 _REASON = re.compile(r"\b(?:because|since|due to|caused|so that|therefore|porque|debido|ya que|para que)\b")
 _WAY = re.compile(
     r"\b(?:use|run|click|press|open|set|add|call|first|then|by \w+ing|usa|usar|ejecuta|pulsa|abre|primero|luego)\b|`"
@@ -72,8 +74,17 @@ def relevance(question: str, statements: Sequence[str], model: ClaimModel | None
     fitted = shipped_relevance().models[basis(question, model)]
     model = None if basis(question, model) == "words" else model
     rows = relevance_features([(question, text) for text in statements], model)
-    # A refusal is about the question and answers nothing.
-    return [0.0 if refuses(text) else fitted.probability(row) for text, row in zip(statements, rows, strict=True)]
+    values = [fitted.probability(row) for row in rows]
+    return [_decided(question, text, value) for text, value in zip(statements, values, strict=True)]
+
+
+def _decided(question: str, statement: str, value: float) -> float:
+    """A statement that opens as the question asks ("Yes", "Because") answers it, however long; a refusal never does."""
+    if refuses(statement):
+        return 0.0
+    form = _form(question)
+    opens = form == "yes" and yes_or_no(statement) is not None
+    return max(value, OPENLY) if opens or (form == "reason" and _BECAUSE.match(plain(statement))) else value
 
 
 def basis(question: str, model: ClaimModel | None) -> str:
