@@ -31,6 +31,7 @@ def test_picture(
     page = opened(address + path, viewport=FRAME, color_scheme="light", reduced_motion="reduce")
     expect(page.get_by_text(landmark)).to_be_visible()
     page.wait_for_load_state("networkidle")
+    expect(page.locator(".mantine-Skeleton-root")).to_have_count(0)
     folder = DOCS if os.environ.get("EVERGOLD_PICTURES") else tmp_path
     folder.mkdir(exist_ok=True)
     file = folder / f"{name}.png"
