@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from evergold.model.case import Case
+from evergold.model.policy import Limit, Policy
 from evergold.model.review import CaseKey, Decision, ReviewVerdict
+from evergold.model.rules import CurationRules, NewRules
 from evergold.model.trace import Reaction, ScoreLine, ScoreSource, Trace
 from evergold.settings import Settings
 from evergold.store.cases import CaseFilter, iterate_cases
@@ -79,6 +81,12 @@ class LastWord(RuleBasedStateMachine):
         file.write_text(f'name = "default"\n[thresholds]\ngolden_from = {golden_from}\n')
         self.ws.live.with_policy_files([file]).backfill()
 
+    @rule(limit=st.sampled_from([0, 200]), off=st.sampled_from([(), ("answered", "not_repeated")]))
+    def change_the_rules(self, limit: int, off: tuple[str, ...]) -> None:
+        rules = CurationRules(policy=Policy(limit=Limit(candidates_per_day=limit)), checks_off=off)
+        self.ws.rules.save(NewRules(rules=rules, base=self.ws.rules.view().number), "bo")
+        self.ws.live.curate()
+
     @rule(detector=st.sampled_from(["", "patterns"]))
     def switch_the_detector(self, detector: str) -> None:
         self.ws.close()
@@ -88,8 +96,9 @@ class LastWord(RuleBasedStateMachine):
 
     @rule()
     def undo(self) -> None:
-        if self.ws.live.policies()[0].first_used:
-            self.ws.live.undo(self.ws.live.curation.policies[0].label)
+        label = self.ws.live.curation.policies[0].label
+        if any(revision.first_used for revision in self.ws.live.policies() if revision.label == label):
+            self.ws.live.undo(label)
 
     @invariant()
     def the_last_word_stands(self) -> None:

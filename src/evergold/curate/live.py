@@ -95,9 +95,11 @@ class Curation(QueuedCuration):
                 decided[self.policies[0].label].add(Changes(by_kind={"corrected": unpaired}))
         corrected = {trace_id for finding in detected for trace_id in finding.traces}
         for policy in self.policies:
+            # A trace over the day's limit stays out; one that no check has seen yet would be checked first.
+            scope = Scope(limited=self.scope_of(policy).limited)
             for after, upto, count in self._ranges():
                 with self._store.db.read() as connection:
-                    changes = preview(connection, policy, after, upto, corrected)
+                    changes = preview(connection, policy, after, upto, corrected, scope)
                 changes.traces = count
                 decided[policy.label].add(changes)
                 progress(count)
