@@ -2,14 +2,13 @@
 a list, or a few words. A rule answers only when it is sure what it compares, and gives None else.
 """
 
-import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from evergold.judge.answer_words import ALL_STOPWORDS, WORD, stems_of, words_of
-from evergold.judge.code import FENCE, compare_code, looks_like_code
+from evergold.judge.code import compare_code, looks_like_code
+from evergold.judge.json_answers import json_share, parsed_json
 from evergold.judge.polarity import (
     DENIALS,
     chosen_letter,
@@ -70,15 +69,15 @@ def _echo(question: str, expected: str, output: str) -> Grade | None:
 
 def _json(question: str, expected: str, output: str) -> Grade | None:
     # Only an expected answer that is JSON as a whole asks for JSON.
-    want = _parsed(expected) if _BRACKET.match(expected) else None  # brackets inside code or a sentence are no JSON
+    want = parsed_json(expected) if _BRACKET.match(expected) else None  # brackets inside code or a sentence are no JSON
     if not isinstance(want, dict | list):
         return None
-    got = _parsed(output)
+    got = parsed_json(output)
     if got is None:
         return Grade(WRONG, "the answer has no JSON")
     if want == got:
         return Grade(1.0, "the same JSON")
-    share = _json_share(want, got)
+    share = json_share(want, got)
     return Grade(0.35 * share, f"the JSON differs; {share:.0%} of its values are the same")
 
 
@@ -284,30 +283,3 @@ def _body(text: str) -> str:
 def _items(text: str) -> list[frozenset[str]]:
     result = [frozenset(stems_of(part)) for part in _SEPARATOR.split(_body(text)) if part and part.strip()]
     return [item for item in result if item]
-
-
-def _parsed(text: str) -> Any:
-    fences = FENCE.findall(text)
-    body = (fences[0] if fences else text).strip()
-    start = min((i for i in (body.find("{"), body.find("[")) if i >= 0), default=-1)
-    if start < 0:
-        return None
-    try:
-        return json.JSONDecoder().raw_decode(body[start:])[0]
-    except (ValueError, RecursionError):
-        return None
-
-
-def _json_share(want: Any, got: Any) -> float:
-    """The share of the expected leaves that stand in the same place."""
-    wanted, result = dict(_leaves(want)), dict(_leaves(got))
-    same = sum(1 for key, value in wanted.items() if key in result and result[key] == value)
-    return same / max(1, len(wanted | result))
-
-
-def _leaves(value: Any, path: str = "") -> list[tuple[str, Any]]:
-    if isinstance(value, dict):
-        return [leaf for key, inner in value.items() for leaf in _leaves(inner, f"{path}.{key}")]
-    if isinstance(value, list):
-        return [leaf for index, inner in enumerate(value) for leaf in _leaves(inner, f"{path}[{index}]")]
-    return [(path, value)]

@@ -21,6 +21,7 @@ from evergold.judge.grading import grade
 from evergold.judge.polarity import refuses
 from evergold.judge.regression import shipped_weights
 from evergold.judge.relevance import basis, relevance, shipped_relevance
+from evergold.model.ident import hash_bytes
 from evergold.model.judging import Answer, Question
 from evergold.settings import Settings
 from evergold.text.embed import embedder
@@ -91,7 +92,8 @@ class OfflineJudge:
     @property
     def identity(self) -> str:
         if self.model is not None:
-            weights = f"{self.model.digest[7:15]}+{shipped_combination().digest[7:11]}"
+            fitted = f"{shipped_combination().digest} {shipped_relevance().digest} {shipped_thresholds()}"
+            weights = f"{self.model.digest[7:15]}+{hash_bytes(fitted.encode())[7:11]}"
             return f"offline/{VERSION} (claim model {weights})"
         basis = "lexical" if self.embedder is None else self.embedder.name
         note = f"; no claim model: {self.problem}" if self.problem else ""
