@@ -29,6 +29,14 @@ def test_a_file_is_ripe_once_it_is_sealed(tmp_path: Path) -> None:
     assert ripe(spool) == [(["1", "2"], 0), (["3"], 0)], "the oldest file first"
 
 
+def test_files_that_follow_each_other_at_once_keep_their_order(tmp_path: Path) -> None:
+    spool = Spool(tmp_path / "spool", 1_000_000)
+    for number in range(10):
+        spool.keep(records(number))
+        spool.seal()
+    assert ripe(spool) == [([str(number)], 0) for number in range(10)]
+
+
 def test_only_the_owner_may_read_what_people_said(tmp_path: Path) -> None:
     spool = Spool(tmp_path / "spool", 1_000_000)
     spool.keep(records(1))
