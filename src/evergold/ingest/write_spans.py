@@ -88,13 +88,18 @@ def write_spans(
     if batch.growing:
         note_growth(connection, batch.growing)
     enqueue_new(connection, {summary.id: summary.session_id for summary in summaries})
+    _count_outcomes(connection, many, written)
+    return written
+
+
+def _count_outcomes(connection: Connection, many: Sequence[PreparedSpans], written: Sequence[SpansWritten]) -> None:
+    """Add what was redacted, refused, cut and left out to the counters of the workspace."""
     counts = Counter(f"redacted.{kind}" for prepared in many for kind in prepared.redacted.elements())
     for prepared, one in zip(many, written, strict=True):
         counts += Counter(
             {"otlp.refused": len(one.refused), "otlp.cut": prepared.cut, "otlp.ignored_logs": prepared.ignored}
         )
     count(connection, counts)
-    return written
 
 
 def _first_summaries(many: Sequence[PreparedSpans], fresh: Iterable[str]) -> list[TraceRow]:
