@@ -22,7 +22,7 @@ from evergold.workspace.backup_files import build_folders, remove_unused, restor
 from evergold.workspace.backups import _Steps
 from evergold.workspace.bench_provenance import judged_by
 from evergold.workspace.builds import _before, _order, case_filter
-from evergold.workspace.checks import builtin_on
+from evergold.workspace.check_switch import builtin_on
 from evergold.workspace.frames import attempt_row, case_row, trace_row
 from evergold.workspace.live import cutoff
 from evergold.workspace.naming import LONGEST_NAME, file_name

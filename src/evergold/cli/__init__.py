@@ -91,11 +91,9 @@ def root(ctx: click.Context, home: str | None, db: str | None, debug: bool) -> N
 
 def _version(ctx: click.Context, wanted: bool) -> None:
     if wanted:
-        from importlib.metadata import version
+        from evergold.workspace.installation import installed_version
 
-        from evergold.workspace.rag import RagBuilds
-
-        click.echo(f"evergold {version('evergold')} (RAG builder: {RagBuilds.implementation})")
+        click.echo(f"evergold {installed_version()}")
         ctx.exit()
 
 

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import click
 
-from evergold.cli.curate_trial import print_trials
 from evergold.cli.opening import opened
 from evergold.cli.output import emit_json, json_flag, progress, table
 from evergold.cli.paths import A_PATH
@@ -63,6 +62,8 @@ def command(
         elif label:
             _undo(workspace, str(label), as_json)
         elif isinstance(against, Path):
+            from evergold.cli.curate_trial import print_trials  # its models take as long to load as a small curation
+
             print_trials(workspace.trials.against(against, policy_files), as_json)
         elif listed:
             _policies(workspace, as_json)

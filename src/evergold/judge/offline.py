@@ -24,7 +24,7 @@ from evergold.judge.relevance import basis, relevance, shipped_relevance
 from evergold.model.ident import hash_bytes
 from evergold.model.judging import Answer, Question
 from evergold.settings import Settings
-from evergold.text.embed import embedder
+from evergold.text.embed import Embedder, embedder
 from evergold.text.markers import without_markers
 from evergold.text.words import Text, sentences
 
@@ -65,7 +65,6 @@ class OfflineJudge:
 
     def __init__(self, lexical: bool = False) -> None:
         self.lexical = lexical
-        self.embedder = None if lexical else embedder()
         self.problem: str | None = None
         self._weights = shipped_weights()
         self._tasks: dict[str, Callable[[Data], Data]] = {
@@ -77,6 +76,11 @@ class OfflineJudge:
             "context_verdicts": self._context_verdicts,
             "argument_verdicts": self._argument_verdicts,
         }
+
+    @cached_property
+    def embedder(self) -> Embedder | None:
+        """Word vectors, loaded when first asked for: their package takes longer to import than the rest of a command."""
+        return None if self.lexical else embedder()
 
     @cached_property
     def model(self) -> ClaimModel | None:

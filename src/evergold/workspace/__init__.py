@@ -73,7 +73,7 @@ class Workspace:
     @cached_property
     def store(self) -> "Store":
         from evergold.store import Store
-        from evergold.workspace.checks import keep_switch
+        from evergold.workspace.check_switch import keep_switch
 
         store = Store.open(self.settings)
         keep_switch(store, self.settings)

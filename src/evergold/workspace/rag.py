@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from evergold.build import rag
 from evergold.build.lines import IMPLEMENTATION
@@ -36,8 +36,6 @@ class RagBuild:
 
 class RagBuilds:
     """The facade of RAG builds. `builds`: the facade of stored builds, asked for only where a workspace exists."""
-
-    implementation: ClassVar[str] = IMPLEMENTATION  # compiled, or python where no compiler was at hand
 
     def __init__(self, settings: Settings, builds: "Callable[[], Builds]") -> None:
         self._settings = settings

@@ -33,7 +33,7 @@ from evergold.store.kept_out import newest_traces
 from evergold.store.queues import CHECKS_ON
 from evergold.store.rules import changes_of_rules, keep_rules, requeue_all
 from evergold.store.workspace_facts import fact, put_fact
-from evergold.workspace.checks import BEGAN_WITH, builtin_on, left_open
+from evergold.workspace.check_switch import BEGAN_WITH, builtin_on, left_open
 from evergold.workspace.in_force import InForce
 from evergold.workspace.kept_out import KeptOut, kept_out_of
 from evergold.workspace.live import Live
