@@ -35,6 +35,7 @@ def read(data: bytes, source: str | None = None, unit: str | None = None) -> lis
         gzip.compress(b"\xef\xbb\xbf" + NATIVE),
         NATIVE + b"\n\n",
     ],
+    ids=["plain", "with a mark of byte order", "packed", "packed with the mark", "empty lines at the end"],
 )
 def test_lines_are_read_however_they_are_packed(data: bytes) -> None:
     (trace,) = read(data)

@@ -15,6 +15,7 @@ from evergold.model.case import Case
 from evergold.model.replay import SimulatedUser
 from evergold.settings import Settings
 from evergold.workspace import Workspace
+from evergold.workspace.replay_users import AT_ONCE
 from tests.builders import a_case
 from tests.openai_server import Body, Reply, serving
 from tests.replays import asked, call, result, said
@@ -143,3 +144,14 @@ def test_the_verbs_and_the_routes_do_the_same(tmp_path: Path) -> None:
     assert drafted.exit_code == 0 and "0 drafted, 1 had a user already" in drafted.output
     confirmed = CliRunner().invoke(root, [*words, "confirm", "live", "c1", "--goal", "Cancelled."])
     assert confirmed.output == "live/c1: Cancelled.\n"
+
+
+def test_drafting_that_runs_out_of_time_says_so_and_goes_on_with_the_same_call(settings: Settings) -> None:
+    count = 2 * AT_ONCE + 1
+    with stored(settings, *(talk(f"c{number}") for number in range(count)), talk("own", metadata={"goal": "x"})) as one:
+        dataset = talk().dataset
+        calls = [one.replay_users.draft(dataset, {}, seconds=0)]
+        while calls[-1].unfinished:
+            calls.append(one.replay_users.draft(dataset, {}, seconds=0))
+        assert [made.drafted for made in calls] == [AT_ONCE, AT_ONCE, 1]
+        assert one.replay_users.draft(dataset, {}).had_one == count + 1

@@ -11,6 +11,8 @@ from evergold.api.who import Who
 from evergold.model.case import Case
 from evergold.workspace.replay_users import UsersDrafted
 
+DRAFT_SECONDS = 8.0  # a request is answered then; it says whether cases are left, and the same request goes on
+
 router = Router(prefix="/api/v1", tags=["benchmarks"])
 
 
@@ -32,8 +34,11 @@ class ConfirmUser(BaseModel, extra="forbid"):
 
 @router.post("/replay-users/drafts", status_code=201)
 def draft_users(workspace: Opened, wanted: DraftUsers) -> UsersDrafted:
-    """Draft persona and goal for the cases that state none. Drafts are marked until a person confirms them."""
-    return workspace.replay_users.draft(wanted.dataset, wanted.filters, model=wanted.model)
+    """Draft persona and goal for the cases that state none. Drafts are marked until a person confirms them.
+
+    `unfinished` says that the time was up before the last case; the same request goes on with the rest.
+    """
+    return workspace.replay_users.draft(wanted.dataset, wanted.filters, model=wanted.model, seconds=DRAFT_SECONDS)
 
 
 @router.put("/replay-users")

@@ -4,14 +4,16 @@ A draft stands in the metadata of its case with `user_drafted` and the tag `user
 """
 
 import asyncio
+import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from evergold.bench.replay.user_drafts import UserDraft, draft_by_model, draft_by_rule
+from evergold.bench.replay.user_drafts import UserDraft, draft_by_model, draft_by_rule, user_texts
 from evergold.bench.targets import make_target, parse_name, refuse_remote
 from evergold.calls.budget import Budget
 from evergold.calls.caller import Caller
@@ -36,7 +38,10 @@ AT_ONCE = 20
 
 
 class UsersDrafted(BaseModel, frozen=True):
-    """What drafting did: `by` counts drafts per author, `problems` why a rule stood in for the model."""
+    """What drafting did: `by` counts drafts per author, `problems` why a rule stood in for the model.
+
+    Drafting that was given a time may be `unfinished`; the same call goes on where it stopped.
+    """
 
     dataset: str
     drafted: int
@@ -44,6 +49,17 @@ class UsersDrafted(BaseModel, frozen=True):
     without_messages: int
     by: dict[str, int]
     problems: dict[str, int]
+    unfinished: bool = False
+
+
+@dataclass
+class Lacking:
+    """The ids of cases without a user, and what was passed over on the way to them."""
+
+    names: list[str] = field(default_factory=list)
+    had_one: int = 0
+    without_messages: int = 0
+    unfinished: bool = False
 
 
 class ReplayUsers:
@@ -52,35 +68,42 @@ class ReplayUsers:
         self._settings = settings
 
     def draft(
-        self, dataset: str, filters: Mapping[str, Any], *, model: str | None = None, local: bool = False
+        self,
+        dataset: str,
+        filters: Mapping[str, Any],
+        *,
+        model: str | None = None,
+        local: bool = False,
+        seconds: float = inf,
     ) -> UsersDrafted:
-        """Draft a simulated user for every case that states none; drafts wait for a person."""
+        """Draft a simulated user for every case that states none, for about so long; drafts wait for a person."""
         if model is not None:
             parse_name(model)
             if not local:
                 refuse_remote(model)
-        counts: Counter[str] = Counter()
+        until = time.monotonic() + seconds
         by: Counter[str] = Counter()
         problems: Counter[str] = Counter()
-        waiting = self._cases(dataset, filters)
-        while cases := list(islice(waiting, AT_ONCE)):
-            # A user who is stated in any part is not drafted over.
-            lacking = [case for case in cases if not {"goal", "persona"} & case.metadata.keys()]
-            counts["had_one"] += len(cases) - len(lacking)
-            for case, draft in zip(lacking, self._drafts(lacking, model), strict=True):
-                if draft is None:
-                    counts["without_messages"] += 1
-                    continue
-                self._keep(case, draft)
-                by[draft.by] += 1
-                problems.update([draft.problem] if draft.problem else [])
+        lacking = self._lacking(dataset, filters, until)
+        for first in range(0, len(lacking.names), AT_ONCE):
+            # The first batch is always done, so that calls with a short time get to the end as well.
+            if first and time.monotonic() > until:
+                lacking.unfinished = True
+                break
+            cases = self._read(dataset, lacking.names[first : first + AT_ONCE])
+            for case, draft in zip(cases, self._drafts(cases, model), strict=True):
+                if draft is not None:
+                    self._keep(case, draft)
+                    by[draft.by] += 1
+                    problems.update([draft.problem] if draft.problem else [])
         return UsersDrafted(
             dataset=dataset,
             drafted=by.total(),
-            had_one=counts["had_one"],
-            without_messages=counts["without_messages"],
+            had_one=lacking.had_one,
+            without_messages=lacking.without_messages,
             by=dict(by),
             problems=dict(problems),
+            unfinished=lacking.unfinished,
         )
 
     def confirm(
@@ -102,16 +125,28 @@ class ReplayUsers:
 
         return self._store.db.write(work)
 
-    def _cases(self, dataset: str, filters: Mapping[str, Any]) -> Iterator[Case]:
-        """Read the cases before any is written, in pages: a draft changes what a filter sees."""
+    def _lacking(self, dataset: str, filters: Mapping[str, Any], until: float) -> "Lacking":
+        """Look for the cases to draft for before any is written: a draft changes what a filter sees."""
         wanted = case_filter(dataset, filters).model_copy(update={"status": CaseStatus.ACTIVE})
+        lacking = Lacking()
         with self._store.db.read() as connection:
             require_dataset(connection, dataset)
-            # Ids only: a draft is written while others are still read, and a dataset may be large.
-            names = [case.id for case in iterate_cases(connection, wanted)]
-        for name in names:
-            with self._store.db.read() as connection:
-                yield get_case(connection, dataset, name)
+            for case in iterate_cases(connection, wanted):
+                if len(lacking.names) >= AT_ONCE and time.monotonic() > until:
+                    lacking.unfinished = True
+                    break
+                # A user who is stated in any part is not drafted over.
+                if {"goal", "persona"} & case.metadata.keys():
+                    lacking.had_one += 1
+                elif not user_texts(case):
+                    lacking.without_messages += 1
+                else:
+                    lacking.names.append(case.id)  # the id alone: a dataset may be large
+        return lacking
+
+    def _read(self, dataset: str, names: Sequence[str]) -> list[Case]:
+        with self._store.db.read() as connection:
+            return [get_case(connection, dataset, name) for name in names]
 
     def _drafts(self, cases: Sequence[Case], model: str | None) -> list[UserDraft | None]:
         if model is None:

@@ -197,7 +197,7 @@ class Review:
     def give_rows(self, dataset: str, unvalidated: bool = False) -> dict[str, Any]:
         """The validated rows of a dataset and the cases left out with what they lack; or every row there is."""
         with self._store.db.read() as connection:
-            cases = iterate_cases(connection, CaseFilter(dataset=dataset))
+            cases = iterate_cases(connection, CaseFilter(dataset=dataset, kind=CaseKind.CONTEXT))
             return every_row_of(cases) if unvalidated else rows_of_cases(cases)
 
     def _lease_end(self) -> str:

@@ -1380,6 +1380,8 @@ export interface paths {
         /**
          * Draft Users
          * @description Draft persona and goal for the cases that state none. Drafts are marked until a person confirms them.
+         *
+         *     `unfinished` says that the time was up before the last case; the same request goes on with the rest.
          */
         post: operations["draft_users_api_v1_replay_users_drafts_post"];
         delete?: never;
@@ -6400,6 +6402,8 @@ export interface components {
         /**
          * UsersDrafted
          * @description What drafting did: `by` counts drafts per author, `problems` why a rule stood in for the model.
+         *
+         *     Drafting that was given a time may be `unfinished`; the same call goes on where it stopped.
          */
         UsersDrafted: {
             /** Dataset */
@@ -6418,6 +6422,11 @@ export interface components {
             problems: {
                 [key: string]: number;
             };
+            /**
+             * Unfinished
+             * @default false
+             */
+            unfinished: boolean;
         };
         /** ValidationError */
         ValidationError: {

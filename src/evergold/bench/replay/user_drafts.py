@@ -49,7 +49,7 @@ class UserDraft(NamedTuple):
 
 def draft_by_rule(case: Case, problem: str | None = None) -> UserDraft | None:
     """Draft from the user's own messages; None where the case has none."""
-    spoken = _user_texts(case)
+    spoken = user_texts(case)
     if not spoken:
         return None
     known = LANGUAGES.get(language_of(" ".join(spoken)) or "")
@@ -63,7 +63,7 @@ def draft_by_rule(case: Case, problem: str | None = None) -> UserDraft | None:
 
 async def draft_by_model(caller: Caller, target: Target, name: str, case: Case) -> UserDraft | None:
     """Let the model of this name draft; where it fails or answers something else, the rule does."""
-    if not _user_texts(case):
+    if not user_texts(case):
         return None
     text = ASK.format(conversation=_transcript(case))
     asked = Case(id=case.id, input=text, messages=({"role": "user", "content": text},))
@@ -82,7 +82,8 @@ def _messages(case: Case) -> list[dict[str, Any]]:
     return [dict(message) for message in (*case.messages, *case.turn)]
 
 
-def _user_texts(case: Case) -> list[str]:
+def user_texts(case: Case) -> list[str]:
+    """What the user wrote, message by message; the input where the case has no messages."""
     texts = [text_of(message).strip() for message in _messages(case) if message.get("role") == "user"]
     return [text for text in texts if text] or ([case.input.strip()] if case.input.strip() else [])
 
