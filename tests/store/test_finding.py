@@ -267,3 +267,13 @@ def test_a_trace_is_held_against_a_score_by_its_own_scores(tmp_path: Path) -> No
         plan = " ".join(row[3] for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {query}", values))
     assert "(trace_id=?" in plan
     assert "scores_failing" not in plan
+
+
+def test_a_list_of_previews_reads_no_conversation(workspace: Workspace) -> None:
+    workspace.intake.accept([Trace(id="t", input="Hi?", output="Ho.", scores=(Score(name="good", value=1.0),))])
+    workspace.live.curate()
+    wanted = CaseFilter(dataset="live", search="Hi?")
+    ((whole,), _) = workspace.cases.page(wanted)
+    ((cut,), _) = workspace.cases.page(wanted, preview=2)
+    assert whole.messages
+    assert (cut.messages, cut.input, cut.id) == ((), "Hi", whole.id)

@@ -53,9 +53,10 @@ class ExportQuery(CaseFilter):
 def list_cases(workspace: Opened, query: Annotated[CaseQuery, Query()]) -> CasePage:
     """Cases that pass every filter given."""
     wanted = CaseFilter(**query.model_dump(include=set(CaseFilter.model_fields)))
-    result, cursor = workspace.cases.page(wanted, limit=query.limit, before=query.before or None, order=query.order)
-    shown = result if query.preview is None else [case.preview(query.preview) for case in result]
-    return CasePage(total=workspace.cases.count(wanted), next=cursor, cases=shown)
+    result, cursor = workspace.cases.page(
+        wanted, limit=query.limit, before=query.before or None, order=query.order, preview=query.preview
+    )
+    return CasePage(total=workspace.cases.count(wanted), next=cursor, cases=result)
 
 
 @router.get("/facets")

@@ -23,7 +23,7 @@ from sqlalchemy.engine import RowMapping
 
 from evergold.errors import BadInput, NotFound
 from evergold.model.case import Case, CaseKind, CaseStatus, EntryType, ReviewState
-from evergold.store.case_content import completed
+from evergold.store.case_content import completed, is_raw
 from evergold.store.case_rows import case_of
 from evergold.store.conditions import Many, Pairs, json_text
 from evergold.store.cutoffs import Cutoff
@@ -113,8 +113,9 @@ def page_of_cases(
     limit: int,
     before: str | None = None,
     order: CaseOrder = CaseOrder.NEWEST,
+    preview: int | None = None,
 ) -> tuple[list[Case], str | None]:
-    """A page and the cursor of the next one, None at the end."""
+    """A page and the cursor of the next one, None at the end; of previews where a length is given."""
     table = eval_dataset.c
     query = filtered(select(eval_dataset), wanted, connection.dialect.name).limit(limit + 1)
     moment, last = _cursor(before) if before else ("", None)
@@ -132,7 +133,10 @@ def page_of_cases(
     rows = connection.execute(query).mappings().all()
     # One row more than the page was read: without it there is no next page, and no cursor to an empty one.
     end = rows[limit - 1] if len(rows) > limit else None
-    return _as_cases(connection, rows[:limit]), f"{end['updated_at']}|{end['id']}" if end else None
+    cursor = f"{end['updated_at']}|{end['id']}" if end else None
+    if preview is None:
+        return _as_cases(connection, rows[:limit]), cursor
+    return [case.preview(preview) for case in _previewed(connection, rows[:limit])], cursor
 
 
 def _cursor(text: str) -> tuple[str, int]:
@@ -237,8 +241,22 @@ def filtered(query: Select[Any], wanted: CaseFilter, dialect: str) -> Select[Any
 
 
 def _as_cases(connection: Connection, rows: Sequence[RowMapping]) -> list[Case]:
+    return completed(connection, rows, _own_content(connection, rows))
+
+
+def _previewed(connection: Connection, rows: Sequence[RowMapping]) -> list[Case]:
+    """Cases whose conversation is left out: a trace is read only where the text of the case is the JSON of messages."""
+    own = _own_content(connection, rows)
+    raw = [number for number, case in enumerate(own) if is_raw(case.input) or is_raw(case.output)]
+    read = completed(connection, [rows[number] for number in raw], [own[number] for number in raw])
+    by_number = dict(zip(raw, read, strict=True))
+    return [by_number.get(number, case) for number, case in enumerate(own)]
+
+
+def _own_content(connection: Connection, rows: Sequence[RowMapping]) -> list[Case]:
+    """Cases with what their rows hold, and nothing of their traces."""
     tags = _tags(connection, [row["id"] for row in rows])
-    return completed(connection, rows, [case_of(row, tags.get(row["id"], ())) for row in rows])
+    return [case_of(row, tags.get(row["id"], ())) for row in rows]
 
 
 def _tags(connection: Connection, entry_ids: Sequence[int]) -> dict[int, list[str]]:

@@ -55,10 +55,11 @@ class Cases:
         limit: int = 50,
         before: str | None = None,
         order: CaseOrder = CaseOrder.NEWEST,
+        preview: int | None = None,
     ) -> tuple[list[Case], str | None]:
         """A page, newest first unless another order is asked for, and the cursor of the next page."""
         with self._store.db.read() as connection:
-            return page_of_cases(connection, wanted, limit=limit, before=before, order=order)
+            return page_of_cases(connection, wanted, limit=limit, before=before, order=order, preview=preview)
 
     def facets(self, wanted: CaseFilter) -> CaseFacets:
         """Count the values by which a list of cases can be narrowed."""
