@@ -93,8 +93,11 @@ def with_conversation(fields: Any) -> Any:
     if not isinstance(fields, dict):
         return fields
     metadata = fields.get("metadata")
-    given = {key: fields[key] for key in CONVERSATION if isinstance(fields.get(key), list | dict | str)}
     inside = metadata if isinstance(metadata, dict) else {}
+    # Most records have no conversation beside their texts, and this runs for every one of them.
+    if not any(key in fields or key in inside for key in CONVERSATION):
+        return fields
+    given = {key: fields[key] for key in CONVERSATION if isinstance(fields.get(key), list | dict | str)}
     # A conversation may be inside `metadata` already; it is made text there as well, or 10,000 keys would refuse the
     # record.
     long = {key: value for key in CONVERSATION if isinstance(value := given.get(key, inside.get(key)), list)}
@@ -161,8 +164,8 @@ class Trace(BaseModel, frozen=True, extra="forbid"):
     @field_validator("spans", mode="after")
     @classmethod
     def each_once(cls, spans: tuple[Span, ...]) -> tuple[Span, ...]:
-        twice = next((name for name, number in Counter(span.id for span in spans).items() if number > 1), None)
-        if twice is not None:
+        if len({span.id for span in spans}) < len(spans):
+            twice = next(name for name, number in Counter(span.id for span in spans).items() if number > 1)
             raise ValueError(f"span id {twice!r} is there twice; a trace has each span once")
         return spans
 
