@@ -18,6 +18,7 @@ from evergold.api.app import create_app
 from evergold.model.run import RunSpec
 from evergold.model.trace import Score, ScoreSource, Trace
 from evergold.settings import Settings
+from evergold.store.curation_sql import statements
 from evergold.workspace import Workspace
 from tests.otlp import an_llm_span, protobuf_body
 
@@ -137,6 +138,7 @@ TRACE = Trace(id="t1", input="How do I return boots?", output="Print the label i
 
 
 def test_the_files_of_a_case(tmp_path: Path, followed: Followed) -> None:
+    statements.cache_clear()  # the statements of an earlier test would be used again without a call
     with Workspace.open(Settings(home=tmp_path)) as workspace:
         workspace.intake.accept([TRACE])
         followed.during(workspace.live.curate)
