@@ -1,5 +1,6 @@
 """Is the answer supported by what was retrieved? The offline judge says so; a policy decides whether it counts."""
 
+import re
 from functools import cached_property
 
 from evergold.judge.offline import OfflineJudge
@@ -8,10 +9,12 @@ from evergold.model.trace import ScoreSource
 from evergold.text.words import sentences
 
 LOOKED_AT = 20_000
+# A file name, an address or an id: it names a document whose text was not recorded, so nothing can be held against it.
+NAME = re.compile(r"[\w.:/\\?&=#%~@+$,;!*'()\[\]-]*", re.ASCII)
 
 
 class Grounded:
-    """The share of the answer's sentences that the contexts support; no result without contexts."""
+    """The share of the answer's sentences that the contexts support; no result without the text of a context."""
 
     name = "grounded"
     slow = True  # the model takes a tenth of a second for an answer
@@ -23,12 +26,13 @@ class Grounded:
 
     @property
     def version(self) -> str:
-        return self._judge.identity
+        return f"2 {self._judge.identity}"
 
     def check(self, turn: Turn) -> CheckResult | None:
-        if not turn.contexts or not turn.output:
+        texts = [context[:LOOKED_AT] for context in turn.contexts if not NAME.fullmatch(context.strip()[:LOOKED_AT])]
+        if not texts or not turn.output:
             return None
-        evidence = self._judge.evidence([context[:LOOKED_AT] for context in turn.contexts])
+        evidence = self._judge.evidence(texts)
         # A question in the answer claims nothing.
         claims = [claim for claim in sentences(turn.output[:LOOKED_AT]) if not claim.endswith("?")]
         if not claims:

@@ -1,0 +1,32 @@
+"""The check `grounded`: what counts as a context, and what a sentence is held against."""
+
+import pytest
+
+from evergold.checks.grounded import Grounded
+from evergold.model.checking import Turn
+
+ANSWER = "Parcels to Lima take three days."
+
+
+@pytest.mark.parametrize(
+    "contexts",
+    [
+        (),
+        ("help/orders.md",),
+        ("https://shop.example/help?page=2#parcels", "doc-17"),
+        ("", "  ", "C:\\pages\\parcels.html"),
+    ],
+)
+def test_names_of_documents_are_no_evidence_and_give_no_result(contexts: tuple[str, ...]) -> None:
+    assert Grounded().check(Turn("t", "How long?", ANSWER, contexts=contexts)) is None
+
+
+@pytest.mark.parametrize("text", ["Parcels to Lima take three days.", "包裹三天内送到利马。"])
+def test_a_text_is_evidence_also_beside_names_and_without_spaces(text: str) -> None:
+    result = Grounded().check(Turn("t", "How long?", text, contexts=("help/orders.md", text)))
+    assert result is not None and result.value == 1.0
+
+
+def test_what_the_contexts_do_not_say_is_named() -> None:
+    result = Grounded().check(Turn("t", "How long?", ANSWER, contexts=("Our shops open at nine in the morning.",)))
+    assert result is not None and result.value == 0.0 and ANSWER in result.evidence
