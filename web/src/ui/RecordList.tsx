@@ -149,7 +149,7 @@ export function RecordList<Row extends RowData>(props: RecordListProps<Row>) {
                   }}
                 >
                   {row.getAllCells().map((cell) => (
-                    <span key={cell.id} className={classes.cell} data-column={cell.column.id}>
+                    <span key={cell.id} className={classes.cell} data-column={cell.column.id} dir="auto">
                       <table.FlexRender cell={cell} />
                     </span>
                   ))}

@@ -3,6 +3,7 @@ import { type ColumnSpec, choosable, columnsFrom, dimmed, markedDim, shownOf } f
 import { age } from "@/ui/format";
 import { Marked } from "@/ui/Marked";
 import { CaseTier } from "@/ui/Tier";
+import classes from "./cases.module.css";
 import type { Case } from "./data";
 import { oneOf, type RepeatedQuestion } from "./repeats";
 import { FirstTag } from "./Tags";
@@ -24,11 +25,13 @@ function specsOf(search: string | undefined, repeats: Repeats = new Map()): Colu
       always: true,
       cell: ({ dataset, id, name, input }) => {
         const repeated = repeats.get(`${dataset}/${id}`);
+        const question = <Marked text={name || input} search={search} />;
+        if (!repeated) return question;
         return (
-          <>
-            <Marked text={name || input} search={search} />
-            {repeated && <span className="eg-dim"> · {oneOf(repeated)}</span>}
-          </>
+          <span className={classes.asked}>
+            <span>{question}</span>
+            <span className="eg-dim">{oneOf(repeated)}</span>
+          </span>
         );
       },
     },
