@@ -42,3 +42,36 @@ def test_only_equal_texts_are_surely_right() -> None:
 def test_any_two_texts_are_graded_or_left_to_the_model(expected: str, output: str) -> None:
     made = grade("What?", expected, output, None)
     assert made is None or 0 <= made.value <= 1
+
+
+PAGE = (
+    "The pump starts at dawn.",
+    "Water is drawn from the lake.",
+    "A sieve holds back leaves and stones.",
+    "The tank on the hill holds 400 litres.",
+    "Pipes lead from the tank to the houses.",
+    "Each house has a meter in the cellar.",
+    "Meters are read in spring.",
+    "Bills are sent in the following month.",
+    "Repairs are paid by the village.",
+    "The pump rests in winter.",
+)
+
+
+def test_what_a_long_answer_says_at_its_end_counts() -> None:
+    """The sentences of the expected answer come after ten of something else."""
+    other = " ".join(
+        f"The {word} shop sells bread and cheese." for word in ["first", "second", "third", "fourth", "fifth"] * 2
+    )
+    late = grade("How does the water supply work?", " ".join(PAGE), f"{other} {' '.join(PAGE)}", shipped_model())
+    never = grade("How does the water supply work?", " ".join(PAGE), f"{other} {other}", shipped_model())
+    assert late is not None and never is not None
+    assert late.value > 0.6 > 0.3 > never.value
+
+
+def test_one_missing_number_does_not_spoil_a_page() -> None:
+    changed = [sentence.replace("400", "several hundred") for sentence in PAGE] + ["The lake is 3 km away."]
+    made = grade("How does the water supply work?", " ".join(PAGE), " ".join(changed), shipped_model())
+    short = grade("", "The tank holds 400 litres.", "The tank holds 300 litres.", shipped_model())
+    assert made is not None and short is not None
+    assert made.value > 0.4 > short.value

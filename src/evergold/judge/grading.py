@@ -13,7 +13,8 @@ from evergold.text.words import sentences
 
 # Weights of entailment there and back, of shared words, and of both directions agreeing.
 RECALL, PRECISION, WORDS, SURE = 0.6, 0.1, 0.2, 0.1
-FEW_SENTENCES = 8
+MOST_WANTED, MOST_GIVEN = 12, 6  # sentences of the expected answer and of the answer that the model is asked about
+SHORT = 2  # sentences: in so few, one wrong number makes the answer wrong; in more, it makes a part of it wrong
 LONGEST = 20_000
 
 
@@ -34,31 +35,38 @@ def grade(question: str, expected: str, output: str, model: ClaimModel | None) -
 
 def entailed(expected: str, output: str, model: ClaimModel) -> Grade:
     """Entailment both ways: how much of the expected answer the answer supports, and whether either refutes the other."""
-    wanted = list(sentences(expected)[:FEW_SENTENCES]) or [expected]
-    words_given = list(sentences(output)[:FEW_SENTENCES]) or [output]
-    pairs = [(_nearest(claim, words_given), claim) for claim in wanted] + [
-        (_nearest(claim, wanted), claim) for claim in words_given
-    ]
+    all_wanted, all_given = list(sentences(expected)) or [expected], list(sentences(output)) or [output]
+    wanted, given = _spread(all_wanted, MOST_WANTED), _spread(all_given, MOST_GIVEN)
+    # Evidence is looked for in the whole text: what a long answer says at its end counts as much.
+    pairs = [(_nearest(claim, all_given), claim) for claim in wanted]
+    pairs += [(_nearest(claim, all_wanted), claim) for claim in given]
     answers = model.probabilities(pairs)
     there, back = answers[: len(wanted)], answers[len(wanted) :]
     recall, precision = float(there[:, SUPPORTED].mean()), float(back[:, SUPPORTED].mean())
     refuted = float(there[:, REFUTED].max())
     # With one sentence each, refutation in either direction says the same.
-    if len(wanted) == len(words_given) == 1:
+    if len(wanted) == len(given) == 1:
         refuted = (refuted + float(back[0, REFUTED])) / 2
     shared = likeness(expected, output)
     value = RECALL * recall + PRECISION * precision + WORDS * shared + SURE * recall * precision
     # A refutation weighs less the more of the expected answer is supported.
     value *= 1 - refuted * (1 - recall)
+    # The model reads sentences one by one and misses how complete a long answer is, which its words show.
+    if len(all_wanted) > SHORT:
+        value = (value + shared) / 2
     reason = f"supported {recall:.2f} and back {precision:.2f}, refuted {refuted:.2f}, shared words {shared:.2f}"
     return _checked(expected, output, value, reason)
 
 
 def _checked(expected: str, output: str, value: float, reason: str) -> Grade:
     """Lower a grade that numbers, negations or opposites forbid."""
-    missing = [q for q in quantities(expected) if not any(q.same(other) for other in quantities(output))]
-    if missing and quantities(output):
+    wanted, given = quantities(expected), quantities(output)
+    missing = [q for q in wanted if not any(q.same(other) for other in given)]
+    short = len(sentences(expected)) <= SHORT
+    if missing and given and short:
         value, reason = min(value, 0.3), f"{reason}; a number differs"
+    elif missing and not short:
+        value, reason = value * (1 - len(missing) / len(wanted) / 2), f"{reason}; numbers are missing"
     one, other = stems_of(expected), stems_of(output)
     alike = len(one & other) / max(1, min(len(one), len(other)))
     opposite = opposed(words_of(expected), words_of(output))
@@ -70,6 +78,13 @@ def _checked(expected: str, output: str, value: float, reason: str) -> Grade:
         value, reason = min(value, 0.2), f"{reason}; one says the opposite of the other"
     # 1 is kept for equal texts and exact rules.
     return Grade(max(0.0, min(0.99, value)), reason)
+
+
+def _spread(parts: list[str], most: int) -> list[str]:
+    """At most so many of the parts, spread over all of them."""
+    if len(parts) <= most:
+        return parts
+    return [parts[round(number * (len(parts) - 1) / (most - 1))] for number in range(most)]
 
 
 def _nearest(claim: str, parts: list[str]) -> str:

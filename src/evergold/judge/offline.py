@@ -28,7 +28,7 @@ from evergold.text.embed import Embedder, embedder
 from evergold.text.markers import without_markers
 from evergold.text.words import Text, sentences
 
-VERSION = "7"
+VERSION = "8"
 ALIKE_FROM = 0.8
 NEAR_SENTENCE = 0.5
 SAME_CODE, OTHER_CODE = 0.97, 0.3
