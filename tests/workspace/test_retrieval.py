@@ -184,3 +184,16 @@ def test_predictions_of_which_none_can_be_read_are_an_error(tmp_path: Path, caps
     answers.write_text('{"caseId": "c", "ranges": []}\n')
     assert run(["score-retrieval", str(gold), str(answers)]) == 0
     assert "1 abstained" in capsys.readouterr().out
+
+
+def test_six_figures_are_shown_and_all_on_request(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    gold = write(tmp_path / "g.jsonl", golden("1", ("a.py", 1, 4)))
+    answers = write(tmp_path / "p.jsonl", predicted("1", ("a.py", 2, 9)))
+
+    def lines_of(*options: str) -> list[str]:
+        assert run(["score-retrieval", str(gold), str(answers), *options]) == 0
+        return capsys.readouterr().out.splitlines()
+
+    few, every = lines_of(), lines_of("--all")
+    more = next(line for line in few if "more figures: --all shows them" in line)
+    assert len(every) == len(few) - 1 + int(more.split()[0])
