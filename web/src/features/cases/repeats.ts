@@ -45,9 +45,9 @@ async function repeatsOf(dataset: string, ids: readonly string[]) {
 /** The newest ids of each dataset, in an order that a longer list does not change. */
 export function byDataset(rows: readonly Pick<Case, "dataset" | "id">[]): Map<string, string[]> {
   const ids = new Map<string, string[]>();
-  for (const { dataset, id } of rows) {
-    const known = ids.get(dataset) ?? [];
-    if (known.length < MOST) ids.set(dataset, [...known, id]);
+  for (const row of rows) {
+    const known = ids.get(row.dataset) ?? [];
+    if (known.length < MOST) ids.set(row.dataset, [...known, row.id]);
   }
   return ids;
 }
