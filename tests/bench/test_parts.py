@@ -218,20 +218,21 @@ def test_a_refusal_is_not_asked_again() -> None:
     assert (answer.reason, len(sent), answer.details["broken"]) == ("the judge refused: no", 1, True)
 
 
-class Obj:
-    def __init__(self, **fields: Any) -> None:
-        self.__dict__.update(fields)
+def completion_with(finish_reason: str, **message: Any) -> dict[str, Any]:
+    return {"choices": [{"message": message, "finish_reason": finish_reason}]}
 
 
 @pytest.mark.parametrize(
     ("completion", "final"),
     [
-        (Obj(), "gave no chat completion"),
-        (Obj(choices=[]), "gave no chat completion"),
-        (Obj(choices=[Obj(message=Obj(refusal="no", content=None), finish_reason="stop")]), "the judge refused: no"),
-        (Obj(choices=[Obj(message=Obj(content="x"), finish_reason="content_filter")]), "content filter"),
-        (Obj(choices=[Obj(message=Obj(content="x"), finish_reason="length")]), "cut off at its token limit"),
-        (Obj(choices=[Obj(message=Obj(content="x"), finish_reason="stop")]), None),
+        ("<html>", "gave no chat completion but '<html>'"),
+        ({}, "gave no chat completion"),
+        ({"choices": []}, "gave no chat completion"),
+        ({"choices": [{"message": None}]}, "gave no chat completion"),
+        (completion_with("stop", refusal="no", content=None), "the judge refused: no"),
+        (completion_with("content_filter", content="x"), "content filter"),
+        (completion_with("length", content="x"), "cut off at its token limit"),
+        (completion_with("stop", content="x"), None),
     ],
 )
 def test_a_completion_is_text_or_a_final_reason(completion: Any, final: str | None) -> None:

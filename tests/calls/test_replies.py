@@ -1,7 +1,6 @@
 """Objects in replies, addresses of models, prices, and vectors of an endpoint."""
 
 import base64
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -116,8 +115,8 @@ def test_known_prices_grow_with_tokens_and_local_models_are_free() -> None:
 
 
 def reply(*vectors: list[float], order: list[int] | None = None) -> Any:
-    rows = [SimpleNamespace(index=index, embedding=vector) for index, vector in enumerate(vectors)]
-    return SimpleNamespace(data=[rows[at] for at in order or range(len(rows))], usage=SimpleNamespace(prompt_tokens=7))
+    rows = [{"index": index, "embedding": vector} for index, vector in enumerate(vectors)]
+    return {"data": [rows[at] for at in order or range(len(rows))], "usage": {"prompt_tokens": 7}}
 
 
 TARGET = EmbeddingTarget(Endpoint("e", "http://x/v1", "none"))
@@ -134,7 +133,18 @@ def test_a_vector_of_zeros_stays_zeros() -> None:
     np.testing.assert_array_equal(vectors_of(TARGET._read(case_of(["a"]), 0, reply([0.0, 0.0]))), [[0.0, 0.0]])
 
 
-@pytest.mark.parametrize("made", [reply([1.0]), reply([1.0], [1.0, 2.0]), reply(), SimpleNamespace(), None])
+@pytest.mark.parametrize(
+    "made",
+    [
+        reply([1.0]),
+        reply([1.0], [1.0, 2.0]),
+        reply(),
+        {},
+        None,
+        {"data": 5},
+        {"data": [{"index": 0, "embedding": "no"}]},
+    ],
+)
 def test_a_reply_that_does_not_fit_its_texts_is_malformed(made: Any) -> None:
     attempt = TARGET._read(case_of(["a", "b"]), 0, made)
     assert attempt.error_class == "malformed" and "2 texts were sent" in str(attempt.error)

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from evergold.calls.endpoints import Endpoint
-from evergold.calls.failures import classified, failed
+from evergold.calls.failures import failed
+from evergold.calls.openai_client import CallFailed, OpenAIClient, token_counts
 from evergold.calls.prices import cost
 from evergold.model.case import Case, CaseKind
 from evergold.model.ident import content_hash
@@ -23,7 +24,7 @@ class EmbeddingTarget:
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
-        self._client: Any = None
+        self._client = OpenAIClient(endpoint)
 
     @property
     def identity(self) -> str:
@@ -33,44 +34,45 @@ class EmbeddingTarget:
         return {"model": self._endpoint.model, "input": case.metadata["texts"]}
 
     async def attempt(self, case: Case, trial: int, seed: int | None) -> Attempt:
-        import openai
-
-        if self._client is None:
-            self._client = openai.AsyncOpenAI(
-                base_url=self._endpoint.base_url, api_key=self._endpoint.api_key, max_retries=0, timeout=None
-            )
         try:
-            # `float` is the protocol's own default; left out, the client would ask for base64.
-            made = await self._client.embeddings.create(**self.request(case, seed), encoding_format="float")
-        except openai.APIError as problem:
-            failure = classified(problem)
+            # `float` is the protocol's own default; some servers want it said.
+            made = await self._client.post("/embeddings", {**self.request(case, seed), "encoding_format": "float"})
+        except CallFailed as problem:
+            failure = problem.failure
             return failed(case, trial, failure.error_class, failure.message, failure.retry_after)
-        except ValueError as problem:
-            return failed(case, trial, "malformed", f"the endpoint's reply is not valid JSON: {problem}")
         return self._read(case, trial, made)
 
     async def close(self) -> None:
-        if self._client is not None:
-            await self._client.close()
-            self._client = None
+        await self._client.close()
 
     def _read(self, case: Case, trial: int, made: Any) -> Attempt:
         import numpy as np
 
         wanted = len(case.metadata["texts"])
-        # The protocol does not promise the order of the texts; the index does.
-        rows = sorted(getattr(made, "data", None) or (), key=lambda row: row.index)
-        lengths = {len(row.embedding) for row in rows}
+        rows = _rows(made)
+        lengths = {len(vector) for vector in rows}
         if len(rows) != wanted or len(lengths) != 1:
             return failed(case, trial, "malformed", f"{wanted} texts were sent and {len(rows)} vectors came back")
-        matrix = np.array([row.embedding for row in rows], dtype=np.float32)
+        matrix = np.array(rows, dtype=np.float32)
         matrix /= np.maximum(np.linalg.norm(matrix, axis=1, keepdims=True), 1e-9)
-        sent = getattr(getattr(made, "usage", None), "prompt_tokens", 0) or 0
+        sent, _ = token_counts(made)
         price = cost(self._endpoint.provider, self._endpoint.model, sent, 0)
         packed = {"size": matrix.shape[1], "float32": base64.b64encode(matrix.tobytes()).decode()}
         return Attempt(
             case_id=case.id, trial=trial, usage=Usage(input_tokens=sent, cost=price), metadata={"vectors": packed}
         )
+
+
+def _rows(made: Any) -> list[list[float]]:
+    """The vectors in the order of their texts, which the protocol promises by their index alone."""
+    data = made.get("data") if isinstance(made, dict) else None
+    rows = [row for row in data if isinstance(row, dict)] if isinstance(data, list) else []
+    whole = [row for row in rows if isinstance(row.get("index"), int) and _is_vector(row.get("embedding"))]
+    return [row["embedding"] for row in sorted(whole, key=lambda row: row["index"])]
+
+
+def _is_vector(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(number, int | float) for number in value)
 
 
 def batches(texts: Sequence[str]) -> Iterator[Sequence[str]]:

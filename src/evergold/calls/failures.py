@@ -23,31 +23,20 @@ def failed(case: Case, trial: int, error_class: str, error: str, retry_after: fl
     return Attempt(case_id=case.id, trial=trial, error=line, error_class=error_class, retry_after=retry_after)
 
 
-def classified(problem: Any) -> Failure:
-    """What an error of the OpenAI client means for this call and for the others."""
-    import openai
-
-    message = str(problem)
-    status = getattr(problem, "status_code", None)
-    # APITimeoutError is a subclass of APIConnectionError, so it is asked first.
-    if isinstance(problem, openai.APITimeoutError):
-        return Failure("timeout", message)
-    if isinstance(problem, openai.APIConnectionError):
-        return Failure("connection", f"{message} {problem.__cause__ or ''}")
-    if isinstance(problem, openai.APIResponseValidationError) or status is None:
-        return Failure("malformed", message)
+def classified(status: int, code: Any, message: str, headers: Mapping[str, str]) -> Failure:
+    """What a refusal of an OpenAI-compatible endpoint means for this call and for the others."""
     if status == 429:
         # OpenAI answers 429 for an empty account too; waiting does not fill it.
-        if getattr(problem, "code", None) == "insufficient_quota":
+        if code == "insufficient_quota":
             return Failure("quota", message)
-        return Failure("rate_limit", message, retry_after(problem.response.headers))
+        return Failure("rate_limit", message, retry_after(headers))
     if status in (401, 403):
         return Failure("auth", message)
     if status == 404:
         return Failure("unknown_model", message)
     # 408 and 409 are what the OpenAI clients retry as well: a timeout and a lock on the server's side.
     if status >= 500 or status in (408, 409):
-        return Failure("server", message, retry_after(problem.response.headers))
+        return Failure("server", message, retry_after(headers))
     return Failure("bad_request", message)
 
 

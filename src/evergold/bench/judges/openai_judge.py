@@ -1,6 +1,8 @@
 """A language model as judge, at any OpenAI-compatible endpoint. How it is asked is in `asking`."""
 
+import asyncio
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Any
 
 from evergold.bench.judges.abilities import EVERYTHING, fewer, request_options
@@ -8,7 +10,9 @@ from evergold.bench.judges.asking import Messages, ask
 from evergold.bench.judges.replies import Reply, read_reply
 from evergold.calls.endpoints import Endpoint, openai_endpoint
 from evergold.calls.local_model import local_endpoint
+from evergold.calls.openai_client import CallFailed, OpenAIClient, token_counts
 from evergold.calls.prices import cost
+from evergold.calls.retry import RetryPolicy
 from evergold.model.judging import Answer, Question
 from evergold.model.run import Usage
 from evergold.settings import Settings
@@ -29,13 +33,14 @@ class JudgeLimits:
 
 
 class OpenAIJudge:
-    """One chat completion per question, one more to repair. Its client retries 429 and 5xx on its own."""
+    """One chat completion per question, one more to repair. A bad moment of the endpoint is waited out."""
 
     def __init__(self, endpoint: Endpoint, limits: JudgeLimits | None = None) -> None:
         self._endpoint = endpoint
         self._limits = limits or JudgeLimits()
         self._abilities = EVERYTHING
-        self._client: Any = None
+        self._retry = RetryPolicy(tries=self._limits.retries + 1)
+        self._client = OpenAIClient(endpoint, self._limits.timeout)
 
     @property
     def identity(self) -> str:
@@ -45,55 +50,52 @@ class OpenAIJudge:
         return await ask(self._reply, question)
 
     async def close(self) -> None:
-        if self._client is not None:
-            await self._client.close()
-            self._client = None
+        await self._client.close()
 
     async def _reply(self, messages: Messages, question: Question) -> Reply:
         """One reply, asking for less until the endpoint understands; what it refused is remembered once it answers."""
-        import openai
-
         # Concurrent calls may learn different things; each begins with what is known and writes back what worked.
         abilities = self._abilities
         while True:
             options = request_options(question, abilities)
             if self._limits.max_tokens is not None:
                 options["max_tokens"] = self._limits.max_tokens
+            body = {"model": self._endpoint.model, "messages": messages, **options}
             try:
-                completion = await self._connected().chat.completions.create(
-                    model=self._endpoint.model, messages=messages, **options
-                )
-            except openai.APIStatusError as problem:
-                left = fewer(abilities, question, str(problem)) if problem.status_code in NOT_UNDERSTOOD else None
+                completion = await self._persistently(body)
+            except CallFailed as problem:
+                left = fewer(abilities, question, str(problem)) if problem.status in NOT_UNDERSTOOD else None
                 if left is None:
-                    return Reply(final=f"the judge's endpoint said {problem.status_code}: {problem}", broken=True)
+                    return Reply(final=_reason(problem), broken=True)
                 abilities = left
                 continue
-            except openai.APIError as problem:
-                # The client wraps the real reason ("connection refused") in a general one.
-                cause = problem.__cause__ or ""
-                return Reply(final=f"the judge could not be reached: {problem} {cause}".strip(), broken=True)
-            except ValueError as problem:
-                return Reply(final=f"the judge's endpoint did not answer with JSON: {problem}", broken=True)
             self._abilities = abilities
-            return replace(read_reply(completion), usage=self._usage(getattr(completion, "usage", None)))
+            return replace(read_reply(completion), usage=self._usage(completion))
 
-    def _connected(self) -> Any:
-        if self._client is None:
-            import openai
+    async def _persistently(self, body: dict[str, Any]) -> Any:
+        """The reply of the endpoint; what may pass is tried again, as the policy of runs says."""
+        for sent in count(1):
+            try:
+                return await self._client.post("/chat/completions", body)
+            except CallFailed as problem:
+                wait = self._retry.wait(problem.failure.error_class, sent, problem.failure.retry_after)
+                if wait is None:
+                    raise
+            await asyncio.sleep(wait)
+        raise AssertionError("the loop ends by its reply or its failure")
 
-            self._client = openai.AsyncOpenAI(
-                base_url=self._endpoint.base_url,
-                api_key=self._endpoint.api_key,
-                max_retries=self._limits.retries,
-                timeout=self._limits.timeout,
-            )
-        return self._client
-
-    def _usage(self, usage: Any) -> Usage:
-        sent, made = getattr(usage, "prompt_tokens", 0) or 0, getattr(usage, "completion_tokens", 0) or 0
+    def _usage(self, completion: Any) -> Usage:
+        sent, made = token_counts(completion)
         price = cost(self._endpoint.provider, self._endpoint.model, sent, made)
         return Usage(input_tokens=sent, output_tokens=made, cost=price)
+
+
+def _reason(problem: CallFailed) -> str:
+    if problem.status is not None:
+        return f"the judge's endpoint said {problem.status}: {problem}"
+    if problem.failure.error_class == "malformed":
+        return f"the judge's endpoint did not answer with JSON: {problem}"
+    return f"the judge could not be reached: {problem}"
 
 
 def make_openai_judge(address: str, settings: Settings) -> OpenAIJudge:

@@ -3,7 +3,11 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+import orjson
+
 from evergold.bench.judges.abilities import ANSWER_TOOL
+from evergold.calls.openai_client import first_choice, tool_functions
+from evergold.conversation import text_of
 from evergold.model.run import Usage
 
 
@@ -19,31 +23,38 @@ class Reply:
 
 
 def read_reply(completion: Any) -> Reply:
-    choices: Any = getattr(completion, "choices", None)
-    message = getattr(choices[0], "message", None) if choices else None
-    if message is None:
+    choice = first_choice(completion)
+    if choice is None:
         return Reply(final=f"the judge's endpoint gave no chat completion but {str(completion)[:80]!r}", broken=True)
-    choice = choices[0]
-    refusal = getattr(message, "refusal", None)
-    if refusal or choice.finish_reason == "content_filter":
+    message, finish_reason = choice["message"], choice.get("finish_reason")
+    refusal = message.get("refusal")
+    if refusal or finish_reason == "content_filter":
         return Reply(final=f"the judge refused: {refusal or 'content filter'}")
-    text = _tool_answer(message) or message.content or ""
-    if choice.finish_reason == "length":
+    content = text_of(message)
+    text = _tool_answer(message) or content
+    if finish_reason == "length":
         return Reply(text=text, final="the judge's reply was cut off at its token limit")
     # Log-probabilities describe the text of the message; those of a tool call's arguments are not given.
-    return Reply(text=text, logprobs=_logprobs(choice) if text == message.content else ())
+    return Reply(text=text, logprobs=_logprobs(choice) if text == content else ())
 
 
-def _tool_answer(message: Any) -> str | None:
-    for call in getattr(message, "tool_calls", None) or ():
-        if call.function.name == ANSWER_TOOL:
-            return str(call.function.arguments)
+def _tool_answer(message: dict[str, Any]) -> str | None:
+    for function in tool_functions(message):
+        if function.get("name") == ANSWER_TOOL:
+            sent = function.get("arguments")
+            return sent if isinstance(sent, str) else orjson.dumps(sent).decode()
     return None
 
 
-def _logprobs(choice: Any) -> tuple[dict[str, Any], ...]:
-    content = getattr(getattr(choice, "logprobs", None), "content", None) or ()
-    return tuple(
-        {"token": entry.token, "top": [[other.token, other.logprob] for other in entry.top_logprobs or ()]}
-        for entry in content
-    )
+def _logprobs(choice: dict[str, Any]) -> tuple[dict[str, Any], ...]:
+    """Each token with its alternatives; entries that do not have the protocol's shape are left out."""
+    logprobs = choice.get("logprobs")
+    content = logprobs.get("content") if isinstance(logprobs, dict) else None
+    entries = [entry for entry in content if isinstance(entry, dict)] if isinstance(content, list) else []
+    return tuple({"token": entry.get("token"), "top": _alternatives(entry)} for entry in entries)
+
+
+def _alternatives(entry: dict[str, Any]) -> list[list[Any]]:
+    top = entry.get("top_logprobs")
+    others = [other for other in top if isinstance(other, dict)] if isinstance(top, list) else []
+    return [[other["token"], other["logprob"]] for other in others if {"token", "logprob"} <= other.keys()]

@@ -1,11 +1,10 @@
-"""Any OpenAI-compatible chat endpoint, through the official client.
+"""Any OpenAI-compatible chat endpoint.
 
-The client's own retries are off: the runner decides what is tried again and when, because a 429 must slow down all
-calls and not only the one that met it. Every failure becomes an error class the runner knows what to do with.
+A call is sent once: the runner decides what is tried again and when, because a 429 must slow down all calls and not
+only the one that met it. Every failure becomes an error class the runner knows what to do with.
 """
 
 from collections.abc import Mapping
-from importlib import import_module
 from typing import Any
 
 import orjson
@@ -13,9 +12,11 @@ import orjson
 from evergold.bench.targets.prompts import OWN_PARAMS, messages
 from evergold.bench.targets.replies import bounded
 from evergold.calls.endpoints import Endpoint, openai_endpoint
-from evergold.calls.failures import classified, failed
+from evergold.calls.failures import failed
 from evergold.calls.local_model import local_endpoint
+from evergold.calls.openai_client import CallFailed, OpenAIClient, first_choice, token_counts, tool_functions
 from evergold.calls.prices import cost
+from evergold.conversation import text_of
 from evergold.model.case import Case
 from evergold.model.run import Attempt, Usage
 from evergold.model.tool_calls import ToolCall
@@ -31,8 +32,8 @@ class OpenAITarget:
     def __init__(self, endpoint: Endpoint, params: Mapping[str, Any]) -> None:
         self._endpoint = endpoint
         self._params = dict(params)
-        self._client: Any = None
-        import_module("openai")  # two seconds on a busy machine: not inside the first call's deadline
+        # No timeout of its own: the run has one.
+        self._client = OpenAIClient(endpoint)
 
     @property
     def identity(self) -> str:
@@ -54,72 +55,51 @@ class OpenAITarget:
         return body
 
     async def attempt(self, case: Case, trial: int, seed: int | None) -> Attempt:
-        import openai
-
         try:
             # The whole request is made in one function, so that the cache key is exactly what was sent.
-            completion = await self._connected().chat.completions.create(**self.request(case, seed))
-        except openai.APIError as problem:
-            failure = classified(problem)
+            completion = await self._client.post("/chat/completions", self.request(case, seed))
+        except CallFailed as problem:
+            failure = problem.failure
             return failed(case, trial, failure.error_class, failure.message, failure.retry_after)
-        except ValueError as problem:  # the body was cut off or is no JSON
-            return failed(case, trial, "malformed", f"the endpoint's reply is not valid JSON: {problem}")
         return self._read(case, trial, completion)
 
     async def close(self) -> None:
-        if self._client is not None:
-            await self._client.close()
-            self._client = None
-
-    def _connected(self) -> Any:
-        if self._client is None:
-            import openai
-
-            self._client = openai.AsyncOpenAI(
-                # No retries and no timeout of the client's own: the run has both, and counts what it sends.
-                base_url=self._endpoint.base_url,
-                api_key=self._endpoint.api_key,
-                max_retries=0,
-                timeout=None,
-            )
-        return self._client
+        await self._client.close()
 
     def _read(self, case: Case, trial: int, completion: Any) -> Attempt:
-        choices = getattr(completion, "choices", None)
-        if not choices or getattr(choices[0], "message", None) is None:
+        choice = first_choice(completion)
+        if choice is None:
             shown = str(completion)[:80]
             return failed(case, trial, "malformed", f"the endpoint did not answer with a chat completion but {shown!r}")
-        message = choices[0].message
+        message = choice["message"]
         calls = []
-        for call in message.tool_calls or ():
-            arguments = _arguments(call.function.arguments)
+        for function in tool_functions(message):
+            name, sent = str(function.get("name")), function.get("arguments")
+            arguments = _arguments(sent)
             if arguments is None:
-                reason = f"the arguments of tool call {call.function.name!r} are not a JSON object"
+                reason = f"the arguments of tool call {name!r} are not a JSON object"
                 # A call with broken arguments is a failure of the model's
                 # reply; an empty table would look like a call without any.
-                return failed(case, trial, "malformed", f"{reason}: {call.function.arguments[:80]!r}")
-            calls.append(ToolCall(name=call.function.name, args=arguments))
+                return failed(case, trial, "malformed", f"{reason}: {str(sent)[:80]!r}")
+            calls.append(ToolCall(name=name, args=arguments))
+        refusal, finish_reason = message.get("refusal"), choice.get("finish_reason")
         attempt = Attempt(
             case_id=case.id,
             trial=trial,
             # A refusal stands in a field of its own and is the model's answer.
-            output=message.content or getattr(message, "refusal", None) or "",
+            output=text_of(message) or (refusal if isinstance(refusal, str) else ""),
             tool_calls=tuple(calls),
-            usage=self._usage(completion.usage),
-            finish_reason=choices[0].finish_reason,
+            usage=self._usage(completion),
+            finish_reason=finish_reason if isinstance(finish_reason, str) else None,
         )
         return bounded(attempt, case)
 
-    def _usage(self, usage: Any) -> Usage:
-        # Some servers leave the usage out; then nothing is known, and the budget counts nothing.
-        if usage is None:
+    def _usage(self, completion: Any) -> Usage:
+        sent, made = token_counts(completion)
+        if not sent and not made:
             return Usage()
-        sent, made = usage.prompt_tokens or 0, usage.completion_tokens or 0
-        return Usage(
-            input_tokens=sent,
-            output_tokens=made,
-            cost=cost(self._endpoint.provider, self._endpoint.model, sent, made),
-        )
+        price = cost(self._endpoint.provider, self._endpoint.model, sent, made)
+        return Usage(input_tokens=sent, output_tokens=made, cost=price)
 
 
 def make_openai(address: str, params: Mapping[str, Any], settings: Settings) -> OpenAITarget:
@@ -130,9 +110,12 @@ def make_local(address: str, params: Mapping[str, Any], _settings: Settings) -> 
     return OpenAITarget(local_endpoint(address), {"max_tokens": _LOCAL_MAX_TOKENS, **params})
 
 
-def _arguments(text: str | None) -> dict[str, Any] | None:
+def _arguments(sent: Any) -> dict[str, Any] | None:
+    # The protocol sends text; some servers send the object itself.
+    if isinstance(sent, dict):
+        return sent
     try:
-        value = orjson.loads(text or "{}")
+        value = orjson.loads(sent or "{}")
     except orjson.JSONDecodeError:
         return None
     return value if isinstance(value, dict) else None
