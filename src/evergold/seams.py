@@ -49,7 +49,11 @@ Incoming = Trace | SpanLine | ScoreLine | Correction | Reaction
 
 
 class Source(Protocol):
-    """Reads one file of traces. `accepts` looks at the first bytes, so that a user need not name the format."""
+    """Reads one file of traces. `accepts` looks at the first bytes, so that a user need not name the format.
+
+    Optional: `remembers: bool`, true for a source that needs what earlier files of the same call said; it is then read
+    where the command runs and not by workers of a cluster.
+    """
 
     def accepts(self, head: bytes) -> bool: ...
 
@@ -64,7 +68,11 @@ class OfUnits(Protocol):
 
 
 class FlowSource(Protocol):
-    """Streams flows: one in memory at a time."""
+    """Streams flows: one in memory at a time.
+
+    Optional: `readers() -> Sequence[Callable[[], Flow]]`, a function for each flow that reads it where it is called; with
+    them the workers of a cluster read the flows.
+    """
 
     def count(self) -> int:
         """How many flows there are, for a progress bar; cheap."""
@@ -193,7 +201,8 @@ class Format(Protocol):
     """Writes cases as another tool reads them, and reads them back without loss.
 
     `suffix` is the usual ending of the file; a format that writes a folder gives "". A case that cannot be said in the
-    format at all is appended to `options["rejected"]` with the reason.
+    format at all is appended to `options["rejected"]` with the reason. Optional: `joinable: bool`, true where files of some
+    cases, one after the other, are the file of all of them; then workers of a cluster may write the parts.
     """
 
     suffix: ClassVar[str]

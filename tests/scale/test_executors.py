@@ -4,8 +4,10 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -21,6 +23,10 @@ from evergold.workspace.flows import Destination
 from evergold.workspace.rag import build_rag
 from tests.build.rag_builders import a_spec, an_offline_record
 from tests.repos import GitRepo
+from tests.scale.long_verbs import VERBS, Inputs
+
+if TYPE_CHECKING:
+    from distributed import LocalCluster
 
 
 def test_small_jobs_stay_here_and_large_ones_use_every_core() -> None:
@@ -53,20 +59,28 @@ def test_a_cluster_that_is_not_there_says_so(monkeypatch: pytest.MonkeyPatch) ->
         pytest.fail("never opened")
 
 
-@pytest.mark.slow
-def test_a_real_cluster_of_processes_builds_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(scope="module")
+def cluster() -> "Iterator[LocalCluster]":
+    """One cluster of two processes for all tests of this file: its start takes seconds."""
     from distributed import LocalCluster
 
+    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
+    with LocalCluster(**options) as started:  # type: ignore[no-untyped-call]
+        yield started
+
+
+@pytest.mark.slow
+def test_a_real_cluster_of_processes_builds_the_same_bytes(
+    cluster: "LocalCluster", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1760000000")
     records = [an_offline_record(f"r{number % 900}", pad="x" * 10_000) for number in range(1000)]
     spec = a_spec(tmp_path, records, force=True)
     rag.build(spec)
     files = [*spec.outputs.values(), spec.rejected, spec.manifest]
     alone = [path.read_bytes() for path in files]
-    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
-    with LocalCluster(**options) as cluster:  # type: ignore[no-untyped-call]
-        by_url = replace(spec, url=spec.source.as_uri())
-        manifest = build_rag(by_url, cluster=cluster.scheduler_address)
+    by_url = replace(spec, url=spec.source.as_uri())
+    manifest = build_rag(by_url, cluster=cluster.scheduler_address)
     assert manifest.rejected == {"duplicate task_id": 100}
     assert [path.read_bytes() for path in files[:-1]] == alone[:-1]
 
@@ -80,28 +94,47 @@ def _dies_once(marker: Path) -> str:
 
 @pytest.mark.slow
 def test_a_cluster_outlives_a_worker_extracts_the_same_and_refuses_another_version(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cluster: "LocalCluster", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from distributed import LocalCluster
+    address = cluster.scheduler_address
+    with open_cluster(address) as workers:
+        assert workers.executor.submit(_dies_once, tmp_path / "marker").result() == "done"
+    repo = GitRepo(tmp_path / "repo")
+    for number in range(5):
+        repo.commit({"a.py": f"first = {number}\nsecond = 2\n"}, f"Change the first value of the module to {number}")
+    folders = (tmp_path / "here", tmp_path / "there")
+    for folder, cluster_address in zip(folders, (None, address), strict=True):
+        Workspace(Settings(home=tmp_path)).flows.history(
+            HistoryQuery(repo.path), Destination(folder), cluster=cluster_address
+        )
+    for name in ("dataset_a_file_paths.unvalidated.jsonl", "dataset_b_line_ranges.unvalidated.jsonl"):
+        assert (folders[0] / name).read_bytes() == (folders[1] / name).read_bytes() != b""
+    with monkeypatch.context() as patch:
+        patch.setattr(executors, "version", lambda name: "0.0.7")
+        with pytest.raises(Unavailable, match=r"has evergold 0\.1\.0, this is 0\.0\.7"), open_cluster(address):
+            pytest.fail("never opened")
 
-    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
-    with LocalCluster(**options) as cluster:  # type: ignore[no-untyped-call]
-        address = cluster.scheduler_address
-        with open_cluster(address) as workers:
-            assert workers.executor.submit(_dies_once, tmp_path / "marker").result() == "done"
-        repo = GitRepo(tmp_path / "repo")
-        for number in range(5):
-            repo.commit(
-                {"a.py": f"first = {number}\nsecond = 2\n"}, f"Change the first value of the module to {number}"
-            )
-        folders = (tmp_path / "here", tmp_path / "there")
-        for folder, cluster_address in zip(folders, (None, address), strict=True):
-            Workspace(Settings(home=tmp_path)).flows.history(
-                HistoryQuery(repo.path), Destination(folder), cluster=cluster_address
-            )
-        for name in ("dataset_a_file_paths.unvalidated.jsonl", "dataset_b_line_ranges.unvalidated.jsonl"):
-            assert (folders[0] / name).read_bytes() == (folders[1] / name).read_bytes() != b""
-        with monkeypatch.context() as patch:
-            patch.setattr(executors, "version", lambda name: "0.0.7")
-            with pytest.raises(Unavailable, match=r"has evergold 0\.1\.0, this is 0\.0\.7"), open_cluster(address):
-                pytest.fail("never opened")
+
+@pytest.mark.slow
+def test_every_long_verb_gives_the_same_on_a_cluster_whose_workers_are_killed(
+    cluster: "LocalCluster", tmp_path: Path
+) -> None:
+    """A worker dies while the verbs that report progress are under way; the parts it had are done by the other one."""
+    inputs = Inputs.make(tmp_path)
+    killed: list[int] = []
+    for verb in VERBS:
+        here, there = (tmp_path / f"{verb.__name__}-{name}" for name in ("here", "there"))
+        for folder in (here, there):
+            folder.mkdir()
+        waiting = [verb.__name__] if verb.__name__ in ("ingest", "check_traces", "generate") else []
+
+        def kill(waiting: list[str] = waiting) -> None:
+            if waiting:
+                waiting.clear()
+                victim = next(iter(cluster.workers.values())).pid
+                os.kill(victim, signal.SIGKILL)
+                killed.append(victim)
+
+        expected = verb(here, inputs, None, lambda: None)
+        assert verb(there, inputs, cluster.scheduler_address, kill) == expected
+    assert len(killed) == 3

@@ -71,5 +71,7 @@ async def _send(case: Case, trial: int, seed: int | None, target: Target, deadli
             return await target.attempt(case, trial, seed)
     except TimeoutError:
         return failed(case, trial, "timeout", f"no answer within {deadline:g} s")
+    except TargetUnusable:
+        raise
     except Exception as problem:  # a plug-in that breaks its promise fails its case, not the run
         return failed(case, trial, "target", f"{type(problem).__name__}: {problem}")

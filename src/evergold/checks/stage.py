@@ -2,7 +2,8 @@
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from math import inf
@@ -10,15 +11,20 @@ from math import inf
 from sqlalchemy import Connection
 
 from evergold.checks.likeness import likeness
-from evergold.checks.suite import FOLLOW_UP, Suite
-from evergold.model.checking import Checked
+from evergold.checks.suite import FOLLOW_UP, Suite, run_elsewhere
+from evergold.model.checking import Checked, Turn
+from evergold.spread import Spread, spread_here
 from evergold.store import Store
 from evergold.store.checks import before_in_session, drop_checks, put_checked, turns_of, unchecked
 from evergold.store.curation import ranges
 from evergold.store.queues import enqueue
 
 EXAMPLES = 5
+AT_ONCE = 500  # traces of a part
 AHEAD_SECONDS = 2.0  # of slow checks between two transactions
+
+_Read = tuple[list[str], Sequence[Turn]]
+"""Traces that were looked at together, and the turns among them that are to be checked."""
 
 
 @dataclass
@@ -125,7 +131,7 @@ class CheckStage:
         report = CheckReport()
         with self._store.db.read() as connection:
             # Ranges are taken first: a long read transaction would keep the database from cleaning up.
-            parts = list(ranges(connection, 500))
+            parts = list(ranges(connection, AT_ONCE))
         for after, upto, _ in parts:
             with self._store.db.read() as connection:
                 ids = _ids(connection, after, upto)
@@ -141,14 +147,43 @@ class CheckStage:
                 ids = ids[reached:]
         return report
 
-    def dry_run(self, progress: Callable[[int], None] = lambda _: None) -> CheckReport:
-        """What a backfill would find, without keeping it."""
-        report = CheckReport()
+    def backfill_by(
+        self, spread: Spread, *, everything: bool, progress: Callable[[int], None] = lambda _: None
+    ) -> CheckReport:
+        """Backfill with the checks run by workers; what they found is kept here, if the trace has not changed meanwhile."""
+        report, read = CheckReport(), deque[_Read]()
+        for given in spread(partial(run_elsewhere, self.suite.portable), self._turns(everything, read)):
+            ids, turns = read.popleft()
+            self.suite.keep(turns, given)
+            outcomes, changed = self._store.db.write(partial(self._checked, ids=ids, everything=everything))
+            report.add(outcomes)
+            report.traces += len(ids)
+            report.changed += changed
+            progress(len(ids))
+        return report
+
+    def _turns(self, everything: bool, read: "deque[_Read]") -> Iterator[Sequence[Turn]]:
+        """The turns to check, a part at a time; `read` gets each part with the traces it was taken from."""
         with self._store.db.read() as connection:
-            for after, upto, count in list(ranges(connection, 500)):
-                report.add(list(self.suite.run(turns_of(connection, _ids(connection, after, upto)))))
-                report.traces += count
-                progress(count)
+            parts = list(ranges(connection, AT_ONCE))
+        for after, upto, _ in parts:
+            with self._store.db.read() as connection:
+                ids = _ids(connection, after, upto)
+                wanted = ids if everything else unchecked(connection, ids, self.suite.identity)
+                turns = turns_of(connection, wanted)
+            read.append((ids, turns))
+            yield turns
+
+    def dry_run(self, progress: Callable[[int], None] = lambda _: None, spread: Spread | None = None) -> CheckReport:
+        """What a backfill would find, without keeping it."""
+        report, read = CheckReport(), deque[_Read]()
+        parts = self._turns(everything=True, read=read)
+        for given in (spread or spread_here)(partial(run_elsewhere, self.suite.portable), parts):
+            ids, turns = read.popleft()
+            self.suite.keep(turns, given)
+            report.add(list(self.suite.run(turns)))
+            report.traces += len(ids)
+            progress(len(ids))
         return report
 
     def explain(self, trace_id: str) -> list[Checked]:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from evergold.cli.opening import opened, without_database
-from evergold.cli.output import emit_json, json_flag, progress, table
+from evergold.cli.output import cluster_option, emit_json, json_flag, progress, table
 from evergold.cli.paths import A_PATH
 from evergold.errors import BadInput
 from evergold.model.build import Manifest
@@ -39,7 +39,7 @@ OF_A_FILE = (
 @click.option("--force", is_flag=True, help="Replace outputs that are already there.")
 @click.option("--strict", is_flag=True, default=None, help="Stop at the first record that cannot be used.")
 @click.option("--jobs", type=int, help="Cores to use.  [default: all of them for a large file]")
-@click.option("--cluster", metavar="tcp://…", help="Dask scheduler to use instead of cores here.")
+@cluster_option
 @click.option("--dataset", help="Freeze this stored dataset instead of an offline file.")
 @click.option("--out", type=A_PATH, help="Folder of the build.  [default: builds/DATASET/VERSION in the workspace]")
 @click.option("--split", "shares", metavar="NAME=SHARE,…", help="Splits and their shares: train=0.7,test=0.3.")

@@ -7,7 +7,7 @@ import click
 from evergold.build.check import MOST_UNGROUNDED, CheckLimits
 from evergold.build.spec import DEFAULT_FOLDER
 from evergold.cli.opening import without_database
-from evergold.cli.output import emit_json, json_flag, progress
+from evergold.cli.output import cluster_option, emit_json, json_flag, progress
 from evergold.cli.paths import A_PATH
 from evergold.cli.verdict import print_report
 from evergold.errors import BadInput
@@ -37,6 +37,7 @@ DEFAULT_MANIFEST = f"{DEFAULT_FOLDER}/manifest.json"
 )
 @click.option("--repo", type=A_PATH, help="Prove the rows of a dataset A or B file against this repository instead.")
 @click.option("--junit", type=A_PATH, help="Also write the result as JUnit XML.")
+@cluster_option
 @json_flag
 @click.pass_context
 def command(
@@ -46,6 +47,7 @@ def command(
     baseline: Path | None,
     repo: Path | None,
     junit: Path | None,
+    cluster: str | None,
     as_json: bool,
     **limits: float,
 ) -> int:
@@ -60,8 +62,9 @@ def command(
         raise BadInput("--baseline and --sample go with a manifest only, and --junit not with --repo; leave them out")
     with without_database(ctx) as workspace, progress("checking", None) as advance:
         if repo is not None:
-            return _print_check(workspace.flows.check_rows(manifest, repo, advance), as_json)
-        report = workspace.rag.check(manifest, baseline, CheckLimits(**limits), junit, advance)  # type: ignore[arg-type]
+            return _print_check(workspace.flows.check_rows(manifest, repo, advance, cluster), as_json)
+        bounds = CheckLimits(**limits)  # type: ignore[arg-type]
+        report = workspace.rag.check(manifest, baseline, bounds, junit, advance, cluster)
     if as_json:
         emit_json(report.to_json())
     else:

@@ -4,7 +4,7 @@ import click
 
 from evergold.checks.stage import CheckReport
 from evergold.cli.opening import opened
-from evergold.cli.output import emit_json, json_flag, progress, table
+from evergold.cli.output import cluster_option, emit_json, json_flag, progress, table
 from evergold.errors import BadInput
 from evergold.model.checking import Checked
 
@@ -13,9 +13,12 @@ from evergold.model.checking import Checked
 @click.option("--backfill", is_flag=True, help="Check all of history again, also what was checked before.")
 @click.option("--dry-run", is_flag=True, help="Show what the checks find in all of history; keep nothing.")
 @click.option("--explain", "trace_id", metavar="TRACE", help="What each check finds in one trace, and why.")
+@cluster_option
 @json_flag
 @click.pass_context
-def command(ctx: click.Context, /, backfill: bool, dry_run: bool, trace_id: str | None, as_json: bool) -> None:
+def command(
+    ctx: click.Context, /, backfill: bool, dry_run: bool, trace_id: str | None, cluster: str | None, as_json: bool
+) -> None:
     """Run the checks over the traces that no check has seen yet. The entries follow with the next `evergold curate`."""
     if sum(map(bool, (backfill, dry_run, trace_id))) > 1:
         raise BadInput("--backfill, --dry-run and --explain exclude each other; give one")
@@ -28,7 +31,7 @@ def command(ctx: click.Context, /, backfill: bool, dry_run: bool, trace_id: str 
             return
         work = checks.dry_run if dry_run else checks.backfill if backfill else checks.missing
         with progress("checking", workspace.live.trace_count()) as advance:
-            report = work(advance)
+            report = work(advance, cluster)
         hint = checks.state()["hint"]
     if as_json:
         emit_json(vars(report) | {"dry_run": dry_run, "hint": hint})

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from evergold.cli.opening import opened
-from evergold.cli.output import emit_json, json_flag
+from evergold.cli.output import cluster_option, emit_json, json_flag
 from evergold.cli.paths import A_PATH
 from evergold.model.case import EntryType, ReviewState
 from evergold.model.rejected import Rejected
@@ -26,6 +26,7 @@ from evergold.workspace.naming import file_name
 @click.option("--tag", help="Only cases with this tag.")
 @click.option("--since", metavar="TIME", help="Only cases made at or after this time (UTC).")
 @click.option("--limit", type=click.IntRange(1), help="At most this many, after the filters, newest first.")
+@cluster_option
 @json_flag
 @click.pass_context
 def command(
@@ -35,6 +36,7 @@ def command(
     format_name: str,
     out: Path | None,
     limit: int | None,
+    cluster: str | None,
     as_json: bool,
     **filters: object,
 ) -> None:
@@ -46,7 +48,9 @@ def command(
         path = out or Path(file_name(dataset) + workspace.cases.suffix_of(format_name))
         unfit: list[Rejected] = []
         unheld: Counter[str] = Counter()
-        count = workspace.cases.export(wanted, format_name, path, limit=limit, rejected=unfit, unheld=unheld)
+        count = workspace.cases.export(
+            wanted, format_name, path, limit=limit, cluster=cluster, rejected=unfit, unheld=unheld
+        )
     for item in unfit:
         click.echo(f"left out: {item}", err=True)
     if as_json:

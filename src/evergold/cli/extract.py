@@ -8,7 +8,7 @@ import click
 from evergold.cli.extract_agents import VERBS
 from evergold.cli.extracting import destination, report, shared_options
 from evergold.cli.opening import without_database
-from evergold.cli.output import progress
+from evergold.cli.output import cluster_option, progress
 from evergold.extract.filters import HistoryRules
 from evergold.extract.flow_cases import Rules
 from evergold.extract.run import HistoryQuery
@@ -66,9 +66,7 @@ def sidekick(ctx: click.Context, /, as_json: bool, **given: Any) -> int:
 @click.option("--no-default-excludes", is_flag=True, help="Count vendored, generated and lock files too.")
 @click.option("--keep-reverts", is_flag=True, help="Make cases of reverts too.")
 @click.option("--limit", type=click.IntRange(1), help="Stop after so many cases.")
-@click.option(
-    "--cluster", metavar="tcp://…", help="Dask scheduler whose workers, which see the repository, do the work."
-)
+@cluster_option
 @shared_options
 @click.pass_context
 def git(ctx: click.Context, /, as_json: bool, **given: Any) -> int:

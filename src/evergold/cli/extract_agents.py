@@ -7,7 +7,7 @@ import click
 
 from evergold.cli.extracting import destination, report, shared_options
 from evergold.cli.opening import without_database
-from evergold.cli.output import progress
+from evergold.cli.output import cluster_option, progress
 from evergold.cli.paths import A_PATH
 from evergold.extract.agents.boundaries import TRAILERS
 from evergold.storage import matching
@@ -28,6 +28,7 @@ def _agent_options(function: Any) -> Any:
             metavar="NAME",
             help=f"Commit trailer that names a session or checkpoint (default: {', '.join(TRAILERS)}).",
         ),
+        cluster_option,
         shared_options,
     ]
     for option in reversed(options):
@@ -69,7 +70,8 @@ def atif(ctx: click.Context, /, files: tuple[Path, ...], **given: Any) -> int:
 def _extract(ctx: click.Context, agent: str, paths: tuple[Path, ...], given: dict[str, Any]) -> int:
     query = SessionQuery(agent, paths, given["repo_dir"], given["trailers"] or TRAILERS)
     with without_database(ctx) as workspace:
-        return report(workspace.flows.sessions(query, destination(given), progress), given["as_json"], "times")
+        summary = workspace.flows.sessions(query, destination(given), progress, given["cluster"])
+        return report(summary, given["as_json"], "times")
 
 
 VERBS = (claude_code, codex, atif)

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from evergold.cli.opening import settings_of
-from evergold.cli.output import emit_json, json_flag, progress, table
+from evergold.cli.output import cluster_option, emit_json, json_flag, progress, table
 from evergold.cli.paths import A_PATH
 from evergold.model.generation import GenerationReport
 from evergold.workspace import Workspace
@@ -23,9 +23,18 @@ SHOWN_FILES = 10
 @click.option(
     "--resume/--fresh", "resume", default=None, help="Go on where a generation ended, or ask everything anew."
 )
+@cluster_option
 @json_flag
 @click.pass_context
-def command(ctx: click.Context, /, config: Path | None, resume: bool | None, as_json: bool, **flags: Any) -> None:
+def command(
+    ctx: click.Context,
+    /,
+    config: Path | None,
+    resume: bool | None,
+    cluster: str | None,
+    as_json: bool,
+    **flags: Any,
+) -> None:
     """Make questions, answers and summaries from your documents, with the passages that prove them.
 
     With a model the records are written by it and every claim must cite a passage. Without one they are taken from the
@@ -37,7 +46,7 @@ def command(ctx: click.Context, /, config: Path | None, resume: bool | None, as_
     with progress("reading documents", None) as advance:
         corpus = generation.read(plan, lambda _name: advance(1))
     with progress("generating", len(corpus.documents)) as advance:
-        report = generation.generate(plan, corpus, advance)
+        report = generation.generate(plan, corpus, advance, cluster)
     if as_json:
         emit_json(report)
     else:

@@ -2,11 +2,12 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
 from evergold.cli.opening import opened
-from evergold.cli.output import emit_json, json_flag, progress
+from evergold.cli.output import cluster_option, emit_json, json_flag, progress
 from evergold.storage import matching
 
 
@@ -19,11 +20,10 @@ from evergold.storage import matching
     help="What becomes a trace of an agent's log: the whole task (default), or each turn.",
 )
 @click.option("--strict", is_flag=True, help="Store nothing when any record is bad.")
+@cluster_option
 @json_flag
 @click.pass_context
-def command(
-    ctx: click.Context, files: tuple[str, ...], source: str | None, unit: str | None, strict: bool, as_json: bool
-) -> int:
+def command(ctx: click.Context, /, files: tuple[str, ...], as_json: bool, strict: bool, **how: Any) -> int:
     """Take in traces, scores and corrections from FILES (- is standard input).
 
     Bad records are reported as `file:line: field: reason` and counted; the good ones are stored. Exit code 1 when any
@@ -33,7 +33,7 @@ def command(
     # The size is for the progress bar; standard input and objects of a store have none.
     size = sum(path.stat().st_size for path in inputs if isinstance(path, Path) and path.is_file())
     with opened(ctx) as workspace, progress("ingesting", size or None) as advance:
-        report = workspace.intake.ingest(inputs, source=source, unit=unit, strict=strict, progress=advance)
+        report = workspace.intake.ingest(inputs, strict=strict, progress=advance, **how)
     for problem in report.problems:
         click.echo(problem, err=True)
     if report.rejected > len(report.problems):

@@ -9,6 +9,9 @@ import click
 import orjson
 
 json_flag = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+cluster_option = click.option(
+    "--cluster", metavar="tcp://…", help="Dask scheduler whose workers do the work; they see the same files."
+)
 
 
 def emit_json(value: Any) -> None:

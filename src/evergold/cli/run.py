@@ -11,7 +11,7 @@ import click
 import orjson
 
 from evergold.cli.opening import opened
-from evergold.cli.output import emit_json, json_flag, progress, table
+from evergold.cli.output import cluster_option, emit_json, json_flag, progress, table
 from evergold.cli.paths import PathOrUrl
 from evergold.cli.replay_options import replay_of, replay_options
 from evergold.errors import BadInput
@@ -62,6 +62,7 @@ NOTHING_MEASURED = 3
 @click.option("--weighted", is_flag=True, help="Count each question once in the means, however many cases ask it.")
 @click.option("--plan", is_flag=True, help="Only say what it would take and what it could show.")
 @click.option("--fail-under", multiple=True, metavar="METRIC=VALUE", help="Exit code 1 when the mean is below.")
+@cluster_option
 @json_flag
 @click.pass_context
 def command(ctx: click.Context, /, **options: Any) -> int:
@@ -73,10 +74,11 @@ def command(ctx: click.Context, /, **options: Any) -> int:
         _find_cases(workspace, options)
         if options["plan"]:
             return _show_plan(workspace, options)
-        run = _begun(workspace, options)
-        # The bar is drawn by a thread that reads the store; the run itself knows nothing of a terminal.
-        with _following(workspace, run):
-            ended = workspace.bench.work_on(run.id)
+        with workspace.bench.workers(options["cluster"]) as workers:
+            run = _begun(workspace, options)
+            # The bar is drawn by a thread that reads the store; the run itself knows nothing of a terminal.
+            with _following(workspace, run):
+                ended = workspace.bench.work_on(run.id, workers)
         if options["log"]:
             workspace.bench.results.append_log(ended.id, options["log"])
         return _show(workspace, ended, options)

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from evergold.cli.opening import without_database
-from evergold.cli.output import emit_json, json_flag, table
+from evergold.cli.output import cluster_option, emit_json, json_flag, table
 from evergold.cli.paths import A_PATH
 from evergold.workspace.retrieval import Retrieval, ScoringQuery
 
@@ -45,6 +45,7 @@ DECIDING = frozenset(
 @click.option("--repo", type=A_PATH, help="Adds budgets in tokens, symbols, and ranges outside files.")
 @click.option("--all", "every", is_flag=True, help="Show every figure; without it the six that decide.")
 @click.option("--seed", default=0, show_default=True, help="Of the bootstrap draws.")
+@cluster_option
 @json_flag
 @click.pass_context
 def command(
@@ -55,9 +56,9 @@ def command(
     A prediction is {"caseId", "ranges": [{"path", "startLine", "endLine"}]} or {"caseId", "paths": [...]}, best first.
     """
     query = ScoringQuery(given["tier"], given["seed"], given["repo"])
-    files = {name: given[name] for name in ("per_case", "html")}
+    how = {name: given[name] for name in ("per_case", "html", "cluster")}
     with without_database(ctx) as workspace:
-        figures = workspace.retrieval.score(golden, predictions, other, query, **files)
+        figures = workspace.retrieval.score(golden, predictions, other, query, **how)
         if as_json:
             emit_json(figures)
         else:

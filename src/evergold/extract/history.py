@@ -4,7 +4,7 @@ The base needs no proof here, since the diff was made against it. Git does the b
 they go; everything else is a filter with a name.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,6 +22,7 @@ from evergold.model.ident import hash_bytes
 from evergold.model.rejected import Rejected
 from evergold.repo.git import Repo
 from evergold.repo.history import Commit, commits, diffs
+from evergold.spread import Spread
 
 # A bound on memory: so many commits are held at a time.
 COMMITS_AT_ONCE = 2000
@@ -62,8 +63,6 @@ class Walk(NamedTuple):
 WHOLE = Walk()
 
 HistoryItem = Extracted | Rejected | SkippedItem
-Spread = Callable[[Callable[[list[Commit]], list[HistoryItem]], Iterable[list[Commit]]], Iterable[list[HistoryItem]]]
-"""Has a function done for each part by somebody else, and gives the results in the order of the parts."""
 
 
 def history_cases(

@@ -18,6 +18,7 @@ CANARY = "canary"
 
 class CaseLines:
     suffix: ClassVar[str] = ".cases.jsonl"
+    joinable: ClassVar[bool] = True
 
     def accepts(self, head: bytes) -> bool:
         first = first_record(head)

@@ -25,6 +25,7 @@ HELD = {"id", "input", "expected"}
 
 class Inspect:
     suffix: ClassVar[str] = ".inspect.jsonl"
+    joinable: ClassVar[bool] = True
     expresses: ClassVar[frozenset[str]] = frozenset({"messages"})
 
     def accepts(self, head: bytes) -> bool:

@@ -35,6 +35,7 @@ OWN = {"id", "entry_type", "input", "output", "expected", "metadata", "tags", "p
 
 class LiveJsonl:
     suffix: ClassVar[str] = ".jsonl"
+    joinable: ClassVar[bool] = True
     numbered: ClassVar[bool] = True  # lines are named by the integer of `eval_dataset`, where a store knows it
 
     def accepts(self, head: bytes) -> bool:

@@ -17,6 +17,7 @@ QUESTION_KEYS = ("question", "query", "input", "prompt", "request")
 
 class MLflow:
     suffix: ClassVar[str] = ".mlflow.jsonl"
+    joinable: ClassVar[bool] = True
     expresses: ClassVar[frozenset[str]] = frozenset()
 
     def accepts(self, head: bytes) -> bool:

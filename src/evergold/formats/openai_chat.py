@@ -215,6 +215,7 @@ class Evals:
     """`{"input": [messages], "ideal": …}`, with our metadata beside."""
 
     suffix: ClassVar[str] = ".openai-evals.jsonl"
+    joinable: ClassVar[bool] = True
     expresses: ClassVar[frozenset[str]] = frozenset({"messages"})
     held: ClassVar[set[str]] = {"input", "expected"}
 

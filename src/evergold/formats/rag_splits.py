@@ -17,6 +17,7 @@ KNOWN = ("task_id", "task_type", "rag_prompt", "metadata", "extra", *LISTS)
 
 class _Split:
     suffix: ClassVar[str] = ".jsonl"
+    joinable: ClassVar[bool] = True
     kind: CaseKind
     task_type: str
     question: str

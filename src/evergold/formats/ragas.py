@@ -22,6 +22,7 @@ HELD = {"input", "output", "expected"}
 
 class Ragas:
     suffix: ClassVar[str] = ".ragas.jsonl"
+    joinable: ClassVar[bool] = True
     expresses: ClassVar[frozenset[str]] = frozenset({"contexts"})
 
     def accepts(self, head: bytes) -> bool:

@@ -9,17 +9,19 @@ A caller that has its answer has waited for the commit.
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import BinaryIO, TypeVar
+from typing import BinaryIO, NamedTuple, TypeVar
 
 from sqlalchemy import Connection
 
-from evergold.errors import NotFound, Unavailable
+from evergold.errors import BadInput, Unavailable
 from evergold.ingest.batcher import Batcher
+from evergold.ingest.file_parts import FileReading, ReadFile, read_files, redaction_of, require_file
 from evergold.ingest.open_file import Lines, open_lines
 from evergold.ingest.prepare import Request, RequestReader
 from evergold.ingest.redact_records import redact_record
@@ -28,8 +30,10 @@ from evergold.ingest.write_records import write_records
 from evergold.ingest.write_spans import SpansWritten
 from evergold.model.rejected import Rejected
 from evergold.model.trace import Correction
+from evergold.redact.fields import FieldRedactor
 from evergold.seams import Incoming, Source
 from evergold.settings import Settings
+from evergold.spread import Spread
 from evergold.store import Store
 from evergold.store.values import batches
 
@@ -43,6 +47,13 @@ class _NothingStored(Exception):
     """Rolls a strict ingest back."""
 
 
+class _Batch(NamedTuple):
+    """Records that are stored together. `redacted`: what a worker took out of them; None where they are as they came."""
+
+    records: Sequence[Incoming | Rejected]
+    redacted: Counter[str] | None = None
+
+
 class Ingest:
     """Store traces, spans and feedback, and queue them for curation in the same transaction."""
 
@@ -50,6 +61,7 @@ class Ingest:
         self._store = store
         self._batcher = Batcher(store)
         self._reader = RequestReader(settings)
+        self._redaction = redaction_of(settings)
         self.is_quick = self._reader.is_quick
         self.on_commit: Callable[[], None] = lambda: None  # called after each commit that stored something
 
@@ -61,21 +73,31 @@ class Ingest:
         unit: str | None = None,
         strict: bool = False,
         progress: Callable[[int], None] = lambda _: None,
+        spread: Spread | None = None,
     ) -> IngestReport:
-        """Read files of traces. Bad records are reported and counted, the good ones stored; strict: all or nothing."""
+        """Read files of traces. Bad records are reported and counted, the good ones stored; strict: all or nothing.
+
+        With `spread` workers read the files and redact their records; they are stored here, in the order of the files.
+        """
         report = IngestReport()
         sources: dict[str, Source] = {}
-        records = chain.from_iterable(self._read(file, source, sources, progress, unit) for file in files)
+        read = partial(self._read, source=source, sources=sources, progress=progress, unit=unit)
+        if spread is None:
+            records = chain.from_iterable(map(read, files))
+            parts: Iterator[_Batch] = map(_Batch, batches(records, BATCH))
+        else:
+            how = FileReading(source, unit, self._redaction)
+            parts = _read_elsewhere(read_files(spread, how, _paths(list(files))), read, progress)
         if strict:
-            return self._strictly(records, report)
-        for batch in batches(records, BATCH):
+            return self._strictly(parts, report)
+        for batch in parts:
             self._write(batch, report)
         return report
 
     def records(self, records: Iterable[Incoming | Rejected]) -> IngestReport:
         """Store records that were parsed elsewhere (over HTTP, by the SDK)."""
         report = IngestReport()
-        self._write(list(records), report)
+        self._write(_Batch(list(records)), report)
         return report
 
     def redacted(self, correction: Correction) -> Correction:
@@ -93,30 +115,40 @@ class Ingest:
         self._batcher.put(prepared, written)
         return written
 
-    def _write(self, batch: Sequence[Incoming | Rejected], report: IngestReport) -> None:
+    def _cleaner(self, batch: _Batch) -> FieldRedactor:
+        """Make the redactor of a batch; one that a worker has redacted is left as it is, and only counted."""
+        if batch.redacted is None:
+            return self._reader.cleaner()
+        cleaner = FieldRedactor(None, ())
+        cleaner.counts = batch.redacted
+        return cleaner
+
+    def _write(self, batch: _Batch, report: IngestReport) -> None:
         """Write a batch. One that fails though the database works is written in halves: the bad record alone is rejected."""
-        cleaner = self._reader.cleaner()
+        records, cleaner = batch.records, self._cleaner(batch)
         # A report of its own: counts of a batch that is rolled back must not reach the caller's.
         attempt = IngestReport()
         try:
-            self._store.db.write(partial(write_records, records=batch, report=attempt, cleaner=cleaner))
+            self._store.db.write(partial(write_records, records=records, report=attempt, cleaner=cleaner))
         # The database itself failed: halves would fail alike, one after the other.
         except Unavailable:
             raise
         except Exception as problem:
-            if len(batch) == 1:
-                report.reject(_unstorable(batch[0], problem))
+            if len(records) == 1:
+                report.reject(_unstorable(records[0], problem))
                 return
-            for half in (batch[: len(batch) // 2], batch[len(batch) // 2 :]):
-                self._write(half, report)
+            # What a worker redacted is counted once, with the first half.
+            rest = None if batch.redacted is None else Counter[str]()
+            self._write(_Batch(records[: len(records) // 2], batch.redacted), report)
+            self._write(_Batch(records[len(records) // 2 :], rest), report)
             return
         report.add(attempt)
         self.on_commit()
 
-    def _strictly(self, records: Iterator[Incoming | Rejected], report: IngestReport) -> IngestReport:
+    def _strictly(self, parts: Iterator[_Batch], report: IngestReport) -> IngestReport:
         def work(connection: Connection) -> None:
-            for batch in batches(records, BATCH):
-                write_records(connection, batch, report, self._reader.cleaner())
+            for batch in parts:
+                write_records(connection, batch.records, report, self._cleaner(batch))
             if report.rejected:
                 raise _NothingStored
 
@@ -135,12 +167,44 @@ class Ingest:
         unit: str | None,
     ) -> Iterator[Incoming | Rejected]:
         if isinstance(file, Path):
-            if not file.is_file():
-                raise NotFound(f"no file {str(file)!r}; give a file of traces, or - for standard input")
+            require_file(file)
             with open_lines(file, unit) as lines:
                 yield from lines.read_by(source, sources, progress)
         else:
             yield from Lines(file, "stdin", unit).read_by(source, sources, progress)
+
+
+def _paths(files: Sequence[Path | BinaryIO]) -> list[Path]:
+    """The files, all of which workers can open."""
+    paths = [file for file in files if isinstance(file, Path)]
+    if len(paths) < len(files):
+        raise BadInput("standard input (-) cannot be read by the workers of a cluster; leave --cluster out")
+    return paths
+
+
+def _read_elsewhere(
+    parts: Iterator[tuple[Path, ReadFile]],
+    read: Callable[[Path], Iterator[Incoming | Rejected]],
+    progress: Callable[[int], None],
+) -> Iterator[_Batch]:
+    """Batches of what workers read, across files as without them; a file that they leave to the caller is read here."""
+    waiting, redacted = list[Incoming | Rejected](), Counter[str]()
+    for path, part in parts:
+        if part.here:
+            # What was read before it is stored before it.
+            if waiting:
+                yield _Batch(waiting, redacted)
+            waiting, redacted = [], Counter()
+            yield from map(_Batch, batches(read(path), BATCH))
+            continue
+        waiting += part.records
+        redacted.update(part.redacted)
+        while len(waiting) >= BATCH:
+            yield _Batch(waiting[:BATCH], redacted)
+            waiting, redacted = waiting[BATCH:], Counter()
+        progress(part.size)
+    if waiting:
+        yield _Batch(waiting, redacted)
 
 
 def _unstorable(record: Incoming | Rejected, problem: Exception) -> Rejected:

@@ -120,7 +120,7 @@ def _answering(address: str) -> Iterator[None]:
         ) from problem
     except (CommClosedError, FutureCancelledError, CancelledError) as problem:
         raise Unavailable(
-            f"the Dask scheduler at {address!r} went away; nothing was written: start it and give the command again"
+            f"the Dask scheduler at {address!r} went away; start it and give the command again: nothing is done twice"
         ) from problem
 
 

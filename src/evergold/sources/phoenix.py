@@ -6,7 +6,7 @@ same span; both are brought back to flat OpenInference attributes and read as th
 
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, ClassVar
 
 from evergold.errors import BadInput
 from evergold.model.nesting import LARGEST
@@ -24,6 +24,8 @@ MS_LIMIT = 10**14  # a number of milliseconds is smaller than this, one of nanos
 
 class PhoenixExport:
     """Spans and annotations."""
+
+    remembers: ClassVar[bool] = True  # which trace a span belongs to, from one file to the next
 
     def accepts(self, head: bytes) -> bool:
         nested = b'"context"' in head and b'"span_kind"' in head

@@ -7,7 +7,7 @@ Over the network a run is queued for the server's worker; on the command line it
 import asyncio
 import inspect
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -40,9 +40,12 @@ from evergold.workspace.bench_datasets import BenchDatasets
 from evergold.workspace.bench_provenance import judged_by, provenance_of
 from evergold.workspace.bench_replay import check_replay, played, replaying
 from evergold.workspace.bench_splits import Frozen
+from evergold.workspace.bench_workers import called_by, within
+from evergold.workspace.cluster import workers_of
 
 if TYPE_CHECKING:
     from evergold.bench.plan import Plan
+    from evergold.scale.executors import Workers
     from evergold.workspace.bench_results import BenchResults
 
 
@@ -115,15 +118,22 @@ class Bench:
         """Create a run that this process will work on: `work_on` does it."""
         return self._create(spec, origin="local", local=True, dataset_type=dataset_type)
 
-    def work_on(self, run_id: str) -> Run:
-        """Work on a run in this process until it ends; an interrupt leaves it cancelled, to be resumed."""
+    def workers(self, cluster: str | None) -> "AbstractContextManager[Workers | None]":
+        """Open the workers of a cluster for `work_on`, before a run is created; None without an address."""
+        return workers_of(cluster)
+
+    def work_on(self, run_id: str, workers: "Workers | None" = None) -> Run:
+        """Work on a run in this process until it ends; an interrupt leaves it cancelled, to be resumed.
+
+        With workers of a cluster those call the target and ask the judge; budget, retries and storing stay here.
+        """
         owner = new_owner()
         # A lease of a process that is known to be dead is taken at once instead of waiting for its end.
         holder = next((holder for run, holder in self._runs.claimable() if run.id == run_id), None)
         dead = holder if holder and is_dead(holder) else None
         if not self._runs.claim(run_id, owner, LEASE_SECONDS, taking_from=dead):
             raise Conflict(f"run {run_id!r} is {self.get(run_id).status} and cannot be taken; is it running elsewhere?")
-        asyncio.run(self.execute(self.get(run_id), owner, RunStatus.CANCELLED))
+        asyncio.run(self.execute(self.get(run_id), owner, RunStatus.CANCELLED, workers=workers))
         return self.get(run_id)
 
     def resume(
@@ -265,11 +275,18 @@ class Bench:
         name = parse_name(model)
         return openai_identity(name.address, self._settings) if name.plugin == "openai" else model
 
-    async def execute(self, run: Run, owner: str, when_interrupted: RunStatus, slot: Slot | None = None) -> None:
+    async def execute(
+        self,
+        run: Run,
+        owner: str,
+        when_interrupted: RunStatus,
+        slot: Slot | None = None,
+        workers: "Workers | None" = None,
+    ) -> None:
         """Work in this process on a run that `owner` holds, and end it in the store."""
         runner = Runner(self._runs, self._attempts, owner, when_interrupted)
         try:
-            parts = self._parts(run, slot)
+            parts = self._parts(run, slot, workers)
         except EvergoldError as problem:
             self._runs.finish(run.id, owner, RunStatus.FAILED, problem.message)
             return
@@ -277,18 +294,21 @@ class Bench:
             why = f"it could not be begun: {type(problem).__name__}: {problem}"
             self._runs.finish(run.id, owner, RunStatus.FAILED, why)
             return
-        await runner.execute(run, parts)
+        await runner.execute(within(run, workers), parts)
 
-    def _parts(self, run: Run, slot: Slot | None = None) -> Parts:
+    def _parts(self, run: Run, slot: Slot | None = None, workers: "Workers | None" = None) -> Parts:
         metrics = make_metrics(run.spec.metrics)
         target = make_target(run.spec.model, run.spec.params, self._settings)
+        judge = self._judge(run.spec, metrics)
+        if workers is not None:
+            target, judge = called_by(workers, run.spec, (target, judge), self._settings)
         target = replaying(target, run, self._store, self._settings)
         if run.spec.budget_money is not None and not getattr(target, "priced", True):
             raise BadInput(f"no price is known for {target.identity}; give the budget in tokens")
         return Parts(
             target=target,
             metrics=metrics,
-            judge=self._judge(run.spec, metrics),
+            judge=judge,
             retry=RetryPolicy(tries=self._settings.benchmark_tries),
             deadline=self._deadline(run.spec),
             limit=Limit(self._settings.benchmark_metric_timeout, slot),

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 from evergold import plugins
 from evergold.curate.policy import DEFAULT
 from evergold.errors import BadInput, NotFound, unknown
+from evergold.formats.parts import CasesPart, WrittenPart, require_joinable, write_joined
 from evergold.formats.unheld import counted_unheld
 from evergold.model.case import Case
 from evergold.model.rejected import Rejected
 from evergold.review.questions import with_answers, without_answers
 from evergold.seams import Format
+from evergold.spread import spread_here
 from evergold.storage import open_read
 from evergold.store import Store
 from evergold.store.builds import dataset_counts
@@ -34,6 +36,7 @@ from evergold.store.cases import (
 )
 from evergold.store.questions import answers_to
 from evergold.store.values import batches
+from evergold.workspace.cluster import spread_over
 from evergold.workspace.naming import file_name
 
 if TYPE_CHECKING:
@@ -114,18 +117,33 @@ class Cases:
         return self.revise(case.model_copy(update={"tags": tags}), Author(who=who, action="tagged"))
 
     def export(
-        self, wanted: CaseFilter, format_name: str, path: Path, *, limit: int | None = None, **options: Any
+        self,
+        wanted: CaseFilter,
+        format_name: str,
+        path: Path,
+        *,
+        limit: int | None = None,
+        cluster: str | None = None,
+        **options: Any,
     ) -> int:
         """Write the cases as `format_name`, newest first; the limit counts what passed the filter. Returns how many.
 
         `unheld`, a counter, gets the fields that the format has no place of its own for: field → cases that have it.
+        With the address of a Dask cluster its workers write parts of the file, which are joined here.
         """
         chosen: Format = plugins.load("formats", format_name)
         rejected: list[Rejected] = options.setdefault("rejected", [])
         unheld: Counter[str] = options.pop("unheld", Counter())
         # The limit is applied after the filter and before the format, which may leave cases out.
         chosen_cases = _first(self._with_answers(self.iterate(wanted, oldest_first=False)), limit)
-        if getattr(chosen, "numbered", False):
+        numbered = getattr(chosen, "numbered", False)
+        if cluster is not None:
+            total = WrittenPart(rejected=rejected, unheld=unheld)
+            require_joinable(format_name)
+            parts = (CasesPart(batch, self._numbers(batch) if numbered else None) for batch in batches(chosen_cases))
+            with spread_over(cluster) as spread:
+                return write_joined(spread or spread_here, format_name, parts, path, total)
+        if numbered:
             options["numbers"] = self._numbers
         return chosen.write(counted_unheld(chosen_cases, chosen, unheld, rejected), path, **options)
 

@@ -19,6 +19,7 @@ from evergold.store.checks import asked_today, count_unchecked
 from evergold.store.trace_pages import count_traces
 from evergold.store.workspace_facts import counted, fact
 from evergold.workspace.check_switch import BEGAN_WITH, builtin_on
+from evergold.workspace.cluster import spread_over
 
 
 class Checks:
@@ -90,15 +91,25 @@ class Checks:
         if missing:
             self.stage.backfill(everything=False, until=until)
 
-    def backfill(self, progress: Callable[[int], None] = lambda _: None) -> CheckReport:
-        """Check all of history again; scores of checks that changed or were turned off are replaced."""
-        return self.stage.backfill(everything=True, progress=progress)
+    def backfill(self, progress: Callable[[int], None] = lambda _: None, cluster: str | None = None) -> CheckReport:
+        """Check all of history again; scores of checks that changed or were turned off are replaced.
 
-    def missing(self, progress: Callable[[int], None] = lambda _: None) -> CheckReport:
-        return self.stage.backfill(everything=False, progress=progress)
+        With the address of a Dask cluster its workers run the checks, except those that ask a judge.
+        """
+        return self._by(cluster, everything=True, progress=progress)
 
-    def dry_run(self, progress: Callable[[int], None] = lambda _: None) -> CheckReport:
-        return self.stage.dry_run(progress)
+    def missing(self, progress: Callable[[int], None] = lambda _: None, cluster: str | None = None) -> CheckReport:
+        return self._by(cluster, everything=False, progress=progress)
+
+    def _by(self, cluster: str | None, *, everything: bool, progress: Callable[[int], None]) -> CheckReport:
+        with spread_over(cluster) as spread:
+            if spread is None:
+                return self.stage.backfill(everything=everything, progress=progress)
+            return self.stage.backfill_by(spread, everything=everything, progress=progress)
+
+    def dry_run(self, progress: Callable[[int], None] = lambda _: None, cluster: str | None = None) -> CheckReport:
+        with spread_over(cluster) as spread:
+            return self.stage.dry_run(progress, spread)
 
     def explain(self, trace_id: str) -> list[Checked]:
         return self.stage.explain(trace_id)

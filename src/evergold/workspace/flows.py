@@ -6,13 +6,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from evergold.build.pace import in_order
 from evergold.extract.agents.boundaries import TRAILERS
 from evergold.extract.agents.extraction import AgentRules
 from evergold.extract.extracted import DATASET
 from evergold.extract.filters import HistoryRules
 from evergold.extract.flow_cases import Rules
-from evergold.extract.history import Spread
 from evergold.extract.run import (
     EXTRACTED,
     Extraction,
@@ -26,9 +24,9 @@ from evergold.extract.run import (
 )
 from evergold.extract.run_agents import extract_sessions
 from evergold.model.case import Case
-from evergold.scale.executors import open_cluster
 from evergold.seams import FlowSource
 from evergold.workspace.cases import Cases
+from evergold.workspace.cluster import spread_over
 
 BATCH = 200
 
@@ -69,17 +67,6 @@ def _silent(_label: str, _total: int | None) -> AbstractContextManager[Advance]:
     return nullcontext(lambda _: None)
 
 
-@contextmanager
-def _spread_over(cluster: str | None) -> "Iterator[Spread | None]":
-    """A function that has parts done by the workers of a cluster, a few for each of them under way; None without one."""
-    if cluster is None:
-        yield None
-        return
-    with open_cluster(cluster) as workers:
-        # Two parts for each worker: one is worked on while the next is already there.
-        yield lambda work, parts: in_order(workers.executor, work, parts, 2 * workers.count)
-
-
 class Flows:
     """`cases`: the facade of stored cases, asked for only when an extraction goes into the store."""
 
@@ -108,19 +95,25 @@ class Flows:
         rules = rules or HistoryRules()
         if not rules.repository:
             rules = replace(rules, repository=repository_name(query.repo_dir))
-        with self._opened(into) as extraction, progress("commits", None) as advance, _spread_over(cluster) as spread:
+        with self._opened(into) as extraction, progress("commits", None) as advance, spread_over(cluster) as spread:
             return extract_history(query, extraction, rules, advance, spread)
 
-    def sessions(self, query: SessionQuery, into: Destination, progress: Progress = _silent) -> Summary:
-        """Extract the sessions of a coding agent that led to commits."""
+    def sessions(
+        self, query: SessionQuery, into: Destination, progress: Progress = _silent, cluster: str | None = None
+    ) -> Summary:
+        """Extract the sessions of a coding agent that led to commits; with a cluster, workers read the logs."""
         source = _source(query.agent, query.paths)
         rules = AgentRules(trailers=query.trailers, evidence=into.into_store)
-        with self._opened(into) as extraction, progress("sessions", source.count()) as advance:
-            return extract_sessions(source, extraction, query.repo_dir, rules, advance)
+        bar = progress("sessions", source.count())
+        with self._opened(into) as extraction, bar as advance, spread_over(cluster) as spread:
+            return extract_sessions(source, extraction, query.repo_dir, rules, advance, spread)
 
-    def check_rows(self, path: Path, repo_dir: Path, advance: Advance = lambda rows: None) -> RowCheck:
-        """Prove every row of a dataset A or B file against the repository."""
-        return check_rows(path, repo_dir, advance)
+    def check_rows(
+        self, path: Path, repo_dir: Path, advance: Advance = lambda rows: None, cluster: str | None = None
+    ) -> RowCheck:
+        """Prove every row of a dataset A or B file against the repository; with a cluster, by workers that see it."""
+        with spread_over(cluster) as spread:
+            return check_rows(path, repo_dir, advance, spread)
 
     def fill_from_history(self, repo_dir: Path, limit: int, advance: Advance = lambda commits: None) -> int:
         """Put the newest cases of a repository's history into dataset `context`; return how many.

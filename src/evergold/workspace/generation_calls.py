@@ -4,12 +4,14 @@ import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evergold.bench.targets import make_target, parse_name
 from evergold.calls.budget import Budget
 from evergold.calls.caller import Caller
+from evergold.calls.elsewhere import TargetElsewhere
 from evergold.calls.embeddings import EmbeddingTarget, batches, case_of, vectors_of
 from evergold.calls.endpoints import openai_endpoint
 from evergold.calls.gate import Gate
@@ -22,6 +24,10 @@ from evergold.generate.spec import GenerationSpec
 from evergold.seams import Target
 from evergold.settings import Settings
 from evergold.text.embed import embedder
+from evergold.workspace.cluster import settings_to_send
+
+if TYPE_CHECKING:
+    from evergold.scale.executors import Workers
 
 STATIC = "static"
 
@@ -36,9 +42,18 @@ class Calls:
 
 @asynccontextmanager
 async def open_calls(
-    spec: GenerationSpec, log_path: Path, settings: Settings, spent: Spent, *, fresh: bool
+    spec: GenerationSpec,
+    log_path: Path,
+    settings: Settings,
+    spent: Spent,
+    *,
+    fresh: bool,
+    workers: "Workers | None" = None,
 ) -> AsyncIterator[Calls]:
-    """Everything that can be called, closed again at the end. Nothing is opened that the spec does not use."""
+    """Everything that can be called, closed again at the end. Nothing is opened that the spec does not use.
+
+    With workers of a cluster those call the model; the log and the budget stay here.
+    """
     embeds = spec.retrieval.method == "embeddings"
     calls_out = embeds and spec.retrieval.model != STATIC
     # Nothing that could be called: then no log is opened, and no key or price is needed.
@@ -50,6 +65,9 @@ async def open_calls(
     # A budget in money without a price would never end the generation.
     if spec.budget.money is not None and target is not None and not getattr(target, "priced", True):
         raise BadInput(f"no price is known for {target.identity}; give the budget in tokens")
+    if target is not None and workers is not None:
+        make = partial(make_target, spec.model, spec.params, settings_to_send(settings))
+        target = TargetElsewhere(target, make, workers.executor)
     vectors = _embedding_target(spec.retrieval.model, settings) if calls_out else None
     # The log is opened after everything that can be refused: a wrong setting leaves no empty file behind.
     log = CallLog.open(log_path, fresh=fresh, secrets=_secrets(settings))

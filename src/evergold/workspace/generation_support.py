@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
 from evergold.bench.judge_names import check_judge, judge_named, make_judge
 from evergold.bench.metrics.faithfulness import Faithfulness
@@ -10,6 +11,10 @@ from evergold.generate.support import Supports
 from evergold.model.case import Case, Context
 from evergold.model.run import Attempt
 from evergold.settings import Settings
+from evergold.workspace.bench_workers import asked_by
+
+if TYPE_CHECKING:
+    from evergold.scale.executors import Workers
 
 
 def judge_of(spec: GenerationSpec, settings: Settings) -> str | None:
@@ -22,13 +27,17 @@ def judge_of(spec: GenerationSpec, settings: Settings) -> str | None:
 
 
 @asynccontextmanager
-async def open_support(spec: GenerationSpec, settings: Settings) -> AsyncIterator[Supports | None]:
-    """Give a function that asks the judge about one sentence, and close the judge at the end."""
+async def open_support(
+    spec: GenerationSpec, settings: Settings, workers: "Workers | None" = None
+) -> AsyncIterator[Supports | None]:
+    """Give a function that asks the judge about one sentence, by workers where there are some; close the judge at the end."""
     name = judge_of(spec, settings)
     if name is None:
         yield None
         return
     judge, metric = make_judge(name, settings), Faithfulness()
+    if workers is not None:
+        judge = asked_by(workers, judge, name, settings)
 
     async def supports(sentence: str, contexts: Sequence[str]) -> bool | None:
         case = Case(id="support", input=sentence, contexts=tuple(Context(text=text) for text in contexts))

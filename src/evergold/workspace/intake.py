@@ -23,6 +23,7 @@ from evergold.store.trace_notes import with_tags
 from evergold.store.trace_pages import count_traces, page_of_traces
 from evergold.store.traces import get_trace
 from evergold.store.workspace_facts import counted
+from evergold.workspace.cluster import spread_over
 
 
 class Intake:
@@ -49,12 +50,15 @@ class Intake:
         unit: str | None = None,
         strict: bool = False,
         progress: Callable[[int], None] = lambda _: None,
+        cluster: str | None = None,
     ) -> IngestReport:
         """Read files of traces. Bad records are reported and counted, the good ones stored; strict: all or nothing.
 
-        `unit`: what becomes a trace of an agent's log, the whole `task` (default) or each `turn`.
+        `unit`: what becomes a trace of an agent's log, the whole `task` (default) or each `turn`. With the address of a
+        Dask cluster its workers read and redact the files, which they see under the same paths; they are stored here.
         """
-        return self._stage.files(files, source=source, unit=unit, strict=strict, progress=progress)
+        with spread_over(cluster) as spread:
+            return self._stage.files(files, source=source, unit=unit, strict=strict, progress=progress, spread=spread)
 
     def accept(self, records: Iterable[Incoming | Rejected]) -> IngestReport:
         """Store records that were parsed elsewhere (over HTTP, by the SDK)."""

@@ -17,6 +17,7 @@ from evergold.model.build import Build, Manifest
 from evergold.scale.executors import jobs_for, open_cluster, open_processes
 from evergold.scale.scratch import scratch_folder
 from evergold.settings import Settings
+from evergold.workspace.cluster import spread_over
 
 if TYPE_CHECKING:
     from evergold.build.check import CheckLimits
@@ -66,10 +67,14 @@ class RagBuilds:
         limits: "CheckLimits | None" = None,
         junit: Path | None = None,
         advance: Callable[[int], None] | None = None,
+        cluster: str | None = None,
     ) -> "Report":
-        """Check every record of a build, or every row of a validated `.jsonl` file of dataset A or B."""
+        """Check every record of a build, or every row of a validated `.jsonl` file of dataset A or B.
+
+        With the address of a Dask cluster each split of a build is checked by a worker.
+        """
         if manifest.suffix != ".jsonl":
-            return check_build(manifest, baseline, limits, junit, advance)
+            return check_build(manifest, baseline, limits, junit, advance, cluster)
         from evergold.workspace.review_files import check_validated_rows
 
         report = check_validated_rows(manifest)
@@ -130,11 +135,13 @@ def check_build(
     limits: "CheckLimits | None" = None,
     junit: Path | None = None,
     advance: Callable[[int], None] | None = None,
+    cluster: str | None = None,
 ) -> "Report":
     """Every record against its schema and the manifest; the result also as JUnit XML where asked for."""
     from evergold.build.check import check
 
-    report = check(manifest, baseline, limits, advance)
+    with spread_over(cluster) as spread:
+        report = check(manifest, baseline, limits, advance, spread)
     if junit is not None:
         write_junit(report, junit)
     return report

@@ -3,9 +3,11 @@
 Predictions are held, golden rows stream past them: of a golden case only its score stays.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,6 +22,11 @@ from evergold.formats.atomic import write_bytes, write_chunks
 from evergold.formats.retrieval_files import Predictions, golden_rows, read_predictions
 from evergold.repo.git import Repo
 from evergold.report.retrieval import as_html, as_rows, compare_rows
+from evergold.spread import Spread
+from evergold.store.values import batches
+from evergold.workspace.cluster import spread_over
+
+CASES_A_PART = 500
 
 
 @dataclass(frozen=True)
@@ -59,9 +66,14 @@ class Retrieval:
         *,
         per_case: Path | None = None,
         html: Path | None = None,
+        cluster: str | None = None,
     ) -> dict[str, Any]:
-        """Score predictions against golden cases; optionally write the single scores (JSONL) and a report (HTML)."""
-        scored = score_retrieval(golden, predictions, other, query)
+        """Score predictions against golden cases; optionally write the single scores (JSONL) and a report (HTML).
+
+        With the address of a Dask cluster its workers score the cases; they see the repository under the same path.
+        """
+        with spread_over(cluster) as spread:
+            scored = score_retrieval(golden, predictions, other, query, spread)
         if per_case is not None:
             write_per_case(scored.scores, per_case)
         if html is not None:
@@ -77,70 +89,132 @@ class Retrieval:
         return list(compare_rows(figures))
 
 
-@dataclass
-class _Pass:
-    """One pass over the golden rows: each is scored against every file of predictions and forgotten."""
+class _Asked(NamedTuple):
+    """A golden row, and what each file of predictions has for its case."""
+
+    row: dict[str, Any]
+    answers: list[Prediction | None]
+
+
+class _Scored(NamedTuple):
+    """What one golden case gave: a score for each file of predictions, and the figures that need the files at base."""
+
+    case_id: str
+    slice: RetrievalSlice
+    scores: list[CaseScore]
+    missing: bool
+    source: SourceScore | None
+    problems: list[str]
+
+
+@dataclass(frozen=True)
+class _Scoring:
+    """How cases are scored; `with_lines` says of each file of predictions whether it names lines."""
 
     query: ScoringQuery
-    predictions: list[Predictions]
-    read: ReadLines | None
-    has_commit: Callable[[str], bool]
-    scores: list[list[CaseScore]] = field(default_factory=list)
+    with_lines: tuple[bool, ...]
+
+    def scored(self, asked: Iterable[_Asked], repo: Repo | None) -> Iterator[_Scored]:
+        read = _reader(repo) if repo else None
+        for row, answers in asked:
+            gold = gold_of_row(row)
+            # Predictions that name files only are not charged for lines they never claimed to know.
+            scores = [
+                score_case(gold if lines else _without_lines(gold), answer, self.query.tier)
+                for answer, lines in zip(answers, self.with_lines, strict=True)
+            ]
+            by = RetrievalSlice(gold.repository, language_of(gold), files_band(gold))
+            source, problems = None, list[str]()
+            if repo is not None and read is not None:
+                source, problems = self._from_source(gold, answers[0] or Prediction(gold.case_id), repo, read)
+            yield _Scored(gold.case_id, by, scores, answers[0] is None, source, problems)
+
+    def _from_source(
+        self, gold: Gold, answer: Prediction, repo: Repo, read: ReadLines
+    ) -> tuple[SourceScore | None, list[str]]:
+        """Figures that need the files at base; a case whose commit is not in the repository is named."""
+        if gold.base_commit and repo.objects.commit(gold.base_commit) is None:
+            return None, [f"case {gold.case_id!r}: commit {gold.base_commit} is not in the repository"]
+        result = score_source(gold, answer, read, self.query.tier)
+        outside = result.outside if result is not None else ()
+        return result, [f"case {gold.case_id!r}: {problem}" for problem in outside]
+
+    def part(self, asked: Sequence[_Asked]) -> list[_Scored]:
+        """Score some cases; what a worker does, which sees the repository under the same path."""
+        with self.opened() as repo:
+            return list(self.scored(asked, repo))
+
+    @contextmanager
+    def opened(self) -> Iterator[Repo | None]:
+        if self.query.repo_dir is None:
+            yield None
+            return
+        with Repo.open(self.query.repo_dir) as repo:
+            yield repo
+
+
+@dataclass
+class _Gathered:
+    """The scores of all cases; of a golden case nothing else stays."""
+
+    query: ScoringQuery
+    scores: list[list[CaseScore]]
+    ids: set[str] = field(default_factory=set)
     slices: list[RetrievalSlice] = field(default_factory=list)
     from_source: list[SourceScore] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
-    def run(self, golden: Path) -> set[str]:
-        """The ids of the golden cases."""
-        ids: set[str] = set()
-        with_lines = [_any_lines(result) for result in self.predictions]
-        self.scores = [[] for _ in self.predictions]
-        # Golden rows stream: files of a hundred thousand cases are scored in constant memory.
-        for row in golden_rows(golden):
-            gold = gold_of_row(row)
-            ids.add(gold.case_id)
-            self.slices.append(RetrievalSlice(gold.repository, language_of(gold), files_band(gold)))
-            answers = [_answer(result, gold.case_id) for result in self.predictions]
-            for answer, lines, scores in zip(answers, with_lines, self.scores, strict=True):
-                # Predictions that name files only are not charged for lines they never claimed to know.
-                scores.append(score_case(gold if lines else _without_lines(gold), answer, self.query.tier))
-            if answers[0] is None:
-                self.missing.append(gold.case_id)
-            if self.read is not None:
-                self._score_source(gold, answers[0] or Prediction(gold.case_id), self.read)
-        return ids
-
-    def _score_source(self, gold: Gold, answer: Prediction, read: ReadLines) -> None:
-        """Figures that need the files at base; a case whose commit is not in the repository is named."""
-        if gold.base_commit and not self.has_commit(gold.base_commit):
-            self.problems.append(f"case {gold.case_id!r}: commit {gold.base_commit} is not in the repository")
-            return
-        result = score_source(gold, answer, read, self.query.tier)
-        if result is not None:
-            self.from_source.append(result)
-            self.problems += [f"case {gold.case_id!r}: {problem}" for problem in result.outside]
+    def add(self, scored: _Scored) -> None:
+        self.ids.add(scored.case_id)
+        self.slices.append(scored.slice)
+        for scores, score in zip(self.scores, scored.scores, strict=True):
+            scores.append(score)
+        if scored.missing:
+            self.missing.append(scored.case_id)
+        if scored.source is not None:
+            self.from_source.append(scored.source)
+        self.problems += scored.problems
 
 
 def score_retrieval(
-    golden: Path, predictions: Path, other: Path | None = None, query: ScoringQuery | None = None
+    golden: Path,
+    predictions: Path,
+    other: Path | None = None,
+    query: ScoringQuery | None = None,
+    spread: Spread | None = None,
 ) -> ScoredRetrieval:
-    """With a second file of predictions, `compare` holds the paired differences (the second minus the first)."""
+    """With a second file of predictions, `compare` holds the paired differences (the second minus the first).
+
+    Golden rows stream: files of a hundred thousand cases are scored in constant memory, by workers where `spread` has some.
+    """
     query = query or ScoringQuery()
     results = [read_predictions(path) for path in (predictions, other) if path is not None]
-    if query.repo_dir is None:
-        done = _Pass(query, results, None, lambda commit: True)
-        ids = done.run(golden)
-    else:
-        with Repo.open(query.repo_dir) as repo:
-            done = _Pass(query, results, _reader(repo), lambda commit: repo.objects.commit(commit) is not None)
-            ids = done.run(golden)
-    return ScoredRetrieval(_figures(done, results[0], ids), done.scores[0])
+    scoring = _Scoring(query, tuple(_any_lines(result) for result in results))
+    gathered = _Gathered(query, [[] for _ in results])
+    asked = (_asked(row, results) for row in golden_rows(golden))
+    # Opened here too: a folder that is no repository fails before a case is read.
+    with scoring.opened() as repo:
+        done = scoring.scored(asked, repo) if spread is None else _spread_out(scoring, asked, spread)
+        for scored in done:
+            gathered.add(scored)
+    return ScoredRetrieval(_figures(gathered, results[0]), gathered.scores[0])
 
 
-def _figures(done: _Pass, result: Predictions, ids: set[str]) -> dict[str, Any]:
+def _spread_out(scoring: _Scoring, asked: Iterable[_Asked], spread: Spread) -> Iterator[_Scored]:
+    folder = scoring.query.repo_dir
+    # Workers were started in other folders than this command.
+    scoring = replace(scoring, query=replace(scoring.query, repo_dir=folder.absolute() if folder else None))
+    return chain.from_iterable(spread(scoring.part, batches(asked, CASES_A_PART)))
+
+
+def _asked(row: dict[str, Any], results: Sequence[Predictions]) -> _Asked:
+    return _Asked(row, [_answer(result, row["caseId"]) for result in results])
+
+
+def _figures(done: _Gathered, result: Predictions) -> dict[str, Any]:
     scores, seed = done.scores[0], done.query.seed
-    extra = [case_id for case_id in result.rows if case_id not in ids]
+    extra = [case_id for case_id in result.rows if case_id not in done.ids]
     figures = summarize(scores, seed) | {
         "extra": len(extra),
         "extra_cases": extra,
@@ -152,7 +226,7 @@ def _figures(done: _Pass, result: Predictions, ids: set[str]) -> dict[str, Any]:
             name: sliced(scores, [getattr(item, name) for item in done.slices]) for name in RetrievalSlice._fields
         },
     }
-    if done.read is not None:
+    if done.query.repo_dir is not None:
         figures |= summarize_source(done.from_source, seed)
     if len(done.scores) > 1:
         figures["compare"] = compared(scores, done.scores[1], seed)

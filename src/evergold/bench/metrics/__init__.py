@@ -12,6 +12,7 @@ import orjson
 from pydantic import TypeAdapter, ValidationError
 
 from evergold import plugins
+from evergold.calls.caller import TargetUnusable
 from evergold.errors import BadInput, EvergoldError
 from evergold.model.case import Case
 from evergold.model.faults import first_fault
@@ -90,6 +91,9 @@ async def measure(metric: AnyMetric, case: Case, attempt: Attempt, judge: Judge 
         return Measurement.unscored(f"the replay stopped before an answer: {stopped}")
     try:
         made = await _measured(metric, case, attempt, judge)
+    # Nobody can judge any more: the run ends here and is resumed, instead of storing an error for every case.
+    except TargetUnusable:
+        raise
     except EvergoldError as problem:
         return Measurement.error(problem.message)
     except Exception as problem:

@@ -45,6 +45,27 @@ class AgentRules:
     repository: str = ""
 
 
+@dataclass(frozen=True)
+class CommitRead:
+    """What a session says about a commit: its part of it, or the reason why there is none."""
+
+    boundary: Boundary
+    reason: str = ""
+    files: list[FileDiff] = field(default_factory=list)
+    part: DraftPart | None = None
+
+
+@dataclass
+class SessionRead:
+    """What is kept of a session that was read: `flow` is its head, without its steps."""
+
+    flow: Flow
+    problems: tuple[str, ...]
+    unknown_tools: Counter[str]
+    reasons: Counter[str] = field(default_factory=Counter)
+    commits: list[CommitRead] = field(default_factory=list)
+
+
 @dataclass
 class _Draft:
     """What is kept of a commit until its sessions are all read; `first` is the first of them, without its steps."""
@@ -67,30 +88,48 @@ class AgentExtraction:
         self._drafts: dict[str, _Draft] = {}
         self._known: set[str] = set()
         self._tracked: dict[str, frozenset[str]] = {}
+        self._files: dict[str, tuple[list[FileDiff], str]] = {}
         self.unknown_tools: Counter[str] = Counter()
 
     def take(self, flow: Flow) -> Iterator[Rejected | SkippedItem]:
         """Read one session; what it cannot give is said at once."""
-        for problem in flow.metadata.get("problems", ()):
-            yield Rejected(where=f"session {flow.id}", reason=problem)
+        yield from self.absorb(self.read(flow))
+
+    def read(self, flow: Flow) -> SessionRead:
+        """What a session says about commits; nothing is kept of it here, so that a worker may read it."""
+        problems = tuple(flow.metadata.get("problems", ()))
         session = Session.of(flow)
-        self.unknown_tools += session.unknown_tools
+        # Actions hold all texts of the session. Only the head of the flow is kept, or memory grows with every session.
+        read = SessionRead(flow.model_copy(update={"actions": ()}), problems, session.unknown_tools)
         if not session.steps:
-            yield SkippedItem(NO_STEPS)
-            return
-        reasons: Counter[str] = Counter()
+            read.reasons[NO_STEPS] += 1
+            return read
         checkouts = session.checkouts(self._files_near(session))
-        boundaries = find_boundaries(session, self._history, checkouts, reasons)
+        boundaries = find_boundaries(session, self._history, checkouts, read.reasons)
         before = -1
         for at, boundary in enumerate(boundaries):
             # Two boundaries at one step share the steps before it: a command may have made both commits.
             if at and boundaries[at - 1].index < boundary.index:
                 before = boundaries[at - 1].index
-            reason = self._add(session, boundary, before, at)
-            if reason:
-                reasons[reason] += 1
-        if not boundaries and not reasons:
-            reasons[NO_COMMIT] += 1
+            read.commits.append(self._read_commit(session, boundary, before))
+        if not boundaries and not read.reasons:
+            read.reasons[NO_COMMIT] += 1
+        return read
+
+    def absorb(self, read: SessionRead) -> Iterator[Rejected | SkippedItem]:
+        """Keep what a session said about commits that are wanted."""
+        yield from (Rejected(where=f"session {read.flow.id}", reason=problem) for problem in read.problems)
+        self.unknown_tools += read.unknown_tools
+        reasons = Counter(read.reasons)
+        for at, commit in enumerate(read.commits):
+            moment = commit.boundary.commit
+            if not self._wanted(moment.id):
+                self._known.add(moment.id)
+            elif commit.part is None:
+                reasons[commit.reason] += 1
+            else:
+                draft = self._drafts.setdefault(moment.id, _Draft(commit.boundary, commit.files, read.flow, at))
+                draft.parts.append(commit.part)
         for reason, count in reasons.items():
             yield from [SkippedItem(reason)] * count
 
@@ -100,32 +139,32 @@ class AgentExtraction:
         for draft in sorted(self._drafts.values(), key=lambda draft: draft.boundary.commit.authored):
             yield self._case(draft)
 
-    def _add(self, session: Session, boundary: Boundary, before: int, index_in_session: int) -> str | None:
-        """Take a part of a session in: the steps after `before`, for the commit at its `place` among the session's."""
+    def _read_commit(self, session: Session, boundary: Boundary, before: int) -> CommitRead:
+        """The part of a session that led to a commit: the steps after `before`."""
         moment = boundary.commit
         if not self._wanted(moment.id):
-            self._known.add(moment.id)
-            return None
-        if moment.id not in self._drafts:
-            if moment.id in self._repo.shallow_commits:
-                return SHALLOW
-            if not moment.parents:
-                return ROOT
-            # A merge is compared with its first parent, as everywhere.
-            files = counted_files(self._history.files([moment])[moment.id], self._rules.files)
-            if not files:
-                return UNREADABLE if moment.id in self._history.unreadable else NO_FILES
-            self._drafts[moment.id] = _Draft(
-                # Actions hold all texts of the session. Only the head of
-                # the flow is kept, or memory grows with every session.
-                boundary,
-                files,
-                session.flow.model_copy(update={"actions": ()}),
-                index_in_session,
-            )
-        draft = self._drafts[moment.id]
-        draft.parts.append(self._part(session, boundary, before, draft.files))
-        return None
+            return CommitRead(boundary)
+        files, reason = self._counted_files(moment)
+        if reason:
+            return CommitRead(boundary, reason)
+        return CommitRead(boundary, files=files, part=self._part(session, boundary, before, files))
+
+    def _counted_files(self, moment: Moment) -> tuple[list[FileDiff], str]:
+        """The files of a commit that count, or why it makes no case; sessions share commits, so it is read once."""
+        if moment.id not in self._files:
+            self._files[moment.id] = self._read_files(moment)
+        return self._files[moment.id]
+
+    def _read_files(self, moment: Moment) -> tuple[list[FileDiff], str]:
+        if moment.id in self._repo.shallow_commits:
+            return [], SHALLOW
+        if not moment.parents:
+            return [], ROOT
+        # A merge is compared with its first parent, as everywhere.
+        files = counted_files(self._history.files([moment])[moment.id], self._rules.files)
+        if not files:
+            return [], UNREADABLE if moment.id in self._history.unreadable else NO_FILES
+        return files, ""
 
     def _part(self, session: Session, boundary: Boundary, before: int, files: list[FileDiff]) -> DraftPart:
         moment = boundary.commit

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Self
 
 from evergold.errors import NotFound
-from evergold.extract.agents.extraction import AgentExtraction, AgentRules
+from evergold.extract.agents.extraction import AgentExtraction, AgentRules, SessionRead
 from evergold.extract.extracted import Extracted, SkippedItem, Wanted
 from evergold.model.flow import Flow
 from evergold.model.rejected import Rejected
@@ -35,17 +35,25 @@ class SessionCases:
         self._only = self._opened(Path(repo_dir)) if repo_dir is not None else None
 
     def take(self, flow: Flow) -> Iterator[Rejected | SkippedItem]:
+        yield from self.absorb(self.read(flow))
+
+    def read(self, flow: Flow) -> SessionRead | SkippedItem:
+        """What a session says about commits of its repository; nothing is kept of it, so that a worker may read it."""
         if self._only is None and not flow.repo_dir:
-            yield SkippedItem(NO_FOLDER)
-            return
+            return SkippedItem(NO_FOLDER)
         if self._only is not None and self._is_elsewhere(flow.repo_dir):
-            yield SkippedItem(ELSEWHERE)
-            return
+            return SkippedItem(ELSEWHERE)
         extraction = self._only or self._of_folder(flow.repo_dir or "")
-        if extraction is None:
-            yield SkippedItem(NOT_HERE)
+        return extraction.read(flow) if extraction else SkippedItem(NOT_HERE)
+
+    def absorb(self, read: SessionRead | SkippedItem) -> Iterator[Rejected | SkippedItem]:
+        """Keep what a session said, beside the other sessions of its repository."""
+        if isinstance(read, SkippedItem):
+            yield read
             return
-        yield from extraction.take(flow)
+        extraction = self._only or self._of_folder(read.flow.repo_dir or "")
+        # A worker may see a folder that is not here; then its cases could not be made.
+        yield from extraction.absorb(read) if extraction else [SkippedItem(NOT_HERE)]
 
     def cases(self) -> Iterator[Extracted | str]:
         for extraction in self._by_store.values():

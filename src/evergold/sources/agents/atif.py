@@ -5,9 +5,10 @@ together by `source_call_id`. Trajectories of sub-agents stand inside the docume
 for the working folder and the branch: converters put them under `extra`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,9 @@ class AtifSource:
     def flows(self) -> Iterator[Flow]:
         for path in self.files():
             yield read_trajectory(path)
+
+    def readers(self) -> list[Callable[[], Flow]]:
+        return [partial(read_trajectory, path.absolute()) for path in self.files()]
 
 
 def read_trajectory(path: Path) -> Flow:

@@ -7,9 +7,10 @@ first message are one session, and a message counts once however often it is rep
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,9 @@ class ClaudeCodeSource:
     def flows(self) -> Iterator[Flow]:
         for paths in self.sessions():
             yield read_session(paths)
+
+    def readers(self) -> list[Callable[[], Flow]]:
+        return [partial(read_session, [path.absolute() for path in paths]) for paths in self.sessions()]
 
     def _of_repository(self, root: Path, repository: Path) -> list[Path]:
         """Logs of the repository's work trees and of folders inside them; a longer name may also be a neighbour's."""

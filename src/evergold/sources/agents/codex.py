@@ -8,9 +8,10 @@ are files of their own that share the session's id.
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,9 @@ class CodexSource:
     def flows(self) -> Iterator[Flow]:
         for paths in self.threads():
             yield read_rollouts(paths)
+
+    def readers(self) -> list[Callable[[], Flow]]:
+        return [partial(read_rollouts, [path.absolute() for path in paths]) for paths in self.threads()]
 
 
 def read_rollouts(paths: list[Path]) -> Flow:
