@@ -19,11 +19,11 @@ import tempfile
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from statistics import median, quantiles
 
 from perf.data.rag_records import write as write_records
 from perf.ingest_file import write_lines
 from perf.intake_pairs import LIMIT, ROOT, files_of
+from perf.measuring import print_pairs
 from perf.score_retrieval import write as write_ranges
 
 RUN = "import sys; from evergold.cli import main; sys.argv[0] = 'evergold'; main()"
@@ -123,13 +123,7 @@ def report(rounds: Mapping[str, Sequence[Mapping[str, float]]]) -> None:
     """Print the medians of both programs and of the pairs' ratios, a line a command."""
     (against, then), (_, now) = rounds.items()
     for command in then[0]:
-        ratios = [one[command] / other[command] for other, one in zip(then, now, strict=True)]
-        low, _, high = quantiles(ratios, n=4) if len(ratios) > 1 else (ratios[0],) * 3
-        print(
-            f"  {command:<16} {against} {median(one[command] for one in then):6.2f} s   "
-            f"now {median(one[command] for one in now):6.2f} s   now / {against} {median(ratios):.3f} "
-            f"(half of the pairs: {low:.3f} to {high:.3f}; limit {LIMIT})"
-        )
+        print_pairs(f"{command}, s", against, [one[command] for one in then], [one[command] for one in now], LIMIT)
 
 
 def main(arguments: Sequence[str] = ()) -> None:

@@ -21,9 +21,9 @@ import time
 from collections.abc import Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
-from statistics import median, quantiles
 from typing import NamedTuple
 
+from perf.measuring import print_pairs
 from perf.otlp_ingest import Contestant, running
 from perf.otlp_load import SPANS, bodies, send, wait_until_stored
 
@@ -112,13 +112,8 @@ def compare(servers: Mapping[str, Contestant], chosen: argparse.Namespace) -> tu
 def report(against: str, then: Sequence[Figures], now: Sequence[Figures]) -> None:
     """Print the medians of both servers and of the pairs' ratios."""
     for number, title in enumerate(("us of CPU a span", "us by the clock", "bytes a span")):
-        ratios = [one[number] / other[number] for other, one in zip(then, now, strict=True)]
-        low, _, high = quantiles(ratios, n=4)
-        print(
-            f"  {title:<16} {against} {median(one[number] for one in then):7.1f}   "
-            f"now {median(one[number] for one in now):7.1f}   now / {against} {median(ratios):.3f} "
-            f"(half of the pairs: {low:.3f} to {high:.3f}{f'; limit {LIMIT}' if number == 0 else ''})"
-        )
+        limit = LIMIT if number == 0 else None
+        print_pairs(title, against, [one[number] for one in then], [one[number] for one in now], limit)
 
 
 def main(arguments: Sequence[str] = ()) -> None:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
+from statistics import median, quantiles
 
 
 @dataclass(frozen=True)
@@ -44,3 +44,14 @@ def print_ratios(found: Mapping[str, Sample], base: str) -> None:
         print(
             f"  {name:<32} cpu {sample.cpu * 1000:8.1f} ms   wall {sample.wall * 1000:8.1f} ms   {ratio:6.2f}x {base}"
         )
+
+
+def print_pairs(title: str, against: str, then: Sequence[float], now: Sequence[float], limit: float | None) -> None:
+    """A line of interleaved pairs: both medians, the median of the ratios, and where half of them lie."""
+    ratios = [new / old for old, new in zip(then, now, strict=True)]
+    low, _, high = quantiles(ratios, n=4) if len(ratios) > 1 else (ratios[0],) * 3
+    bound = "" if limit is None else f"; limit {limit}"
+    print(
+        f"  {title:<16} {against} {median(then):7.2f}   now {median(now):7.2f}   now / {against} {median(ratios):.3f} "
+        f"(half of the pairs: {low:.3f} to {high:.3f}{bound})"
+    )

@@ -77,8 +77,10 @@ def test_empty_claims_and_contexts_of_function_words_get_an_answer(claim: str, c
     assert 0 <= found.supported <= 1 and found.verdict in ("supported", "contradicted", "not_found")
 
 
-@pytest.mark.parametrize("text", ["a" * 1_000_000, "word " * 200_000, "字" * 300_000])
-def test_a_megabyte_is_judged(text: str) -> None:
+@pytest.mark.parametrize(
+    "text", ["a" * 300_000, "word " * 60_000, "字" * 100_000], ids=["one word", "words", "no spaces"]
+)
+def test_a_long_text_is_judged(text: str) -> None:
     (small,) = JUDGE.supports(["Bread is made of flour."], JUDGE.evidence([text, "Bread is made of flour."]))
     assert small.supported == 1.0
     (large,) = JUDGE.supports([text], JUDGE.evidence(["Bread is made of flour."]))
