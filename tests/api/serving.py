@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 import httpx2 as httpx
 
+from tests.console import warm_script
 from tests.patience import PATIENCE
 
 
@@ -23,7 +23,7 @@ def served(folder: Path, *words: str, **env: str) -> Iterator[str]:
     """Yields its address once it answers; stops it as Ctrl-C would. `words`: another command than `serve`."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith("EVERGOLD_")}
     process = subprocess.Popen(
-        [str(Path(sys.executable).parent / "evergold"), *(words or ("serve",)), "--port", "0"],
+        [str(warm_script()), *(words or ("serve",)), "--port", "0"],
         cwd=folder,
         env={**clean, "PYTHONUNBUFFERED": "1", "EVERGOLD_CHECKS_BUILTIN": "false", **env},
         stdout=subprocess.PIPE,

@@ -1,13 +1,13 @@
-"""Run the real console script in a folder of its own."""
+"""Run the real console script, or one that has its imports done, in a folder of its own."""
 
 import json
 import os
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.console import SCRIPT, warm_script
 from tests.patience import PATIENCE
 
 
@@ -23,9 +23,11 @@ class Ran:
 
 
 def evergold(*args: str, cwd: Path, stdin: str = "", **env: str) -> Ran:
+    """Run one command. Variables of the interpreter itself need an interpreter of their own."""
+    script = SCRIPT if any(name.startswith("PYTHON") for name in env) else warm_script()
     clean = {name: value for name, value in os.environ.items() if not name.startswith("EVERGOLD_")}
     done = subprocess.run(
-        [str(Path(sys.executable).parent / "evergold"), *args],
+        [str(script), *args],
         cwd=cwd,
         env={**clean, "EVERGOLD_CHECKS_BUILTIN": "false", **env},
         input=stdin,

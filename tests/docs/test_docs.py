@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from scripts.reference import TARGET, render
+from tests.console import warm_script
 from tests.patience import PATIENCE
 
 ROOT = Path(__file__).parent.parent.parent
@@ -33,9 +34,9 @@ def test_links_lead_somewhere(page: Path) -> None:
 )
 def test_what_a_page_says_to_type_runs(page: Path, tmp_path: Path) -> None:
     """`$ command` lines run in order in one folder; the lines under one must appear in what it prints (… is anything)."""
-    bin_folder = str(Path(sys.executable).parent)
+    folders = f"{warm_script().parent}:{Path(sys.executable).parent}"
     clean = {name: value for name, value in os.environ.items() if not name.startswith("EVERGOLD_")}
-    env = {**clean, "PATH": f"{bin_folder}:{os.environ['PATH']}", "EXAMPLES": str(ROOT / "examples"), "REPO": str(ROOT)}
+    env = {**clean, "PATH": f"{folders}:{os.environ['PATH']}", "EXAMPLES": str(ROOT / "examples"), "REPO": str(ROOT)}
     for kind, body in BLOCK.findall(page.read_text(encoding="utf-8")):
         if kind == "python":
             _run([sys.executable, "-W", "error", "-c", body], tmp_path, env, body)
