@@ -142,9 +142,9 @@ def _run(streams: list[int], args: list[str], folder: str, env: dict[str, str]) 
         code = 1
     threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()
-    for stream in (sys.stdout, sys.stderr):
-        if not stream.closed:
-            stream.flush()
+    for written in (sys.stdout, sys.stderr):
+        if not written.closed:
+            written.flush()
     os._exit(code if isinstance(code, int) else int(code is not None))
 
 

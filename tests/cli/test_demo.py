@@ -41,7 +41,7 @@ def demo(folder: Path) -> Iterator[tuple[str, str]]:
     )
     assert process.stdout is not None
     try:
-        printed = []
+        printed: list[str] = []
         for line in process.stdout:
             if line.startswith("evergold: http://"):
                 yield "".join(printed), line.split()[1]
