@@ -333,3 +333,11 @@ def test_each_question_counts_once_where_a_run_or_a_request_asks_for_it(serve: S
         assert (once["weighted"], once["metrics"][0]["n"]) == (True, 2)
         report = client.get(f"/api/v1/benchmarks/runs/{plain}/report.json", params={"weighted": True}).json()
         assert (report["questions"], report["metrics"][0]["mean"]["value"]) == (2, 0.5)
+
+        def board(**query: Any) -> tuple[bool, float, int]:
+            (found,) = client.get("/api/v1/benchmarks/leaderboard", params=query).json()
+            mean = found["entries"][0]["means"][0]
+            return found["weighted"], mean["value"], mean["n"]
+
+        # The newest run of the model was started weighted.
+        assert [board(), board(weighted=False)] == [(True, 0.5, 2), (False, 0.75, 4)]

@@ -77,3 +77,5 @@ def test_each_question_counts_once_in_a_report_and_a_comparison(
     assert printed("compare", one, other, "--weighted", "--json")["metrics"][0]["n"] == 2
     assert evergold(["compare", one, other, "--weighted"]) == 0
     assert "each question counts once" in capsys.readouterr().err
+    boards = [printed("runs", "leaderboard", *flags, "--json")[0] for flags in ((), ("--unweighted",))]
+    assert [(board["weighted"], board["entries"][0]["means"][0]["n"]) for board in boards] == [(True, 2), (False, 4)]

@@ -9,7 +9,7 @@ import pytest
 from evergold.errors import BadInput
 from evergold.model.run import MetricSpec, Run, RunSpec, RunStatus
 from evergold.report.compare import RunValues, compare
-from evergold.report.leaderboard import Ranked, boards, newest_per_model
+from evergold.report.leaderboard import Ranked, board_of, by_version, newest_per_model
 from evergold.report.scores import by_case, means, outside
 from evergold.report.weighting import Groups
 from evergold.stats.paired import PairedVerdict
@@ -133,8 +133,8 @@ def test_a_leaderboard_never_mixes_versions_and_takes_the_newest_run() -> None:
     elsewhere = a_run("r0", passes(10, 10), model="m1", hash="sha256:old")
     all_of_them = {values.run.id: values for values in (newest, older, better, elsewhere)}
     kept = newest_per_model(values.run for values in all_of_them.values())
-    found = boards(Ranked(run, all_of_them[run.id].rows, {}) for run in kept)
-    assert [[entry.run_id for entry in board.entries] for board in found] == [["r1", "r3"], ["r0"]]
+    boards = [board_of([Ranked(run, all_of_them[run.id].rows, Groups()) for run in runs]) for runs in by_version(kept)]
+    assert [[entry.run_id for entry in board.entries] for board in boards] == [["r1", "r3"], ["r0"]]
 
 
 def test_a_leaderboard_ranks_by_the_metric_that_most_cases_were_scored_by() -> None:
@@ -142,9 +142,22 @@ def test_a_leaderboard_ranks_by_the_metric_that_most_cases_were_scored_by() -> N
     spec = thin.run.spec.model_copy(update={"metrics": ("token_f1", "correctness")})
     partly = RunValues(thin.run.model_copy(update={"spec": spec}), [*thin.rows, *a_run("r2", passes(1, 10)).rows])
     wholly = a_run("r1", passes(9, 10), model="wholly")
-    (board,) = boards(Ranked(values.run, values.rows, {}) for values in (partly, wholly))
+    board = board_of([Ranked(values.run, values.rows, Groups()) for values in (partly, wholly)])
     assert board.metrics == ("correctness", "token_f1")
     assert [entry.model for entry in board.entries] == ["wholly", "partly"]
+
+
+def test_a_leaderboard_ranks_by_questions_where_each_counts_once() -> None:
+    often = a_run("r1", {"a": 1.0, "b": 1.0, "c": 1.0, "d": 0.0, "e": 0.0}, model="repeats")
+    seldom = a_run("r2", {"a": 0.0, "b": 0.0, "c": 0.0, "d": 1.0, "e": 1.0}, model="others")
+    asked = {"a": "greeting", "b": "greeting", "c": "greeting", "d": "price", "e": "opening hours"}
+
+    def ranks(groups: Groups) -> tuple[bool, list[str], list[int]]:
+        board = board_of([Ranked(values.run, values.rows, groups) for values in (often, seldom)])
+        return board.weighted, [entry.model for entry in board.entries], [entry.means[0].of for entry in board.entries]
+
+    assert ranks(Groups()) == (False, ["repeats", "others"], [5, 5])
+    assert ranks(Groups(questions=asked)) == (True, ["others", "repeats"], [3, 3])
 
 
 def test_a_case_a_metric_does_not_apply_to_is_outside_mean_and_coverage() -> None:

@@ -175,9 +175,9 @@ def run_means(
 
 
 @router.get("/benchmarks/leaderboard")
-def leaderboard(workspace: Opened, dataset: str | None = None) -> Sequence[Board]:
+def leaderboard(workspace: Opened, dataset: str | None = None, weighted: Weighted = None) -> Sequence[Board]:
     """Models ranked per dataset version; versions are never mixed."""
-    return workspace.bench.results.leaderboard(dataset)
+    return workspace.bench.results.leaderboard(dataset, weighted=weighted)
 
 
 @router.get("/benchmarks/compare")

@@ -110,17 +110,24 @@ def rescore_command(
 
 @command.command("leaderboard")
 @click.option("--dataset", help="Only this dataset.")
+@click.option(
+    "--weighted/--unweighted",
+    default=None,
+    help="Count each question once in the means, or each case.  [default: by question where all runs were started so]",
+)
 @json_flag
 @click.pass_context
-def leaderboard_command(ctx: click.Context, dataset: str | None, as_json: bool) -> None:
+def leaderboard_command(ctx: click.Context, dataset: str | None, weighted: bool | None, as_json: bool) -> None:
     """Rank models by the newest run of each, per version of a dataset."""
     with opened(ctx) as workspace:
-        boards = workspace.bench.results.leaderboard(dataset)
+        boards = workspace.bench.results.leaderboard(dataset, weighted=weighted)
     if as_json:
         emit_json(boards)
         return
     for board in boards:
         name = f"{board.dataset} {board.version}"
+        if board.weighted:
+            click.echo(f"{name}: each question counts once", err=True)
         rows = [
             (name, rank, entry.model, *entry.means, entry.failed, entry.judge or "none")
             for rank, entry in enumerate(board.entries, start=1)

@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import orjson
 from pydantic import ValidationError
 
 from evergold.errors import BadInput, NotFound
-from evergold.formats.lines import numbered_lines
+from evergold.formats.lines import numbered_lines, record_in
 from evergold.model.faults import first_fault
 from evergold.model.trace import Trace
 
@@ -52,11 +51,9 @@ def read_labels(path: Path) -> Labelled:
 
 def _take(labelled: Labelled, line: bytes, where: str) -> None:
     try:
-        record = orjson.loads(line)
-    except orjson.JSONDecodeError as problem:
-        raise BadInput(f"{where}: not JSON: {problem}") from problem
-    if not isinstance(record, dict):
-        raise BadInput(f"{where}: an object is expected, with trace_id and label")
+        record = record_in(line)
+    except BadInput as problem:
+        raise BadInput(f"{where}: {problem.message}; a line is an object with trace_id and label") from problem
     key = next((key for key in KEYS if key in record), "label")
     # null in `entry_type` of an export means that the trace has no entry.
     label = "none" if record.get(key, "") is None else record.get(key)

@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 
 from evergold.errors import BadInput
+from evergold.formats.lines import record_in
 from evergold.model.case import BOOKKEEPING, Case, CaseKind, LineRange, Provenance, RankedPath, ReviewState, is_blank
 
 Row = dict[str, Any]
@@ -81,12 +82,7 @@ def case_of_rows(a: Row | None, b: Row | None) -> Case:
 
 
 def parse_row(line: bytes) -> Row:
-    try:
-        row = orjson.loads(line)
-    except orjson.JSONDecodeError as problem:
-        raise BadInput(f"not JSON: {problem}") from problem
-    if not isinstance(row, dict):
-        raise BadInput(f"a JSON {type(row).__name__}, not an object")
+    row = record_in(line)
     if is_blank(row.get("caseId")) or not isinstance(row["caseId"], str):
         raise BadInput("field caseId is missing, empty or not a text")
     return row

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 from pydantic import ValidationError
 
-from evergold.errors import EvergoldError
+from evergold.errors import BadInput, EvergoldError
 from evergold.formats.atomic import FileSet
 from evergold.formats.rows import open_rows
 from evergold.model.case import Case
@@ -40,6 +40,17 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
             bare = (line.removeprefix(BOM_UTF8) if number == 1 else line).strip()
             if bare:
                 yield number, bare
+
+
+def record_in(line: bytes) -> Record:
+    """Read the JSON object that a line holds."""
+    try:
+        record = orjson.loads(line)
+    except orjson.JSONDecodeError as problem:
+        raise BadInput(f"not JSON: {problem}") from problem
+    if not isinstance(record, dict):
+        raise BadInput(f"a JSON {type(record).__name__}, not an object")
+    return record
 
 
 def one_case(line: bytes, where: str, case_of: Callable[[Record], Case]) -> Case | Rejected:

@@ -1,13 +1,14 @@
 """Models ranked on one version of one dataset. Versions are never mixed: other questions are another table."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from pydantic import BaseModel
 
 from evergold.model.run import Run, Usage
-from evergold.report.scores import Mean, ValueRow, by_case, means, outside
+from evergold.report.scores import Mean, ValueRow
+from evergold.report.weighting import Groups, run_means
 
 
 class Entry(BaseModel, frozen=True):
@@ -24,22 +25,26 @@ class Entry(BaseModel, frozen=True):
 
 
 class Board(BaseModel, frozen=True):
-    """One dataset version, ranked by the first metric, which is the one most cases were scored by; who lacks it is last."""
+    """One dataset version, ranked by the first metric, which is the one most cases were scored by; who lacks it is last.
+
+    `weighted`: each question counts once in every mean of the board, however many cases ask it.
+    """
 
     dataset: str
     version: str
     content_hash: str
     metrics: tuple[str, ...]
     entries: tuple[Entry, ...]
+    weighted: bool = False
 
 
 @dataclass(frozen=True)
 class Ranked:
-    """What a board is made of: a completed run, its values, and which cases belong together."""
+    """What a board is made of: a completed run, its values, and which of its cases belong together."""
 
     run: Run
     rows: Sequence[ValueRow]
-    clusters: Mapping[str, str]
+    groups: Groups
 
 
 def newest_per_model(runs: Iterable[Run]) -> list[Run]:
@@ -51,23 +56,34 @@ def newest_per_model(runs: Iterable[Run]) -> list[Run]:
     return list(kept.values())
 
 
-def boards(ranked: Iterable[Ranked]) -> list[Board]:
-    """One board per dataset version, in the order their runs come."""
-    groups: dict[tuple[str, str, str], list[Ranked]] = {}
-    for item in ranked:
-        dataset = item.run.provenance.get("dataset", {})
-        key = (item.run.spec.dataset, dataset.get("version", ""), dataset.get("content_hash", ""))
-        groups.setdefault(key, []).append(item)
-    return [_board(*key, group) for key, group in groups.items()]
+def by_version(runs: Iterable[Run]) -> list[list[Run]]:
+    """The runs of each dataset version, which share a board, in the order they come."""
+    groups: dict[tuple[str, str, str], list[Run]] = {}
+    for run in runs:
+        groups.setdefault(_version_of(run), []).append(run)
+    return list(groups.values())
 
 
-def _board(dataset: str, version: str, content_hash: str, group: list[Ranked]) -> Board:
+def _version_of(run: Run) -> tuple[str, str, str]:
+    dataset = run.provenance.get("dataset", {})
+    return run.spec.dataset, dataset.get("version", ""), dataset.get("content_hash", "")
+
+
+def board_of(group: Sequence[Ranked]) -> Board:
+    """Rank runs of one dataset version."""
+    dataset, version, content_hash = _version_of(group[0].run)
     seen = dict.fromkeys(name for item in group for name in item.run.spec.metrics)
     scored = Counter(row.metric for item in group for row in item.rows if row.value is not None)
     # A metric that few cases have would rank models on an accident of the dataset; ties keep the order of the runs.
     metrics = tuple(sorted(seen, key=lambda name: -scored[name]))
-    entries = sorted((_entry(item, metrics) for item in group), key=_rank)
-    return Board(dataset=dataset, version=version, content_hash=content_hash, metrics=metrics, entries=tuple(entries))
+    return Board(
+        dataset=dataset,
+        version=version,
+        content_hash=content_hash,
+        metrics=metrics,
+        entries=tuple(sorted((_entry(item, metrics) for item in group), key=_rank)),
+        weighted=group[0].groups.questions is not None,
+    )
 
 
 def _entry(item: Ranked, metrics: Sequence[str]) -> Entry:
@@ -77,9 +93,7 @@ def _entry(item: Ranked, metrics: Sequence[str]) -> Entry:
         run_id=run.id,
         judge=run.provenance.get("judge"),
         self_judged=bool(run.provenance.get("self_judged")),
-        means=tuple(
-            means(by_case(item.rows), metrics, run.total // run.spec.trials, item.clusters, outside(item.rows))
-        ),
+        means=tuple(run_means(run, item.rows, metrics, item.groups)),
         failed=run.failed,
         usage=run.usage,
         judge_usage=run.judge_usage,

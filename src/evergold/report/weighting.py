@@ -1,10 +1,11 @@
 """Means in which each question counts once, however many cases ask it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 
-from evergold.report.scores import Outside
+from evergold.model.run import Run
+from evergold.report.scores import Mean, Outside, ValueRow, by_case, means, outside
 
 Scores = Mapping[str, Mapping[str, float]]
 
@@ -32,6 +33,15 @@ class Groups:
     ) -> tuple[Mapping[str, Mapping[str, float]], Mapping[str, Outside]]:
         """Scores and what they leave out, by question where each counts once, else as they are."""
         return (scores, outside) if self.questions is None else by_question(scores, outside, self.questions)
+
+
+def run_means(run: Run, rows: Sequence[ValueRow], metrics: Sequence[str], groups: Groups) -> list[Mean]:
+    """The mean of each metric over the cases of a run, or over their questions where each counts once."""
+    scores, left_out = groups.weighed(by_case(rows), outside(rows))
+    count = run.total // run.spec.trials
+    if groups.questions is not None:
+        count = len(set(groups.questions.values()))
+    return means(scores, metrics, count, groups.clusters, left_out)
 
 
 def by_question(

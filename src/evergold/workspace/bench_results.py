@@ -11,10 +11,10 @@ from evergold.errors import BadInput, NotFound
 from evergold.model.case import Case, CaseStatus, EntryType, Provenance, ReviewState
 from evergold.model.run import Asked, Attempt, Run, RunStatus
 from evergold.report.compare import Comparison, RunValues, compare
-from evergold.report.leaderboard import Board, Ranked, boards, newest_per_model
-from evergold.report.scores import Mean, by_case, means, outside
+from evergold.report.leaderboard import Board, Ranked, board_of, by_version, newest_per_model
+from evergold.report.scores import Mean
 from evergold.report.warnings import uncalibrated
-from evergold.report.weighting import Groups
+from evergold.report.weighting import Groups, run_means
 from evergold.store import Store
 from evergold.store.asked import asked
 from evergold.store.attempt_pages import AttemptOrder
@@ -40,13 +40,8 @@ class BenchResults:
 
         None counts as the run was started.
         """
-        rows = self._attempts.values(run.id)
         groups = groups_of(self._attempts, [run], weighted)
-        scores, left_out = groups.weighed(by_case(rows), outside(rows))
-        count = run.total // run.spec.trials
-        if groups.questions is not None:
-            count = len(set(groups.questions.values()))
-        return means(scores, run.spec.metrics, count, groups.clusters, left_out)
+        return run_means(run, self._attempts.values(run.id), run.spec.metrics, groups)
 
     def cached(self, run_id: str) -> int:
         """How many answers of a run came from the response cache."""
@@ -75,12 +70,18 @@ class BenchResults:
         )
         return result.model_copy(update={"warnings": tuple(dict.fromkeys((*result.warnings, *doubts)))})
 
-    def leaderboard(self, dataset: str | None = None) -> Sequence[Board]:
-        """The newest completed run of every model, per dataset version."""
+    def leaderboard(self, dataset: str | None = None, *, weighted: bool | None = None) -> Sequence[Board]:
+        """The newest completed run of every model, per dataset version; weighted: each question counts once.
+
+        None is weighted where all runs of a version were started so: one board counts in one way.
+        """
         result, _ = self._runs.page(dataset=dataset, status=RunStatus.COMPLETED, limit=1000)
-        return boards(
-            Ranked(run, self._attempts.values(run.id), self._attempts.clusters(run.id))
-            for run in newest_per_model(result)
+        return [self._board(runs, weighted) for runs in by_version(newest_per_model(result))]
+
+    def _board(self, runs: Sequence[Run], weighted: bool | None) -> Board:
+        once = all(run.spec.weighted for run in runs) if weighted is None else weighted
+        return board_of(
+            [Ranked(run, self._attempts.values(run.id), groups_of(self._attempts, [run], once)) for run in runs]
         )
 
     def append_log(self, run_id: str, path: Path) -> int:

@@ -2464,6 +2464,8 @@ export interface components {
         /**
          * Board
          * @description One dataset version, ranked by the first metric, which is the one most cases were scored by; who lacks it is last.
+         *
+         *     `weighted`: each question counts once in every mean of the board, however many cases ask it.
          */
         Board: {
             /** Dataset */
@@ -2476,6 +2478,11 @@ export interface components {
             metrics: string[];
             /** Entries */
             entries: components["schemas"]["Entry"][];
+            /**
+             * Weighted
+             * @default false
+             */
+            weighted: boolean;
         };
         /**
          * Bucket
@@ -9387,6 +9394,8 @@ export interface operations {
         parameters: {
             query?: {
                 dataset?: string | null;
+                /** @description Count each question once, however many cases ask it; as the run was started where it is left out. */
+                weighted?: boolean | null;
             };
             header?: never;
             path?: never;

@@ -90,7 +90,8 @@ function Ranking({ board }: { board: Board }) {
         </table>
       </div>
       <p className={classes.foot}>
-        Ranked by {board.metrics[0]}. {judge && `Judged by ${judge}.`}
+        Ranked by {board.metrics[0]}. {board.weighted && "Each question counts once, however many cases ask it. "}
+        {judge && `Judged by ${judge}.`}
       </p>
     </>
   );
