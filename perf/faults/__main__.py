@@ -36,6 +36,7 @@ def main(arguments: list[str]) -> int:
     failing.add_argument("--seed", type=int, default=1)
     failing.add_argument("--rounds", type=int, default=1)
     failing.add_argument("--database", nargs="*", choices=("sqlite", "postgresql"), default=(), help="default: both")
+    failing.add_argument("--only", nargs="*", choices=outage.FAULTS, default=(), help="which faults; default: all")
     chosen = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="evergold-faults-") as folder, ExitStack() as stack:
         if getattr(chosen, "db", "") == OWN:
@@ -53,7 +54,7 @@ def _run(chosen: argparse.Namespace, home: Path) -> Summary:
         return fuzz.run(home, chosen.requests, chosen.seed, chosen.db, chosen.minutes)
     if chosen.campaign == "soak":
         return soak.run(home, chosen.minutes, chosen.load, chosen.seed, chosen.db)
-    return outage.run(home, chosen.rounds, chosen.seed, chosen.database)
+    return outage.run(home, chosen.rounds, chosen.seed, chosen.database, chosen.only)
 
 
 if __name__ == "__main__":

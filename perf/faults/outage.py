@@ -25,6 +25,8 @@ DISK_MB = 160
 RECOVERY_SECONDS = 15.0  # after the end of a fault
 ANSWER_SECONDS = 15.0  # ten, and what a busy machine adds
 
+FAULTS = ("locked", "full", "restarted", "paused", "refusing", "killed")
+
 Fault = Callable[[], AbstractContextManager[None]]
 
 

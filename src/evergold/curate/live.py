@@ -31,18 +31,25 @@ from evergold.store.curation import (
     queued,
     ranges,
 )
+from evergold.store.leases import leased
 from evergold.store.remarks import shown_remarks
 from evergold.store.traces import get_trace
 from evergold.store.undo import Undone, find_revision, undo_batch
 from evergold.store.values import batches
 from evergold.store.verdict_sql import Scope
 
+BACKFILL = "curation.backfill"
+
 
 class Curation(QueuedCuration):
     """Policies, applied to a store: to what waits, and to all of history."""
 
     def backfill(self, progress: Callable[[int], None] = lambda _: None) -> Changes:
-        """Judge all of history again, in ranges of ids: memory does not grow with it."""
+        """Judge all of history again, in ranges of ids: memory does not grow with it. One process at a time does it."""
+        with leased(self._store.db, BACKFILL, "a backfill of curation"):
+            return self._backfill(progress)
+
+    def _backfill(self, progress: Callable[[int], None]) -> Changes:
         # Without a detector in force, what an earlier one found must not go on deciding.
         if self._detector is None and self._in_force:
             self._store.db.write(forget_findings)

@@ -31,10 +31,11 @@ from evergold.store.curation import (
     BATCH,
     Changes,
     curate_traces,
-    next_queued,
+    free_lent,
+    lend_queued,
     queued,
+    take_lent,
     take_queued,
-    take_these,
 )
 from evergold.store.traces import get_trace
 from evergold.store.verdict_sql import Scope
@@ -76,6 +77,7 @@ class QueuedCuration:
         self._in_force = in_force
         self._checks = checks
         self._choices = DayChoices()
+        self._freed = False  # whether traces that dead processes held were given back
         self._counted: set[str] = set()  # a remark queues its answer once more, which is no other trace
 
     def step(self, limit: int = BATCH) -> tuple[int, Changes]:
@@ -91,13 +93,16 @@ class QueuedCuration:
         slow = self._checks if self._checks is not None and self._checks.slow else None
         if judged is None and slow is None:
             return partial(take_queued, limit=limit)
-        with self._store.db.read() as connection:
-            waiting = next_queued(connection, limit)
+        if not self._freed:
+            self._store.db.write(free_lent)
+            self._freed = True
+        # Lent first: of two servers only one asks a judge about a trace.
+        waiting = self._store.db.write(partial(lend_queued, limit=limit, owner=self._store.holder))
         if slow is not None:
             waiting = waiting[: slow.run_ahead(waiting)]
         if judged is not None:
             waiting = waiting[: judged.ask_ahead(self._store, waiting)]
-        return partial(take_these, trace_ids=waiting)
+        return partial(take_lent, trace_ids=waiting, owner=self._store.holder)
 
     def drain(self, until: float = inf) -> Changes:
         """Curate everything that waits, as far as that goes before a moment of the monotonic clock."""

@@ -1,5 +1,6 @@
 """The only SQL. `Store` is the door: a database brought to today's schema, to read from and to write through."""
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
 from evergold.errors import Unavailable
@@ -12,6 +13,13 @@ if TYPE_CHECKING:
 class Store:
     def __init__(self, db: "Database") -> None:
         self.db = db
+
+    @cached_property
+    def holder(self) -> str:
+        """The name under which this store holds work that others must not do at the same time."""
+        from evergold.holders import new_owner
+
+        return new_owner()
 
     @classmethod
     def open(cls, settings: Settings) -> Self:

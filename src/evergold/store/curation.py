@@ -11,8 +11,10 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, text
 
+from evergold.holders import is_dead
 from evergold.model.policy import Policy
 from evergold.store.curation_sql import COUNTED, CREATE_VERDICTS, statements
+from evergold.store.leases import now_and_later
 from evergold.store.rows import insert_rows
 from evergold.store.schema import policies
 from evergold.store.traces import insert_new
@@ -21,6 +23,8 @@ from evergold.store.verdict_dialects import dialect_of
 from evergold.store.verdict_sql import Scope
 
 BATCH = 5_000
+MOST_LENT = 200  # traces that one server runs slow checks over before it takes them; the others are for other servers
+LENT_SECONDS = 120.0  # longer than slow checks take before they are stored
 PLAIN = Scope()
 IN_RANGE = "trace_id > :after AND trace_id <= :upto"
 IN_CHOSEN = "trace_id IN (SELECT trace_id FROM curation_chosen)"
@@ -78,37 +82,60 @@ def curate_traces(connection: Connection, policy: Policy, trace_ids: Iterable[st
     return _curate(connection, policy, IN_CHOSEN, {}, scope)
 
 
-def take_queued(connection: Connection, limit: int = BATCH) -> list[str]:
-    """Take traces off the queue, oldest first. Taken before they are judged: what comes meanwhile queues again."""
-    # Two servers that curate take different traces instead of waiting for each other.
-    skip = " FOR UPDATE SKIP LOCKED" if connection.dialect.name == "postgresql" else ""
-    taken = connection.execute(
-        text(
-            "DELETE FROM curation_queue WHERE trace_id IN (SELECT trace_id FROM curation_queue "
-            f"ORDER BY queued_at, trace_id LIMIT :limit{skip}) RETURNING trace_id"
-        ),
-        {"limit": limit},
-    )
+def take_queued(connection: Connection, limit: int = BATCH, owner: str = "") -> list[str]:
+    """Take traces off the queue, oldest first. Taken before they are judged: what comes meanwhile queues again.
+
+    Traces that a server other than `owner` runs slow checks over are left to it until its lease is over.
+    """
+    now, _ = now_and_later(connection, 0)
+    statement = f"DELETE FROM curation_queue WHERE trace_id IN ({_free(connection)}) RETURNING trace_id"
+    taken = connection.execute(text(statement), {"limit": limit, "now": now, "owner": owner})
     return list(taken.scalars())
 
 
-def next_queued(connection: Connection, limit: int) -> list[str]:
-    """The traces that `take_queued` takes next, left where they are."""
-    query = text("SELECT trace_id FROM curation_queue ORDER BY queued_at, trace_id LIMIT :limit")
-    return list(connection.execute(query, {"limit": limit}).scalars())
+def lend_queued(connection: Connection, limit: int, owner: str) -> list[str]:
+    """Lend the next traces to a server that runs slow checks over them before it takes them off the queue."""
+    now, until = now_and_later(connection, LENT_SECONDS)
+    statement = f"""UPDATE curation_queue SET owner = :owner, lease_until = :until
+        WHERE trace_id IN ({_free(connection)}) RETURNING trace_id, queued_at"""
+    rows = connection.execute(
+        text(statement), {"limit": min(limit, MOST_LENT), "now": now, "owner": owner, "until": until}
+    ).all()
+    # An update gives its rows in any order.
+    return [trace_id for _, trace_id in sorted((queued_at, trace_id) for trace_id, queued_at in rows)]
 
 
-def take_these(connection: Connection, trace_ids: Sequence[str]) -> list[str]:
-    """Take these traces off the queue, as far as nobody else took them; if nothing is left of them, the next one."""
-    skip = " FOR UPDATE SKIP LOCKED" if connection.dialect.name == "postgresql" else ""
-    listed = f"SELECT trace_id FROM curation_queue WHERE trace_id IN :batch{skip}"
-    query = text(f"DELETE FROM curation_queue WHERE trace_id IN ({listed}) RETURNING trace_id")
+def free_lent(connection: Connection) -> None:
+    """Give traces back to the queue whose server is known to be dead: nobody waits for its lease."""
+    owners = connection.execute(text("SELECT DISTINCT owner FROM curation_queue WHERE owner IS NOT NULL")).scalars()
+    for owner in [owner for owner in owners if is_dead(owner)]:
+        _give_back(connection, owner)
+
+
+def _give_back(connection: Connection, owner: str) -> None:
+    statement = text("UPDATE curation_queue SET owner = NULL, lease_until = NULL WHERE owner = :owner")
+    connection.execute(statement, {"owner": owner})
+
+
+def take_lent(connection: Connection, trace_ids: Sequence[str], owner: str) -> list[str]:
+    """Take these traces off the queue, as far as they are still lent to this server; its other ones are free again."""
+    query = text("DELETE FROM curation_queue WHERE trace_id IN :batch AND owner = :owner RETURNING trace_id")
     taken: list[str] = []
     for batch in batches(trace_ids):
-        rows = connection.execute(query.bindparams(bindparam("batch", expanding=True)), {"batch": batch})
+        rows = connection.execute(
+            query.bindparams(bindparam("batch", expanding=True)), {"batch": batch, "owner": owner}
+        )
         taken += rows.scalars()
-    # Another worker took them all: going on with the next one keeps this worker from asking in vain.
-    return taken or take_queued(connection, 1)
+    _give_back(connection, owner)
+    return taken
+
+
+def _free(connection: Connection) -> str:
+    """The oldest traces that nobody else holds, as a query with the parameters owner, now and limit."""
+    # Two servers that curate take different traces instead of waiting for each other.
+    skip = " FOR UPDATE SKIP LOCKED" if connection.dialect.name == "postgresql" else ""
+    return f"""SELECT trace_id FROM curation_queue WHERE lease_until IS NULL OR lease_until <= :now OR owner = :owner
+        ORDER BY queued_at, trace_id LIMIT :limit{skip}"""
 
 
 def queued(connection: Connection, after: str) -> list[str]:
@@ -117,9 +144,9 @@ def queued(connection: Connection, after: str) -> list[str]:
     return list(connection.execute(query, {"after": after, "size": BATCH}).scalars())
 
 
-def set_aside(connection: Connection) -> tuple[str, ...]:
-    """Take the trace at the head of the queue off it without curating it, and count that."""
-    taken = take_queued(connection, 1)
+def set_aside(connection: Connection, owner: str = "") -> tuple[str, ...]:
+    """Take the trace at the head of the queue, as `owner` sees it, off it without curating it, and count that."""
+    taken = take_queued(connection, 1, owner)
     for _ in taken:
         connection.execute(
             text(

@@ -1,6 +1,7 @@
 """Checks: which are on, running them by hand, and what they say of one trace."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cached_property
 from math import inf
 
@@ -9,17 +10,20 @@ from evergold.checks.own import JudgeCheck, OwnCheck, read_checks
 from evergold.checks.rubric import JudgeRoom
 from evergold.checks.stage import CheckReport, CheckStage
 from evergold.checks.suite import Suite
-from evergold.errors import BadInput, unknown
+from evergold.errors import BadInput, Conflict, unknown
 from evergold.model.checking import Checked
 from evergold.model.rules import CurationRules
 from evergold.seams import Check, Judge
 from evergold.settings import Settings
 from evergold.store import Store
 from evergold.store.checks import asked_today, count_unchecked
+from evergold.store.leases import leased
 from evergold.store.trace_pages import count_traces
 from evergold.store.workspace_facts import counted, fact
 from evergold.workspace.check_switch import BEGAN_WITH, builtin_on
 from evergold.workspace.cluster import spread_over
+
+BACKFILL = "checks.backfill"
 
 
 class Checks:
@@ -88,7 +92,10 @@ class Checks:
             return
         with self._store.db.read() as connection:
             missing = count_unchecked(connection)
-        if missing:
+        if not missing:
+            return
+        # Whoever is at it already does the same work.
+        with suppress(Conflict), leased(self._store.db, BACKFILL, "a check of all traces"):
             self.stage.backfill(everything=False, until=until)
 
     def backfill(self, progress: Callable[[int], None] = lambda _: None, cluster: str | None = None) -> CheckReport:
@@ -102,7 +109,7 @@ class Checks:
         return self._by(cluster, everything=False, progress=progress)
 
     def _by(self, cluster: str | None, *, everything: bool, progress: Callable[[int], None]) -> CheckReport:
-        with spread_over(cluster) as spread:
+        with spread_over(cluster) as spread, leased(self._store.db, BACKFILL, "a check of all traces"):
             if spread is None:
                 return self.stage.backfill(everything=everything, progress=progress)
             return self.stage.backfill_by(spread, everything=everything, progress=progress)

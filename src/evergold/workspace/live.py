@@ -197,7 +197,8 @@ class Live:
         """Curate in the background from now on. Returns what to call when something came; None when turned off."""
         if not self._settings.eval_auto_curate or self._curator is not None:
             return None
-        self._curator = Curator(self, lambda: self._store.db.write(set_aside), self._learn_words)
+        aside = partial(set_aside, owner=self._store.holder)
+        self._curator = Curator(self, lambda: self._store.db.write(aside), self._learn_words)
         self._curator.start()
         return self._curator.wake
 

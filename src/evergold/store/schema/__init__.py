@@ -39,7 +39,7 @@ from evergold.store.schema.traces import (
     traces,
 )
 from evergold.store.schema.trust import candidate_pool, remarks, trace_checks, workspace_facts
-from evergold.store.schema.upkeep import counters, tombstones
+from evergold.store.schema.upkeep import counters, tombstones, work_leases
 
 __all__ = [
     "access_tokens",
@@ -84,5 +84,6 @@ __all__ = [
     "trace_tags",
     "traces",
     "utc_now",
+    "work_leases",
     "workspace_facts",
 ]

@@ -9,6 +9,8 @@ curation_queue = Table(
     metadata,
     Column("trace_id", Text, ForeignKey("traces.id", ondelete="CASCADE"), primary_key=True),
     time_of("queued_at"),
+    Column("owner", Text, comment="The server that runs slow checks over it, until its lease is over."),
+    Column("lease_until", Text),
     comment="Traces with something new since they were last curated; written in the transaction that brought it.",
 )
 

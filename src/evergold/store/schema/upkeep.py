@@ -24,3 +24,13 @@ counters = Table(
     count_of("value"),
     comment="What happened in the background: redactions by kind, curations that failed, records refused.",
 )
+
+work_leases = Table(
+    "work_leases",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("owner", Text, nullable=False),
+    time_of("since"),
+    Column("lease_until", Text, nullable=False),
+    comment="Work of which one process at a time may do a kind (backfills, archives); its holder renews the lease.",
+)

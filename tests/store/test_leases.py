@@ -1,0 +1,64 @@
+"""Leases on work: one holder at a time, given back, taken over when its end has come, on both databases."""
+
+from functools import partial
+
+import pytest
+
+from evergold.errors import Conflict
+from evergold.holders import new_owner
+from evergold.store import Store
+from evergold.store.curation import free_lent, lend_queued, set_aside, take_lent, take_queued
+from evergold.store.leases import drop_lease, leased, take_lease
+from evergold.store.queues import enqueue
+from evergold.store.traces import put_traces
+from tests.builders import a_trace
+
+
+def test_a_lease_is_one_holders_until_it_is_given_back_or_over(store: Store) -> None:
+    take = partial(take_lease, name="work")
+    assert store.db.write(partial(take, owner="one")) is None
+    assert store.db.write(partial(take, owner="one")) is None  # renewed
+    held = store.db.write(partial(take, owner="two"))
+    assert held is not None
+    assert held.owner == "one"
+    store.db.write(partial(drop_lease, name="work", owner="two"))  # not theirs to give back
+    assert store.db.write(partial(take, owner="two")) is not None
+    assert store.db.write(partial(take, owner="one", seconds=-1)) is None  # its end has come
+    assert store.db.write(partial(take, owner="two")) is None
+
+
+def test_work_under_way_is_refused_with_its_holder_and_free_afterwards(store: Store) -> None:
+    refused = pytest.raises(Conflict, match=r"a backfill is under way in .* since .*; wait for its end")
+    with leased(store.db, "work", "a backfill"), refused, leased(store.db, "work", "a backfill"):
+        pytest.fail("never held twice")
+    with leased(store.db, "work", "a backfill"):
+        pass
+
+
+def test_nobody_waits_for_a_process_of_this_machine_that_is_gone(store: Store) -> None:
+    machine, pid, _, _ = new_owner().rsplit("/", 3)
+    gone = f"{machine}/{pid}/began-earlier/0"
+    store.db.write(partial(take_lease, name="work", owner=gone))
+    with leased(store.db, "work", "a backfill"):
+        pass
+    store.db.write(lambda connection: put_traces(connection, [a_trace("t1")]))
+    store.db.write(lambda connection: enqueue(connection, ["t1"]))
+    assert store.db.write(partial(lend_queued, limit=1, owner=gone)) == ["t1"]
+    store.db.write(free_lent)
+    assert store.db.write(take_queued) == ["t1"]
+
+
+def test_traces_lent_to_a_server_are_left_to_it(store: Store) -> None:
+    ids = [f"t{number}" for number in range(5)]
+    store.db.write(lambda connection: put_traces(connection, [a_trace(one) for one in ids]))
+    store.db.write(lambda connection: enqueue(connection, ids))
+    lent = store.db.write(partial(lend_queued, limit=3, owner="one"))
+    assert lent == ids[:3]
+    assert store.db.write(partial(lend_queued, limit=5, owner="two")) == ids[3:]
+    assert store.db.write(take_queued) == []
+    assert store.db.write(partial(take_lent, trace_ids=ids[:2], owner="two")) == []
+    assert store.db.write(partial(take_lent, trace_ids=ids[:2], owner="one")) == ids[:2]
+    # What a server did not reach is free again; one that cannot be curated is set aside by its holder.
+    assert store.db.write(partial(lend_queued, limit=1, owner="one")) == ids[2:3]
+    assert store.db.write(partial(set_aside, owner="one")) == (ids[2],)
+    assert sorted(store.db.write(partial(take_queued, limit=9, owner="two"))) == ids[3:]
