@@ -32,15 +32,17 @@ def enqueue_new(connection: Connection, sessions: Mapping[str, str | None]) -> N
 
 def shared_sessions(connection: Connection, sessions: Iterable[str]) -> set[str]:
     """The sessions that have more than one trace."""
-    mark = "(?)" if connection.dialect.name == "sqlite" else "(%s)"
+    is_sqlite = connection.dialect.name == "sqlite"
     shared: set[str] = set()
     for batch in batches(sessions):
+        listed = f"(VALUES {', '.join(['(?)'] * len(batch))})" if is_sqlite else "(SELECT unnest(%s::text[]))"
         query = (
             # OFFSET 1 stops at the second trace of a session; a count would read all of them.
-            f"WITH asked (session) AS (VALUES {', '.join([mark] * len(batch))}) SELECT session FROM asked "
+            f"WITH asked (session) AS {listed} SELECT session FROM asked "
             "WHERE EXISTS (SELECT 1 FROM traces WHERE session_id = session LIMIT 1 OFFSET 1)"
         )
-        shared.update(connection.exec_driver_sql(query, tuple(batch)).scalars())
+        given = tuple(batch) if is_sqlite else (list(batch),)
+        shared.update(connection.exec_driver_sql(query, given).scalars())
     return shared
 
 

@@ -11,6 +11,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError
 
 from evergold.store.values import batches
 
@@ -18,6 +19,7 @@ RAW = ("attributes", "events", "resource", "scope")  # what a span carried, kept
 
 # SQLite takes 32,766 parameters in a statement; the widest rows have some 20 columns.
 ROWS = 400  # of one statement
+WORTH_COPYING = 5  # rows, below which one statement is sent sooner than a stream is opened
 MOST = 2**53  # larger figures are a sender's mistake, and no database column holds them
 
 
@@ -128,6 +130,9 @@ def insert_rows(
     connection: Connection, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], *, new_only: bool = False
 ) -> None:
     """Insert rows whose values stand in the order of `columns`; `new_only` leaves those that are there as they are."""
+    if connection.dialect.name == "postgresql" and not new_only and len(rows) >= WORTH_COPYING:
+        _copy_rows(connection, f"COPY {table} ({', '.join(columns)}) FROM STDIN", rows)
+        return
     mark = "?" if connection.dialect.name == "sqlite" else "%s"
     one = f"({', '.join([mark] * len(columns))})"
     tail = " ON CONFLICT DO NOTHING" if new_only else ""
@@ -137,8 +142,28 @@ def insert_rows(
         connection.exec_driver_sql(statement, tuple(chain.from_iterable(batch)))
 
 
+def _copy_rows(connection: Connection, statement: str, rows: Sequence[Sequence[Any]]) -> None:
+    """Send rows to PostgreSQL as a stream: a statement of thousands of parameters is parsed anew each time, here and there."""
+    import psycopg
+
+    try:
+        with connection.connection.cursor().copy(statement) as copy:
+            for row in rows:
+                copy.write_row(row)
+    # The driver is called directly, so its errors are wrapped here as SQLAlchemy wraps them everywhere else.
+    except psycopg.Error as problem:
+        lost = connection.dialect.is_disconnect(problem, connection.connection, None)  # type: ignore[arg-type]
+        raised = DBAPIError.instance(statement, (), problem, psycopg.Error, connection_invalidated=lost)
+        if lost:
+            connection.invalidate(problem)
+        raise raised from problem
+
+
 def rows_among(connection: Connection, query: str, values: Iterable[str]) -> Iterator[Any]:
     """The rows of `query`, which ends with a column's name, where that column is one of the values."""
-    mark = "?" if connection.dialect.name == "sqlite" else "%s"
     for batch in batches(values):
-        yield from connection.exec_driver_sql(f"{query} IN ({', '.join([mark] * len(batch))})", tuple(batch))
+        if connection.dialect.name == "postgresql":
+            # One parameter whatever the number of values, so that the statement is prepared once.
+            yield from connection.exec_driver_sql(f"{query} = ANY(%s)", (list(batch),))
+        else:
+            yield from connection.exec_driver_sql(f"{query} IN ({', '.join('?' * len(batch))})", tuple(batch))

@@ -1,0 +1,136 @@
+"""Intake into PostgreSQL beside a bare COPY, in one run: processor time for a span, of this process and of the database.
+
+    python -m perf.postgres_intake                 # a PostgreSQL started for it
+    python -m perf.postgres_intake --requests 200
+
+100 LLM spans of about 3 KB a request, ten to a trace. The floor decodes a request, flattens its spans and copies them into one
+plain table, one transaction for as many requests as Evergold joins. Evergold is the intake of a server without its HTTP: decoded,
+redacted, understood, stored with summaries and word index. Processor time and not the clock, since the machine may be shared.
+"""
+
+import argparse
+import json
+import os
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import psycopg
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+from evergold.settings import Settings
+from evergold.sources.spans import Wire
+from evergold.workspace import Workspace
+from perf.faults.postgres import NAME, own_database
+from perf.otlp_load import SPANS, bodies
+
+TOGETHER = 3  # requests that the batcher joins: it closes a batch at 300 spans
+TICK = os.sysconf("SC_CLK_TCK")
+TABLE = "CREATE TABLE floor (trace_id text, span_id text, parent text, name text, start bigint, stop bigint, attributes text)"
+COPY = "COPY floor FROM STDIN"
+
+
+def main(arguments: Sequence[str] = ()) -> None:
+    parser = argparse.ArgumentParser(prog="python -m perf.postgres_intake", description=__doc__)
+    parser.add_argument("--requests", type=int, default=60)
+    chosen = parser.parse_args(arguments)
+    warm, load = bodies(10, 10, seed=1), bodies(chosen.requests, 10, seed=2)
+    with tempfile.TemporaryDirectory(prefix="evergold-pg-", ignore_cleanup_errors=True) as name:
+        floor, ours = _both(Path(name), warm, load)
+    for name, cost in (("floor (COPY)", floor), ("evergold", ours)):
+        print(f"{name:14} {cost.here:6.1f} µs a span here, {cost.there:6.1f} µs in PostgreSQL, {cost.size:,.0f} bytes")
+    share = (floor.here + floor.there) / (ours.here + ours.there)
+    print(f"evergold: {share:.2f} of the floor by processor time of both")
+
+
+def _both(folder: Path, warm: Sequence[bytes], load: Sequence[bytes]) -> tuple["Cost", "Cost"]:
+    with own_database(folder) as url, psycopg.connect(url, autocommit=True) as connection:
+        floor = _measured(_floor(connection), warm, load, connection)
+        with Workspace.open(Settings(home=folder / "home", database_url=url)) as workspace:
+            return floor, _measured(_evergold(workspace), warm, load, connection)
+
+
+def _floor(connection: psycopg.Connection) -> Callable[[Sequence[bytes]], None]:
+    connection.execute(TABLE)
+
+    def store(some: Sequence[bytes]) -> None:
+        with connection.transaction(), connection.cursor().copy(COPY) as copy:
+            for body in some:
+                for row in _rows(body):
+                    copy.write_row(row)
+
+    return store
+
+
+def _rows(body: bytes) -> list[tuple[object, ...]]:
+    return [
+        (
+            span.trace_id.hex(),
+            span.span_id.hex(),
+            span.parent_span_id.hex(),
+            span.name,
+            span.start_time_unix_nano,
+            span.end_time_unix_nano,
+            json.dumps({pair.key: pair.value.string_value or pair.value.int_value for pair in span.attributes}),
+        )
+        for by_resource in ExportTraceServiceRequest.FromString(body).resource_spans
+        for by_scope in by_resource.scope_spans
+        for span in by_scope.spans
+    ]
+
+
+def _evergold(workspace: Workspace) -> Callable[[Sequence[bytes]], None]:
+    def store(some: Sequence[bytes]) -> None:
+        for written in [workspace.intake.receive_traces(body, Wire.PROTOBUF) for body in some]:
+            written.result()
+
+    return store
+
+
+class Cost(NamedTuple):
+    """What a span costs: microseconds of processor time of this process and of PostgreSQL, and bytes of the database."""
+
+    here: float
+    there: float
+    size: float
+
+
+def _measured(
+    store: Callable[[Sequence[bytes]], None], warm: Sequence[bytes], load: Sequence[bytes], database: psycopg.Connection
+) -> Cost:
+    _store_all(store, warm)
+    here, there, size = time.process_time(), _postgres_seconds(), _size(database)
+    _store_all(store, load)
+    spans = len(load) * SPANS
+    took, took_there = time.process_time() - here, _postgres_seconds() - there
+    return Cost(took / spans * 1e6, took_there / spans * 1e6, (_size(database) - size) / spans)
+
+
+def _size(database: psycopg.Connection) -> int:
+    return int((database.execute("SELECT pg_database_size(current_database())").fetchone() or (0,))[0])
+
+
+def _store_all(store: Callable[[Sequence[bytes]], None], load: Sequence[bytes]) -> None:
+    for start in range(0, len(load), TOGETHER):
+        store(load[start : start + TOGETHER])
+
+
+def _postgres_seconds() -> float:
+    """Processor time of the processes of PostgreSQL that serve this database."""
+    total = 0
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if path.read_bytes().startswith(b"postgres: ") and f" {NAME} ".encode() in path.read_bytes():
+                fields = (path.parent / "stat").read_text().rsplit(")", 1)[1].split()
+                total += int(fields[11]) + int(fields[12])
+        except OSError:  # a process that ended meanwhile
+            continue
+    return total / TICK
+
+
+if __name__ == "__main__":
+    import sys
+
+    main(sys.argv[1:])
