@@ -7,6 +7,7 @@ import pytest
 from evergold.errors import Conflict
 from evergold.holders import new_owner
 from evergold.store import Store
+from evergold.store.archiving import records_of
 from evergold.store.curation import free_lent, lend_queued, set_aside, take_lent, take_queued
 from evergold.store.leases import drop_lease, leased, take_lease
 from evergold.store.queues import enqueue
@@ -54,6 +55,10 @@ def test_traces_lent_to_a_server_are_left_to_it(store: Store) -> None:
     store.db.write(lambda connection: enqueue(connection, ids))
     lent = store.db.write(partial(lend_queued, limit=3, owner="one"))
     assert lent == ids[:3]
+    with store.db.read() as connection:  # an archive holds the trace, not who works on it
+        assert [row.keys() for row in records_of(connection, ids[:1])[0]["curation_queue"]] == [
+            {"trace_id", "queued_at"}
+        ]
     assert store.db.write(partial(lend_queued, limit=5, owner="two")) == ids[3:]
     assert store.db.write(take_queued) == []
     assert store.db.write(partial(take_lent, trace_ids=ids[:2], owner="two")) == []

@@ -49,7 +49,7 @@ def _is_joinable(format_name: str) -> bool:
     return bool(getattr(plugins.factory("formats", format_name), "joinable", False))
 
 
-def write_part(format_name: str, part: CasesPart) -> WrittenPart:
+def write_cases(format_name: str, part: CasesPart) -> WrittenPart:
     """Write some cases; what a worker does."""
     chosen: Format = plugins.load("formats", format_name)
     written = WrittenPart()
@@ -68,7 +68,7 @@ def write_joined(spread: Spread, format_name: str, parts: Iterable[CasesPart], p
     """Have workers write the parts and join them; the file appears whole or not at all. `total` gets what was left out."""
     with FileSet() as files:
         out = files.open(path)
-        for part in spread(partial(write_part, format_name), parts):
+        for part in spread(partial(write_cases, format_name), parts):
             out.write(part.content)
             total.count += part.count
             total.rejected += part.rejected

@@ -14,6 +14,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any, BinaryIO
 
+import numpy as np
 import orjson
 from pydantic import BaseModel, ValidationError
 
@@ -80,18 +81,17 @@ def write_part(folder: Path, batches: Iterable[Sequence[Record]]) -> ArchivePart
     with FileSet() as files:
         out, writer = None, None
         for batch in batches:
-            texts = [_as_texts(record) for record in batch]
             if out is None or writer is None:
                 out = _Hashed(files.open(folder / f"{name}.parquet"))
-                schema = _schema(pyarrow, texts[0])
+                schema = _schema(pyarrow, batch[0])
                 writer = parquet.ParquetWriter(
                     out, schema, compression="zstd", use_dictionary=["name", "status", "model"]
                 )
             # Column by column with its declared type: inference would differ from batch to batch.
-            columns = [pyarrow.array([row[field.name] for row in texts], field.type) for field in schema]
-            writer.write_batch(pyarrow.record_batch(columns, schema=schema))
-            traces += len(texts)
-            json_bytes += sum(len(value) for row in texts for value in row.values() if isinstance(value, str))
+            made = [_column(pyarrow, [record[field.name] for record in batch], field.type) for field in schema]
+            writer.write_batch(pyarrow.RecordBatch.from_arrays([column for column, _ in made], schema=schema))
+            traces += len(batch)
+            json_bytes += sum(size for _, size in made)
         if out is None or writer is None:
             return None
         writer.close()
@@ -108,11 +108,30 @@ def write_part(folder: Path, batches: Iterable[Sequence[Record]]) -> ArchivePart
     return listed
 
 
-def _as_texts(record: Record) -> Record:
-    return {
-        name: orjson.dumps(value).decode() if isinstance(value, (list, dict)) else value
-        for name, value in record.items()
-    }
+def _column(pyarrow: Any, values: Sequence[Any], kind: Any) -> tuple[Any, int]:
+    """A column of texts or numbers, and the bytes of its texts.
+
+    Made of its buffers: `pyarrow.array` would load pandas, where that is installed.
+    """
+    there = np.array([value is not None for value in values])
+    known = None if there.all() else pyarrow.py_buffer(np.packbits(there, bitorder="little"))
+    if kind in (pyarrow.int64(), pyarrow.float64()):
+        numbers = np.array([0 if value is None else value for value in values], kind.to_pandas_dtype())
+        return pyarrow.Array.from_buffers(kind, len(values), [known, pyarrow.py_buffer(numbers)]), 0
+    texts = _as_bytes(values)
+    ends = np.zeros(len(texts) + 1, np.int64)
+    np.cumsum([len(text) for text in texts], out=ends[1:])
+    buffers = [known, pyarrow.py_buffer(ends), pyarrow.py_buffer(b"".join(texts))]
+    return pyarrow.Array.from_buffers(kind, len(texts), buffers), int(ends[-1])
+
+
+def _as_bytes(values: Sequence[Any]) -> list[bytes]:
+    """Texts, or lists as JSON, as the bytes that are stored; a column nearly always holds one kind of them."""
+    if set(map(type, values)) <= {str, type(None)}:
+        return [value.encode() if value else b"" for value in values]
+    return [
+        b"" if value is None else value.encode() if isinstance(value, str) else orjson.dumps(value) for value in values
+    ]
 
 
 def _schema(pyarrow: Any, row: Record) -> Any:

@@ -5,7 +5,7 @@ them. Numbers that a database gives (`seq`, ids of scores) are no part of it: th
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
 import orjson
@@ -17,8 +17,8 @@ from evergold.store.compact.differences import carried_by
 from evergold.store.compact.folding import fold
 from evergold.store.compact.sharing import unshared
 from evergold.store.retention import UNCITED, delete_traces
-from evergold.store.rows import SpanRow, insert_rows
-from evergold.store.schema import metadata, spans, traces
+from evergold.store.rows import SpanRow, insert_rows, rows_among
+from evergold.store.schema import metadata, traces
 from evergold.store.spans import insert_spans, insert_traces
 from evergold.store.traces import known_traces
 from evergold.store.values import batches, dumps, loads
@@ -26,6 +26,7 @@ from evergold.store.values import batches, dumps, loads
 Record = dict[str, Any]
 
 TRACE = tuple(str(column.name) for column in traces.columns if column.name not in ("seq", "id"))
+LEASE = ("owner", "lease_until")  # who works on a row at the moment is no part of it
 SPAN = tuple(name for name in SpanRow._fields[1:-1] if name not in ("shared", "base_seq", "base_id"))
 
 
@@ -39,7 +40,12 @@ def _belonging() -> dict[str, tuple[Table, list[str], list[str]]]:
         if naming:
             # A lone `id` is given by the database, and is another one after coming back.
             numbered = table.primary_key.columns.keys() == ["id"]
-            columns = [str(name) for name in table.columns.keys() if not (numbered and name == "id")]  # noqa: SIM118
+            left_out = LEASE if "lease_until" in table.columns else ()
+            columns = [
+                str(column.name)
+                for column in table.columns
+                if column.name not in left_out and not (numbered and column.name == "id")
+            ]
             tables[str(table.name)] = (table, columns, naming)
     return tables
 
@@ -67,27 +73,41 @@ def archivable(connection: Connection, day: str, before: str) -> list[str]:
 
 def records_of(connection: Connection, trace_ids: Sequence[str]) -> list[Record]:
     """The traces of these ids that are there, each with all that belongs to it."""
-    rows = {row["id"]: row for row in connection.execute(_TRACES, {"ids": list(trace_ids)}).mappings()}
+    columns = ("seq", "id", *TRACE)
+    query = f"SELECT {', '.join(columns)} FROM traces WHERE id"
+    rows = {row[1]: dict(zip(columns, row, strict=True)) for row in rows_among(connection, query, trace_ids)}
     results = {
         one: {"id": one, **{name: rows[one][name] for name in TRACE}, "spans": []} for one in trace_ids if one in rows
     }
     for span in _spans(connection, rows):
         row_of_span = {name: getattr(span, name) for name in SPAN}
         results[span.trace_id]["spans"].append(row_of_span | {"raw": _carried(span)})
-    for name, (table, columns, naming) in BELONGING.items():
-        of_trace = defaultdict(list)
-        chosen = or_(*(table.c[column].in_(bindparam("ids", expanding=True)) for column in naming))
-        for row in connection.execute(
-            select(*(table.c[column] for column in columns)).where(chosen), {"ids": list(rows)}
-        ):
-            own = dict(zip(columns, row, strict=True))
-            # A remark names two traces, its message and its target; it goes with either of them.
-            for one in {own[column] for column in naming} & results.keys():
-                of_trace[one].append(own)
+    for name, of_trace in _belonging_rows(connection, results.keys()):
         for one, record in results.items():
             # In an order of their own, so that the digest does not depend on the order in which a database gives rows.
-            record[name] = sorted(of_trace.get(one, ()), key=orjson.dumps)
+            own = of_trace.get(one, [])
+            record[name] = sorted(own, key=orjson.dumps) if len(own) > 1 else own
     return list(results.values())
+
+
+def _belonging_rows(connection: Connection, trace_ids: Set[str]) -> Iterator[tuple[str, dict[str, list[Record]]]]:
+    """For each table whose rows go with traces: its rows by trace."""
+    for name, (table, columns, naming) in BELONGING.items():
+        of_trace: dict[str, list[Record]] = defaultdict(list)
+        if len(naming) == 1:
+            query = f"SELECT {', '.join(columns)} FROM {name} WHERE {naming[0]}"
+            chosen: Iterable[Any] = rows_among(connection, query, trace_ids)
+        else:
+            either = or_(*(table.c[column].in_(bindparam("ids", expanding=True)) for column in naming))
+            chosen = connection.execute(
+                select(*(table.c[column] for column in columns)).where(either), {"ids": list(trace_ids)}
+            )
+        for row in chosen:
+            own = dict(zip(columns, row, strict=True))
+            # A remark names two traces, its message and its target; it goes with either of them.
+            for one in {own[column] for column in naming} & trace_ids:
+                of_trace[one].append(own)
+        yield name, of_trace
 
 
 def _carried(span: SpanRow) -> str:
@@ -104,19 +124,13 @@ def _folded(row: SpanRow) -> SpanRow:
 
 def _spans(connection: Connection, rows: Mapping[str, Any]) -> list[SpanRow]:
     by_seq = {row["seq"]: row for row in rows.values()}
+    query = f"SELECT trace_seq, {', '.join(COLUMNS)} FROM spans WHERE trace_seq"
     own = []
-    for seq, *values in connection.execute(_SPANS, {"seqs": list(by_seq)}):
+    # Sorted here and not by the database, whose order of texts depends on its locale.
+    for seq, *values in sorted(rows_among(connection, query, by_seq), key=lambda row: (row[0], row[1])):
         trace = by_seq[seq]
         own.append((seq, unshared(SpanRow(trace["id"], *values), trace["input_text"], trace["output_text"])))
     return whole_spans(connection, own)
-
-
-_TRACES = select(traces).where(traces.c.id.in_(bindparam("ids", expanding=True)))
-_SPANS = (
-    select(spans.c.trace_seq, *(spans.c[name] for name in COLUMNS))
-    .where(spans.c.trace_seq.in_(bindparam("seqs", expanding=True)))
-    .order_by(spans.c.trace_seq, spans.c.id)
-)
 
 
 def digest_of(record: Record) -> str:

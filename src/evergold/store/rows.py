@@ -159,7 +159,7 @@ def _copy_rows(connection: Connection, statement: str, rows: Sequence[Sequence[A
         raise raised from problem
 
 
-def rows_among(connection: Connection, query: str, values: Iterable[str]) -> Iterator[Any]:
+def rows_among(connection: Connection, query: str, values: Iterable[str | int]) -> Iterator[Any]:
     """The rows of `query`, which ends with a column's name, where that column is one of the values."""
     for batch in batches(values):
         if connection.dialect.name == "postgresql":
