@@ -7,9 +7,12 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
+from sqlalchemy import Connection
+
 from evergold.model.case import Case, Provenance
 from evergold.model.trace import Trace
 from evergold.store.rows import insert_rows
+from evergold.store.text_index.parts import learn_parts
 from evergold.store.trace_filter import TraceFilter
 from evergold.store.values import batches
 from evergold.workspace import Workspace
@@ -38,26 +41,43 @@ WEIGHTS = (40, 30, 20, 10, 0.1)
 CHECKS = ("grounded", "answers_question", "no_private_data")
 RARE = 50_000
 BATCH = 10_000
+TEXTS = 20_000  # questions and answers, which repeat but for one rare word
 DAYS = 30
 TURNS, TURN_BYTES = 200, 25_000
 LONG_TRACE, LONG_SESSION = "long-conversation", "long-session"
 
 
 def fill(workspace: Workspace, traces: int, cases: int) -> None:
-    """Write everything; the rows of traces go straight into the tables, whose indexes are the real ones."""
+    """Write everything; the rows of traces go straight into the tables, and their indexes are made afterwards."""
+    db = workspace.store.db
+    indexes = db.write(_drop_indexes)
     for rows in batches(trace_rows(traces), BATCH):
-        db = workspace.store.db
         db.write(partial(insert_rows, table="traces", columns=TRACE_COLUMNS, rows=[trace for trace, _ in rows]))
         db.write(partial(insert_rows, table="trace_scores", columns=SCORE_COLUMNS, rows=[score for _, score in rows]))
+    for statement in indexes:
+        db.write(lambda connection, statement=statement: connection.exec_driver_sql(statement) and None)
     workspace.intake.page(TraceFilter(search="words"), limit=1)  # learns them, as intake does on its way
     for some in batches(many_cases(cases), BATCH):
         workspace.cases.put(some)
+    while db.write(learn_parts):  # as a server does at leisure
+        pass
     workspace.intake.accept(long_conversations())
+
+
+def _drop_indexes(connection: Connection) -> list[str]:
+    """Drop the indexes that SQLite would keep row by row, and give the statements that make them again."""
+    held = connection.exec_driver_sql(
+        "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND tbl_name IN ('traces', 'trace_scores') AND sql <> ''"
+    ).all()
+    for name, _ in held:
+        connection.exec_driver_sql(f"DROP INDEX {name}")
+    return [statement for _, statement in held]
 
 
 def trace_rows(traces: int) -> Iterator[tuple[tuple[Any, ...], tuple[Any, ...]]]:
     """Rows of traces, each with one score, the oldest first."""
     source = random.Random(1)
+    texts = [(" ".join(source.choices(WORDS, k=20)), " ".join(source.choices(WORDS, k=40))) for _ in range(TEXTS)]
     begin, step = datetime.now(UTC) - timedelta(days=DAYS), timedelta(days=DAYS) / traces
     for number in range(traces):
         ident = f"{source.getrandbits(128):032x}"
@@ -65,8 +85,8 @@ def trace_rows(traces: int) -> Iterator[tuple[tuple[Any, ...], tuple[Any, ...]]]
         took = round(source.lognormvariate(6.8, 0.9))
         tokens = round(source.lognormvariate(6, 1))
         tags = '["beta"]' if number % 50 == 0 else "[]"
-        question = f"{' '.join(source.choices(WORDS, k=20))} w{source.randrange(RARE)}"
-        answer = " ".join(source.choices(WORDS, k=40))
+        question, answer = texts[source.randrange(TEXTS)]
+        question = f"{question} w{source.randrange(RARE)}"
         trace = (ident, f"session-{number // 5}", f"user-{number % 10_000}", source.choice(NAMES), question, answer)
         status = "failed" if source.random() < 0.01 else "completed"
         model = source.choices(MODELS, WEIGHTS)[0]

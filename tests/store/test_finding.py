@@ -20,6 +20,7 @@ from evergold.store.cases import CaseFilter, CaseOrder
 from evergold.store.schema import traces as trace_table
 from evergold.store.search import SearchTerms
 from evergold.store.text_index.grams import RUN, pairs_of
+from evergold.store.text_index.parts import learn_parts
 from evergold.store.trace_filter import TraceFilter, TraceOrder, score_condition, scored
 from evergold.workspace import Workspace
 from tests.builders import a_case
@@ -46,7 +47,10 @@ def traces(count: int) -> list[Trace]:
             metadata={"model": f"m{number % 2}", "total_tokens": 10 * number, "cost": number / 100, "release": "2.1"}
             | ({"error": "Rate limit reached"} if number % 4 == 0 else {})
             | ({"beta": True} if number == 3 else {}),
-            scores=(Score(name="grounded", value=number / 10), Score(name="opinion", value=number % 2, source="human")),
+            scores=(
+                Score(name="grounded", value=number % 11 / 10),
+                Score(name="opinion", value=number % 2, source="human"),
+            ),
         )
         for number in range(count)
     ]
@@ -92,6 +96,33 @@ def test_each_order_goes_from_page_to_page(workspace: Workspace) -> None:
         assert found(workspace, growing) == [*rising, "bare"]
     with pytest.raises(BadInput, match="cursor"):
         workspace.intake.page(TraceFilter(), limit=3, before="soon|3", order=TraceOrder.SLOWEST)
+
+
+@pytest.mark.parametrize("moved", [0, 5, 39])
+def test_hits_of_a_common_word_are_in_order_of_time_whenever_they_came(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, moved: int
+) -> None:
+    """Few and windows are small here, so that every way of reading hits is taken."""
+    monkeypatch.setattr("evergold.store.trace_choice.FEW", 2)
+    monkeypatch.setattr("evergold.store.trace_choice.WINDOW", 6)
+    made = traces(40)
+    came = made[moved:] + made[:moved]
+    workspace.intake.accept([*came[::2], *came[1::2]] if moved == 5 else came)
+    newest_first = [trace.id for trace in reversed(made)]
+    assert found(workspace, search="question") == newest_first
+    assert found(workspace, search="question", model="m1") == newest_first[::2]
+    assert found(workspace, TraceOrder.SLOWEST, model="m1") == newest_first[::2]
+    assert found(workspace, score="human:opinion=1") == newest_first[::2]
+    facets = workspace.intake.facets(TraceFilter(search="question"))
+    assert (facets.total, [(one.value, one.count) for one in facets.models]) == (40, [("m0", 20), ("m1", 20)])
+
+
+def test_facets_say_when_they_count_the_newest_alone(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evergold.store.trace_facets.EXACT_TO", 6)
+    workspace.intake.accept(traces(7))
+    facets = workspace.intake.facets(TraceFilter())
+    assert (facets.total, facets.exact, sum(one.count for one in facets.names)) == (6, False, 6)
+    assert workspace.intake.facets(TraceFilter(until="2026-01-01T00:06")).exact
 
 
 SENTENCES = {
@@ -249,6 +280,36 @@ def test_cases_are_narrowed_ordered_and_counted(workspace: Workspace) -> None:
     assert (facets.total, facets.exact) == (2, True)
     assert [(one.value, one.count) for one in facets.tags] == [("a", 2), ("b", 2), ("late", 1)]
     assert [(one.value, one.count) for one in facets.sources] == [("picked", 1), ("yaml", 1)]
+
+
+def test_cases_are_found_by_any_part_of_a_text_learnt_or_not(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("evergold.store.text_index.parts.AT_ONCE", 2)
+    texts = {
+        "a": 'Cancel the "Basic" plan',
+        "b": "I want 取消订阅服务",
+        "c": "x" * 20_001 + " cancelled",
+        "d": "100% sure_",
+    }
+    workspace.cases.put([a_case(name, input=given, output="", tags=()) for name, given in texts.items()])
+
+    def ids(search: str) -> list[str]:
+        return sorted(case.id for case in workspace.cases.page(CaseFilter(search=search), limit=9)[0])
+
+    def all_ids() -> list[list[str]]:
+        return [ids(part) for part in ("ANCEL", '"basic" p', "消订阅", "0% sure_", "0%_sure", "no", "b", "nowhere")]
+
+    expected = [["a", "c"], ["a"], ["b"], ["d"], [], [], ["a", "b"], []]
+    assert all_ids() == expected
+    while workspace.store.db.write(learn_parts):
+        assert all_ids() == expected
+    workspace.store.db.write(
+        lambda c: c.execute(text("UPDATE eval_dataset SET input_text = 'Keep it' WHERE case_id = 'a'"))
+    )
+    assert (ids("ANCEL"), ids("keep")) == (["c"], ["a"])
+    workspace.store.db.write(lambda c: c.execute(text("DELETE FROM eval_dataset WHERE case_id = 'd'")))
+    assert ids("0% sure_") == []
 
 
 def test_a_list_shows_the_beginning_of_long_texts_where_it_is_asked_for(workspace: Workspace) -> None:

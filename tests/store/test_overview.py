@@ -7,6 +7,7 @@ from evergold.store import Store
 from evergold.store.case_writes import Author, put_cases
 from evergold.store.overview import Bucket, Coverage, Facet, Intake, Overview, Tiers, facets_of, overview_of
 from evergold.store.traces import put_traces
+from evergold.workspace.traffic import TrafficWatch
 from tests.builders import a_case, a_score, a_trace
 
 MONDAY = datetime(2026, 1, 5, 9, 30, tzinfo=UTC)
@@ -15,8 +16,9 @@ LONG_AGO = datetime(2025, 1, 1, tzinfo=UTC)
 
 
 def look(store: Store, since: str = "2026-01-01T00:00:00.000Z", bucket: Bucket = Bucket.DAY) -> Overview:
+    TrafficWatch(store).refresh()
     with store.db.read() as connection:
-        return overview_of(connection, since=since, bucket=bucket, failing_below=0.3)
+        return overview_of(connection, since=since, bucket=bucket)
 
 
 def fill(store: Store) -> None:

@@ -2,17 +2,20 @@
 
 from collections import Counter
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sqlalchemy import Connection, text
 
 from evergold.model.trace import Score, Trace, TraceStatus
 from evergold.model.traffic import Grouping
 from evergold.settings import Settings
 from evergold.store import Store
 from evergold.store.overview import Bucket
+from evergold.store.rollup.counts import count_hours, keep_hours
+from evergold.store.rollup.marks import take_hours
 from evergold.store.trace_filter import TraceFilter
 from evergold.store.trace_pages import count_traces
 from evergold.store.traces import put_traces
@@ -108,14 +111,44 @@ def test_a_day_is_divided_into_hours(store: Store) -> None:
     assert [len(bucket.start) for bucket in seen.total.buckets] == [13, 13]
 
 
-def test_what_comes_later_is_counted_when_the_rest_is_over(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_figures_follow_every_change(store: Store) -> None:
     watch = TrafficWatch(store)
+
+    def seen() -> tuple[int, int, float, int, int]:
+        figures = watch.over(WEEK, Grouping.MODEL, Bucket.DAY).total.figures
+        return figures.traces, figures.failed, figures.cost, figures.scored, figures.failing
+
+    put(store, a_call("a", scores=(Score(name="grounded", value=0.1),)))
+    assert seen() == (1, 0, 0.5, 1, 1)
+    put(store, a_call("late", days_ago=3, scores=(Score(name="grounded", value=1.0),)))
+    assert seen() == (2, 0, 1.0, 2, 1)
+    for statement, expected in (
+        ("UPDATE traces SET status = 'failed', cost = 2.5 WHERE id = 'late'", (2, 1, 3.0, 2, 1)),
+        ("UPDATE trace_scores SET value = 0.9 WHERE trace_id = 'a'", (2, 1, 3.0, 2, 0)),
+        ("INSERT INTO trace_scores (trace_id, name, value) VALUES ('a', 'polite', 0)", (2, 1, 3.0, 3, 1)),
+        ("DELETE FROM trace_scores WHERE name = 'polite'", (2, 1, 3.0, 2, 0)),
+        ("INSERT INTO trace_scores (trace_id, name, value) VALUES ('late', 'calm', 0)", (2, 1, 3.0, 3, 1)),
+        ("UPDATE traces SET started_at = '2020-01-01T00:00:00.000Z' WHERE id = 'a'", (1, 1, 2.5, 2, 1)),
+        ("DELETE FROM traces WHERE id = 'late'", (0, 0, 0.0, 0, 0)),
+    ):
+        store.db.write(partial(_run, statement=statement))
+        assert seen() == expected, statement
+
+
+def _run(connection: Connection, statement: str) -> None:
+    connection.execute(text(statement))
+
+
+def test_a_change_that_comes_while_an_hour_is_counted_is_counted_next(store: Store) -> None:
     put(store, a_call("a"))
-    assert watch.over(WEEK, Grouping.MODEL, Bucket.DAY).total.figures.traces == 1
+    taken, _ = store.db.write(lambda connection: take_hours(connection, 24))
+    with store.db.read() as connection:
+        counted = count_hours(connection, taken)
     put(store, a_call("b"))
-    assert watch.over(WEEK, Grouping.MODEL, Bucket.DAY).total.figures.traces == 1
-    monkeypatch.setattr("evergold.workspace.traffic.time.monotonic", lambda: float("inf"))
-    assert watch.over(WEEK, Grouping.MODEL, Bucket.DAY).total.figures.traces == 2
+    other = look(store)  # another process takes the same hours, and is first
+    assert other.total.figures.traces == 2
+    assert not store.db.write(lambda connection: keep_hours(connection, counted, taken))
+    assert look(store).total.figures.traces == 2
 
 
 def test_every_period_can_be_asked_for(settings: Settings) -> None:

@@ -28,7 +28,8 @@ def readings_of(
 
 
 def _failing_rate(connection: Connection, rule: FailingRate, now: datetime) -> Reading:
-    scored, failing = scored_since(connection, rule.check, _back(now, rule.window), rule.below)
+    since = _back(now, rule.window)
+    scored, failing = scored_since(connection, rule.check, since, rule.below)
     # A window without scores is calm, not failing: nothing was measured.
     rate = failing / scored if scored else 0.0
     return Reading(
@@ -38,7 +39,8 @@ def _failing_rate(connection: Connection, rule: FailingRate, now: datetime) -> R
         firing=scored >= rule.least and rate > rule.above,
         text=f"{rule.check} is below {rule.below:g} on {failing} of {scored} traces ({rate:.1%}) of the last "
         f"{rule.window}; the limit is {rule.above:.0%}",
-        details={"check": rule.check, "scored": scored, "failing": failing, "rate": rate, "window": rule.window},
+        details={"check": rule.check, "scored": scored, "failing": failing, "rate": rate, "window": rule.window}
+        | {"below": rule.below, "since": since},
     )
 
 

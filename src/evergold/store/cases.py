@@ -29,6 +29,7 @@ from evergold.store.conditions import Many, Pairs, json_text
 from evergold.store.cutoffs import Cutoff
 from evergold.store.schema import case_reviews, case_revisions, eval_dataset, eval_dataset_tags, trace_scores
 from evergold.store.schema.traces import FAILING_BELOW
+from evergold.store.text_index.parts import may_hold
 from evergold.store.values import batches, loads
 
 LIMIT = str(FAILING_BELOW)  # written out, because a bound value would hide the index of failing scores
@@ -237,6 +238,8 @@ def filtered(query: Select[Any], wanted: CaseFilter, dialect: str) -> Select[Any
     if wanted.search:
         texts = (table.input_text, table.output_text, table.expected_output, table.case_id)
         query = query.where(or_(*(text.icontains(wanted.search, autoescape=True) for text in texts)))
+        indexed = may_hold(wanted.search, dialect)
+        query = query if indexed is None else query.where(indexed)
     return query
 
 

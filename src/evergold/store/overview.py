@@ -9,10 +9,12 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel
-from sqlalchemy import ColumnElement, Connection, Row, case, func, select
+from sqlalchemy import ColumnElement, Connection, Row, Table, case, func, select
 
 from evergold.model.case import CaseStatus
-from evergold.store.schema import eval_dataset, eval_dataset_tags, trace_scores, traces
+from evergold.model.traffic import Grouping
+from evergold.store.rollup.tables import traffic_figures, traffic_scores
+from evergold.store.schema import eval_dataset, eval_dataset_tags, traces
 from evergold.store.values import now
 
 SHOWN_CHECKS = 12
@@ -91,10 +93,9 @@ class Facets(BaseModel):
     tags: list[Facet]
 
 
-def overview_of(connection: Connection, *, since: str, bucket: Bucket, failing_below: float) -> Overview:
-    total, oldest, newest = connection.execute(
-        select(func.count(), func.min(traces.c.started_at), func.max(traces.c.started_at)).select_from(traces)
-    ).one()
+def overview_of(connection: Connection, *, since: str, bucket: Bucket) -> Overview:
+    """Look at the workspace; `since` is the beginning of a bucket, and the traffic has been counted."""
+    oldest, newest = (connection.execute(select(of(traces.c.started_at))).scalar() for of in (func.min, func.max))
     # Read once and passed on: joining entries with traces is the dearest query of the page.
     entries = _entries_of(connection, since, bucket)
     intake = intake_of(connection, since, bucket, entries)
@@ -103,13 +104,13 @@ def overview_of(connection: Connection, *, since: str, bucket: Bucket, failing_b
         as_of=now(),
         since=since,
         bucket=bucket,
-        traces=total,
+        traces=traces_counted(connection),
         in_period=sum(part.traces for part in intake),
         oldest=oldest,
         newest=newest,
         intake=intake,
         tiers=tiers,
-        checks=checks_of(connection, since, failing_below),
+        checks=checks_of(connection, since, bucket),
         coverage=coverage_of(connection, since, entries),
     )
 
@@ -138,11 +139,11 @@ def _entries_of(connection: Connection, since: str, bucket: Bucket) -> list[_Ent
 
 def intake_of(connection: Connection, since: str, bucket: Bucket, entries: Sequence[_Entries]) -> list[Intake]:
     """Buckets that hold something, oldest first."""
-    start = func.substr(traces.c.started_at, 1, bucket.letters).label("start")
-    recent = traces.c.started_at >= since
+    table = traffic_figures.c
+    counted = select(table.start, func.sum(table.traces)).where(*_counted_since(traffic_figures, since, bucket))
     results = {
-        row.start: Intake(start=row.start, traces=row.number)
-        for row in connection.execute(select(start, func.count().label("number")).where(recent).group_by(start))
+        start: Intake(start=start, traces=int(number))
+        for start, number in connection.execute(counted.group_by(table.start))
     }
     worths = Counter[tuple[str, str]]()
     for part in entries:
@@ -190,18 +191,34 @@ def _repeated(connection: Connection, since: str, bucket: Bucket) -> Counter[tup
     return result
 
 
-def checks_of(connection: Connection, since: str, failing_below: float) -> list[Check]:
-    """The checks that failed most often among the scores given since then; those that never failed are left out."""
-    failing = func.sum(case((trace_scores.c.value < failing_below, 1), else_=0)).label("failing")
+def traces_counted(connection: Connection) -> int:
+    """How many traces there are, from the days that were counted."""
+    total = select(func.coalesce(func.sum(traffic_figures.c.traces), 0))
+    return int(connection.execute(total.where(*_counted_since(traffic_figures, "", Bucket.DAY))).scalar_one())
+
+
+def checks_of(connection: Connection, since: str, bucket: Bucket) -> list[Check]:
+    """The checks that failed most often on traces that began since then; those that never failed are left out."""
+    table = traffic_scores.c
+    failing, scored = func.sum(table.failing), func.sum(table.scored)
     query = (
-        select(trace_scores.c.name, trace_scores.c.source, failing, func.count().label("scored"))
-        .where(trace_scores.c.created_at >= since)
-        .group_by(trace_scores.c.name, trace_scores.c.source)
+        select(table.name, table.source, failing, scored)
+        .where(*_counted_since(traffic_scores, since, bucket))
+        .group_by(table.name, table.source)
         .having(failing > 0)
-        .order_by(failing.desc(), trace_scores.c.name)
+        .order_by(failing.desc(), table.name)
         .limit(SHOWN_CHECKS)
     )
-    return [Check.model_validate(_plain(row)) for row in connection.execute(query)]
+    return [
+        Check(name=name, source=source, failing=int(failed), scored=int(given))
+        for name, source, failed, given in connection.execute(query)
+    ]
+
+
+def _counted_since(table: Table, since: str, bucket: Bucket) -> tuple[ColumnElement[bool], ...]:
+    """The rows of one way of grouping, which together count every trace once."""
+    one_kind = table.c.kind == Grouping.MODEL
+    return table.c.bucket == bucket, one_kind, table.c.start >= since[: bucket.letters]
 
 
 def coverage_of(connection: Connection, since: str, entries: Sequence[_Entries]) -> list[Coverage]:

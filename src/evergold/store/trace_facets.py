@@ -7,16 +7,17 @@ from collections import Counter
 from typing import Any
 
 from pydantic import BaseModel
-from sqlalchemy import Connection, Select, case, func, select
+from sqlalchemy import CompoundSelect, Connection, case, func, literal, null, select, union_all
 
 from evergold.store.schema import trace_scores, trace_tags, traces
 from evergold.store.schema.traces import FAILING_BELOW
+from evergold.store.trace_choice import newest
 from evergold.store.trace_filter import TraceFilter
-from evergold.store.trace_pages import chosen
 from evergold.store.values import loads
 
 EXACT_TO = 10_000
 SHOWN = 100
+TRACES, TAGS, SCORES = 0, 1, 2  # what a row of counts is about
 
 
 class FacetValue(BaseModel):
@@ -48,45 +49,58 @@ class TraceFacets(BaseModel):
 
 
 def trace_facets(connection: Connection, wanted: TraceFilter) -> TraceFacets:
-    columns = (traces.c.seq, traces.c.status, traces.c.name, traces.c.model, traces.c.tags)
-    newest = chosen(connection, select(*columns), wanted).order_by(traces.c.started_at.desc(), traces.c.seq.desc())
-    rows = connection.execute(newest.limit(EXACT_TO + 1)).all()
-    exact, rows = len(rows) <= EXACT_TO, rows[:EXACT_TO]
-    listed = chosen(connection, select(traces.c.id), wanted)
-    # The same newest traces as above, as a subquery: their tags and scores lie in other tables.
-    listed = listed.order_by(traces.c.started_at.desc(), traces.c.seq.desc()).limit(EXACT_TO)
-    # A set: a tag that the app sent twice counts once for its trace.
-    tags = Counter(tag for row in rows if row[4] != "[]" for tag in set(loads(row[4]) or ()))
-    by_people = (
-        select(trace_tags.c.tag, func.count()).where(trace_tags.c.trace_id.in_(listed)).group_by(trace_tags.c.tag)
-    )
-    tags.update({row[0]: row[1] for row in connection.execute(by_people)})
+    statuses, names, models, tags = Counter[str | None](), Counter[str | None](), Counter[str | None](), Counter[str]()
+    scores: list[ScoreFacet] = []
+    for kind, *values, number, failing in connection.execute(_counts(connection, wanted)):
+        if kind == TRACES:
+            status, name, model, listed = values
+            statuses[status] += number
+            names[name] += number
+            models[model] += number
+            # A set: a tag that the app sent twice counts once for its trace.
+            tags.update(dict.fromkeys(loads(listed) or () if listed != "[]" else (), number))
+        elif kind == TAGS:
+            tags[values[0]] += number
+        else:
+            scores.append(ScoreFacet(name=values[0], source=values[1], count=number, failing=int(failing)))
+    total = statuses.total()
     return TraceFacets(
-        total=len(rows),
-        exact=exact,
-        statuses=values_of(Counter(row[1] for row in rows)),
-        names=values_of(Counter(row[2] for row in rows)),
-        models=values_of(Counter(row[3] for row in rows)),
-        tags=values_of(tags),
-        scores=_scores(connection, listed),
+        total=total,
+        exact=total < EXACT_TO or not _has_more(connection, wanted),
+        statuses=values_of(statuses),
+        names=values_of(names),
+        models=values_of(models),
+        tags=values_of(Counter[str | None](tags)),
+        scores=sorted(scores, key=lambda one: (-one.failing, -one.count, one.name, one.source))[:SHOWN],
     )
+
+
+def _counts(connection: Connection, wanted: TraceFilter) -> CompoundSelect[Any]:
+    """Count the newest traces by their own values, by tags of people and by scores, in one look at them."""
+    own = (traces.c.status, traces.c.name, traces.c.model, traces.c.tags)
+    listed = newest(connection, select(traces.c.id, *own), wanted, EXACT_TO).cte("listed")
+    none, table = null(), trace_scores.c
+    values = [listed.c[column.name] for column in own]
+    failing = func.sum(case((table.value < FAILING_BELOW, 1), else_=0))
+    # A list of ids rather than a join, by which SQLite might begin with all scores there are.
+    ids = select(listed.c.id)
+    return union_all(
+        select(literal(TRACES), *values, func.count(), literal(0)).group_by(*values),
+        select(literal(TAGS), trace_tags.c.tag, none, none, none, func.count(), literal(0))
+        .where(trace_tags.c.trace_id.in_(ids))
+        .group_by(trace_tags.c.tag),
+        select(literal(SCORES), table.name, table.source, none, none, func.count(), failing)
+        .where(table.trace_id.in_(ids))
+        .group_by(table.name, table.source),
+    )
+
+
+def _has_more(connection: Connection, wanted: TraceFilter) -> bool:
+    one_more = newest(connection, select(traces.c.seq), wanted, EXACT_TO + 1)
+    return len(connection.execute(one_more).all()) > EXACT_TO
 
 
 def values_of(counts: Counter[str | None]) -> list[FacetValue]:
     """The most frequent values first; what is not set is no value."""
     ranked = sorted(((value, number) for value, number in counts.items() if value), key=lambda one: (-one[1], one[0]))
     return [FacetValue(value=value, count=number) for value, number in ranked[:SHOWN]]
-
-
-def _scores(connection: Connection, listed: Select[Any]) -> list[ScoreFacet]:
-    table = trace_scores.c
-    failing = func.sum(case((table.value < FAILING_BELOW, 1), else_=0))
-    query = (
-        select(table.name, table.source, func.count(), failing)
-        .where(table.trace_id.in_(listed))
-        .group_by(table.name, table.source)
-        .order_by(failing.desc(), func.count().desc(), table.name)
-        .limit(SHOWN)
-    )
-    rows = connection.execute(query)
-    return [ScoreFacet(name=row[0], source=row[1], count=row[2], failing=int(row[3])) for row in rows]

@@ -1,49 +1,48 @@
-"""Lists of traces: filters, words, order, and pages that cost the same at the first and at the millionth.
+"""Lists of traces in their order, in pages that cost the same at the first and at the millionth.
 
-A page begins where the last one ended (keyset), never "after so many". Conditions that an index answers by itself (words, a
-score, a person's tag) are asked first: where one of them has few hits, only those are looked at; where all have many, the
-list is walked in its order and each trace is held against them, which soon fills a page.
+A page begins where the last one ended (keyset), never "after so many".
 """
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Integer, Select, any_, bindparam, func, select, tuple_
-from sqlalchemy.dialects.postgresql import ARRAY
+from sqlalchemy import Column, Connection, Select, func, select, tuple_
 
 from evergold.errors import BadInput
 from evergold.model.trace import Trace
 from evergold.store.matching import best_first
-from evergold.store.schema import trace_scores, traces
+from evergold.store.schema import traces
+from evergold.store.schema.traces import FIGURE_INDEXES
 from evergold.store.scores import scores_of_many
-from evergold.store.search import IndexMatch, SearchTerms, matches, verified
-from evergold.store.trace_filter import (
-    TraceFilter,
-    TraceOrder,
-    plain_conditions,
-    score_condition,
-    score_parts,
-    scored,
-    tagged,
-)
+from evergold.store.search import SearchTerms
+from evergold.store.trace_choice import among, chosen, narrows_to_few, newest
+from evergold.store.trace_filter import TraceFilter, TraceOrder
 from evergold.store.trace_notes import with_tags
 from evergold.store.traces import trace_of
-from evergold.store.values import dumps
 
-FEW = 5_000  # hits of an index that are looked at one by one
 TEXTS = ("input_text", "output_text")
 BEST_OF = 1_000  # the newest hits among which the best matches are chosen
-# A trace without the figure comes last in either direction; NULL cannot stand in a keyset comparison.
+LARGEST = 2**60  # stands for a missing figure in a cursor, above all that are stored
+
+
+class SortKey(NamedTuple):
+    """The column of an order, and whether the greatest comes first."""
+
+    column: Column[Any]
+    falling: bool
+
+
 KEYS = {
-    TraceOrder.NEWEST: (traces.c.started_at, True),
-    TraceOrder.OLDEST: (traces.c.started_at, False),
-    TraceOrder.SLOWEST: (func.coalesce(traces.c.duration_ms, -1), True),
-    TraceOrder.QUICKEST: (func.coalesce(traces.c.duration_ms, 2**60), False),
-    TraceOrder.MOST_TOKENS: (func.coalesce(traces.c.tokens, -1), True),
-    TraceOrder.FEWEST_TOKENS: (func.coalesce(traces.c.tokens, 2**60), False),
-    TraceOrder.DEAREST: (func.coalesce(traces.c.cost, -1.0), True),
-    TraceOrder.CHEAPEST: (func.coalesce(traces.c.cost, 1e18), False),
+    TraceOrder.NEWEST: SortKey(traces.c.started_at, True),
+    TraceOrder.OLDEST: SortKey(traces.c.started_at, False),
+    TraceOrder.SLOWEST: SortKey(traces.c.duration_ms, True),
+    TraceOrder.QUICKEST: SortKey(traces.c.duration_ms, False),
+    TraceOrder.MOST_TOKENS: SortKey(traces.c.tokens, True),
+    TraceOrder.FEWEST_TOKENS: SortKey(traces.c.tokens, False),
+    TraceOrder.DEAREST: SortKey(traces.c.cost, True),
+    TraceOrder.CHEAPEST: SortKey(traces.c.cost, False),
 }
+INDEX_OF = {column: index for index, column in FIGURE_INDEXES.items()}
 
 
 def page_of_traces(
@@ -76,70 +75,65 @@ def count_traces(connection: Connection, wanted: TraceFilter | None = None, most
     return int(connection.execute(select(func.count()).select_from(query.subquery())).scalar_one())
 
 
-def chosen(connection: Connection, query: Select[Any], wanted: TraceFilter) -> Select[Any]:
-    """Narrow a query of traces to those that pass the filter."""
-    dialect = connection.dialect.name
-    query = query.where(*plain_conditions(wanted, dialect))
-    if wanted.search and wanted.search.strip() and not any(_asked(connection, wanted)):
-        query = query.where(*_id_begins(wanted.search.strip()))
-    few: set[int] | None = None
-    for match in _indexed(connection, wanted):
-        # One more than FEW tells "many" without reading all of them.
-        hits = connection.execute(match.hits.limit(FEW + 1)).scalars().all()
-        if len(hits) > FEW:
-            query = query.where(match.holds)
-        else:
-            few = set(hits) if few is None else few & set(hits)
-    for tag in wanted.tag:
-        query = query.where(tagged(tag, dialect))
-    query = query.where(*verified(_asked(connection, wanted)))
-    return query if few is None else query.where(_among(sorted(few), dialect))
-
-
-def _indexed(connection: Connection, wanted: TraceFilter) -> Iterator[IndexMatch]:
-    """The parts of the filter that an index answers by itself."""
-    yield from matches(connection, _asked(connection, wanted))
-    for written in wanted.score:
-        condition = score_condition(written)
-        of_traces = select(traces.c.seq).join(trace_scores, trace_scores.c.trace_id == traces.c.id)
-        yield IndexMatch(of_traces.where(*score_parts(condition)), scored(condition))
-
-
-def _among(seqs: Sequence[int], dialect: str) -> ColumnElement[bool]:
-    if dialect == "sqlite":
-        # One parameter for thousands of numbers; a list of parameters is limited.
-        listed = func.json_each(dumps(seqs)).table_valued("value")
-        return traces.c.seq.in_(select(listed.c.value))
-    return traces.c.seq == any_(bindparam(None, list(seqs), type_=ARRAY(Integer)))
-
-
 def _ordered(
     connection: Connection, wanted: TraceFilter, limit: int, before: str | None, order: TraceOrder
 ) -> tuple[Sequence[int], str | None]:
-    key, falling = KEYS.get(order, KEYS[TraceOrder.NEWEST])
-    query = chosen(connection, select(traces.c.seq, key.label("key")), wanted)
-    if before is not None:
-        here = tuple_(key, traces.c.seq)
-        there = tuple_(*_cursor(before, key is traces.c.started_at))
-        query = query.where(here < there if falling else here > there)
-    by = (key.desc(), traces.c.seq.desc()) if falling else (key.asc(), traces.c.seq.asc())
-    rows = connection.execute(query.order_by(*by).limit(limit + 1)).all()
+    key = KEYS.get(order, KEYS[TraceOrder.NEWEST])
+    by_time = key.column is traces.c.started_at
+    cursor = _cursor(before, by_time) if before is not None else None
+    query = select(traces.c.seq, key.column.label("key"))
+    if by_time and key.falling:
+        rows = connection.execute(newest(connection, query, wanted, limit + 1, cursor)).all()
+    elif by_time:
+        oldest = _after(chosen(connection, query, wanted), (key.column, traces.c.seq), key.falling, cursor)
+        rows = connection.execute(oldest.limit(limit + 1)).all()
+    else:
+        rows = _by_figure(connection, wanted, key, limit + 1, cursor)
     last = rows[limit - 1] if len(rows) > limit else None
-    return [row[0] for row in rows[:limit]], f"{last[1]}|{last[0]}" if last else None
+    return [row[0] for row in rows[:limit]], f"{LARGEST if last[1] is None else last[1]}|{last[0]}" if last else None
+
+
+def _by_figure(
+    connection: Connection, wanted: TraceFilter, key: SortKey, limit: int, cursor: tuple[Any, int] | None
+) -> list[Any]:
+    """Traces in the order of a figure; those without it come last in either direction."""
+    query = chosen(connection, select(traces.c.seq, key.column.label("key")), wanted)
+    rows: list[Any] = []
+    among_unknown = cursor is not None and cursor[0] == LARGEST
+    if not among_unknown:
+        # Only this condition lets the database use the index of the figure, which holds the known ones.
+        known = query.where(key.column.is_not(None))
+        if not narrows_to_few(connection, wanted):
+            known = known.with_hint(traces, f"INDEXED BY {INDEX_OF[key.column.name]}", "sqlite")
+        rows += connection.execute(_after(known, (key.column, traces.c.seq), key.falling, cursor).limit(limit))
+    if len(rows) < limit:
+        reached = (cursor[1],) if cursor is not None and among_unknown else None
+        rest = _after(query.where(key.column.is_(None)), (traces.c.seq,), key.falling, reached)
+        rows += connection.execute(rest.limit(limit - len(rows)))
+    return rows
+
+
+def _after(
+    query: Select[Any], columns: Sequence[Column[Any]], falling: bool, reached: Sequence[Any] | None
+) -> Select[Any]:
+    """Sort a query by these columns, from behind the values that the last page reached."""
+    if reached is not None:
+        here, there = tuple_(*columns), tuple_(*reached)
+        query = query.where(here < there if falling else here > there)
+    return query.order_by(*(column.desc() if falling else column.asc() for column in columns))
 
 
 def _best_matches(
     connection: Connection, wanted: TraceFilter, limit: int, before: str | None
 ) -> tuple[Sequence[int], str | None]:
-    query = chosen(connection, select(traces.c.seq), wanted).order_by(traces.c.started_at.desc(), traces.c.seq.desc())
-    seqs = connection.execute(query.limit(BEST_OF)).scalars().all()
+    seqs = connection.execute(newest(connection, select(traces.c.seq), wanted, BEST_OF)).scalars().all()
     texts = (
         traces.c.seq,
         traces.c.name,
         func.substr(traces.c.input_text, 1, 2000),
         func.substr(traces.c.output_text, 1, 2000),
     )
-    rows = connection.execute(select(*texts).where(_among(seqs, connection.dialect.name))).all()
+    rows = connection.execute(select(*texts).where(among(seqs, connection.dialect.name))).all()
     ranked = best_first(
         [(row[0], (row[1], row[2] or "", row[3] or "")) for row in rows], SearchTerms.of(wanted.search or ""), seqs
     )
@@ -152,24 +146,9 @@ def _rows(connection: Connection, seqs: Sequence[int], preview: int | None) -> l
     """Rows in the order given, whole or with the beginning of their texts."""
     cut = {name: func.substr(traces.c[name], 1, preview).label(name) for name in TEXTS if preview is not None}
     columns = [cut.get(column.name, column) for column in traces.c]
-    query = select(*columns).where(_among(seqs, connection.dialect.name))
+    query = select(*columns).where(among(seqs, connection.dialect.name))
     rows = {row["seq"]: dict(row) for row in connection.execute(query).mappings()}
     return [rows[seq] for seq in seqs if seq in rows]
-
-
-def _asked(connection: Connection, wanted: TraceFilter) -> SearchTerms:
-    """What to look for; nothing when what is asked for is the beginning of an id, or has no word in it."""
-    search = (wanted.search or "").strip()
-    asked = SearchTerms.of(search)
-    if any(asked) and " " not in search:
-        known = connection.execute(select(traces.c.seq).where(*_id_begins(search)).limit(1)).first()
-        return SearchTerms((), ()) if known is not None else asked
-    return asked
-
-
-def _id_begins(text: str) -> tuple[Any, Any]:
-    # A range instead of LIKE: the index of ids answers it in both databases, and % and _ mean nothing.
-    return traces.c.id >= text, traces.c.id < text + "\U0010ffff"
 
 
 def _cursor(text: str, of_text: bool) -> tuple[str | float, int]:

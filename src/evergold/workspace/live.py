@@ -35,6 +35,7 @@ from evergold.store.retention import (
     prune_waiting,
 )
 from evergold.store.rules import newest_number
+from evergold.store.text_index.parts import forget_parts, learn_parts, parts_waiting
 from evergold.store.text_index.words import forget_words, learn_words, words_waiting
 from evergold.store.trace_pages import count_traces
 from evergold.store.undo import Undone, policy_revisions
@@ -177,6 +178,7 @@ class Live:
         Files and archives go first: should this be cut short, what is still in the tables leads the next attempt to them.
         """
         from evergold.workspace.archives import Archives
+        from evergold.workspace.traffic import TrafficWatch
 
         with self._store.db.read() as connection:
             begun = copies_of(connection, user)
@@ -189,6 +191,9 @@ class Live:
         if erased.traces:
             # The index of words still holds words of erased traces, so it is built again.
             self._store.db.write(forget_words)
+            # So do counts of its traffic, by the names of its traces.
+            TrafficWatch(self._store).refresh()
+        self._store.db.write(forget_parts)
         # Deleted rows stay readable in free pages of the file until it is rewritten.
         self._store.db.rewrite()
         return erased
@@ -197,8 +202,14 @@ class Live:
         """Curate in the background from now on. Returns what to call when something came; None when turned off."""
         if not self._settings.eval_auto_curate or self._curator is not None:
             return None
-        aside = partial(set_aside, owner=self._store.holder)
-        self._curator = Curator(self, lambda: self._store.db.write(aside), self._learn_words)
+        from evergold.workspace.traffic import TrafficWatch
+
+        traffic, aside = TrafficWatch(self._store), partial(set_aside, owner=self._store.holder)
+        self._curator = Curator(
+            self,
+            lambda: self._store.db.write(aside),
+            lambda: self._learn_words() or self._learn_parts() or traffic.at_leisure(),
+        )
         self._curator.start()
         return self._curator.wake
 
@@ -207,6 +218,12 @@ class Live:
         with self._store.db.read() as connection:
             known, last = words_waiting(connection)
         return known < last and self._store.db.write(learn_words)
+
+    def _learn_parts(self) -> bool:
+        """Some of the cases that searches will ask for; whether there were any to learn."""
+        with self._store.db.read() as connection:
+            waiting = parts_waiting(connection)
+        return waiting and self._store.db.write(learn_parts)
 
     def stop_background(self) -> None:
         """Finish what waits."""

@@ -16,13 +16,12 @@ from evergold.store.overview import Bucket, Facets, Overview, facets_of, overvie
 from evergold.store.values import stamp
 from evergold.workspace.kept_out import KeptOut
 from evergold.workspace.live import Live
-from evergold.workspace.traffic import Traffic, TrafficWatch
+from evergold.workspace.traffic import Traffic, TrafficWatch, start_of
 
 T = TypeVar("T")
 
 FRESH_SECONDS = 4.0
 REST_FOR_WORK = 20
-FAILING_BELOW = 0.3
 
 
 class Period(StrEnum):
@@ -78,7 +77,7 @@ class Overviews:
         self._traffic = TrafficWatch(store)
 
     def over(self, period: Period) -> Overview:
-        """What began within the period that ends now."""
+        """What began within the period that ends now, from the beginning of its first hour or day."""
         return self._overviews.get(period, self._look)
 
     def kept_out(self, period: Period) -> KeptOut:
@@ -94,6 +93,8 @@ class Overviews:
             return facets_of(connection)
 
     def _look(self, period: Period) -> Overview:
-        since = _since(period)
+        self._traffic.refresh()
+        bucket = _bucket(period)
+        since = str(stamp(start_of(datetime.now(UTC) - LENGTH[period], bucket)))
         with self._store.db.read() as connection:
-            return overview_of(connection, since=since, bucket=_bucket(period), failing_below=FAILING_BELOW)
+            return overview_of(connection, since=since, bucket=bucket)

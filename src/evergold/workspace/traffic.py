@@ -1,7 +1,8 @@
-"""The traffic of a period, day by day: what a day's traces sum up to is remembered, and periods are sums of days.
+"""The traffic of a period, from what was counted by hour and by day.
 
-A day is counted anew after a rest that depends on what counting it cost: today and yesterday often, older days seldom, since
-only late spans, checks and erasure change those. So the page stays fast over a million traces, and the server too.
+Hours that changed since they were counted are counted again before anything is read: figures are those of the traces there
+are. Only where that takes long, because very many traces come in an hour, it is followed by a rest. Counting reads beside the
+writer, so that intake waits only while results are kept.
 """
 
 import threading
@@ -10,30 +11,22 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import accumulate
-from typing import NamedTuple
 
 from pydantic import BaseModel
 
 from evergold.model.traffic import CheckBucket, CheckOverTime, Grouping, TrafficBucket, TrafficFigures, TrafficGroup
 from evergold.store import Store
 from evergold.store.overview import Bucket
-from evergold.store.traffic import (
-    CheckCell,
-    Stretch,
-    TrafficCell,
-    check_cells,
-    first_trace,
-    frequent_values,
-    traffic_cells,
-)
+from evergold.store.rollup.counts import count_hours, keep_hours
+from evergold.store.rollup.marks import anything_new, take_hours
+from evergold.store.traffic import CheckCell, TrafficCell, check_cells, frequent_values, traffic_cells
 from evergold.store.values import stamp
 
-FRESH_SECONDS = 4.0
-REST_OF_NEW, REST_OF_OLD = 20, 2000  # rest for the work of counting a day
-NEW_DAYS = 2
+HOURS_AT_ONCE = 24  # hours that are kept in one transaction
+MANY, LONGEST_REST = 20_000, 30.0  # traces that are counted without a rest; the longest rest in seconds
+REST_OF_TRACE = 2e-4  # seconds: twenty times what counting it takes
 SHOWN_CHECKS = 12
 PERCENTS = (50, 95, 99)
-DAY = timedelta(days=1)
 
 
 class Traffic(BaseModel):
@@ -47,53 +40,57 @@ class Traffic(BaseModel):
     checks: list[CheckOverTime]
 
 
-class _Counted(NamedTuple):
-    """What one day was counted as, and until when that is good enough."""
-
-    traffic: tuple[TrafficCell, ...]
-    checks: tuple[CheckCell, ...]
-    good_until: float
-
-
 class TrafficWatch:
     """Counts the traffic of periods that end now."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._lock = threading.Lock()
-        self._days: dict[tuple[Grouping, Bucket, str], _Counted] = {}
+        self._good_until = self._leisure_from = 0.0
 
     def over(self, length: timedelta, by: Grouping, bucket: Bucket) -> Traffic:
-        """Count the traffic since the beginning of the hour or day that lies so long ago."""
-        now = datetime.now(UTC)
-        since = str(stamp(_floor(now - length, bucket)))
-        with self._lock:
-            days = self._counted(since, now, by, bucket)
-        traffic = [cell for day in days for cell in day.traffic if cell.start >= since[: bucket.letters]]
-        checks = [cell for day in days for cell in day.checks if cell.start >= since[: bucket.letters]]
-        return summed(since, bucket, by, traffic, checks)
-
-    def _counted(self, since: str, now: datetime, by: Grouping, bucket: Bucket) -> list[_Counted]:
+        """Give the traffic since the beginning of the hour or day that lies so long ago."""
+        self.refresh()
+        since = str(stamp(start_of(datetime.now(UTC) - length, bucket)))
         with self._store.db.read() as connection:
             values = frequent_values(connection, by)
-            first = max(since, first_trace(connection) or since)
-            day = datetime.fromisoformat(first[:10]).replace(tzinfo=UTC)
-            result = []
-            while day <= now:
-                name = day.date().isoformat()
-                held = self._days.get((by, bucket, name))
-                began = time.monotonic()
-                if held is None or began >= held.good_until:
-                    stretch = Stretch(str(stamp(day)), str(stamp(day + DAY)), bucket)
-                    cells = traffic_cells(connection, stretch, by, values)
-                    checks = check_cells(connection, stretch, by, values)
-                    done = time.monotonic()
-                    rest = REST_OF_NEW if now - day < NEW_DAYS * DAY else REST_OF_OLD
-                    held = _Counted(cells, checks, done + max(FRESH_SECONDS, rest * (done - began)))
-                    self._days[by, bucket, name] = held
-                result.append(held)
-                day += DAY
-            return result
+            traffic = traffic_cells(connection, since, by, bucket, values)
+            checks = check_cells(connection, since, by, bucket, values)
+        return summed(since, bucket, by, traffic, checks)
+
+    def refresh(self) -> None:
+        """Count every hour again that changed since it was counted."""
+        # The lock lets others wait for the result instead of counting the same hours.
+        with self._lock:
+            if time.monotonic() < self._good_until:
+                return
+            traces, more = 0, True
+            while more:
+                number, more = self._refresh_some()
+                traces += number
+            if traces > MANY:
+                self._good_until = time.monotonic() + min(REST_OF_TRACE * traces, LONGEST_REST)
+
+    def at_leisure(self) -> bool:
+        """Count some hours so that nobody has to wait for them; whether there are more. Then it rests for a while."""
+        with self._lock:
+            if time.monotonic() < self._leisure_from:
+                return False
+            _, more = self._refresh_some()
+            if not more:
+                self._leisure_from = time.monotonic() + LONGEST_REST
+            return more
+
+    def _refresh_some(self) -> tuple[int, bool]:
+        """Count some of the hours that changed: how many traces they hold, and whether there may be more of them."""
+        with self._store.db.read() as connection:
+            if not anything_new(connection):
+                return 0, False
+        taken, more = self._store.db.write(lambda connection: take_hours(connection, HOURS_AT_ONCE))
+        with self._store.db.read() as connection:
+            counted = count_hours(connection, taken)
+        kept = self._store.db.write(lambda connection: keep_hours(connection, counted, taken))
+        return counted.traces, more or not kept
 
 
 def summed(
@@ -141,8 +138,8 @@ def _figures(traffic: Iterable[TrafficCell], checks: Iterable[CheckCell]) -> Tra
         failed += cell.failed
         tokens += cell.tokens
         cost += cell.cost
-        if cell.bin is not None:
-            bins[cell.bin] += cell.traces
+        for least, number in cell.latencies:
+            bins[least] += number
     scored = failing = 0
     for score in checks:
         scored += score.scored
@@ -187,6 +184,7 @@ def _over_time(checks: Iterable[CheckCell]) -> list[CheckOverTime]:
     return sorted(failing, key=lambda check: (-check.failing, check.name, check.source))[:SHOWN_CHECKS]
 
 
-def _floor(moment: datetime, bucket: Bucket) -> datetime:
+def start_of(moment: datetime, bucket: Bucket) -> datetime:
+    """The beginning of the hour or day in which a moment lies."""
     whole = moment.replace(minute=0, second=0, microsecond=0)
     return whole if bucket is Bucket.HOUR else whole.replace(hour=0)

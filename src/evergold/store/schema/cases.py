@@ -3,6 +3,7 @@
 from sqlalchemy import Column, ForeignKey, Index, Integer, Table, Text, UniqueConstraint
 
 from evergold.store.schema.columns import auto_id, count_of, metadata, one_of, random_ident, time_of, word
+from evergold.store.text_index.parts import keep_part_index
 
 eval_dataset = Table(
     "eval_dataset",
@@ -45,6 +46,7 @@ eval_dataset = Table(
     # A number is never given twice: exports and outside tables name cases by it.
     sqlite_autoincrement=True,
 )
+keep_part_index(eval_dataset)
 
 eval_dataset_tags = Table(
     "eval_dataset_tags",

@@ -79,3 +79,12 @@ def where_known(name: str, column: str) -> Index:
     """An index of those that say it: a trace without a session or a user costs nothing there."""
     known = text(f"{column} IS NOT NULL")
     return Index(name, column, "started_at", sqlite_where=known, postgresql_where=known)
+
+
+def by_figure(name: str, column: str) -> Index:
+    """An index in the order of a figure, with what such a list is narrowed by most: it is read without its rows.
+
+    A trace without the figure costs nothing there.
+    """
+    known = text(f"{column} IS NOT NULL")
+    return Index(name, column, "seq", "model", "name", "status", sqlite_where=known, postgresql_where=known)

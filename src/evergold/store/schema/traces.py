@@ -15,7 +15,18 @@ from sqlalchemy import (
 )
 
 from evergold.store.list_index import keep_list_index
-from evergold.store.schema.columns import auto_id, count_of, metadata, one_of, random_ident, time_of, where_known, word
+from evergold.store.rollup.marks import keep_traffic
+from evergold.store.schema.columns import (
+    auto_id,
+    by_figure,
+    count_of,
+    metadata,
+    one_of,
+    random_ident,
+    time_of,
+    where_known,
+    word,
+)
 from evergold.store.text_index.grams import keep_gram_index
 from evergold.store.text_index.words import keep_word_index
 
@@ -23,6 +34,7 @@ FAILING_BELOW = 0.3
 FAILING = f"value < {FAILING_BELOW}"  # a check that failed; lists of traces are asked for such scores most
 GIVEN = "source <> 'system'"  # scores that people and judges gave
 HAS_BASE = "base_seq IS NOT NULL"
+FIGURE_INDEXES = {"traces_by_took": "duration_ms", "traces_by_tokens": "tokens", "traces_by_cost": "cost"}
 
 traces = Table(
     "traces",
@@ -49,12 +61,14 @@ traces = Table(
     Column("duration_ms", BigInteger),
     Column("tokens", BigInteger),
     Column("cost", Float),
-    Index("traces_by_time", "started_at", "seq"),
+    # SQLite reads the same order from `traces_listed`.
+    Index("traces_by_time", "started_at", "seq").ddl_if(dialect="postgresql"),
     where_known("traces_by_session", "session_id"),
     where_known("traces_by_user", "user_id"),
     Index("traces_by_status", "status", "started_at"),
     Index("traces_by_model", "model", "started_at"),
     Index("traces_by_name", "name", "started_at"),
+    *(by_figure(name, column) for name, column in FIGURE_INDEXES.items()),
     sqlite_autoincrement=True,
 )
 keep_word_index(traces)
@@ -110,6 +124,7 @@ trace_scores = Table(
     Index("scores_failing", "name", "value", "trace_id", sqlite_where=text(FAILING), postgresql_where=text(FAILING)),
     Index("scores_given", "name", "value", "trace_id", sqlite_where=text(GIVEN), postgresql_where=text(GIVEN)),
 )
+keep_traffic(trace_scores)
 
 trace_tags = Table(
     "trace_tags",

@@ -1,6 +1,8 @@
-/** What fires now, what was over lately, and how far each notification is. */
+/** What fires now, what was over lately, and how far each notification is; each alert leads to what is behind it. */
+import { Link } from "@tanstack/react-router";
 import { moment } from "@/ui/format";
 import { Failed, Loading } from "@/ui/states";
+import { type AlertLink, linkOfAlert } from "./alertLinks";
 import { type Alert, useAlerts } from "./data";
 import classes from "./overview.module.css";
 
@@ -18,19 +20,34 @@ export function AlertsPanel() {
       {rules.length > 0 && alerts.length === 0 && <p className={classes.calm}>Nothing fires.</p>}
       <ul className={classes.bars}>
         {alerts.map((alert) => (
-          <li key={alert.id} className={classes.bar}>
-            <span className={classes.barName}>
-              <strong>{alert.resolved_at ? "Over" : "Firing"}</strong>
-              <span>{alert.text}</span>
-            </span>
-            <span className={classes.barValue}>{moment(alert.opened_at)}</span>
-            <span className={classes.change}>{notified(alert)}</span>
-          </li>
+          <AlertLine key={alert.id} alert={alert} />
         ))}
       </ul>
       {rules.length > 0 && <p className={classes.calm}>{where}</p>}
     </>
   );
+}
+
+function AlertLine({ alert }: { alert: Alert }) {
+  return (
+    <li className={classes.bar}>
+      <span className={classes.barName}>
+        <strong>{alert.resolved_at ? "Over" : "Firing"}</strong>
+        <span>
+          {alert.text}. <Behind link={linkOfAlert(alert)} rule={alert.rule} />
+        </span>
+      </span>
+      <span className={classes.barValue}>{moment(alert.opened_at)}</span>
+      <span className={classes.change}>{notified(alert)}</span>
+    </li>
+  );
+}
+
+function Behind({ link, rule }: { link: AlertLink; rule: string }) {
+  const named = { "aria-label": `${link.label}: ${rule}`, children: link.label };
+  if (link.to === "/traces") return <Link to="/traces" search={link.search} {...named} />;
+  if (link.to === "/cases") return <Link to="/cases" search={link.search} {...named} />;
+  return <Link to="/benchmarks" search={link.search} {...named} />;
 }
 
 function notified(alert: Alert): string {
