@@ -5,9 +5,10 @@
 The file is part of the public repository sierra-research/tau-bench and is not shipped here; any file of that shape (`traj`,
 `reward`) will do. Each conversation is sent natively per turn (with and without the model calls), as OTLP JSON per
 conversation and as OTLP protobuf per turn, each into a workspace with today's defaults, redaction off. Counted per way:
-cases that lack a message, call, result or tool; golden where the reward is 1 and failure where it is 0; runs over some cases
-of the recorded answers and of a target that is never right; a frozen version of all; per format, of the case of each whole
-conversation: written, left out for want of a reference, changed when read back.
+cases that lack a message, call, result or tool; golden where the reward is 1 and failure where it is 0; a frozen version of
+all. Of the case of each whole conversation: runs of the recorded answers, of a target that is right and of two that are wrong
+(`perf.answering`), with how many answers got 0.4 or more; per format: written, left out for want of a reference, changed when
+read back. Seconds are CPU time of this process.
 """
 
 import argparse
@@ -18,6 +19,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from io import BytesIO
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 from evergold import plugins
@@ -29,11 +31,12 @@ from evergold.settings import Settings
 from evergold.sources.spans import Wire
 from evergold.store.cases import CaseFilter
 from evergold.workspace import Workspace
+from perf import answering
 from perf.conversations_sent import FIRST_NS, SECOND, WAYS, Message, Recorded
 
-RUN_AT_MOST = 40  # the offline judge takes its time
+WRONG_BELOW = 0.4
 SKIPPED = ("dataset-a", "dataset-b", "qa", "summaries")  # rows of other kinds of cases
-TARGET = "perf.whole_cases:never_right"
+TARGETS = ("recorded", *(f"python:perf.answering:{name}" for name in ("right", "refusing", "of_another")))
 
 
 def conversations(path: Path) -> list[Recorded]:
@@ -133,11 +136,6 @@ def changed_by(cases: Sequence[Case], name: str, folder: Path) -> tuple[int, int
     return written, len(unfit), changed
 
 
-def never_right(prompt: str) -> str:
-    """A target that answers nothing it was asked."""
-    return "I cannot help."
-
-
 def measured(way: str, sent: Sequence[Recorded]) -> tuple[Counter[str], dict[str, Any]]:
     """Losses by kind, and the figures of run, version and formats."""
     with tempfile.TemporaryDirectory() as name:
@@ -148,33 +146,44 @@ def measured(way: str, sent: Sequence[Recorded]) -> tuple[Counter[str], dict[str
             cases = list(workspace.cases.iterate(CaseFilter(dataset="live")))
             lost = Counter(loss for one in sent for loss in losses(case_of(cases, one), one, way))
             figures: dict[str, Any] = {"cases": len(cases), "kinds": Counter(case.entry_type.value for case in cases)}
-            figures["runs"] = {model: _run(workspace, model) for model in ("recorded", f"python:{TARGET}")}
+            whole = [case for one in sent if (case := case_of(cases, one))]
+            answering.remember(whole)
+            figures |= {f"run of {model}": _run(workspace, model, whole) for model in TARGETS}
             build, _ = workspace.builds.freeze_as("live")
             frozen = {case.id: case for case in workspace.bench.datasets.freeze(f"live@{build.version}").cases}
             figures["frozen, changed"] = sum(
                 case.id not in frozen or frozen[case.id].content() != case.content() for case in cases
             )
             names = sorted({*plugins.names("formats")} - {*SKIPPED})
-            whole = [case for one in sent if (case := case_of(cases, one))]
             figures["formats"] = {name: changed_by(whole, name, settings.home) for name in names}
     return lost, figures
 
 
-def _run(workspace: Workspace, model: str) -> dict[str, str]:
+def _run(workspace: Workspace, model: str, cases: Sequence[Case]) -> dict[str, str]:
     metrics = ("correctness", "tool_correctness")
-    created = workspace.bench.run_here(RunSpec(dataset="live", model=model, metrics=metrics, limit=RUN_AT_MOST))
-    means = workspace.bench.results.means(workspace.bench.work_on(created.id))
-    return {mean.metric: str(mean) for mean in means}
+    began = process_time()
+    spec = RunSpec(dataset="live", model=model, metrics=metrics, cases=tuple(case.id for case in cases))
+    run = workspace.bench.work_on(workspace.bench.run_here(spec).id)
+    printed = {mean.metric: str(mean) for mean in workspace.bench.results.means(run)}
+    values = [
+        scored.value
+        for attempt in workspace.bench.attempts(run.id)
+        if (scored := attempt.measurements.get("correctness")) and scored.value is not None
+    ]
+    high = sum(value >= WRONG_BELOW for value in values)
+    printed[f"correctness of {WRONG_BELOW} or more"] = f"{high} of {len(values)}"
+    return printed | {"seconds": f"{process_time() - began:.0f}"}
 
 
 def main(arguments: Sequence[str] = ()) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", type=Path)
-    parser.add_argument("--limit", type=int)
+    parser.add_argument("--limit", type=int, help="only the first conversations of the file")
+    parser.add_argument("--way", choices=list(WAYS), action="append", help="only these ways in")
     given = parser.parse_args(arguments or None)
     sent = conversations(given.file)[: given.limit]
     failed = False
-    for way in WAYS:
+    for way in given.way or WAYS:
         lost, figures = measured(way, sent)
         failed |= bool(lost)
         print(f"{way}: {len(sent)} conversations, lost {dict(lost) or 'nothing'}")

@@ -43,6 +43,15 @@ def test_taken_from_the_model_call_that_answers_and_not_from_a_title_generator()
     assert found.problems == ()
 
 
+def test_taken_from_the_model_call_whose_text_a_result_object_states() -> None:
+    title = a_model_call("title", [ASKED], [{"role": "assistant", "content": "Cancelling"}], at=9)
+    last = a_model_call("last", [SYSTEM, ASKED, CALL, RESULT], [ANSWER], at=3)
+    for result in ({"raw": ANSWER["content"], "title": "Cancelling", "usage": 3}, {"reply": ANSWER["content"], "n": 1}):
+        trace = an_answered(a_root(input=None), last, title, input="", output=json.dumps(result))
+        conversation = conversation_of(trace)
+        assert (conversation.messages, conversation.turn) == ((SYSTEM, ASKED), (CALL, RESULT, ANSWER))
+
+
 def test_tools_parameters_and_model_come_with_it() -> None:
     attributes = {"gen_ai.tool.definitions": [TOOL], "gen_ai.request.temperature": 0.2}
     found = conversation_of(an_answered(a_root(), a_model_call("m", [ASKED], [ANSWER], attributes=attributes)))

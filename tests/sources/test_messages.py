@@ -53,6 +53,8 @@ def test_one_odd_value_in_a_message_never_breaks_the_reading() -> None:
         ({"prompt": "Hi", "temperature": 1}, "Hi", '{"prompt":"Hi","temperature":1}'),
         ({"args": ["Hi"], "kwargs": {}}, "Hi", "Hi"),
         ({"inputs": {"query": "Hi"}, "tags": ["x"]}, "Hi", None),
+        ({"raw": "Hello", "tasks": [1], "usage": {}}, '{"raw":"Hello","tasks":[1],"usage":{}}', "Hello"),
+        ({"raw": "Hello", "title": "T"}, '{"raw":"Hello","title":"T"}', '{"raw":"Hello","title":"T"}'),
         ([{"role": "user", "content": ""}], None, None),
     ],
 )

@@ -8,7 +8,7 @@ from evergold.conversation.conventions import exchange_of
 from evergold.conversation.exchange import Exchange
 from evergold.conversation.nested_json import decoded
 from evergold.conversation.printed import prints
-from evergold.conversation.reading import messages_in
+from evergold.conversation.reading import ANSWERED, messages_in
 from evergold.conversation.shape import INSTRUCTING, Message, text_of
 from evergold.conversation.tools import tools_in
 from evergold.model.trace import Span, Trace
@@ -64,17 +64,39 @@ def _ended(span: Span) -> tuple[str, str]:
 
 
 def _answering(spans: Sequence[Span], answer: str, exchange: Any) -> Span | None:
-    """The latest span whose output is the answer: to the letter, else as JSON, as the greater part of it or inside it."""
+    """The latest span whose output is the answer: to the letter, else as JSON, as the greater part of it or inside it.
+
+    One that holds the question, too, comes before all others: a wrapper around a call repeats its answer without its messages.
+    """
     if not answer:
         return None
+    given = decoded(answer)
     to_the_letter = (span for span in spans if (span.output or "").strip() == answer and exchange(span))
     in_other_words = (span for span in spans if _is_answer(exchange(span), span, answer))
-    inside = (span for span in spans if _is_printed(exchange(span), answer))
-    for answering in (to_the_letter, in_other_words, inside):
-        if (first := next(answering, None)) is not None:
-            alike = chain([first], answering)  # a wrapper around a call may repeat its answer without its messages
-            return next((span for span in alike if exchange(span).input), first)
-    return None
+    inside = (span for span in spans if _is_printed(exchange(span), answer) or _is_stated(exchange(span), given))
+    first = None
+    for span in chain(to_the_letter, in_other_words, inside):
+        first = first or span
+        if _has_question(exchange(span)):
+            return span
+    return first
+
+
+def _has_question(exchange: Exchange) -> bool:
+    return bool(exchange.input) or any(message["role"] == "user" for message in exchange.output)
+
+
+def _is_stated(exchange: Exchange, given: Any) -> bool:
+    """Whether the answer is an object that states the text: under a key for answers, else as the greater part of its texts."""
+    last = exchange.output[-1:]
+    if not isinstance(given, dict) or not last or last[0]["role"] != "assistant":
+        return False
+    text = text_of(last[0]).strip()
+    texts = {key: value.strip() for key, value in given.items() if isinstance(value, str) and value.strip()}
+    if not text or text not in texts.values():
+        return False
+    stated = next((texts[key] for key in ANSWERED if key in texts), None)
+    return text == stated or (stated is None and 2 * len(text) >= sum(map(len, texts.values())))
 
 
 def _is_printed(exchange: Exchange, answer: str) -> bool:

@@ -78,7 +78,8 @@ def with_content(case: Case, trace: Trace, conversation: Conversation) -> Case:
     if case.provenance.user_id is None and trace.user_id is not None:
         fields["provenance"] = case.provenance.model_copy(update={"user_id": trace.user_id})
     # Only where nobody edited the text: a case that a person wrote may well be JSON on purpose.
-    if is_raw(case.input) and case.input == trace.input and conversation.messages:
+    # A framework that names no question on its outermost span has it in the messages.
+    if (is_raw(case.input) or not case.input) and case.input == trace.input and conversation.messages:
         fields["input"] = text_of(conversation.messages[-1]) or case.input
     answer = text_of(conversation.turn[-1]) if conversation.turn else ""
     if case.output == trace.output and answer and (is_raw(case.output) or prints(case.output, answer)):

@@ -21,9 +21,10 @@ WRAPPERS = (
     ("messages", "prompt", "input", "inputs", "question", "query", "text", "content"),
     (
         *("choices", "messages", "output", "outputs", "answer", "response", "result", "text", "content"),
-        *("generations", "update"),
+        *("generations", "update", "raw", "final_output"),
     ),
 )
+RESULTS = ("raw", "final_output")  # how agent frameworks name the text of a finished run, beside tasks, usage and steps
 CONTENTS = ("content", "parts", "contents", "text")
 CALLS = ("tool_calls", "toolCalls")
 CALL_TYPES = ("tool_call", "tool_use", "tool-call", "function_call")
@@ -124,12 +125,18 @@ def _wrapped(document: dict[str, Any], side: int) -> str | None:
             text = _unwrapped(inner, side)
             if text is not None:
                 return text
-        # A text under a telling key is the question only where nothing else stands beside it that could be part of it.
-        elif isinstance(inner, str) and (len(document) == 1 or key in ("prompt", "messages") or "model" in document):
+        elif isinstance(inner, str) and _stands_alone(document, key):
             return inner
         elif isinstance(inner, dict) and len(document) == 1:
             return _unwrapped(inner, side)
     return None
+
+
+def _stands_alone(document: dict[str, Any], key: str) -> bool:
+    """Whether the text under a key is the whole question or answer: nothing beside it could be part of it."""
+    if len(document) == 1 or key in ("prompt", "messages") or "model" in document:
+        return True
+    return key in RESULTS and not any(isinstance(value, str) for name, value in document.items() if name != key)
 
 
 def _is_pair(item: Any) -> bool:
