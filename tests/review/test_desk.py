@@ -176,11 +176,17 @@ def test_agreement_that_cannot_be_computed_says_why(review: Review) -> None:
 def test_views_are_saved_replaced_and_deleted(review: Review) -> None:
     view = SavedView(name="mine", owner="ana", query=QueueQuery(text="Peru", status=None))
     review.save_view(view)
-    review.save_view(view.model_copy(update={"query": QueueQuery(text="Lima")}))
+    saved = review.save_view(view.model_copy(update={"query": QueueQuery(text="Lima")}))
+    assert review.views() == [saved]
     assert [(saved.name, saved.query.text) for saved in review.views()] == [("mine", "Lima")]
     review.delete_view("mine")
     with pytest.raises(NotFound):
         review.delete_view("mine")
+
+
+def test_a_saved_view_that_another_deletes_at_once_is_answered(review: Review, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Review, "views", lambda _: [])
+    assert review.save_view(SavedView(name="mine")).name == "mine"
 
 
 def test_agreement_and_progress_are_given_after_a_judged_case_was_erased(review: Review, store: Store) -> None:

@@ -244,7 +244,8 @@ def test_comments_are_kept_in_order_and_go_with_their_trace(workspace: Workspace
 def test_views_of_lists_are_kept_by_name(workspace: Workspace) -> None:
     workspace.views.keep(ListView(page=ListPage.TRACES, name="mine", address="status=failed"))
     workspace.views.keep(ListView(page=ListPage.TRACES, name="mine", address="status=completed"))
-    workspace.views.keep(ListView(page=ListPage.CASES, name="mine", address="kind=qa"))
+    kept = workspace.views.keep(ListView(page=ListPage.CASES, name="mine", address="kind=qa"))
+    assert workspace.views.of(ListPage.CASES) == [kept]
     assert [view.address for view in workspace.views.of(ListPage.TRACES)] == ["status=completed"]
     workspace.views.delete(ListPage.TRACES, "mine")
     with pytest.raises(NotFound, match="no view"):

@@ -1,6 +1,7 @@
 """Assignments of cases to reviewers, and the views reviewers saved."""
 
 from collections.abc import Iterable
+from datetime import datetime
 
 from sqlalchemy import Connection, delete, insert, select, update
 
@@ -68,10 +69,12 @@ def assignments_to(connection: Connection, reviewer: str | None) -> list[Assignm
     ]
 
 
-def save_view(connection: Connection, view: SavedView) -> None:
+def save_view(connection: Connection, view: SavedView) -> SavedView:
+    """Store a view, and give it as stored; one of the same name is replaced."""
     connection.execute(delete(saved_views).where(saved_views.c.name == view.name))
-    body = dumps(view.query.model_dump(mode="json"))
-    connection.execute(insert(saved_views), {"name": view.name, "owner": view.owner, "body": body, "created_at": now()})
+    body, made = dumps(view.query.model_dump(mode="json")), now()
+    connection.execute(insert(saved_views), {"name": view.name, "owner": view.owner, "body": body, "created_at": made})
+    return view.model_copy(update={"created_at": datetime.fromisoformat(made)})
 
 
 def views(connection: Connection) -> Iterable[SavedView]:

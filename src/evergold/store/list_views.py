@@ -1,5 +1,7 @@
 """Kept views of lists, in and out."""
 
+from datetime import datetime
+
 from sqlalchemy import ColumnElement, Connection, delete, insert, select
 
 from evergold.errors import NotFound
@@ -8,11 +10,12 @@ from evergold.store.schema import list_views
 from evergold.store.values import now
 
 
-def keep_view(connection: Connection, view: ListView) -> None:
-    """Store a view; one of the same name is replaced."""
+def keep_view(connection: Connection, view: ListView) -> ListView:
+    """Store a view, and give it as stored; one of the same name is replaced."""
     connection.execute(delete(list_views).where(_named(view.page, view.name)))
     row = {"page": view.page.value, "name": view.name, "owner": view.owner, "body": view.address, "created_at": now()}
     connection.execute(insert(list_views), row)
+    return view.model_copy(update={"created_at": datetime.fromisoformat(row["created_at"])})
 
 
 def kept_views(connection: Connection, page: ListPage) -> list[ListView]:

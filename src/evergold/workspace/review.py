@@ -172,8 +172,7 @@ class Review:
             return list(hands.views(connection))
 
     def save_view(self, view: SavedView) -> SavedView:
-        self._store.db.write(lambda connection: hands.save_view(connection, view))
-        return next(saved for saved in self.views() if saved.name == view.name)
+        return self._store.db.write(lambda connection: hands.save_view(connection, view))
 
     def delete_view(self, name: str) -> None:
         self._store.db.write(lambda connection: hands.delete_view(connection, name))

@@ -17,8 +17,7 @@ class ListViews:
 
     def keep(self, view: ListView) -> ListView:
         """Keep a view under its name; one of the same name is replaced."""
-        self._store.db.write(lambda connection: keep_view(connection, view))
-        return next(kept for kept in self.of(view.page) if kept.name == view.name)
+        return self._store.db.write(lambda connection: keep_view(connection, view))
 
     def delete(self, page: ListPage, name: str) -> None:
         self._store.db.write(lambda connection: drop_view(connection, page, name))
