@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evergold.text.words import sentences
+from evergold.text import words
+from evergold.text.words import sentences, stem
 
 
 @pytest.mark.parametrize(
@@ -36,3 +37,10 @@ def test_no_letter_is_lost(text: str) -> None:
         return "".join(filter(str.isalpha, value))
 
     assert letters("".join(sentences(text))) == letters(text)
+
+
+def test_stems_of_words_of_any_length_are_right_and_long_words_are_not_kept() -> None:
+    kept = words._kept_stem.cache_info().currsize
+    assert stem("a" * 100_000 + "ations") == "a" * 100_000
+    assert words._kept_stem.cache_info().currsize == kept
+    assert (stem("cities"), stem("city"), stem("sales"), stem("sale")) == ("cit", "cit", "sal", "sal")

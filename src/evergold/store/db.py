@@ -32,6 +32,9 @@ Work = Callable[[Connection], T]
 # for a reader's lock, so those two together stay under the ten seconds that an exporter waits for its answer.
 WRITE_LOCK_SECONDS = 8
 READ_LOCK_SECONDS = POOL_SECONDS = 4
+# Pages of SQLite that a connection keeps. Readers have several connections, whose caches fill over hours and are emptied by
+# every commit of the writer; the system keeps the file's pages as well.
+WRITER_CACHE_KB, READER_CACHE_KB = 32_000, 8_000
 SESSIONS = "evergold/"  # how the sessions of every process of ours are called in PostgreSQL
 
 
@@ -150,7 +153,8 @@ def _engines(url: str) -> tuple[Engine, Engine]:
     try:
         if make_url(url).drivername.startswith("sqlite"):
             # IMMEDIATE takes the write lock at once; a lock taken later could fail in the middle of a transaction.
-            return _sqlite(url, "BEGIN IMMEDIATE", WRITE_LOCK_SECONDS), _sqlite(url, "BEGIN", READ_LOCK_SECONDS)
+            writer = _sqlite(url, "BEGIN IMMEDIATE", WRITE_LOCK_SECONDS, WRITER_CACHE_KB)
+            return writer, _sqlite(url, "BEGIN", READ_LOCK_SECONDS, READER_CACHE_KB)
         # One connection for the one writer thread.
         return _postgres(url, pool_size=1, max_overflow=0), _postgres(url)
     except (ArgumentError, NoSuchModuleError) as problem:
@@ -205,11 +209,12 @@ def _postgres(url: str, **pool: int) -> Engine:
     return engine
 
 
-def _sqlite(url: str, begin: str, seconds: int) -> Engine:
+def _sqlite(url: str, begin: str, seconds: int, cache_kb: int) -> Engine:
     path = make_url(url).database
     if path and path != ":memory:" and not Path(path).parent.is_dir():
         raise Unavailable(f"database {path!r}: its folder does not exist; create it, or set EVERGOLD_HOME")
-    pool = {"pool_timeout": POOL_SECONDS} if path and path != ":memory:" else {}
+    # The connection given back last is taken first: it has pages in its cache, and the caches of the others stay small.
+    pool = {"pool_timeout": POOL_SECONDS, "pool_use_lifo": True} if path and path != ":memory:" else {}
     engine = create_engine(url, connect_args={"timeout": seconds, "check_same_thread": False}, **pool)
 
     @event.listens_for(engine, "connect")
@@ -223,7 +228,7 @@ def _sqlite(url: str, begin: str, seconds: int) -> Engine:
             "foreign_keys=ON",
             "synchronous=NORMAL",  # what `syncing` does is what makes it FULL
             "temp_store=MEMORY",
-            "cache_size=-32000",
+            f"cache_size=-{cache_kb}",
             "wal_autocheckpoint=8000",  # pages; `checkpointing` has copied most of them by then
         ):
             connection.execute(f"PRAGMA {pragma}")

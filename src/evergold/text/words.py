@@ -29,6 +29,7 @@ CASELESS_ABBREVIATION = re.compile(ABBREVIATED.replace("|No|Nos", "").replace("|
 """In lower-case text `no.` and `al.` are words at the end of a sentence more often than abbreviations."""
 SENTENCE_START = re.compile(r"[.!?][\"'”’)\]]*\s+[\"'“‘(\[]*[^\W\d_]")
 STARTS_READ = 20
+LONGEST_KEPT = 40  # letters of a word whose stem is kept
 LIST_MARK = re.compile(r"^\s*(?:[-*•–]|\d{1,2}[.)]|#+)\s+")
 FUNCTION_WORDS = """a about above after again all also am an and any are as at be because been before being below between
 both but by can could did do does doing down during each few for from further had has have having he her here hers
@@ -64,9 +65,13 @@ SUFFIXES = (
 )
 
 
-@lru_cache(maxsize=200_000)
 def stem(word: str) -> str:
     """A word without its commonest endings; never shorter than three letters."""
+    # A text may be one word of a megabyte, which must not stay in memory.
+    return _kept_stem(word) if len(word) <= LONGEST_KEPT else _stem(word)
+
+
+def _stem(word: str) -> str:
     word = word.removesuffix("'s").removesuffix("’s")
     # Longest endings first: "ations" must go before "s". At most one ending is removed.
     for suffix in SUFFIXES:
@@ -75,6 +80,9 @@ def stem(word: str) -> str:
             break
     # "sale" and "sales", "city" and "cities" meet at the same stem.
     return word[:-1] if len(word) > 3 and word[-1] in "ey" else word
+
+
+_kept_stem = lru_cache(maxsize=50_000)(_stem)
 
 
 def number_value(word: str) -> float | None:
