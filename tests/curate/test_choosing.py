@@ -42,6 +42,8 @@ def test_a_choice_that_was_put_off_is_made_by_hand_and_by_another_process(settin
         curation, policy = workspace.live.curation, workspace.live.curation.policies[0]
         workspace.intake.accept(TRACES[:6])
         curation.step()
+        assert chosen(workspace) == set(), "a large day is read before the next transaction, not in this one"
+        curation.step()
         first = chosen(workspace)
         workspace.intake.accept(TRACES[6:])
         curation.step()
@@ -57,6 +59,24 @@ def test_a_choice_that_was_put_off_is_made_by_hand_and_by_another_process(settin
         assert workspace.live.curate().by_kind == {}
         assert curation.backfill().by_kind == {} and chosen(workspace) == made
         assert workspace.live.stats().candidate == 3
+
+
+def test_a_day_that_changed_while_it_was_read_is_chosen_again(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(choosing, "SMALL", -1)
+    monkeypatch.setattr(choosing, "REST", 0.0)
+    with opened(settings, tmp_path) as workspace:
+        curation, policy = workspace.live.curation, workspace.live.curation.policies[0]
+        left = []
+        for begin in (0, 6, 12):
+            workspace.intake.accept(TRACES[begin : begin + 6])
+            curation.step()
+            with workspace.store.db.read() as connection:
+                left.append((len(chosen(workspace)), len(due_days(connection, policy))))
+        assert left == [(0, 1), (3, 1), (3, 0)]
+        made = chosen(workspace)
+        assert curation.backfill().by_kind == {} and chosen(workspace) == made
 
 
 @pytest.mark.usefixtures("slow_to_choose")

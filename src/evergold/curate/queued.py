@@ -41,7 +41,7 @@ from evergold.store.traces import get_trace
 from evergold.store.verdict_sql import Scope
 from evergold.store.workspace_facts import count
 
-MOST_COUNTED = 100_000
+MOST_COUNTED = 20_000  # ids that a server keeps, of some 100 bytes each
 
 
 class Checks(Protocol):
@@ -83,6 +83,8 @@ class QueuedCuration:
     def step(self, limit: int = BATCH) -> tuple[int, Changes]:
         """Curate up to `limit` waiting traces; how many were taken, and what changed."""
         take = self._ready(limit)
+        if self._in_force:
+            self._look_ahead()
         taken, changes = self._store.db.write(partial(self._next, take=take))
         changes.traces = self._first_visits(taken)
         return len(taken), changes
@@ -117,7 +119,7 @@ class QueuedCuration:
             total.add(changes)
         if self._in_force:
             # Days whose choice was put off are chosen now: after draining, the result is exact.
-            total.add(self._store.db.write(partial(self._put_off, now=True)))
+            total.add(self._choose_put_off())
         return total
 
     def trace(self, trace_id: str) -> Changes:
@@ -126,13 +128,25 @@ class QueuedCuration:
         def work(connection: Connection) -> Changes:
             get_trace(connection, trace_id)
             earlier = self._checks.look_at(connection, [trace_id]) if self._checks is not None else ()
-            changes = self._curate(connection, [trace_id, *earlier], 1)
-            changes.add(self._put_off(connection, now=True))
-            return changes
+            return self._curate(connection, [trace_id, *earlier], 1)
 
         if self._checks is not None:
             self._checks.run_ahead([trace_id])
-        return self._store.db.write(work)
+        changes = self._store.db.write(work)
+        changes.add(self._choose_put_off())
+        return changes
+
+    def _look_ahead(self, *, now: bool = False) -> None:
+        """Read the large days that are to be chosen before the transaction that does it."""
+        limited = [policy for policy in self.policies if self.scope_of(policy).limited]
+        with self._store.db.snapshot() as connection:
+            for policy in limited:
+                self._choices.look_ahead(connection, policy, now=now)
+
+    def _choose_put_off(self) -> Changes:
+        """Choose every day whose choice was put off."""
+        self._look_ahead(now=True)
+        return self._store.db.write(partial(self._put_off, now=True))
 
     def _next(
         self, connection: Connection, take: Callable[[Connection], Sequence[str]]

@@ -6,6 +6,7 @@ on its choice may be exchanged; the share of a cluster that was taken is kept as
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from sqlalchemy import Connection, text
 
@@ -26,21 +27,25 @@ CHOICE = """
         count(*) OVER (PARTITION BY cluster) AS size FROM questions WHERE nth = 1),
       placed AS (SELECT trace_id, cluster, repeats, size, row_number() OVER (ORDER BY nth, size, point) AS place FROM ranked)
     SELECT trace_id, (count(*) OVER (PARTITION BY cluster)) * 1.0 / size / repeats, repeats FROM placed WHERE place <= :most"""
-CREATE_CHOICE = (
-    "CREATE TEMPORARY TABLE IF NOT EXISTS pool_choice "
-    "(trace_id TEXT PRIMARY KEY, included FLOAT NOT NULL, repeats INTEGER NOT NULL)"
+# Chosen rows alone are read and written: a day has few of them, and may have a million candidates.
+CHOSEN = "SELECT trace_id, included, repeats FROM candidate_pool WHERE policy = :policy AND day = :day AND chosen = 1"
+LEAVE = (
+    "UPDATE candidate_pool SET chosen = 0, included = NULL, repeats = 1 WHERE policy = :policy AND trace_id = :trace"
 )
-# Only rows that change are written below: a day is chosen anew with every batch of traces.
-EXCHANGED = """SELECT p.trace_id FROM candidate_pool p LEFT JOIN pool_choice c ON c.trace_id = p.trace_id
-    WHERE p.policy = :policy AND p.day = :day AND p.chosen <> CASE WHEN c.trace_id IS NULL THEN 0 ELSE 1 END"""
-KEEP_CHOICE = """UPDATE candidate_pool SET chosen = CASE WHEN c.trace_id IS NULL THEN 0 ELSE 1 END, included = c.included,
-    repeats = coalesce(c.repeats, 1) FROM (SELECT q.trace_id AS of_trace, x.* FROM candidate_pool q
-      LEFT JOIN pool_choice x ON x.trace_id = q.trace_id WHERE q.policy = :policy AND q.day = :day) AS c
-    WHERE candidate_pool.policy = :policy AND candidate_pool.day = :day AND candidate_pool.trace_id = c.of_trace
-      AND (candidate_pool.chosen <> CASE WHEN c.trace_id IS NULL THEN 0 ELSE 1 END
-        OR coalesce(candidate_pool.included, -1) <> coalesce(c.included, -1)
-        OR candidate_pool.repeats <> coalesce(c.repeats, 1))"""
+TAKE = (
+    "UPDATE candidate_pool SET chosen = 1, included = :included, repeats = :repeats "
+    "WHERE policy = :policy AND trace_id = :trace"
+)
 DUE = "candidates.due:"
+GATHERED = "candidates.gathered:"
+
+
+@dataclass(frozen=True)
+class DayChoice:
+    """What would be chosen of a day, and the state of the pool that this follows from."""
+
+    shares: dict[str, tuple[float, int]]  # by trace: its inclusion probability, and how often its question came
+    gathered: str
 
 
 def gather_traces(
@@ -78,24 +83,52 @@ def _gather(
         ),
         params,
     )
-    return days | set(fresh.scalars())
+    days |= set(fresh.scalars())
+    if days:
+        put_fact(connection, GATHERED + policy.name, str(int(gathered(connection, policy)) + 1))
+    return days
+
+
+def gathered(connection: Connection, policy: Policy) -> str:
+    """Give the number of the last change of the policy's pool."""
+    return fact(connection, GATHERED + policy.name) or "0"
 
 
 def choose_day(connection: Connection, policy: Policy, day: str) -> list[str]:
     """Choose the candidates of a day anew; the traces whose place changed."""
+    return keep_choice(connection, policy, day, choice_of(connection, policy, day))
+
+
+def choice_of(connection: Connection, policy: Policy, day: str) -> DayChoice:
+    """Say what is to be chosen of a day. This reads all its candidates, and writes nothing."""
     params = {"policy": policy.name, "day": day, "most": policy.limit.candidates_per_day}
-    connection.execute(text(CREATE_CHOICE))
-    connection.execute(text("DELETE FROM pool_choice"))
-    connection.execute(text(f"INSERT INTO pool_choice {CHOICE}"), params)
-    exchanged = list(connection.execute(text(EXCHANGED), params).scalars())
-    connection.execute(text(KEEP_CHOICE), params)
-    return exchanged
+    rows = connection.execute(text(CHOICE), params)
+    return DayChoice({row[0]: (float(row[1]), row[2]) for row in rows}, gathered(connection, policy))
 
 
-def pool_size(connection: Connection, policy: Policy, day: str) -> int:
-    """Count the candidates of a day."""
-    query = text("SELECT count(*) FROM candidate_pool WHERE policy = :policy AND day = :day")
-    return int(connection.execute(query, {"policy": policy.name, "day": day}).scalar_one())
+def keep_choice(connection: Connection, policy: Policy, day: str, choice: DayChoice) -> list[str]:
+    """Write a choice down where it differs from the one before; the traces whose place changed."""
+    rows = connection.execute(text(CHOSEN), {"policy": policy.name, "day": day})
+    before = {row[0]: (row[1], row[2]) for row in rows}
+    after = choice.shares
+    if leaving := [{"policy": policy.name, "trace": trace} for trace in before if trace not in after]:
+        connection.execute(text(LEAVE), leaving)
+    taking = [
+        {"policy": policy.name, "trace": trace, "included": included, "repeats": repeats}
+        for trace, (included, repeats) in after.items()
+        if before.get(trace) != (included, repeats)
+    ]
+    if taking:
+        connection.execute(text(TAKE), taking)
+    return sorted(before.keys() ^ after.keys())
+
+
+def is_small(connection: Connection, policy: Policy, day: str, most: int) -> bool:
+    """Whether a day has at most so many candidates."""
+    first = "SELECT 1 FROM candidate_pool WHERE policy = :policy AND day = :day LIMIT :most"
+    query = text(f"SELECT count(*) FROM ({first}) AS counted")
+    number: int = connection.execute(query, {"policy": policy.name, "day": day, "most": most + 1}).scalar_one()
+    return number <= most
 
 
 def due_days(connection: Connection, policy: Policy) -> set[str]:
