@@ -1,5 +1,6 @@
-"""The operating system's processor cores and file locks, on Linux, macOS and Windows."""
+"""The operating system's processor cores, memory and file locks, on Linux, macOS and Windows."""
 
+import ctypes
 import os
 from typing import IO, Any
 
@@ -12,6 +13,13 @@ except ImportError:  # Windows
 def usable_cores() -> int:
     """How many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def give_back_memory() -> None:
+    """Return freed memory to the system after work that took much; only the C library of Linux keeps so much of it."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None
+    if trim is not None:
+        trim(0)
 
 
 def lock(file: IO[Any] | int, *, wait: bool = True) -> None:

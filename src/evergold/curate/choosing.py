@@ -13,6 +13,7 @@ from collections.abc import Iterable
 
 from sqlalchemy import Connection
 
+from evergold.machine import give_back_memory
 from evergold.model.policy import Policy
 from evergold.store.candidates import (
     DayChoice,
@@ -25,7 +26,7 @@ from evergold.store.candidates import (
 )
 
 SMALL = 2_000  # candidates of a day that are chosen anew in a few milliseconds
-REST = 20.0  # so many times as long as a choice took, the next one of that day waits
+REST = 100.0  # so many times as long as a choice took, the next one of that day waits
 
 
 class DayChoices:
@@ -44,6 +45,7 @@ class DayChoices:
                 self._ahead[policy.name, day] = choice_of(connection, policy, day)
                 ended = time.monotonic()
                 self._rests_until[policy.name, day] = ended + REST * (ended - began)
+                give_back_memory()  # SQLite sorted the whole day in it
 
     def choose(
         self, connection: Connection, policy: Policy, days: Iterable[str], *, now: bool = False

@@ -21,12 +21,18 @@ from evergold.store.workspace_facts import fact, put_fact
 CHOICE = """
     WITH pool AS (SELECT p.trace_id, k.question, k.cluster, k.point FROM candidate_pool p
         JOIN trace_checks k ON k.trace_id = p.trace_id WHERE p.policy = :policy AND p.day = :day),
-      questions AS (SELECT trace_id, cluster, point, row_number() OVER (PARTITION BY question ORDER BY point) AS nth,
-        count(*) OVER (PARTITION BY question) AS repeats FROM pool),
+      questions AS ({first_of_each}),
       ranked AS (SELECT trace_id, cluster, point, repeats, row_number() OVER (PARTITION BY cluster ORDER BY point) AS nth,
-        count(*) OVER (PARTITION BY cluster) AS size FROM questions WHERE nth = 1),
+        count(*) OVER (PARTITION BY cluster) AS size FROM questions),
       placed AS (SELECT trace_id, cluster, repeats, size, row_number() OVER (ORDER BY nth, size, point) AS place FROM ranked)
     SELECT trace_id, (count(*) OVER (PARTITION BY cluster)) * 1.0 / size / repeats, repeats FROM placed WHERE place <= :most"""
+# Beside min() SQLite gives the other columns of the row that has the least, which costs a third of the windows.
+FIRST_OF_EACH = {
+    "sqlite": "SELECT trace_id, cluster, min(point) AS point, count(*) AS repeats FROM pool GROUP BY question",
+    "postgresql": """SELECT trace_id, cluster, point, repeats FROM (SELECT trace_id, cluster, point,
+        row_number() OVER (PARTITION BY question ORDER BY point) AS nth, count(*) OVER (PARTITION BY question) AS repeats
+        FROM pool) AS numbered WHERE nth = 1""",
+}
 # Chosen rows alone are read and written: a day has few of them, and may have a million candidates.
 CHOSEN = "SELECT trace_id, included, repeats FROM candidate_pool WHERE policy = :policy AND day = :day AND chosen = 1"
 LEAVE = (
@@ -102,7 +108,7 @@ def choose_day(connection: Connection, policy: Policy, day: str) -> list[str]:
 def choice_of(connection: Connection, policy: Policy, day: str) -> DayChoice:
     """Say what is to be chosen of a day. This reads all its candidates, and writes nothing."""
     params = {"policy": policy.name, "day": day, "most": policy.limit.candidates_per_day}
-    rows = connection.execute(text(CHOICE), params)
+    rows = connection.execute(text(CHOICE.format(first_of_each=FIRST_OF_EACH[connection.dialect.name])), params)
     return DayChoice({row[0]: (float(row[1]), row[2]) for row in rows}, gathered(connection, policy))
 
 
