@@ -162,7 +162,8 @@ def _resident_mb(pid: int) -> float:
         status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
     except OSError:
         return 0.0
-    return int(status.partition("VmRSS:")[2].split()[0]) / 1024
+    resident = status.partition("VmRSS:")[2].split()
+    return int(resident[0]) / 1024 if resident else 0.0  # a process that has just ended has no memory
 
 
 def _scheduled(pid: int) -> tuple[float, float]:
