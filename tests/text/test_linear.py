@@ -10,6 +10,7 @@ from evergold.calls.objects import parse_object
 from evergold.extract.agents.calls import _without_reminders
 from evergold.extract.message import _SPACES
 from evergold.generate.sentences import _LINK
+from evergold.judge.code import STRONG, _inside, _share_alike, _tokens
 from evergold.sources.agents.requests import request_in
 from evergold.text.markers import _SPACED_MARKER
 
@@ -37,6 +38,12 @@ def cpu(work: Callable[[str], object], text: str) -> float:
         (lambda text: _SPACED_MARKER.sub("", text), " "),
         (lambda text: _SPACES.sub("", text), " "),
         (lambda text: _LINK.sub("", text), "["),
+        (STRONG.search, "\n"),
+        (STRONG.search, " \n"),
+        (_tokens, "/*"),
+        (lambda text: _tokens("*/" + text), "/*"),
+        (lambda text: _inside((*_tokens(text), "b"), _tokens(text)), "a "),
+        (lambda text: _share_alike((*_tokens(text), "b"), ("c", *_tokens(text))), "(a,"),
     ],
 )
 def test_repeated_fragments_take_linear_time(work: Callable[[str], object], fragment: str) -> None:
