@@ -9,17 +9,32 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
+M_ARENA_MAX, HEAPS = -8, 2  # the first is a constant of malloc.h
+
 
 def usable_cores() -> int:
     """How many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def share_heaps() -> None:
+    """Let all threads allocate from two heaps. Linux has up to eight for each core, and keeps freed memory in every one."""
+    library = _gnu_library()
+    if library is not None and "MALLOC_ARENA_MAX" not in os.environ:
+        library.mallopt(M_ARENA_MAX, HEAPS)
+
+
 def give_back_memory() -> None:
-    """Return freed memory to the system after work that took much; only the C library of Linux keeps so much of it."""
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None
-    if trim is not None:
-        trim(0)
+    """Return freed memory to the system, after work that took much of it."""
+    library = _gnu_library()
+    if library is not None:
+        library.malloc_trim(0)
+
+
+def _gnu_library() -> Any:
+    """The C library, where it is that of GNU; None elsewhere."""
+    library = ctypes.CDLL(None) if os.name == "posix" else None
+    return library if hasattr(library, "malloc_trim") else None
 
 
 def lock(file: IO[Any] | int, *, wait: bool = True) -> None:

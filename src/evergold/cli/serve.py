@@ -11,6 +11,7 @@ import click
 
 from evergold.cli.opening import settings_of
 from evergold.errors import Refused, Unavailable
+from evergold.machine import share_heaps
 from evergold.settings import Settings
 from evergold.workspace import Workspace
 
@@ -30,6 +31,7 @@ def command(ctx: click.Context, host: str | None, port: int | None) -> None:
     """Serve REST under /api/v1, OTLP at /v1/traces, and the dashboard."""
     settings = settings_of(ctx, **{"server.host": host, "server.port": port})
     sys.setswitchinterval(SWITCH_SECONDS)
+    share_heaps()
     with listen(settings) as listener:
         serve(settings, listener, lambda: click.echo(f"evergold: {url_of(listener)}  (stop with Ctrl-C)"))
 
