@@ -7,6 +7,7 @@ import pytest
 
 from evergold.bench.metrics.json_match import _without_fence
 from evergold.calls.objects import parse_object
+from evergold.checks.answered import _CLAUSES, _TRACE
 from evergold.extract.agents.calls import _without_reminders
 from evergold.extract.message import _SPACES
 from evergold.generate.sentences import _LINK
@@ -38,6 +39,10 @@ def cpu(work: Callable[[str], object], text: str) -> float:
         (lambda text: _SPACED_MARKER.sub("", text), " "),
         (lambda text: _SPACES.sub("", text), " "),
         (lambda text: _LINK.sub("", text), "["),
+        (_CLAUSES.split, " "),
+        (_CLAUSES.split, ",  "),
+        (_TRACE.search, "\n"),
+        (_TRACE.search, " \n"),
         (STRONG.search, "\n"),
         (STRONG.search, " \n"),
         (_tokens, "/*"),

@@ -21,7 +21,8 @@ FINE = CheckResult(1.0, "the reply is an answer")
 CALLED = CheckResult(1.0, "the turn ended with a tool call that was made")
 
 _CLAUSES = re.compile(
-    r"(?<=[.!?])\s+|\n+|(?<=[a-z])[;:]\s+|,? +(?:but|pero|aunque|although|so i'm unable) +|[,.] +however,? +| - "
+    r"(?<=[.!?])\s+|\n+|(?<=[a-z])[;:]\s+|(?:, +|(?<! ) +)(?:but|pero|aunque|although|so i'm unable) +|"
+    r"[,.] +however,? +| - "
 )
 _NOTHING = frozenset(
     {"null", "undefined", "none", "nan", "[object object]", "n/a", "nil", "error", "{}", "[]", '""', "''"}
@@ -39,8 +40,8 @@ _CALL_KEYS = (
 )  # fmt: skip
 _CALLING = frozenset({"tool_calls", "tool_call", "tool_use", "function_call", "tool-calls"})
 _TRACE = re.compile(
-    r"traceback \(most recent call last\)|^\s*file \"[^\"]+\", line \d+|^\s+at [\w$.<>\[\] ]+\s?\(.*\)|"
-    r"^\s+at .+:\d+|exception in thread|goroutine \d+ \[|^\s+at \S+\.\w+\(.*\)? in .+:line \d+|^caused by: |"
+    r"traceback \(most recent call last\)|^[^\S\n]*file \"[^\"]+\", line \d+|^[^\S\n]+at [\w$.<>\[\] ]+\s?\(.*\)|"
+    r"^[^\S\n]+at .+:\d+|exception in thread|goroutine \d+ \[|^[^\S\n]+at \S+\.\w+\(.*\)? in .+:line \d+|^caused by: |"
     r"thread '.*' panicked at",
     re.M,
 )
