@@ -127,9 +127,7 @@ def test_the_path_of_a_trace_uses_few_names_of_the_folders_beside_it() -> None:
 
 def test_nouns_on_the_path_import_nouns_alone() -> None:
     nouns = {path for path in table("One trace") if path.endswith(".py")}
-    below = {
-        other for file in nouns for other, _ in imports_of(file) if not other.startswith(("model/", "errors.py"))
-    }
+    below = {other for file in nouns for other, _ in imports_of(file) if not other.startswith(("model/", "errors.py"))}
     assert below <= nouns
 
 

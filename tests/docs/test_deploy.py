@@ -1,14 +1,17 @@
-"""The files of `deploy/` name routes, settings and programs that exist."""
+"""The files of `deploy/` are what their schemas allow, and name routes, settings and programs that exist."""
 
+import json
 from pathlib import Path
 from typing import Any
 
+import jsonschema_rs
 import yaml
 
 from evergold.api.app import interface
 
-
 DEPLOY = Path(__file__).parent.parent.parent / "deploy"
+SCHEMAS = Path(__file__).parent / "schemas"
+KINDS = {"Deployment": "io.k8s.api.apps.v1.Deployment", "Service": "io.k8s.api.core.v1.Service"}
 
 
 def container() -> dict[str, Any]:
@@ -38,3 +41,21 @@ def test_all_start_the_same_command() -> None:
     assert container()["args"] == compose["services"]["evergold"]["command"] == command
     assert "serve --host 0.0.0.0 --port 8321" in (DEPLOY / "evergold.service").read_text()
     assert all(f'"{word}"' in (DEPLOY / "Dockerfile").read_text() for word in command)
+
+
+def test_the_compose_file_follows_its_published_schema() -> None:
+    check = jsonschema_rs.validator_for(json.loads((SCHEMAS / "compose-spec.json").read_text()))
+    compose = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
+    assert [error.message for error in check.iter_errors(compose)] == []
+    compose["services"]["evergold"]["comand"] = []
+    assert not check.is_valid(compose)
+
+
+def test_the_manifest_follows_the_schema_of_kubernetes() -> None:
+    definitions = json.loads((SCHEMAS / "kubernetes-1.37.json").read_text())
+    for document in yaml.safe_load_all((DEPLOY / "kubernetes.yaml").read_text()):
+        rule = {"$ref": f"#/$defs/{KINDS[document['kind']]}"}
+        check = jsonschema_rs.validator_for({**definitions, **rule})
+        assert [error.message for error in check.iter_errors(document)] == []
+        document["spec"]["selectors"] = {}
+        assert not check.is_valid(document)

@@ -35,6 +35,8 @@ def test_words_are_listed_once() -> None:
 
 def test_a_class_name_is_used_once_or_explained() -> None:
     twice = {name for name, files in classes().items() if len(files) > 1}
-    explained = {name for row in re.findall(r"^\| (`.+?) \|", SECOND, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)}
+    explained = {
+        name for row in re.findall(r"^\| (`.+?) \|", SECOND, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)
+    }
     assert twice - explained == set(), "name the class by its role, or add the reason to docs/glossary.md"
     assert explained - twice == set(), "these names are no longer shared; take them out of docs/glossary.md"

@@ -55,7 +55,16 @@ def test_the_package_of_the_page_installs_and_works(site: Path, tmp_path: Path) 
 def test_its_metric_and_judge_measure_a_run(site: Path, tmp_path: Path) -> None:
     (tmp_path / "answer.py").write_text("def answer(case):\n    return 'This way, please.'\n")
     (tmp_path / "questions.yaml").write_text(QUESTIONS)
-    words = ("run", "questions.yaml", "--model", "python/answer:answer", "--metric", "polite", "--metric", "correctness")
+    words = (
+        "run",
+        "questions.yaml",
+        "--model",
+        "python/answer:answer",
+        "--metric",
+        "polite",
+        "--metric",
+        "correctness",
+    )
     ran = evergold(*words, "--judge", "strict", "--json", cwd=tmp_path, PYTHONPATH=f"{site}:{tmp_path}")
     assert ran.code == 0, ran.err
     assert {mean["metric"]: mean["value"] for mean in ran.json["means"]} == {"polite": 1.0, "correctness": 1.0}
