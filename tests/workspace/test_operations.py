@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 
 from evergold.model.trace import Trace
 from evergold.settings import Settings
+from evergold.store.leases import leased
 from evergold.workspace import Workspace
 
 
@@ -11,7 +12,12 @@ def test_status_gives_sizes_growth_and_age(settings: Settings) -> None:
     with Workspace.open(settings) as workspace:
         assert workspace.operations.status().bytes_per_trace is None
         workspace.intake.accept([Trace(id=f"t{n}", input="a question", output="an answer") for n in range(50)])
-        status = workspace.operations.status()
+        with leased(workspace.store.db, "checks.backfill", "a check of all traces"):
+            status = workspace.operations.status()
+    assert [one.name for one in status.work] == ["checks.backfill"]
+    assert (status.connections is None) == (status.engine == "sqlite")
+    if status.connections is not None:
+        assert 0 < status.connections.active <= status.connections.open <= status.connections.most
     assert status.engine in settings.database_url or status.engine == "sqlite"
     assert (status.traces, status.traces_last_day, status.traces_last_week) == (50, 50, 50)
     assert status.bytes > 10_000

@@ -16,7 +16,7 @@ def command() -> None:
 @json_flag
 @click.pass_context
 def status_command(ctx: click.Context, as_json: bool) -> None:
-    """Show sizes, growth, the oldest trace and, on PostgreSQL with pg_stat_statements, the slowest queries."""
+    """Show sizes, growth, the oldest trace, work under way and, on PostgreSQL, connections, locks and the slowest queries."""
     with opened(ctx) as workspace:
         status = workspace.operations.status()
     if as_json:
@@ -31,6 +31,22 @@ def status_command(ctx: click.Context, as_json: bool) -> None:
 
 
 def _lines(status: DatabaseStatus) -> list[str]:
+    return [*_traces(status), *_use(status)]
+
+
+def _use(status: DatabaseStatus) -> list[str]:
+    """Connections, locks and work under way."""
+    lines = [f"{one.name} is held by {one.owner} since {one.since}, until {one.until}" for one in status.work]
+    if (now := status.connections) is not None:
+        lines.append(
+            f"{now.open} of {now.most} connections: {now.active} active, {now.waiting_for_locks} wait for locks, "
+            f"{now.idle_in_transaction} idle in a transaction; the longest transaction is "
+            f"{now.longest_transaction_seconds:.0f} s old"
+        )
+    return lines
+
+
+def _traces(status: DatabaseStatus) -> list[str]:
     # Sizes per trace would divide by zero.
     if not status.traces:
         return ["no traces yet"]

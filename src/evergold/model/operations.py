@@ -28,8 +28,28 @@ class SlowQuery(BaseModel):
     query: str
 
 
+class OpenConnections(BaseModel):
+    """Connections to a PostgreSQL database: how many are open of those it takes, and what they do."""
+
+    open: int
+    most: int
+    active: int
+    waiting_for_locks: int
+    idle_in_transaction: int
+    longest_transaction_seconds: float
+
+
+class WorkUnderWay(BaseModel):
+    """Work that one process holds by lease: who, since when, and until when if the lease is not renewed."""
+
+    name: str
+    owner: str
+    since: str
+    until: str
+
+
 class DatabaseStatus(BaseModel):
-    """Size, growth and age of a database."""
+    """Size, growth and age of a database, and who works on it."""
 
     engine: str
     bytes: int
@@ -42,6 +62,8 @@ class DatabaseStatus(BaseModel):
     traces_last_week: int = 0
     bytes_per_trace: float | None = None
     slow_queries: list[SlowQuery] | None = None
+    connections: OpenConnections | None = None
+    work: list[WorkUnderWay] = []
 
     @property
     def bytes_per_day(self) -> float | None:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from sqlalchemy import Connection, func, select, text
 
-from evergold.model.operations import Backlog, DatabaseStatus, SlowQuery, TableSize
-from evergold.store.schema import curation_queue, metadata, runs, traces
+from evergold.model.operations import Backlog, DatabaseStatus, OpenConnections, SlowQuery, TableSize, WorkUnderWay
+from evergold.store.schema import curation_queue, metadata, runs, traces, utc_now, work_leases
 from evergold.store.values import stamp
 
 SLOWEST = 5
@@ -51,6 +51,8 @@ def status_of(connection: Connection, file: Path | None) -> DatabaseStatus:
         traces_last_week=_since(connection, now - WEEK),
         bytes_per_trace=round(total / counted, 1) if counted else None,
         slow_queries=None if file is not None else _slow_queries(connection),
+        connections=None if file is not None else _connections(connection),
+        work=_work(connection),
     )
 
 
@@ -95,6 +97,27 @@ def _postgres_sizes(connection: Connection) -> list[TableSize]:
     names = [table.name for table in metadata.sorted_tables]
     return [
         TableSize(name=name, bytes=size, rows=rows) for name, size, rows in connection.execute(query, {"names": names})
+    ]
+
+
+def _connections(connection: Connection) -> OpenConnections:
+    """Every connection to this database that this user may see, of all servers and programs."""
+    query = text(
+        "SELECT count(*) AS open, current_setting('max_connections')::int AS most, "
+        "count(*) FILTER (WHERE state = 'active') AS active, "
+        "count(*) FILTER (WHERE wait_event_type = 'Lock') AS waiting_for_locks, "
+        "count(*) FILTER (WHERE state LIKE 'idle in transaction%') AS idle_in_transaction, "
+        "coalesce(max(extract(epoch FROM clock_timestamp() - xact_start)), 0)::float AS longest_transaction_seconds "
+        "FROM pg_stat_activity WHERE datname = current_database()"
+    )
+    return OpenConnections.model_validate(dict(connection.execute(query).mappings().one()))
+
+
+def _work(connection: Connection) -> list[WorkUnderWay]:
+    held = select(work_leases).where(work_leases.c.lease_until > utc_now()).order_by(work_leases.c.name)
+    return [
+        WorkUnderWay(name=row.name, owner=row.owner, since=row.since, until=row.lease_until)
+        for row in connection.execute(held)
     ]
 
 
