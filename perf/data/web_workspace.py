@@ -55,13 +55,17 @@ def fill(workspace: Workspace, traces: int, cases: int) -> None:
         db.write(partial(insert_rows, table="traces", columns=TRACE_COLUMNS, rows=[trace for trace, _ in rows]))
         db.write(partial(insert_rows, table="trace_scores", columns=SCORE_COLUMNS, rows=[score for _, score in rows]))
     for statement in indexes:
-        db.write(lambda connection, statement=statement: connection.exec_driver_sql(statement) and None)
+        db.write(partial(_execute, statement=statement))
     workspace.intake.page(TraceFilter(search="words"), limit=1)  # learns them, as intake does on its way
     for some in batches(many_cases(cases), BATCH):
         workspace.cases.put(some)
     while db.write(learn_parts):  # as a server does at leisure
         pass
     workspace.intake.accept(long_conversations())
+
+
+def _execute(connection: Connection, statement: str) -> None:
+    connection.exec_driver_sql(statement)
 
 
 def _drop_indexes(connection: Connection) -> list[str]:
