@@ -125,6 +125,38 @@ def test_an_edit_of_a_validated_case_unvalidates_it_and_undo_brings_it_back(page
     expect(page.get_by_text("of 1 validated")).to_contain_text("1 of 1")
 
 
+def test_a_disproved_base_is_validated_only_with_a_reason_that_is_exported(page: Page, tmp_path: Path) -> None:
+    problem = "pkg/retry.go is not in the repository at 0000000abcdef"
+
+    def with_repository(route: Route) -> None:
+        route.fulfill(json={**route.fetch().json(), "repository": True})
+
+    def disprove(route: Route) -> None:
+        given = route.request.post_data_json or {}
+        route.fulfill(json={"a": given["a"], "b": given["b"], "problems": [problem]})
+
+    page.route("**/api/v1/review/me", with_repository)
+    page.route("**/api/v1/review/prove", disprove)
+    page.reload()
+    import_files(page, write_pair(tmp_path, [row_a(0)], [row_b(0)]))
+    dialog = page.get_by_role("dialog", name="The repository disproves this base commit")
+    page.get_by_role("button", name="Mark as validated").click()
+    expect(dialog).to_contain_text(problem)
+    expect(dialog.get_by_role("button", name="Validate anyway")).to_be_disabled()
+    assert serious_faults(page) == []
+    dialog.get_by_role("button", name="Back").click()
+    expect(page.get_by_text("of 1 validated")).to_contain_text("0 of 1")
+    expect(page.get_by_role("button", name="Mark as validated")).to_be_focused()
+    page.keyboard.press("Enter")
+    dialog.get_by_label("Why it is right all the same").fill("The file was renamed in that merge.")
+    dialog.get_by_role("button", name="Validate anyway").click()
+    expect(page.get_by_text("of 1 validated")).to_contain_text("1 of 1")
+    for (row,) in export(page, tmp_path):
+        override = row["baseOverride"]
+        assert isinstance(override, dict)
+        assert (override["why"], override["problems"]) == ("The file was renamed in that merge.", [problem])
+
+
 def test_the_keyboard_alone(page: Page, tmp_path: Path) -> None:
     import_files(page, incomplete_pair(tmp_path))
     page.get_by_role("button", name="Mark as validated").wait_for()
@@ -166,7 +198,7 @@ def test_broken_files_are_explained_by_line_and_field_and_good_rows_are_offered(
     expect(remarks).to_contain_text("line 17 · left out")
     expect(remarks).to_contain_text("line 4 · filePaths · repaired")
     expect(remarks).to_contain_text("line 7 · caseId · left out")
-    expect(remarks).to_contain_text("score-retrieval")
+    expect(remarks).to_contain_text("predictions for retrieval scoring")
     page.screenshot(path=PICTURES / "validator-import.png")
     page.get_by_role("button", name="Import 17 cases").click()
     expect(page.get_by_text("of 17 validated")).to_be_visible()

@@ -110,16 +110,31 @@ def test_a_guarded_server_asks_for_its_token_once(opened: Open, built_app: None,
         page.context.close()
 
 
-def test_a_server_that_went_away_is_named(opened: Open, built_app: None, tmp_path: Path) -> None:
+def test_a_server_that_went_away_is_named_and_what_is_typed_outlives_it(
+    opened: Open, built_app: None, tmp_path: Path
+) -> None:
     with served(tmp_path) as address:
         page = opened(f"{address}/", expected="Failed to load resource")
         expect(page.get_by_role("heading", name="Overview", level=1)).to_be_visible()
         page.route("**/api/**", lambda route: route.abort())
         page.get_by_role("navigation", name="Main").get_by_role("link", name="Cases").click()
         expect(page.get_by_text("The server does not answer")).to_be_visible()
+        expect(page.get_by_text("No connection to the server")).to_be_visible()
+        page.keyboard.press("N")
+        page.get_by_label("Question").fill("Who keeps this?")
+        page.get_by_label("Expected answer").fill("The form.")
+        page.get_by_role("button", name="Make the case").click()
+        expect(page.get_by_role("dialog").get_by_text("The server does not answer")).to_be_visible()
+        page.reload()
         page.unroute("**/api/**")
-        page.get_by_role("button", name="Try again").click()
+        # The page asks by itself until the server is back, and then shows what it could not show before.
+        expect(page.get_by_text("No connection to the server")).to_be_hidden()
         expect(page.get_by_role("heading", name="No cases yet")).to_be_visible()
+        page.keyboard.press("N")
+        expect(page.get_by_label("Expected answer")).to_have_value("The form.")
+        page.get_by_role("button", name="Make the case").click()
+        expect(page.get_by_role("heading", name="Who keeps this?")).to_be_visible()
+        page.context.close()
 
 
 def test_a_page_that_breaks_leaves_the_rest_usable(opened: Open, address: str) -> None:

@@ -55,7 +55,7 @@ def test_spans_are_a_tree_with_timings_and_open(opened: Open, address: str) -> N
     step = page.get_by_role("button", name="write_answer")
     expect(step).to_contain_text("ms")
     step.click()
-    expect(page.get_by_text("388")).to_be_visible()
+    expect(page.get_by_text("388", exact=True)).to_be_visible()
 
 
 def test_scores_show_whose_they_are(opened: Open, address: str) -> None:

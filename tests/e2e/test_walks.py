@@ -14,7 +14,7 @@ from evergold.workspace import Workspace
 from tests.api.serving import calling, served
 from tests.builders import a_case
 from tests.e2e.conftest import fill
-from tests.e2e.hands import Hands, documented, hold
+from tests.e2e.hands import DOCS, Hands, documented, hold
 from tests.openai_server import Body, Reply, serving
 from tests.replays import flight_case
 
@@ -245,3 +245,10 @@ def test_a_trace_is_opened_in_replay_by_key(opened: Open, desk: str) -> None:
 
 def test_the_docs_name_ten_tasks() -> None:
     assert len(documented()) == 10
+
+
+def test_each_row_beside_other_tools_names_the_tests_that_do_it() -> None:
+    rows = DOCS.read_text(encoding="utf-8").partition("| | Evergold |")[2].partition("\n\n")[0].splitlines()[2:]
+    named = {name for row in rows for name in row.strip("| ").rpartition("|")[2].split(",")}
+    assert len(rows) >= 10
+    assert [name for name in named if not (Path(__file__).parent / f"{name.strip()}.py").is_file()] == []

@@ -4,6 +4,8 @@
  * `unwrap(api.GET(...))` gives the data or throws an `ApiError` that carries the server's one clear line.
  */
 import createClient, { type Middleware } from "openapi-fetch";
+import { withoutCommands } from "./plainWords";
+import { reportReach } from "./reach";
 import type { components, paths } from "./schema";
 import { currentToken, requireToken } from "./token";
 
@@ -38,9 +40,11 @@ type Answer<T> = { data?: T; error?: unknown; response: Response };
 
 export async function unwrap<T>(call: Promise<Answer<T>>): Promise<T> {
   const { data, error, response } = await call.catch(() => {
+    reportReach(false);
     throw new ApiError(0, "The server does not answer. Nothing you typed is lost; try again when it is back.");
   });
-  if (!response.ok) throw new ApiError(response.status, explain(error, response.status), error);
+  reportReach(true);
+  if (!response.ok) throw new ApiError(response.status, withoutCommands(explain(error, response.status)), error);
   return data as T;
 }
 

@@ -7,7 +7,10 @@ export const WATCH_MS = 10_000;
 
 export const queryClient = new QueryClient({
   defaultOptions: {
+    // A server on this machine answers where the browser calls itself offline.
+    mutations: { networkMode: "always" },
     queries: {
+      networkMode: "always",
       staleTime: 5_000,
       retry: (failures, error) =>
         failures < 1 && !(error instanceof ApiError && error.status >= 400 && error.status < 500),

@@ -8,6 +8,7 @@ import { ColorSchemeToggle } from "./ColorSchemeToggle";
 import { PLACES } from "./navigation";
 import classes from "./Shell.module.css";
 import { SignedIn } from "./SignedIn";
+import { Unreachable } from "./Unreachable";
 
 export function Shell() {
   const [helpOpened, help] = useDisclosure(false);
@@ -40,6 +41,7 @@ export function Shell() {
         </div>
       </aside>
       <main id="main" className={classes.main} tabIndex={-1}>
+        <Unreachable />
         <Outlet />
       </main>
       <KeyHelp opened={helpOpened} onClose={help.close} />

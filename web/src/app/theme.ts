@@ -80,7 +80,11 @@ const leaf: MantineColorsTuple = [
   "#253b1e",
 ];
 
+/** Every dialog can be closed by a button with a name. */
+const named = { defaultProps: { closeButtonProps: { "aria-label": "Close" } } };
+
 export const theme = createTheme({
+  components: { Modal: named, Drawer: named },
   colors: { gold, gray: stone, dark: ink, rust, sea, leaf },
   primaryColor: "gold",
   primaryShade: { light: 7, dark: 5 },

@@ -1,6 +1,7 @@
 /** Small facts about one thing: a name on the left, a value on the right. Empty values are left out. */
 import { Fragment, type ReactNode } from "react";
 import classes from "./Facts.module.css";
+import { visible } from "./visible";
 
 export type Fact = readonly [name: string, value: ReactNode];
 
@@ -11,8 +12,8 @@ export function Facts({ facts }: { facts: readonly Fact[] }) {
     <dl className={classes.facts}>
       {present.map(([name, value]) => (
         <Fragment key={name}>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
+          <dt dir="auto">{visible(name)}</dt>
+          <dd dir="auto">{typeof value === "string" ? visible(value) : value}</dd>
         </Fragment>
       ))}
     </dl>

@@ -1,8 +1,9 @@
 /** A text with the words of a search marked, cut so that the first of them is in view. */
 import { marks } from "./marking";
+import { visible } from "./visible";
 
 export function Marked({ text, search, most = 300 }: { text: string; search: string | undefined; most?: number }) {
-  const { parts, cut } = marks(text, search ?? "", most);
+  const { parts, cut } = marks(visible(text), search ?? "", most);
   return (
     <>
       {cut && "…"}

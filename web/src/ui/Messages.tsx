@@ -1,14 +1,18 @@
 /** Messages of a conversation as people read them: who speaks, what is said, which tools were called and what they gave. */
 import { Component, lazy, memo, type ReactNode, Suspense, useState } from "react";
+import { folding } from "./folding";
 import classes from "./Messages.module.css";
 import { type Call, callsOf, type Message, type Part, partsOf, resultsOf, roleOf } from "./messageParts";
 import { TextBlock } from "./TextBlock";
+import { visible } from "./visible";
 
 const Markdown = lazy(() => import("./Markdown"));
 const Picture = lazy(() => import("./Markdown").then((module) => ({ default: module.Picture })));
 
 const FOLD_AT = 4000;
 const LATEST = 60;
+/** A longer text is shown as it is: laying it out would take the browser too long. */
+const MARKDOWN_MOST = 20_000;
 const NAMES: Record<string, string> = { system: "System", developer: "System", user: "User", assistant: "Assistant" };
 
 export const Messages = memo(function Messages({ messages }: { messages: readonly Message[] }) {
@@ -38,7 +42,7 @@ function One({ message, results }: { message: Message; results: Map<string, Mess
     <section className={classes.message} data-role={role} aria-label={NAMES[role] ?? role}>
       <header className={classes.role}>
         {NAMES[role] ?? role}
-        {typeof message.name === "string" && message.name !== "" && <span> · {message.name}</span>}
+        {typeof message.name === "string" && message.name !== "" && <span> · {visible(message.name)}</span>}
       </header>
       {partsOf(message.content).map((part, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: a part is its position
@@ -65,10 +69,12 @@ function Shown({ part, role }: { part: Part; role: string }) {
 
 /** Markdown, or the text as it is while the renderer loads, where it fails, or when the reader asks for it. */
 export function Prose({ text }: { text: string }) {
-  const [open, setOpen] = useState(false);
+  const [most, setMost] = useState(FOLD_AT);
   const [raw, setRaw] = useState(false);
   const long = text.length > FOLD_AT;
-  const shown = long && !open ? `${text.slice(0, FOLD_AT)}…` : text;
+  const fold = folding(text.length, FOLD_AT, most);
+  const shown = visible(fold.next ? `${text.slice(0, fold.shown)}…` : text);
+  const tooLong = fold.shown > MARKDOWN_MOST;
   const plain = (
     <p className={classes.plain} dir="auto">
       {shown}
@@ -76,7 +82,7 @@ export function Prose({ text }: { text: string }) {
   );
   return (
     <div>
-      {raw ? (
+      {raw || tooLong ? (
         plain
       ) : (
         <Fallback shown={plain}>
@@ -87,13 +93,15 @@ export function Prose({ text }: { text: string }) {
       )}
       <div className={classes.tools}>
         {long && (
-          <button type="button" className={classes.more} onClick={() => setOpen(!open)}>
-            {open ? "Show less" : `Show all ${text.length.toLocaleString("en-US")} characters`}
+          <button type="button" className={classes.more} onClick={() => setMost(fold.next?.shown ?? FOLD_AT)}>
+            {fold.next?.label ?? "Show less"}
           </button>
         )}
-        <button type="button" className={classes.more} aria-pressed={raw} onClick={() => setRaw(!raw)}>
-          {raw ? "Laid out" : "As sent"}
-        </button>
+        {!tooLong && (
+          <button type="button" className={classes.more} aria-pressed={raw} onClick={() => setRaw(!raw)}>
+            {raw ? "Laid out" : "As sent"}
+          </button>
+        )}
       </div>
     </div>
   );
@@ -116,7 +124,7 @@ function CallCard({ call, result }: { call: Call; result: Message | undefined })
   return (
     <details className={classes.call} data-failed={failed || undefined} open>
       <summary>
-        <span className={classes.tool}>{call.name}</span>
+        <span className={classes.tool}>{visible(call.name)}</span>
         {failed && <span className={classes.failed}>failed</span>}
         {result === undefined && <span className={classes.failed}>no result recorded</span>}
       </summary>

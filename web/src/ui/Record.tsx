@@ -4,6 +4,10 @@ import { type ReactNode, useEffect, useRef } from "react";
 import { CrossIcon } from "./icons";
 import classes from "./Record.module.css";
 import { useShortcuts } from "./shortcuts";
+import { visible } from "./visible";
+
+/** A title is a line or two; the whole text stands below it. */
+const TITLE_MOST = 300;
 
 type RecordProps = { title: ReactNode; badge?: ReactNode; meta?: ReactNode; close: () => void; children: ReactNode };
 
@@ -27,7 +31,7 @@ export function RecordFrame({ title, badge, meta, close, children }: RecordProps
           </button>
         </div>
         <Title order={2} className={classes.title} ref={heading} tabIndex={-1} dir="auto">
-          {title}
+          {typeof title === "string" ? visible(title.slice(0, TITLE_MOST)) : title}
         </Title>
         {meta && <div className={classes.meta}>{meta}</div>}
       </header>

@@ -60,6 +60,21 @@ export function RecordList<Row extends RowData>(props: RecordListProps<Row>) {
     virtual.scrollToIndex(cursor, { align: "auto" });
   }, [cursor, virtual]);
 
+  function focusRow(index: number) {
+    requestAnimationFrame(() => {
+      scroller.current?.querySelector<HTMLElement>(`[data-index="${index}"] a`)?.focus({ preventScroll: true });
+    });
+  }
+  // Who closes a record goes on in the list where it was.
+  const before = useRef(selected);
+  useEffect(() => {
+    const closed = before.current && !selected ? rows.findIndex((row) => rowKey(row) === before.current) : -1;
+    before.current = selected;
+    if (closed < 0) return;
+    setCursor(closed);
+    focusRow(closed);
+  });
+
   function move(step: number) {
     const next = Math.min(Math.max(cursor + step, 0), rows.length - 1);
     const row = rows[next];
@@ -67,6 +82,7 @@ export function RecordList<Row extends RowData>(props: RecordListProps<Row>) {
     setCursor(next);
     virtual.scrollToIndex(next);
     if (selected) open(row);
+    else focusRow(next);
   }
   const { marked, onMark } = props;
   function mark(key: string) {

@@ -1,8 +1,10 @@
 /** A text as it was written: line breaks kept, long ones folded, JSON laid out, one click to copy. Never parsed as HTML. */
 import { CopyButton } from "@mantine/core";
 import { useMemo, useState } from "react";
+import { folding } from "./folding";
 import { CheckIcon, CopyIcon } from "./icons";
 import classes from "./TextBlock.module.css";
+import { visible } from "./visible";
 
 const FOLD_AT = 1200;
 
@@ -14,39 +16,40 @@ type TextBlockProps = {
 };
 
 export function TextBlock({ text, label, absent = "none", tone = "plain" }: TextBlockProps) {
-  const [open, setOpen] = useState(false);
+  const [most, setMost] = useState(FOLD_AT);
   const shown = useMemo(() => layOut(text ?? ""), [text]);
   const long = shown.value.length > FOLD_AT;
+  const fold = folding(shown.value.length, FOLD_AT, most);
   const empty = text === null || text === undefined || text === "";
   return (
     <section className={classes.block} data-tone={tone} aria-label={label}>
       {label && (
         <header className={classes.head}>
           <span>{label}</span>
-          {!empty && <Copy text={text} />}
+          {!empty && <Copy text={text} what={label} />}
         </header>
       )}
       {empty ? (
         <p className={classes.absent}>{absent}</p>
       ) : (
         <pre className={classes.text} dir="auto" data-code={shown.code || undefined}>
-          {long && !open ? `${shown.value.slice(0, FOLD_AT)}…` : shown.value}
+          {visible(fold.next ? `${shown.value.slice(0, fold.shown)}…` : shown.value)}
         </pre>
       )}
       {long && (
-        <button type="button" className={classes.more} onClick={() => setOpen(!open)}>
-          {open ? "Show less" : `Show all ${shown.value.length.toLocaleString("en-US")} characters`}
+        <button type="button" className={classes.more} onClick={() => setMost(fold.next?.shown ?? FOLD_AT)}>
+          {fold.next?.label ?? "Show less"}
         </button>
       )}
     </section>
   );
 }
 
-function Copy({ text }: { text: string }) {
+function Copy({ text, what }: { text: string; what: string }) {
   return (
     <CopyButton value={text}>
       {({ copied, copy }) => (
-        <button type="button" className={classes.copy} onClick={copy} aria-label={copied ? "Copied" : "Copy"}>
+        <button type="button" className={classes.copy} onClick={copy} aria-label={copied ? "Copied" : `Copy: ${what}`}>
           {copied ? <CheckIcon size={15} /> : <CopyIcon size={15} />}
         </button>
       )}

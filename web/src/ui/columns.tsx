@@ -1,6 +1,7 @@
 /** Columns of a list that one can choose: traces and cases share how they are chosen, laid out and marked. */
 import { Marked } from "./Marked";
 import type { ListColumn } from "./RecordList";
+import { visible } from "./visible";
 
 /** A column: its width, and whether it is shown before anybody chooses. The question is always there. */
 export type ColumnSpec<Entry> = {
@@ -43,7 +44,7 @@ export function columnsFrom<Entry extends object>(
   };
 }
 
-export const dimmed = (text: string) => <span className="eg-dim eg-numeric">{text}</span>;
+export const dimmed = (text: string) => <span className="eg-dim eg-numeric">{visible(text)}</span>;
 
 export const markedDim = (text: string, search: string | undefined) => (
   <span className="eg-dim">

@@ -27,6 +27,14 @@ function isTyping(target: EventTarget | null): boolean {
   );
 }
 
+/** Whether a key belongs to what has the focus: Enter and the space bar to a button or link, every key to an open menu. */
+function isTaken(event: KeyboardEvent): boolean {
+  if (!(event.target instanceof HTMLElement)) return false;
+  if (event.target.closest("[role=menu], [role=listbox]")) return true;
+  const pressed = event.key === "Enter" || event.key === " ";
+  return pressed && event.target.closest("button, a[href], summary, [role=tab], [role=button]") !== null;
+}
+
 function find(keys: string): Shortcut | undefined {
   for (const group of [...groups].reverse()) {
     const match = group.shortcuts.find((shortcut) => shortcut.keys === keys);
@@ -36,7 +44,7 @@ function find(keys: string): Shortcut | undefined {
 }
 
 function onKeyDown(event: KeyboardEvent): void {
-  if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || isTaken(event)) return;
   const modal = document.querySelector("[role=dialog]");
   if (modal) return;
   const sequence = pending && event.timeStamp - pendingSince < SEQUENCE_MS ? `${pending} ${event.key}` : "";

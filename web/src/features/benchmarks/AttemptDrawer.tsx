@@ -36,7 +36,6 @@ export function AttemptDrawer({ runId, caseId, tasks, open }: DrawerProps) {
       position="right"
       size="min(1080px, 94vw)"
       title={caseId}
-      closeButtonProps={{ "aria-label": "Close" }}
       classNames={{ title: classes.drawerTitle }}
     >
       <nav className={classes.pager} aria-label="Tasks of this page">

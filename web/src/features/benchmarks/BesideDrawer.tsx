@@ -40,7 +40,6 @@ export function BesideDrawer({ runs, names, caseId, tasks, only, onOnly, open }:
       position="right"
       size="min(1400px, 97vw)"
       title="Answers side by side"
-      closeButtonProps={{ "aria-label": "Close" }}
     >
       <nav className={classes.pager} aria-label="Tasks">
         <Button variant="default" size="compact-sm" disabled={!previous} aria-keyshortcuts="p" onClick={step(previous)}>

@@ -3,6 +3,7 @@ import { Button, Progress } from "@mantine/core";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { useMay } from "@/api/access";
+import { withoutCommands } from "@/api/plainWords";
 import { FailingReplays } from "@/features/replay/FailingReplays";
 import { Facts } from "@/ui/Facts";
 import { count, moment, plural, roughly } from "@/ui/format";
@@ -38,7 +39,7 @@ export function RunPage() {
       lead={
         <>
           <Link to="/benchmarks">Benchmarks</Link> · <span data-status={run.status}>{run.status}</span>
-          {run.error && ` · ${run.error}`}
+          {run.error && ` · ${withoutCommands(run.error)}`}
           {run.failed && !goesOn(run) ? <Broken run={run} /> : null}
         </>
       }

@@ -1,5 +1,6 @@
 /** The list of runs: a table on a desk, some lines a run on a phone. Each heading sorts. */
 import { Link } from "@tanstack/react-router";
+import { withoutCommands } from "@/api/plainWords";
 import { age, count, duration, moment } from "@/ui/format";
 import { goesOn, type Mean, type Run } from "./data";
 import { costOf, type Means, sorted, timeOf, versionOf } from "./runOrder";
@@ -61,7 +62,11 @@ export function RunTable({ rows, means, ticked, toggle, order, onOrder }: RunTab
               <td className={runsClasses.scores}>
                 <Scores run={run} means={means[run.id]} />
               </td>
-              <td className={runsClasses.status} data-status={run.status} title={run.error ?? undefined}>
+              <td
+                className={runsClasses.status}
+                data-status={run.status}
+                title={run.error ? withoutCommands(run.error) : undefined}
+              >
                 {run.status}
                 <Progress run={run} />
               </td>

@@ -13,10 +13,10 @@ export function BulkCases({ cases, onClear }: BulkCasesProps) {
   return (
     <section className={classes.bulk} aria-label="Chosen cases">
       <strong>{plural(cases.length, "case")} chosen</strong>
-      <Entry label="Tag" onEnter={(tag) => void changes.change(cases, { addTags: [tag] })} disabled={small.disabled} />
+      <Entry label="Tag" onEnter={(tag) => changes.change(cases, { addTags: [tag] })} disabled={small.disabled} />
       <Entry
         label="Move to dataset"
-        onEnter={(dataset) => void changes.change(cases, { dataset })}
+        onEnter={(dataset) => changes.change(cases, { dataset })}
         disabled={small.disabled}
       />
       <Button {...small} onClick={() => void changes.change(cases, { status: "dismissed" })}>
@@ -45,16 +45,18 @@ export function BulkCases({ cases, onClear }: BulkCasesProps) {
   );
 }
 
-type EntryProps = { label: string; disabled: boolean; onEnter: (value: string) => void };
+type EntryProps = { label: string; disabled: boolean; onEnter: (value: string) => Promise<boolean> };
 
 function Entry({ label, disabled, onEnter }: EntryProps) {
   const [value, setValue] = useState("");
+  async function enter() {
+    if (value.trim() && (await onEnter(value.trim()))) setValue("");
+  }
   return (
     <form
       onSubmit={(event) => {
         event.preventDefault();
-        if (value.trim()) onEnter(value.trim());
-        setValue("");
+        void enter();
       }}
     >
       <TextInput

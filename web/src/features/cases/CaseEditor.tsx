@@ -2,19 +2,32 @@
  * Change a case in place. Only changed fields are sent, on the version that was seen: where somebody else was first, their
  * text is shown beside this one and nothing of either is lost. A form that could not be sent keeps what was typed.
  */
-import { Alert, Button, Group, Modal, TagsInput, Text, Textarea } from "@mantine/core";
-import { useState } from "react";
+import { Alert, Button, Group, TagsInput, Text, Textarea } from "@mantine/core";
+import { Dialog } from "@/ui/Dialog";
+import { useKept } from "@/ui/kept";
 import { TextBlock } from "@/ui/TextBlock";
 import type { Case } from "./data";
 import { changedFields, type Draft, draftOf, type EditedField, LABEL } from "./edits";
 import { useCaseEdit } from "./useCaseEdit";
 
+/** What somebody wrote, with the case as it was when they began. */
+type Seen = { base: Case; draft: Draft };
 type CaseEditorProps = { entry: Case; onClose: () => void; onSaved: (before: Case, after: Case) => void };
 
 export function CaseEditor({ entry, onClose, onSaved }: CaseEditorProps) {
-  const [base, setBase] = useState(entry);
-  const [draft, setDraft] = useState<Draft>(() => draftOf(entry));
-  const edit = useCaseEdit(onSaved);
+  const seen = { base: entry, draft: draftOf(entry) };
+  const [{ base, draft }, keep, forgetDraft] = useKept<Seen>(`case ${entry.dataset}/${entry.id}`, seen);
+  const setDraft = (next: Draft) => keep({ base, draft: next });
+  const edit = useCaseEdit((before, after) => {
+    forgetDraft();
+    onSaved(before, after);
+  });
+  // Somebody else's change is shown when it is known, not only when a save was refused.
+  const theirs = edit.theirs ?? (entry.version > base.version && !edit.busy ? entry : null);
+  function cancel() {
+    forgetDraft();
+    onClose();
+  }
   const mine = changedFields(draftOf(base), draft);
   const field = (name: "input" | "output" | "expected", rows: number) => (
     <Textarea
@@ -29,7 +42,7 @@ export function CaseEditor({ entry, onClose, onSaved }: CaseEditorProps) {
     />
   );
   return (
-    <Modal opened onClose={onClose} title="Edit this case" size="lg" closeButtonProps={{ "aria-label": "Close" }}>
+    <Dialog onClose={cancel} closeOnClickOutside={false} title="Edit this case" size="lg">
       {field("input", 2)}
       {field("output", 2)}
       {field("expected", 3)}
@@ -40,38 +53,32 @@ export function CaseEditor({ entry, onClose, onSaved }: CaseEditorProps) {
         onChange={(tags) => setDraft({ ...draft, tags })}
         clearButtonProps={{ "aria-label": "Remove all tags" }}
       />
-      {edit.theirs && <Conflict base={base} theirs={edit.theirs} mine={mine} />}
-      {edit.problem && !edit.theirs && (
+      {theirs && <Conflict base={base} theirs={theirs} mine={mine} />}
+      {edit.problem && !theirs && (
         <Text c="rust" size="sm" mt="sm" role="alert">
           {edit.problem}
         </Text>
       )}
       <Group justify="flex-end" mt="md">
-        <Button variant="default" onClick={onClose}>
+        <Button variant="default" onClick={cancel}>
           Cancel
         </Button>
-        {edit.theirs && (
+        {theirs && (
           <Button
             variant="default"
             onClick={() => {
-              if (!edit.theirs) return;
-              setBase(edit.theirs);
-              setDraft(draftOf(edit.theirs));
+              keep({ base: theirs, draft: draftOf(theirs) });
               edit.settle();
             }}
           >
             Take theirs
           </Button>
         )}
-        <Button
-          disabled={mine.length === 0}
-          loading={edit.busy}
-          onClick={() => edit.save(edit.theirs ?? base, draft, mine)}
-        >
-          {edit.theirs ? "Save mine" : "Save"}
+        <Button disabled={mine.length === 0} loading={edit.busy} onClick={() => edit.save(theirs ?? base, draft, mine)}>
+          {theirs ? "Save mine" : "Save"}
         </Button>
       </Group>
-    </Modal>
+    </Dialog>
   );
 }
 

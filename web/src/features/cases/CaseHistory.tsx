@@ -7,7 +7,7 @@ import { type Revision, useHistory } from "./data";
 export function CaseHistory({ dataset, caseId }: { dataset: string; caseId: string }) {
   const history = useHistory(dataset, caseId);
   if (history.isPending) return <Loading what="history" rows={2} />;
-  if (history.isError) return <Failed error={history.error} retry={() => void history.refetch()} />;
+  if (history.isLoadingError) return <Failed error={history.error} retry={() => void history.refetch()} />;
   return (
     <ol className={classes.history}>
       {[...history.data].reverse().map((revision) => (

@@ -25,7 +25,7 @@ export function CaseRecord() {
   const close = () => void navigate({ to: "/cases", search: (before) => before });
 
   if (found.isPending) return <Loading what="case" />;
-  if (found.isError) {
+  if (found.isLoadingError) {
     return (
       <RecordFrame title={caseId} close={close}>
         <Failed error={found.error} retry={() => void found.refetch()} />

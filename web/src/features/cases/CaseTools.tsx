@@ -40,12 +40,7 @@ export function CaseTools({ view }: { view: CaseView }) {
           }}
         />
       )}
-      <Modal
-        opened={open === "import"}
-        onClose={close}
-        title="Import cases"
-        closeButtonProps={{ "aria-label": "Close" }}
-      >
+      <Modal opened={open === "import"} onClose={close} title="Import cases">
         <Beginning of="cases" />
       </Modal>
     </Group>

@@ -1,7 +1,9 @@
 /** The form of a case that somebody writes by hand. */
-import { Button, Group, Modal, Text, Textarea, TextInput } from "@mantine/core";
+import { Button, Group, Text, Textarea, TextInput } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
+import { Dialog } from "@/ui/Dialog";
+import { useKept } from "@/ui/kept";
 import type { Case } from "./data";
 import { createCase } from "./useCaseChanges";
 
@@ -9,23 +11,33 @@ type NewCaseProps = { dataset: string; onClose: () => void; onMade: (made: Case)
 
 export function NewCase({ dataset: first, onClose, onMade }: NewCaseProps) {
   const [dataset, setDataset] = useState(first);
-  const [input, setInput] = useState("");
-  const [expected, setExpected] = useState("");
+  const [input, setInput, forgetInput] = useKept("new case, question", "");
+  const [expected, setExpected, forgetExpected] = useKept("new case, answer", "");
+  const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState("");
   const client = useQueryClient();
 
+  function leave() {
+    forgetInput();
+    forgetExpected();
+    onClose();
+  }
+
   async function save() {
+    setBusy(true);
     try {
       const made = await createCase({ dataset: dataset.trim(), input, expected, kind: "chat", tags: [] });
       void client.invalidateQueries();
+      leave();
       onMade(made);
     } catch (error) {
       setProblem(error instanceof Error ? error.message : String(error));
+      setBusy(false);
     }
   }
 
   return (
-    <Modal opened onClose={onClose} title="New case" size="lg" closeButtonProps={{ "aria-label": "Close" }}>
+    <Dialog onClose={leave} closeOnClickOutside={false} title="New case" size="lg">
       <Textarea
         label="Question"
         dir="auto"
@@ -53,13 +65,17 @@ export function NewCase({ dataset: first, onClose, onMade }: NewCaseProps) {
         </Text>
       )}
       <Group justify="flex-end" mt="md">
-        <Button variant="default" onClick={onClose}>
+        <Button variant="default" onClick={leave}>
           Cancel
         </Button>
-        <Button disabled={!input.trim() || !expected.trim() || !dataset.trim()} onClick={() => void save()}>
+        <Button
+          disabled={!input.trim() || !expected.trim() || !dataset.trim()}
+          loading={busy}
+          onClick={() => void save()}
+        >
           Make the case
         </Button>
       </Group>
-    </Modal>
+    </Dialog>
   );
 }

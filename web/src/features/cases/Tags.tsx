@@ -1,5 +1,6 @@
 /** Tags as pills. A record shows a dozen and offers the rest; a line of a list shows the first and counts the others. */
 import { useState } from "react";
+import { visible } from "@/ui/visible";
 import classes from "./cases.module.css";
 
 const MOST = 12;
@@ -11,7 +12,7 @@ export function Tags({ tags }: { tags: readonly string[] }) {
     <span className={classes.tags}>
       {shown.map((tag) => (
         <span key={tag} className={classes.tag}>
-          {tag}
+          {visible(tag)}
         </span>
       ))}
       {shown.length < tags.length && (
@@ -28,7 +29,7 @@ export function FirstTag({ tags }: { tags: readonly string[] }) {
   if (!first) return null;
   return (
     <span className={classes.firstTag} title={tags.join(", ")}>
-      <span className={classes.tag}>{first}</span>
+      <span className={classes.tag}>{visible(first)}</span>
       {others.length > 0 && <span>+{others.length}</span>}
     </span>
   );

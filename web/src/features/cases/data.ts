@@ -1,7 +1,7 @@
 /** What the Cases pages ask the server for. */
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { api, type Schemas, unwrap } from "@/api/client";
-import { keepUp } from "@/api/query";
+import { keepUp, WATCH_MS } from "@/api/query";
 import { asQuery, type CaseView } from "./view";
 
 export type Case = Schemas["Case"];
@@ -34,6 +34,7 @@ export function useCase(dataset: string, caseId: string) {
     queryKey: ["case", dataset, caseId],
     queryFn: () =>
       unwrap(api.GET("/api/v1/cases/{dataset}/{case_id}", { params: { path: { dataset, case_id: caseId } } })),
+    refetchInterval: WATCH_MS,
   });
 }
 

@@ -18,15 +18,18 @@ export function useCaseChanges() {
   const [outcome, setOutcome] = useState<Outcome | null>(null);
   const [busy, setBusy] = useState(false);
 
-  async function act(work: () => Promise<Outcome>) {
+  /** Does the work and shows its outcome; gives whether it succeeded. */
+  async function act(work: () => Promise<Outcome>): Promise<boolean> {
     setBusy(true);
     try {
       setOutcome(await work());
+      return true;
     } catch (error) {
       setOutcome({ message: error instanceof Error ? error.message : String(error), undo: [] });
+      return false;
     } finally {
       setBusy(false);
-      await client.invalidateQueries();
+      void client.invalidateQueries();
     }
   }
 

@@ -30,7 +30,9 @@ export function useCaseEdit(onSaved: (before: Case, after: Case) => void) {
       setProblem(error instanceof Error ? error.message : String(error));
       if (error instanceof ApiError && error.status === 409) {
         const path = { dataset: seen.dataset, case_id: seen.id };
-        setTheirs(await unwrap(api.GET("/api/v1/cases/{dataset}/{case_id}", { params: { path } })));
+        // Where even this cannot be read, the refusal is shown and the next save asks again.
+        const now = unwrap(api.GET("/api/v1/cases/{dataset}/{case_id}", { params: { path } })).catch(() => null);
+        setTheirs(await now);
       }
     } finally {
       setBusy(false);

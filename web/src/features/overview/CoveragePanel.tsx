@@ -8,7 +8,12 @@ type CoveragePanelProps = { coverage: Overview["coverage"]; inPeriod: number };
 
 export function CoveragePanel({ coverage, inPeriod }: CoveragePanelProps) {
   if (coverage.length === 0) {
-    return <p className={classes.calm}>No dataset has a case yet. `evergold curate` makes the first ones.</p>;
+    return (
+      <p className={classes.calm}>
+        No dataset has a case yet. Traces become cases by <Link to="/rules">the rules in force</Link>, or by hand: open
+        a trace and make a case of it.
+      </p>
+    );
   }
   return (
     <ul className={classes.bars}>

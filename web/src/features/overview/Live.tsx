@@ -6,7 +6,7 @@ export function Live({ asOf, failed }: { asOf: string | undefined; failed: boole
   return (
     <span className={classes.live} data-failed={failed || undefined}>
       {failed
-        ? `The server does not answer; these numbers are from ${time ?? "before"}`
+        ? `The server does not answer${time ? `; these numbers are from ${time}` : ""}`
         : `Live${time ? `, as of ${time}` : ""}`}
     </span>
   );

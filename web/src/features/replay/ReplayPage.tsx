@@ -29,7 +29,7 @@ export function ReplayPage() {
     >
       {recorded.isPending ? (
         <Loading what="case" />
-      ) : recorded.isError ? (
+      ) : recorded.isLoadingError ? (
         <Failed error={recorded.error} retry={() => void recorded.refetch()} />
       ) : (
         <div style={{ display: "grid", gap: 16 }}>

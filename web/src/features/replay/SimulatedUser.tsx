@@ -1,16 +1,17 @@
 /** The simulated user of a case: a draft is marked as one until the reviewer confirms it, as it is or changed. */
 import { Button, Textarea } from "@mantine/core";
-import { useState } from "react";
 import type { Schemas } from "@/api/client";
+import { useKept } from "@/ui/kept";
 import { useConfirmUser, userOf } from "./data";
 import classes from "./replay.module.css";
 
+type Typed = { goal: string; persona: string };
 type Props = { entry: Pick<Schemas["Case"], "dataset" | "id" | "version" | "metadata"> };
 
 export function SimulatedUser({ entry }: Props) {
   const user = userOf(entry.metadata);
-  const [goal, setGoal] = useState(user?.goal ?? "");
-  const [persona, setPersona] = useState(user?.persona ?? "");
+  const [typed, setTyped] = useKept<Typed | null>(`user ${entry.dataset}/${entry.id}`, null);
+  const { goal, persona } = typed ?? { goal: user?.goal ?? "", persona: user?.persona ?? "" };
   const confirm = useConfirmUser(entry.dataset ?? "", entry.id, entry.version ?? 1);
   if (user === null) return null; // most cases are never played with a simulated user
   const changed = goal !== user.goal || persona !== user.persona;
@@ -28,7 +29,7 @@ export function SimulatedUser({ entry }: Props) {
         autosize
         maxRows={8}
         value={goal}
-        onChange={(event) => setGoal(event.currentTarget.value)}
+        onChange={(event) => setTyped({ goal: event.currentTarget.value, persona })}
       />
       <Textarea
         label="Persona"
@@ -36,7 +37,7 @@ export function SimulatedUser({ entry }: Props) {
         autosize
         maxRows={12}
         value={persona}
-        onChange={(event) => setPersona(event.currentTarget.value)}
+        onChange={(event) => setTyped({ goal, persona: event.currentTarget.value })}
       />
       {(user.draftedBy !== null || changed) && (
         <Button
@@ -44,7 +45,7 @@ export function SimulatedUser({ entry }: Props) {
           variant="default"
           disabled={goal.trim() === ""}
           loading={confirm.isPending}
-          onClick={() => confirm.mutate({ goal, persona })}
+          onClick={() => confirm.mutate({ goal, persona }, { onSuccess: () => setTyped(null) })}
         >
           {changed ? "Save the user" : "Confirm the user"}
         </Button>

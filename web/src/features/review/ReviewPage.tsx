@@ -68,9 +68,13 @@ export function ReviewPage() {
   }
 
   async function claim() {
-    const taken = await claimNext(filters);
-    setNotice(taken ? null : "Nothing is left for you in this view.");
-    if (taken) select(taken.case);
+    try {
+      const taken = await claimNext(filters);
+      setNotice(taken ? null : "Nothing is left for you in this view.");
+      if (taken) select(taken.case);
+    } catch (error) {
+      setNotice(error instanceof Error ? error.message : String(error));
+    }
     await refresh();
   }
 
@@ -150,7 +154,7 @@ export function ReviewPage() {
             />
           ) : file.isPending ? (
             <Loading what="the case" />
-          ) : file.isError ? (
+          ) : file.isLoadingError ? (
             <Failed error={file.error} />
           ) : (
             <CaseDesk key={nameOf(current)} file={file.data} me={me.data?.name ?? ""} onDecided={decided} />

@@ -2,6 +2,7 @@
 import { Button, Group, Stack, TextInput } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useState } from "react";
+import { ApiError } from "@/api/client";
 import { count, plural } from "@/ui/format";
 import { Loading } from "@/ui/states";
 import { type Rules, usePreview } from "./data";
@@ -26,6 +27,8 @@ export function Preview({ rules, changed, mayEdit, saving, problem, onSave, onRe
   if (!mayEdit) return <p className={classes.calm}>Your role reads these rules. An editor changes them.</p>;
   if (preview.isPending) return <Loading what="preview" rows={3} />;
   const shown = preview.data;
+  // A server that is away says nothing about the rules: saving them tries again.
+  const refused = preview.error instanceof ApiError && preview.error.status > 0;
   return (
     <Stack gap="sm">
       <div aria-live="polite">
@@ -51,7 +54,7 @@ export function Preview({ rules, changed, mayEdit, saving, problem, onSave, onRe
               onChange={(event) => setWhy(event.currentTarget.value)}
             />
             <Group>
-              <Button type="submit" loading={saving} disabled={preview.isError}>
+              <Button type="submit" loading={saving} disabled={refused}>
                 Save
               </Button>
               <Button variant="default" onClick={onReset}>

@@ -1,4 +1,5 @@
 /** What decides whether a trace becomes a case: change it, see what that would do, save it, go back. */
+import { Button } from "@mantine/core";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
 import { useMay } from "@/api/access";
@@ -30,19 +31,32 @@ export function RulesPage() {
       ) : !seen.data ? (
         <Failed error={seen.error} retry={() => void seen.refetch()} />
       ) : (
-        <Editor key={seen.data.number} view={seen.data} />
+        <Editor now={seen.data} />
       )}
     </Page>
   );
 }
 
-function Editor({ view }: { view: RulesView }) {
+/** `now` are the rules in force; `view` those that the form began with, which stay under unsaved changes. */
+function Editor({ now }: { now: RulesView }) {
   const { part } = route.useSearch();
   const mayEdit = useMay("editor");
+  const [view, setView] = useState(now);
   const [rules, setRules] = useState<Rules>(view.rules);
   const save = useSaveRules();
   const changed = JSON.stringify(rules) !== JSON.stringify(view.rules);
-  const store = (chosen: Rules, why: string) => save.mutate({ rules: chosen, base: view.number, why });
+  const moved = now.number !== view.number;
+  const begin = (with_: RulesView) => {
+    setView(with_);
+    setRules(with_.rules);
+  };
+  // Waiting traces are counted anew, and rules somebody else saved are taken over where nothing was typed.
+  if (now !== view && (!moved || !changed)) {
+    setView(now);
+    if (moved) setRules(now.rules);
+  }
+  const store = (chosen: Rules, why: string) =>
+    save.mutate({ rules: chosen, base: view.number, why }, { onSuccess: begin });
   useEffect(() => {
     const field = part && document.getElementById(part);
     if (field) {
@@ -72,6 +86,17 @@ function Editor({ view }: { view: RulesView }) {
       </div>
       <div className={classes.side}>
         <Panel title="What it would change">
+          {moved && changed && (
+            <div role="alert" className={classes.problem}>
+              <p>Somebody else changed the rules meanwhile. Yours are still in the form.</p>
+              <Button size="compact-sm" variant="default" onClick={() => setView(now)}>
+                Go on with mine
+              </Button>{" "}
+              <Button size="compact-sm" variant="default" onClick={() => begin(now)}>
+                Take theirs
+              </Button>
+            </div>
+          )}
           <Preview
             rules={rules}
             changed={changed}

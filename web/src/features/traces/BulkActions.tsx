@@ -35,7 +35,7 @@ export function BulkActions({ traceIds, onClear }: { traceIds: readonly string[]
           <Button {...small} onClick={() => setMaking(true)}>
             Make cases…
           </Button>
-          <Button {...small} onClick={() => actions.makeCases({ dataset: "picked" })}>
+          <Button {...small} onClick={() => void actions.makeCases({ dataset: "picked" })}>
             Send all to review
           </Button>
         </>
@@ -44,16 +44,7 @@ export function BulkActions({ traceIds, onClear }: { traceIds: readonly string[]
         Choose none
       </Button>
       <Outcome {...actions} />
-      {making && (
-        <MakeCase
-          output={null}
-          onCancel={() => setMaking(false)}
-          onMake={(made) => {
-            setMaking(false);
-            actions.makeCases(made);
-          }}
-        />
-      )}
+      {making && <MakeCase name="many" output={null} onCancel={() => setMaking(false)} onMake={actions.makeCases} />}
     </section>
   );
 }

@@ -3,21 +3,28 @@ import { Button, Textarea } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { useMay } from "@/api/access";
-import { api, unwrap } from "@/api/client";
+import { api, type Schemas, unwrap } from "@/api/client";
 import { reviewerName } from "@/api/reviewer";
 import { age } from "@/ui/format";
+import { useKept } from "@/ui/kept";
+import { useRemoval } from "@/ui/removal";
 import { Failed, Loading } from "@/ui/states";
+import { visible } from "@/ui/visible";
 import { useComments } from "./data";
 import classes from "./traces.module.css";
+
+type Comment = Schemas["TraceComment"];
 
 export function Comments({ traceId }: { traceId: string }) {
   const client = useQueryClient();
   const comments = useComments(traceId);
   const mayWrite = useMay("reviewer");
-  const [text, setText] = useState("");
+  const [text, setText, forgetText] = useKept(`comment ${traceId}`, "");
+  const { ref, removing } = useRemoval<HTMLDivElement>(comments.data?.length ?? 0, "li button", "textarea");
   const renew = () => client.invalidateQueries({ queryKey: ["comments", traceId] });
+  const [deleted, setDeleted] = useState<string | null>(null);
   const write = useMutation({
-    mutationFn: () =>
+    mutationFn: (text: string) =>
       unwrap(
         api.POST("/api/v1/traces/{trace_id}/comments", {
           params: { path: { trace_id: traceId } },
@@ -25,28 +32,43 @@ export function Comments({ traceId }: { traceId: string }) {
           body: { text },
         }),
       ),
-    onSuccess: () => {
-      setText("");
+    onSuccess: (_, sent) => {
+      if (sent === text) {
+        setText("");
+        forgetText();
+      }
+      setDeleted(null);
       void renew();
     },
   });
   const remove = useMutation({
-    mutationFn: (id: number) =>
+    mutationFn: ({ id }: Comment) =>
       unwrap(api.DELETE("/api/v1/comments/{comment_id}", { params: { path: { comment_id: id } } })),
-    onSuccess: renew,
+    onSuccess: (_, gone) => {
+      setDeleted(gone.text);
+      void renew();
+    },
   });
   if (comments.isPending) return <Loading what="comments" rows={2} />;
-  if (comments.isError) return <Failed error={comments.error} retry={() => void comments.refetch()} />;
+  if (comments.isLoadingError) return <Failed error={comments.error} retry={() => void comments.refetch()} />;
   return (
-    <>
+    <div ref={ref}>
       <ol className={classes.comments}>
-        {comments.data.map((comment) => (
+        {comments.data.map((comment, at) => (
           <li key={comment.id}>
-            <p dir="auto">{comment.text}</p>
+            <p dir="auto">{visible(comment.text)}</p>
             <span className="eg-dim">
               {comment.who || "somebody"} · {age(comment.created_at)}
               {mayWrite && (
-                <button type="button" className={classes.undo} onClick={() => remove.mutate(comment.id)}>
+                <button
+                  type="button"
+                  className={classes.undo}
+                  aria-label={`Delete comment ${at + 1}`}
+                  onClick={() => {
+                    removing(at);
+                    remove.mutate(comment);
+                  }}
+                >
                   Delete
                 </button>
               )}
@@ -59,7 +81,7 @@ export function Comments({ traceId }: { traceId: string }) {
         <form
           onSubmit={(event) => {
             event.preventDefault();
-            write.mutate();
+            write.mutate(text);
           }}
         >
           <Textarea
@@ -77,6 +99,17 @@ export function Comments({ traceId }: { traceId: string }) {
           </Button>
         </form>
       )}
-    </>
+      <output className={classes.outcome}>
+        {remove.error?.message}
+        {deleted !== null && (
+          <>
+            Deleted.{" "}
+            <button type="button" className={classes.undo} onClick={() => write.mutate(deleted)}>
+              Undo
+            </button>
+          </>
+        )}
+      </output>
+    </div>
   );
 }

@@ -4,6 +4,7 @@ import { Fragment, useEffect, useRef } from "react";
 import { age } from "@/ui/format";
 import { Messages } from "@/ui/Messages";
 import { TextBlock } from "@/ui/TextBlock";
+import { visible } from "@/ui/visible";
 import { type Trace, useConversation, useSession } from "./data";
 import classes from "./traces.module.css";
 
@@ -62,8 +63,12 @@ function OtherTurn({ turn }: { turn: Trace }) {
       search={true}
       className={classes.turn}
     >
-      <span className={classes.said}>{turn.input.slice(0, 280)}</span>
-      <span className={classes.reply}>{turn.output?.slice(0, 280)}</span>
+      <span className={classes.said} dir="auto">
+        {visible(turn.input.slice(0, 280))}
+      </span>
+      <span className={classes.reply} dir="auto">
+        {visible(turn.output?.slice(0, 280) ?? "")}
+      </span>
       <span className={classes.when}>{age(turn.started_at)}</span>
     </Link>
   );

@@ -1,23 +1,43 @@
 /** Make a case of traces: the answer is edited in place and becomes a person's reference. */
-import { Button, Group, Modal, TagsInput, Text, Textarea, TextInput } from "@mantine/core";
+import { Button, Group, TagsInput, Text, Textarea, TextInput } from "@mantine/core";
 import { useState } from "react";
+import { Dialog } from "@/ui/Dialog";
+import { useKept } from "@/ui/kept";
 import type { NewCase } from "./useTraceActions";
 
-type MakeCaseProps = { output: string | null; onCancel: () => void; onMake: (made: NewCase) => void };
+type MakeCaseProps = {
+  /** Of what cases are made: text typed here is kept under this name until it is stored. */
+  name: string;
+  output: string | null;
+  onCancel: () => void;
+  /** Makes the cases; gives what went wrong, or nothing. */
+  onMake: (made: NewCase) => Promise<string>;
+};
 
-export function MakeCase({ output, onCancel, onMake }: MakeCaseProps) {
-  const [answer, setAnswer] = useState(output ?? "");
+export function MakeCase({ name, output, onCancel, onMake }: MakeCaseProps) {
+  const [answer, setAnswer, forgetAnswer] = useKept(`answer ${name}`, output ?? "");
+  const [problem, setProblem] = useState("");
+  const [busy, setBusy] = useState(false);
   const [dataset, setDataset] = useState("picked");
   const [tags, setTags] = useState<string[]>([]);
   const named = dataset.trim() !== "";
+  function cancel() {
+    forgetAnswer();
+    onCancel();
+  }
+  async function make() {
+    setBusy(true);
+    const wrong = await onMake({ answer, dataset: dataset.trim(), tags });
+    if (wrong === "") return cancel();
+    setBusy(false);
+    setProblem(wrong);
+  }
   return (
-    <Modal
-      opened
-      onClose={onCancel}
+    <Dialog
+      onClose={cancel}
       title={output === null ? "Make cases of these traces" : "Make a case of this trace"}
       size="lg"
       centered
-      closeButtonProps={{ "aria-label": "Close" }}
     >
       {output !== null && (
         <Textarea
@@ -49,14 +69,19 @@ export function MakeCase({ output, onCancel, onMake }: MakeCaseProps) {
       <Text size="xs" c="dimmed" mt="sm">
         The conversation, tools and contexts of the trace come along. Without an answer the case waits for review.
       </Text>
+      {problem && (
+        <Text role="alert" size="sm" c="var(--eg-rust)" mt="sm">
+          {problem}
+        </Text>
+      )}
       <Group justify="flex-end" mt="md">
-        <Button variant="default" onClick={onCancel}>
+        <Button variant="default" onClick={cancel}>
           Cancel
         </Button>
-        <Button disabled={!named} onClick={() => onMake({ answer, dataset: dataset.trim(), tags })}>
+        <Button disabled={!named} loading={busy} onClick={() => void make()}>
           {answer.trim() === "" ? "Send to review" : "Make the case"}
         </Button>
       </Group>
-    </Modal>
+    </Dialog>
   );
 }

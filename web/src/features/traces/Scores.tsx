@@ -2,7 +2,9 @@
 import { Button } from "@mantine/core";
 import { useMay } from "@/api/access";
 import { age, unit } from "@/ui/format";
+import { useRemoval } from "@/ui/removal";
 import { Empty } from "@/ui/states";
+import { visible } from "@/ui/visible";
 import type { Score } from "./data";
 import classes from "./traces.module.css";
 import { useTraceActions } from "./useTraceActions";
@@ -16,9 +18,17 @@ export const WHOSE: Record<string, string> = {
 
 export function Scores({ traceId, scores }: { traceId: string; scores: readonly Score[] }) {
   const actions = useTraceActions([traceId]);
+  const { ref, removing } = useRemoval<HTMLDivElement>(scores.length, "tbody button", "button");
   return (
-    <>
-      <ScoreTable scores={scores} busy={actions.busy} onWithdraw={actions.withdraw} />
+    <div ref={ref}>
+      <ScoreTable
+        scores={scores}
+        busy={actions.busy}
+        onWithdraw={(score) => {
+          removing(scores.indexOf(score));
+          actions.withdraw(score);
+        }}
+      />
       <p role="status" className="eg-dim">
         {actions.message}
         {actions.undo && (
@@ -27,7 +37,7 @@ export function Scores({ traceId, scores }: { traceId: string; scores: readonly 
           </Button>
         )}
       </p>
-    </>
+    </div>
   );
 }
 
@@ -62,8 +72,12 @@ function ScoreTable({ scores, busy, onWithdraw }: ScoreTableProps) {
           // biome-ignore lint/suspicious/noArrayIndexKey: equal scores may stand twice, and the list is never reordered
           <tr key={index}>
             <td>
-              {score.name}
-              {score.comment && <div className={classes.comment}>{score.comment}</div>}
+              {visible(score.name)}
+              {score.comment && (
+                <div className={classes.comment} dir="auto">
+                  {visible(score.comment)}
+                </div>
+              )}
             </td>
             <td>
               <Meter value={score.value} />
@@ -76,6 +90,7 @@ function ScoreTable({ scores, busy, onWithdraw }: ScoreTableProps) {
                   size="compact-xs"
                   variant="subtle"
                   disabled={busy || score.id == null}
+                  aria-label={`Withdraw ${visible(score.name)}`}
                   onClick={() => onWithdraw(score)}
                 >
                   Withdraw

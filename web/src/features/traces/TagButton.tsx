@@ -2,9 +2,17 @@
 import { Button, Popover, TextInput } from "@mantine/core";
 import { useState } from "react";
 
-export function TagButton({ busy, onTag }: { busy: boolean; onTag: (tag: string) => void }) {
+export function TagButton({ busy, onTag }: { busy: boolean; onTag: (tag: string) => Promise<string> }) {
   const [opened, setOpened] = useState(false);
   const [tag, setTag] = useState("");
+  const [problem, setProblem] = useState("");
+  async function put() {
+    const wrong = await onTag(tag.trim());
+    setProblem(wrong);
+    if (wrong) return;
+    setTag("");
+    setOpened(false);
+  }
   return (
     <Popover opened={opened} onChange={setOpened} trapFocus returnFocus shadow="md">
       <Popover.Target>
@@ -16,10 +24,7 @@ export function TagButton({ busy, onTag }: { busy: boolean; onTag: (tag: string)
         <form
           onSubmit={(event) => {
             event.preventDefault();
-            if (!tag.trim()) return;
-            onTag(tag.trim());
-            setTag("");
-            setOpened(false);
+            if (tag.trim()) void put();
           }}
         >
           <TextInput
@@ -27,6 +32,7 @@ export function TagButton({ busy, onTag }: { busy: boolean; onTag: (tag: string)
             label="Tag"
             description="Enter puts it on."
             value={tag}
+            error={problem}
             maxLength={200}
             onChange={(event) => setTag(event.currentTarget.value)}
           />

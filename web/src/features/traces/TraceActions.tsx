@@ -26,7 +26,7 @@ export function TraceActions({ trace }: { trace: Trace }) {
     ...(mayEdit
       ? [
           { keys: "c", does: "Write the right answer", run: () => setMaking(true) },
-          { keys: "v", does: "Send to review", run: () => actions.makeCases({ dataset: "picked" }) },
+          { keys: "v", does: "Send to review", run: () => void actions.makeCases({ dataset: "picked" }) },
           { keys: "p", does: "Open in replay", run: () => actions.openInReplay() },
         ]
       : []),
@@ -52,7 +52,7 @@ export function TraceActions({ trace }: { trace: Trace }) {
             size="compact-sm"
             variant="default"
             disabled={actions.busy}
-            onClick={() => actions.makeCases({ dataset: "picked" })}
+            onClick={() => void actions.makeCases({ dataset: "picked" })}
           >
             Send to review
           </Button>
@@ -79,12 +79,10 @@ export function TraceActions({ trace }: { trace: Trace }) {
       <Outcome {...actions} />
       {making && (
         <MakeCase
+          name={trace.id}
           output={trace.output ?? ""}
           onCancel={() => setMaking(false)}
-          onMake={(made) => {
-            setMaking(false);
-            actions.makeCases(made);
-          }}
+          onMake={actions.makeCases}
         />
       )}
     </div>

@@ -30,7 +30,7 @@ export function TraceRecord() {
   const close = () => void navigate({ to: "/traces", search: (before) => before });
 
   if (found.isPending) return <Loading what="trace" />;
-  if (found.isError) {
+  if (found.isLoadingError) {
     return (
       <RecordFrame title={traceId} close={close}>
         <Failed error={found.error} retry={() => void found.refetch()} />

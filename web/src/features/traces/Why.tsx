@@ -22,7 +22,8 @@ export function Why({ traceId }: { traceId: string }) {
   const actions = useTraceActions([traceId]);
   const mayScore = useMay("ingest");
   if (why.isPending) return <Loading what="verdict" rows={2} />;
-  if (why.isError) return <p className={classes.note}>Why it is (not) golden cannot be told: {why.error.message}</p>;
+  if (why.isLoadingError)
+    return <p className={classes.note}>Why it is (not) golden cannot be told: {why.error.message}</p>;
   return (
     <section className={classes.verdicts} aria-label="Why this is, or is not, golden">
       {why.data.map((verdict) => (

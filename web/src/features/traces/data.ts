@@ -57,11 +57,15 @@ export function useComments(traceId: string) {
   });
 }
 
+/** A trace of megabytes is not sent anew every few seconds; it is renewed when somebody comes back to it. */
+const isLarge = (trace: Trace | undefined) =>
+  trace !== undefined && (trace.spans.length > 500 || trace.input.length + (trace.output?.length ?? 0) > 500_000);
+
 export function useTrace(traceId: string) {
   return useQuery({
     queryKey: ["trace", traceId],
     queryFn: () => unwrap(api.GET("/api/v1/traces/{trace_id}", { params: { path: { trace_id: traceId } } })),
-    refetchInterval: WATCH_MS,
+    refetchInterval: (query) => (isLarge(query.state.data) ? false : WATCH_MS),
   });
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { spanTree, ticks } from "./spanTree";
+import { shownRows, spanTree, ticks } from "./spanTree";
 
 const at = (ms: number) => new Date(Date.UTC(2026, 0, 1) + ms).toISOString();
 
@@ -33,6 +33,25 @@ describe("spanTree", () => {
     const { rows, totalMs } = spanTree([{ id: "a", started_at: at(0) }]);
     expect(rows[0]).toMatchObject({ bar: null, ms: null });
     expect(totalMs).toBe(0);
+  });
+});
+
+describe("many spans", () => {
+  const chain = (count: number) =>
+    Array.from({ length: count }, (_, at) => ({ id: `s${at}`, parent_id: at ? `s${at - 1}` : null }));
+
+  it("may nest deeper than calls may", () => {
+    const { rows } = spanTree(chain(20_000));
+    expect(rows.at(-1)).toMatchObject({ depth: 19_999, children: 0 });
+  });
+
+  it("fold away what is below, and show the way down to what a search finds", () => {
+    const { rows } = spanTree([...chain(4), { id: "other" }]);
+    const ids = (shown: typeof rows) => shown.map(({ span }) => span.id);
+    expect(ids(shownRows(rows, new Set(["s1"]), null))).toEqual(["s0", "s1", "other"]);
+    const found = shownRows(rows, new Set(["s1"]), ({ span }) => span.id === "s2" || span.id === "s3");
+    expect(ids(found)).toEqual(["s0", "s1", "s2", "s3"]);
+    expect(shownRows(rows, new Set(), () => false)).toEqual([]);
   });
 });
 

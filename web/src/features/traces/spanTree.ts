@@ -15,6 +15,8 @@ export type TimedSpan = {
 export type SpanRow<Item extends TimedSpan> = {
   span: Item;
   depth: number;
+  /** How many spans are directly below. */
+  children: number;
   /** Start and length as shares of the whole, or null where a time is missing. */
   bar: { offset: number; width: number } | null;
   ms: number | null;
@@ -29,19 +31,64 @@ export function spanTree<Item extends TimedSpan>(spans: readonly Item[]): SpanTr
   const children = new Map<string | null, Item[]>();
   for (const span of spans) {
     const parent = span.parent_id && span.parent_id !== span.id && known.has(span.parent_id) ? span.parent_id : null;
-    children.set(parent, [...(children.get(parent) ?? []), span]);
+    const siblings = children.get(parent);
+    if (siblings) siblings.push(span);
+    else children.set(parent, [span]);
   }
   const rows: SpanRow<Item>[] = [];
   const seen = new Set<Item>();
-  function visit(span: Item, depth: number) {
-    if (seen.has(span)) return;
-    seen.add(span);
-    rows.push({ span, depth, ...timing(span, start, total) });
-    for (const child of inOrder(children.get(span.id) ?? [])) visit(child, depth + 1);
+  // A stack of its own: telemetry may nest deeper than calls may.
+  const waiting: { span: Item; depth: number }[] = [];
+  const push = (some: Item[], depth: number) => {
+    for (const span of inOrder(some).toReversed()) waiting.push({ span, depth });
+  };
+  function visitAll() {
+    for (let next = waiting.pop(); next; next = waiting.pop()) {
+      const { span, depth } = next;
+      if (seen.has(span)) continue;
+      seen.add(span);
+      const below = children.get(span.id) ?? [];
+      rows.push({ span, depth, children: below.length, ...timing(span, start, total) });
+      push(below, depth + 1);
+    }
   }
-  for (const root of inOrder(children.get(null) ?? [])) visit(root, 0);
-  for (const span of spans) visit(span, 0); // members of a cycle have no root
+  push(children.get(null) ?? [], 0);
+  visitAll();
+  for (const span of spans) {
+    waiting.push({ span, depth: 0 }); // members of a cycle have no root
+    visitAll();
+  }
   return { rows, totalMs: total };
+}
+
+/** The rows to show: without what is folded away, or those a search found together with the way down to them. */
+export function shownRows<Row extends { span: { id: string }; depth: number }>(
+  rows: readonly Row[],
+  folded: ReadonlySet<string>,
+  matches: ((row: Row) => boolean) | null,
+): Row[] {
+  const shown: Row[] = [];
+  if (matches) {
+    const taken = new Set<Row>();
+    const above: Row[] = [];
+    for (const row of rows) {
+      above.length = Math.min(above.length, row.depth);
+      above.push(row);
+      if (!matches(row)) continue;
+      for (const each of above) {
+        if (!taken.has(each)) shown.push(each);
+        taken.add(each);
+      }
+    }
+    return shown;
+  }
+  let under = Number.POSITIVE_INFINITY;
+  for (const row of rows) {
+    if (row.depth > under) continue;
+    under = folded.has(row.span.id) ? row.depth : Number.POSITIVE_INFINITY;
+    shown.push(row);
+  }
+  return shown;
 }
 
 /** Four or so round marks for the time axis. */

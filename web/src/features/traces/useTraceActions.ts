@@ -31,16 +31,20 @@ export function useTraceActions(traceIds: readonly string[]) {
   const mayEdit = useMay("editor");
   const headers = () => ({ "x-evergold-reviewer": reviewerName() });
 
-  async function act(work: () => Promise<Outcome>) {
+  /** Does the work and shows its outcome; gives what went wrong, or nothing. */
+  async function act(work: () => Promise<Outcome>): Promise<string> {
     setBusy(true);
-    try {
-      setOutcome(await work());
-    } catch (error) {
-      setOutcome({ message: error instanceof Error ? error.message : String(error), failed: true, undo: null });
-    } finally {
-      setBusy(false);
-      await client.invalidateQueries();
-    }
+    const done = await work().catch(
+      (error: unknown): Outcome => ({
+        message: error instanceof Error ? error.message : String(error),
+        failed: true,
+        undo: null,
+      }),
+    );
+    setOutcome(done);
+    setBusy(false);
+    void client.invalidateQueries();
+    return done.failed ? done.message : "";
   }
 
   const score = (value: 0 | 1) =>
@@ -88,7 +92,7 @@ export function useTraceActions(traceIds: readonly string[]) {
     });
 
   const retag = (add: string[], remove: string[]) =>
-    void act(async () => {
+    act(async () => {
       const body = { trace_ids: [...traceIds], add, remove };
       const changes = await unwrap(api.POST("/api/v1/traces/tags", { headers: headers(), body }));
       const changed = changes.filter((one) => one.added.length + one.removed.length > 0);
@@ -108,7 +112,7 @@ export function useTraceActions(traceIds: readonly string[]) {
     });
 
   const makeCases = ({ answer, dataset, tags = [] }: NewCase) =>
-    void act(async () => {
+    act(async () => {
       const body = { trace_ids: [...traceIds], dataset, answer: answer?.trim() || null, tags, note: "" };
       const made = await unwrap(api.POST("/api/v1/traces/cases", { headers: headers(), body }));
       const done = made.filter((one) => one.problem == null);

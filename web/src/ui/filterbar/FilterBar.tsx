@@ -1,9 +1,10 @@
 /** The filters above a list: a search, a panel with everything the list can be narrowed by, and a chip for each that is set. */
 import { Button, Popover } from "@mantine/core";
 import type { ReactNode } from "react";
-import { useState } from "react";
+import { useRef, useState } from "react";
 import { changed } from "../address";
 import { CrossIcon } from "../icons";
+import { useRemoval } from "../removal";
 import { SearchBox } from "../SearchBox";
 import { useShortcuts } from "../shortcuts";
 import { FieldControl } from "./FieldControl";
@@ -24,9 +25,15 @@ export function FilterBar<View extends { q?: string }>(props: FilterBarProps<Vie
   const { what, hint, view, fields, onChange, note, children } = props;
   const [opened, setOpened] = useState(false);
   const chips = chipsOf(view, fields);
-  useShortcuts("Filters", [{ keys: "f", does: "Open the filters", run: () => setOpened(true) }]);
+  const button = useRef<HTMLButtonElement>(null);
+  const removal = useRemoval<HTMLDivElement>(chips.length, "li button", "button");
+  function open() {
+    button.current?.focus(); // where the focus goes back to
+    setOpened(true);
+  }
+  useShortcuts("Filters", [{ keys: "f", does: "Open the filters", run: open }]);
   return (
-    <div className={classes.bar}>
+    <div className={classes.bar} ref={removal.ref}>
       <div className={classes.row}>
         <SearchBox
           label={`Search ${what}`}
@@ -45,7 +52,7 @@ export function FilterBar<View extends { q?: string }>(props: FilterBarProps<Vie
           withinPortal
         >
           <Popover.Target>
-            <Button variant="default" onClick={() => setOpened(!opened)} aria-expanded={opened}>
+            <Button ref={button} variant="default" onClick={() => setOpened(!opened)} aria-expanded={opened}>
               Filters{chips.length > 0 ? ` (${chips.length})` : ""}
             </Button>
           </Popover.Target>
@@ -62,13 +69,16 @@ export function FilterBar<View extends { q?: string }>(props: FilterBarProps<Vie
       </div>
       {chips.length > 0 && (
         <ul className={classes.chips} aria-label="Filters that are set">
-          {chips.map((chip) => (
+          {chips.map((chip, at) => (
             <li key={chip.text}>
               <button
                 type="button"
                 className={classes.chip}
                 aria-label={`Remove the filter ${chip.text}`}
-                onClick={() => onChange(chip.without)}
+                onClick={() => {
+                  removal.removing(at);
+                  onChange(chip.without);
+                }}
               >
                 <span dir="auto">{chip.text}</span>
                 <CrossIcon size={12} />

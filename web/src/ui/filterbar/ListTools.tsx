@@ -6,6 +6,7 @@ import { useState } from "react";
 import { useMay } from "@/api/access";
 import { api, type Schemas, unwrap } from "@/api/client";
 import { reviewerName } from "@/api/reviewer";
+import { useRemoval } from "../removal";
 
 type Page = Schemas["ListPage"];
 export type Order = { value: string; label: string };
@@ -69,6 +70,7 @@ export function Views({ page }: { page: Page }) {
     queryKey: ["views", page],
     queryFn: () => unwrap(api.GET("/api/v1/views", { params: { query: { page } } })),
   });
+  const { ref, removing } = useRemoval<HTMLDivElement>(views.data?.length ?? 0, "[data-remove]", "input");
   const renew = () => client.invalidateQueries({ queryKey: ["views", page] });
   const keep = useMutation({
     mutationFn: () => {
@@ -89,9 +91,9 @@ export function Views({ page }: { page: Page }) {
       <Menu.Target>
         <Button variant="default">Views</Button>
       </Menu.Target>
-      <Menu.Dropdown w={280}>
+      <Menu.Dropdown w={280} ref={ref}>
         {views.data?.length === 0 && <Menu.Label>No view is kept yet</Menu.Label>}
-        {views.data?.map((view) => (
+        {views.data?.map((view, at) => (
           <Group key={view.name} gap={0} wrap="nowrap">
             <Menu.Item flex={1} onClick={() => void navigate({ href: `/${page}?${view.address}` })}>
               {view.name}
@@ -101,7 +103,11 @@ export function Views({ page }: { page: Page }) {
                 w={70}
                 c="dimmed"
                 aria-label={`Delete the view ${view.name}`}
-                onClick={() => remove.mutate(view.name)}
+                data-remove
+                onClick={() => {
+                  removing(at);
+                  remove.mutate(view.name);
+                }}
               >
                 Delete
               </Menu.Item>

@@ -1,5 +1,6 @@
 /** What a list can be narrowed by, as data: the same bar serves traces and cases. */
 import { changed } from "../address";
+import { visible } from "../visible";
 
 /** What an empty value of a list stands for. */
 export const NOT_RECORDED = "not recorded";
@@ -28,7 +29,7 @@ export function chipsOf<View extends object>(view: View, fields: readonly Field<
     if (held === undefined) return [];
     const values = (Array.isArray(held) ? held : [held]) as string[];
     return values.map((value) => ({
-      text: `${field.label}: ${wordOf(field, value)}`,
+      text: visible(`${field.label}: ${wordOf(field, value)}`),
       without: changed(
         view,
         field.key,

@@ -30,6 +30,7 @@ export function QuestionDraft({ number, question, onChange, onUp, onRemove }: Qu
     <fieldset className={classes.draft} aria-label={`Question ${number}`}>
       <TextInput
         label="What is asked"
+        data-question
         data-autofocus={question.title === "" || undefined}
         value={question.title}
         onChange={(event) => set({ title: event.currentTarget.value })}

@@ -1,6 +1,7 @@
 /** One question with the control that its kind asks for. */
 import { Button, Textarea } from "@mantine/core";
-import { useEffect, useState } from "react";
+import { useEffect, useRef } from "react";
+import { useKept } from "@/ui/kept";
 import type { Case, Question } from "../queue/data";
 import type { Mark } from "./marks";
 import classes from "./questions.module.css";
@@ -51,7 +52,7 @@ export function QuestionField({ question, entry, value, current, onAnswer }: Que
       </legend>
       {question.help && <p className={classes.help}>{question.help}</p>}
       {question.kind === "text" ? (
-        <TextAnswer question={question} value={value} onAnswer={onAnswer} />
+        <TextAnswer question={question} entry={entry} value={value} onAnswer={onAnswer} />
       ) : question.kind === "span" ? (
         <SpanField
           question={question}
@@ -81,11 +82,16 @@ export function QuestionField({ question, entry, value, current, onAnswer }: Que
   );
 }
 
-/** Free text is stored when the field is left: not each letter is an answer. */
-function TextAnswer({ question, value, onAnswer }: Pick<QuestionFieldProps, "question" | "value" | "onAnswer">) {
+/** Free text is stored when the field is left: not each letter is an answer. What could not be stored stays in the field. */
+function TextAnswer({ question, entry, value, onAnswer }: Omit<QuestionFieldProps, "current">) {
   const held = typeof value === "string" ? value : "";
-  const [typed, setTyped] = useState(held);
-  useEffect(() => setTyped(held), [held]);
+  const [typed, setTyped, forgetTyped] = useKept(`answer ${entry.dataset}/${entry.id}/${question.name}`, held);
+  const before = useRef(held);
+  useEffect(() => {
+    if (typed === before.current) setTyped(held);
+    if (typed.trim() === held || typed === before.current) forgetTyped();
+    before.current = held;
+  }, [held, typed, setTyped, forgetTyped]);
   return (
     <Textarea
       aria-label={question.title}

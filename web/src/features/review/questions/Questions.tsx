@@ -24,7 +24,8 @@ export function Questions({ file, entry, me }: QuestionsProps) {
 
   async function answer(question: Question, value: unknown) {
     const before = held[question.name];
-    setHeld((now) => ({ ...now, [question.name]: value }));
+    // A text shows what is typed until the server has it; the others show the choice at once.
+    if (question.kind !== "text") setHeld((now) => ({ ...now, [question.name]: value }));
     try {
       await saveAnswers({ dataset: entry.dataset, id: entry.id }, { [question.name]: value });
       setProblem(null);

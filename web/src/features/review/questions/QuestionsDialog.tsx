@@ -1,7 +1,10 @@
 /** The questions of a dataset as a form: add, change, move and take away. */
-import { Button, Group, Modal, Text } from "@mantine/core";
+import { Button, Group, Text } from "@mantine/core";
 import { useState } from "react";
+import { Dialog } from "@/ui/Dialog";
+import { useRemoval } from "@/ui/removal";
 import { type Question, saveQuestions } from "../queue/data";
+import { named } from "./named";
 import { QuestionDraft } from "./QuestionDraft";
 
 type QuestionsDialogProps = {
@@ -32,6 +35,7 @@ export function QuestionsDialog({ dataset, questions, onClose, onSaved }: Questi
   const [problem, setProblem] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
 
+  const { ref, removing } = useRemoval<HTMLDivElement>(drafts.length, "[data-question]", "button");
   const put = (at: number, question: Question) =>
     setDrafts(drafts.map((draft, index) => (index === at ? { ...draft, question } : draft)));
   const move = (at: number) =>
@@ -41,10 +45,7 @@ export function QuestionsDialog({ dataset, questions, onClose, onSaved }: Questi
   async function save() {
     setBusy(true);
     try {
-      await saveQuestions(
-        dataset,
-        drafts.map(({ question }) => ({ ...question, name: question.name || nameFrom(question.title) })),
-      );
+      await saveQuestions(dataset, named(drafts.map(({ question }) => question)));
       onSaved();
     } catch (error) {
       setProblem(error instanceof Error ? error.message : String(error));
@@ -54,23 +55,22 @@ export function QuestionsDialog({ dataset, questions, onClose, onSaved }: Questi
   }
 
   return (
-    <Modal
-      opened
-      onClose={onClose}
-      size="lg"
-      title={`Questions to reviewers of ${dataset}`}
-      closeButtonProps={{ "aria-label": "Close" }}
-    >
-      {drafts.map(({ key, question }, at) => (
-        <QuestionDraft
-          key={key}
-          number={at + 1}
-          question={question}
-          onChange={(next) => put(at, next)}
-          onUp={at === 0 ? undefined : () => move(at)}
-          onRemove={() => setDrafts(drafts.filter((draft) => draft.key !== key))}
-        />
-      ))}
+    <Dialog onClose={onClose} size="lg" title={`Questions to reviewers of ${dataset}`}>
+      <div ref={ref}>
+        {drafts.map(({ key, question }, at) => (
+          <QuestionDraft
+            key={key}
+            number={at + 1}
+            question={question}
+            onChange={(next) => put(at, next)}
+            onUp={at === 0 ? undefined : () => move(at)}
+            onRemove={() => {
+              removing(at);
+              setDrafts(drafts.filter((draft) => draft.key !== key));
+            }}
+          />
+        ))}
+      </div>
       {drafts.length === 0 && <Text size="sm">No questions: reviewers only approve or dismiss.</Text>}
       {problem && (
         <Text role="alert" size="sm" c="var(--eg-rust)">
@@ -85,17 +85,6 @@ export function QuestionsDialog({ dataset, questions, onClose, onSaved }: Questi
           Save the questions
         </Button>
       </Group>
-    </Modal>
+    </Dialog>
   );
-}
-
-/** A name for answers out of the question itself: letters, digits and underscores, at most fifty. */
-export function nameFrom(title: string): string {
-  const plain = title
-    .normalize("NFKD")
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, "_")
-    .replace(/^[^a-z]+|_+$/g, "")
-    .slice(0, 50);
-  return plain || "question";
 }

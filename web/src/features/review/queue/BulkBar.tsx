@@ -18,42 +18,48 @@ export function BulkBar({ items, onDone }: BulkBarProps) {
   const me = useMe();
   const refresh = useRefresh();
 
-  async function say(verdict: Verdict) {
-    const results = await sayMany(items, verdict);
-    setDone({
-      verdict,
-      cases: results.filter((result) => result.error === null),
-      errors: results.flatMap((result) => (result.error === null ? [] : [result.error as string])),
-    });
-    onDone();
-    await refresh();
-  }
-
-  async function undo() {
-    if (done === null) return;
-    await sayMany(done.cases, "withdraw");
-    setDone(null);
-    await refresh();
-  }
-
-  async function give(to: string) {
+  /** Does the work, or shows why it could not be done; the choice stays as it was then. */
+  async function attempt(work: () => Promise<void>) {
     try {
-      await assign(items, to);
+      await work();
       setProblem(null);
-      onDone();
     } catch (error) {
       setProblem(error instanceof Error ? error.message : String(error));
     }
     await refresh();
   }
 
+  const say = (verdict: Verdict) =>
+    attempt(async () => {
+      const results = await sayMany(items, verdict);
+      setDone({
+        verdict,
+        cases: results.filter((result) => result.error === null),
+        errors: results.flatMap((result) => (result.error === null ? [] : [result.error as string])),
+      });
+      onDone();
+    });
+
+  const undo = () =>
+    attempt(async () => {
+      if (done === null) return;
+      await sayMany(done.cases, "withdraw");
+      setDone(null);
+    });
+
+  const give = (to: string) =>
+    attempt(async () => {
+      await assign(items, to);
+      onDone();
+    });
+
   if (items.length === 0 && done === null) return null;
   return (
     <div className={classes.bulk} role="status">
+      {problem && <span role="alert">{problem}</span>}
       {items.length > 0 && (
         <>
           <span>{items.length} chosen</span>
-          {problem && <span role="alert">{problem}</span>}
           <Button size="compact-xs" variant="default" onClick={() => void say("approve")}>
             Approve {items.length}
           </Button>

@@ -5,6 +5,7 @@ import { SimulatedUser } from "@/features/replay/SimulatedUser";
 import { Scores } from "@/features/traces/Scores";
 import { Waterfall } from "@/features/traces/Waterfall";
 import { Failed, Loading } from "@/ui/states";
+import { visible } from "@/ui/visible";
 import { EvidencePanel } from "../evidence/EvidencePanel";
 import evidenceClasses from "../evidence/evidence.module.css";
 import type { Evidence } from "../evidence/rowEvidence";
@@ -32,7 +33,7 @@ export function EvidencePane({ entry, lit, shown, onEdit }: EvidencePaneProps) {
   const passages = entry.kind === "qa" || entry.kind === "summary" || entry.contexts.length > 0;
   return (
     <aside className={evidenceClasses.panel} aria-label="Evidence">
-      <SimulatedUser key={`${entry.id} ${entry.version}`} entry={entry} />
+      <SimulatedUser key={`${entry.dataset}/${entry.id}`} entry={entry} />
       <CaseReplays dataset={entry.dataset} caseId={entry.id} />
       {passages && <Contexts entry={entry} lit={lit} />}
       {entry.kind === "task" && <ExpectedTools entry={entry} />}
@@ -62,8 +63,8 @@ function TraceEvidence({ evidence }: { evidence: Evidence }) {
         <ol className={sheet.talk}>
           {turns.map((turn) => (
             <li key={turn.id} data-this={turn.id === trace.id || undefined}>
-              <p>{turn.input}</p>
-              <p>{turn.output ?? "no answer"}</p>
+              <p dir="auto">{visible(turn.input)}</p>
+              <p dir="auto">{visible(turn.output ?? "no answer")}</p>
             </li>
           ))}
         </ol>

@@ -16,8 +16,8 @@ export function ProgressView() {
   const progress = useProgress();
   const agreement = useAgreement();
   if (progress.isPending || agreement.isPending) return <Loading what="progress" />;
-  if (progress.isError) return <Failed error={progress.error} />;
-  if (agreement.isError) return <Failed error={agreement.error} />;
+  if (progress.isLoadingError) return <Failed error={progress.error} />;
+  if (agreement.isLoadingError) return <Failed error={agreement.error} />;
   const agreed = agreement.data;
   return (
     <div className={classes.progress}>

@@ -1,6 +1,7 @@
 /** The queue as a list: only the rows in view are drawn, further pages come as one scrolls. */
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useRef } from "react";
+import { visible } from "@/ui/visible";
 import type { Key, QueueItem } from "./data";
 import classes from "./list.module.css";
 
@@ -55,7 +56,9 @@ export function QueueList({ items, total, current, chosen, onSelect, onChoose, o
                 aria-current={row.index === at ? "true" : undefined}
                 onClick={() => onSelect(item)}
               >
-                <span className="eg-clip">{item.title || "no input"}</span>
+                <span className="eg-clip" dir="auto">
+                  {visible(item.title || "no input")}
+                </span>
                 <span className={`${classes.source} eg-clip`}>
                   <Mark item={item} /> {item.kind} · {item.entry_type} · {item.id}
                   {item.held_by.length > 0 && ` · with ${item.held_by.join(", ")}`}

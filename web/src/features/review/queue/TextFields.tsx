@@ -1,6 +1,7 @@
 /** The texts of a case, by kind: which there are, what they are called, which of them a reviewer writes. */
 import { NativeSelect, Textarea, TextInput } from "@mantine/core";
 import type { RefObject } from "react";
+import { visible } from "@/ui/visible";
 import type { Case, Changes } from "./data";
 import classes from "./desk.module.css";
 import { Passage } from "./Passages";
@@ -105,7 +106,7 @@ function Said({ label, text }: { label: string; text: string }) {
       <h3>{label}</h3>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a long text scrolls, also by keyboard */}
       <p dir="auto" tabIndex={0}>
-        {text || "nothing"}
+        {visible(text) || "nothing"}
       </p>
     </section>
   );

@@ -6,10 +6,14 @@
  */
 import { useCallback, useEffect, useRef, useState } from "react";
 import { ApiError } from "@/api/client";
+import { useReach } from "@/api/reach";
+import { readKept, writeKept } from "@/ui/kept";
 import { type Case, type CaseFile, type Changes, type Key, type Saying, saveChanges, sayVerdict } from "./data";
 
 const SAVE_AFTER_MS = 700;
 
+/** Changes that the server does not have yet, and the version they were made on. */
+type Unsent = { version: number; changes: Changes };
 export type Conflict = { mine: Changes; message: string };
 export type Draft = {
   /** The case as the reviewer sees it: the server's, with the changes on top. */
@@ -30,14 +34,21 @@ export type Draft = {
 /** `onMoved` is called when the case on the server is no longer the one in `file`. */
 export function useDraft(file: CaseFile, onMoved: () => void): Draft {
   const key: Key = { dataset: file.case.dataset, id: file.case.id };
+  const shelf = `review ${key.dataset}/${key.id}`;
+  const [unsent] = useState(() => readKept<Unsent>(shelf));
   const [held, setHeld] = useState<Case>(file.case);
-  const [changes, setChanges] = useState<Changes>({});
-  const [state, setState] = useState<Draft["state"]>("saved");
+  const [changes, setChanges] = useState<Changes>(unsent?.changes ?? {});
+  const [state, setState] = useState<Draft["state"]>(unsent ? "editing" : "saved");
   const [problem, setProblem] = useState<string | null>(null);
   const [disproved, setDisproved] = useState<string[] | null>(null);
   const [conflict, setConflict] = useState<Conflict | null>(null);
-  const pending = useRef<Changes>({});
-  const version = useRef(file.case.version);
+  const pending = useRef<Changes>(unsent?.changes ?? {});
+  const version = useRef(unsent?.version ?? file.case.version);
+  const reached = useReach();
+  const keep = useCallback(() => {
+    const some = Object.keys(pending.current).length > 0;
+    writeKept(shelf, some ? { version: version.current, changes: pending.current } : null);
+  }, [shelf]);
   const running = useRef<Promise<unknown>>(Promise.resolve());
 
   useEffect(() => {
@@ -64,13 +75,14 @@ export function useDraft(file: CaseFile, onMoved: () => void): Draft {
       version.current = entry.version;
       for (const [name, value] of Object.entries(sent))
         if (pending.current[name] === value) delete pending.current[name];
+      keep();
       setHeld(entry);
       setChanges({ ...pending.current });
       setState(Object.keys(pending.current).length === 0 ? "saved" : "editing");
       setProblem(null);
       onMoved();
     },
-    [onMoved],
+    [onMoved, keep],
   );
 
   const { dataset, id } = key;
@@ -97,12 +109,21 @@ export function useDraft(file: CaseFile, onMoved: () => void): Draft {
 
   useEffect(() => () => void flush(), [flush]);
 
-  const edit = useCallback((more: Changes) => {
-    pending.current = { ...pending.current, ...more };
-    setChanges({ ...pending.current });
-    setProblem(null);
-    setState("editing");
-  }, []);
+  // What could not be sent while the server was away is sent when it is back.
+  useEffect(() => {
+    if (reached && Object.keys(pending.current).length > 0) setState((now) => (now === "failed" ? "editing" : now));
+  }, [reached]);
+
+  const edit = useCallback(
+    (more: Changes) => {
+      pending.current = { ...pending.current, ...more };
+      keep();
+      setChanges({ ...pending.current });
+      setProblem(null);
+      setState("editing");
+    },
+    [keep],
+  );
 
   const decide = useCallback(
     async (saying: Saying): Promise<Case | null> => {
@@ -128,10 +149,11 @@ export function useDraft(file: CaseFile, onMoved: () => void): Draft {
       setHeld(file.case);
       setConflict(null);
       if (choice === "theirs") pending.current = {};
+      keep();
       setChanges({ ...pending.current });
       setState(choice === "mine" && Object.keys(pending.current).length > 0 ? "editing" : "saved");
     },
-    [file.case],
+    [file.case, keep],
   );
 
   return {

@@ -1,6 +1,7 @@
 /** The two validated files, and every case that is not in them with what it lacks. */
-import { Button, Group, Modal, Stack, Text } from "@mantine/core";
+import { Button, Group, Stack, Text } from "@mantine/core";
 import { useMemo } from "react";
+import { Dialog } from "@/ui/Dialog";
 import dialogs from "./dialogs.module.css";
 import { EXPORT_NAMES, exportSession } from "./exportRows";
 import classes from "./page.module.css";
@@ -20,13 +21,7 @@ type ExportDialogProps = { session: Session; onClose: () => void; onGo: (key: st
 export function ExportDialog({ session, onClose, onGo }: ExportDialogProps) {
   const { a, b, counts, leftOut } = useMemo(() => exportSession(session), [session]);
   return (
-    <Modal
-      opened
-      onClose={onClose}
-      title="Export validated rows"
-      size="lg"
-      closeButtonProps={{ "aria-label": "Close" }}
-    >
+    <Dialog onClose={onClose} title="Export validated rows" size="lg">
       <Stack gap="md">
         <Group>
           <Button disabled={counts.a === 0} onClick={() => download(EXPORT_NAMES.a, a)} data-autofocus>
@@ -57,6 +52,6 @@ export function ExportDialog({ session, onClose, onGo }: ExportDialogProps) {
           </section>
         )}
       </Stack>
-    </Modal>
+    </Dialog>
   );
 }

@@ -1,6 +1,7 @@
 /** Before an import that is not plain: what is wrong with the files, and the three-way choice for edited cases. */
-import { Button, Group, Modal, Stack, Text } from "@mantine/core";
+import { Button, Group, Stack, Text } from "@mantine/core";
 import { useState } from "react";
+import { Dialog } from "@/ui/Dialog";
 import dialogs from "./dialogs.module.css";
 import { offered, type Proposal, summary } from "./importing";
 import type { Problem } from "./importJsonl";
@@ -21,7 +22,7 @@ export function ImportDialog({ proposal, onCancel, onImport }: ImportDialogProps
   const count = offered(plan);
   const foreign = proposal.files.filter((file) => file.kind === "other");
   return (
-    <Modal opened onClose={onCancel} title="Import" size="xl" closeButtonProps={{ "aria-label": "Close" }}>
+    <Dialog onClose={onCancel} title="Import" size="xl">
       <Stack gap="md">
         <Text size="sm">
           {summary(proposal)}
@@ -40,7 +41,7 @@ export function ImportDialog({ proposal, onCancel, onImport }: ImportDialogProps
           )}
         </Group>
       </Stack>
-    </Modal>
+    </Dialog>
   );
 }
 

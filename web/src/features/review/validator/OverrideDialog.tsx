@@ -1,19 +1,14 @@
 /** Asks before a case is validated against what the repository says; the reason stays in the exported rows. */
-import { Button, Group, List, Modal, Text, Textarea } from "@mantine/core";
+import { Button, Group, List, Text, Textarea } from "@mantine/core";
 import { useState } from "react";
+import { Dialog } from "@/ui/Dialog";
 
 type OverrideDialogProps = { problems: string[]; onCancel: () => void; onOverride: (why: string) => void };
 
 export function OverrideDialog({ problems, onCancel, onOverride }: OverrideDialogProps) {
   const [why, setWhy] = useState("");
   return (
-    <Modal
-      opened
-      onClose={onCancel}
-      title="The repository disproves this base commit"
-      centered
-      closeButtonProps={{ "aria-label": "Close" }}
-    >
+    <Dialog onClose={onCancel} title="The repository disproves this base commit" centered>
       <List size="sm" mb="sm">
         {problems.slice(0, 6).map((problem) => (
           <List.Item key={problem}>{problem}</List.Item>
@@ -37,6 +32,6 @@ export function OverrideDialog({ problems, onCancel, onOverride }: OverrideDialo
           Validate anyway
         </Button>
       </Group>
-    </Modal>
+    </Dialog>
   );
 }

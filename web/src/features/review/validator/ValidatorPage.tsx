@@ -214,13 +214,7 @@ export function ValidatorPage() {
           }}
         />
       )}
-      <Modal
-        opened={dialog === "clear"}
-        onClose={() => setDialog(null)}
-        title="Clear all?"
-        centered
-        closeButtonProps={{ "aria-label": "Close" }}
-      >
+      <Modal opened={dialog === "clear"} onClose={() => setDialog(null)} title="Clear all?" centered>
         <Text size="sm" mb="md">
           {session.order.length} cases with their edits leave this browser. Undo brings them back until you leave the
           page.

@@ -15,67 +15,67 @@ const has = (row: JsonObject, ...keys: string[]) => keys.every((key) => key in r
 const SIGNATURES: Signature[] = [
   {
     what: "predictions for retrieval scoring",
-    doInstead: "score them with `evergold score-retrieval GOLDEN PREDICTIONS`",
+    doInstead: "retrieval is scored outside this page",
     matches: (row) => has(row, "caseId") && (has(row, "ranges") || has(row, "paths")),
   },
   {
     what: "an export of the living dataset",
-    doInstead: "bring it in with `evergold import FILE` and review it in the queue",
+    doInstead: "import it on the Cases page and review it in the queue",
     matches: (row) => has(row, "entry_type", "input"),
   },
   {
     what: "a RAG split or offline generations",
-    doInstead: "bring it in with `evergold import FILE` and review it in the queue",
+    doInstead: "import it on the Cases page and review it in the queue",
     matches: (row) => has(row, "task_id") && (has(row, "question") || has(row, "instruction") || has(row, "summary")),
   },
   {
     what: "an OpenAI fine-tuning file",
-    doInstead: "bring it in with `evergold import FILE`",
+    doInstead: "import it on the Cases page",
     matches: (row) => Array.isArray(row.messages),
   },
   {
     what: "an OpenAI preference file",
-    doInstead: "bring it in with `evergold import FILE`",
+    doInstead: "import it on the Cases page",
     matches: (row) => has(row, "preferred_output"),
   },
   {
     what: "OpenTelemetry traces",
-    doInstead: "ingest them with `evergold ingest FILE`",
+    doInstead: "drop the file on the Overview or Traces page",
     matches: (row) => has(row, "resourceSpans"),
   },
   {
     what: "a Claude Code session log",
-    doInstead: "extract cases from it with `evergold extract claude-code`",
+    doInstead: "cases are first extracted from it; ask whoever runs this server",
     matches: (row) => has(row, "sessionId", "type"),
   },
   {
     what: "an agent trajectory",
-    doInstead: "extract cases from it with `evergold extract`",
+    doInstead: "cases are first extracted from it; ask whoever runs this server",
     matches: (row) => has(row, "steps", "agent") || has(row, "payload", "type"),
   },
   {
     what: "an OpenAI evals file",
-    doInstead: "bring it in with `evergold import FILE`",
+    doInstead: "import it on the Cases page",
     matches: (row) => has(row, "input", "ideal"),
   },
   {
     what: "an Inspect dataset",
-    doInstead: "bring it in with `evergold import FILE`",
+    doInstead: "import it on the Cases page",
     matches: (row) => has(row, "input", "target"),
   },
   {
     what: "a Ragas dataset",
-    doInstead: "bring it in with `evergold import FILE`",
+    doInstead: "import it on the Cases page",
     matches: (row) => has(row, "user_input"),
   },
   {
     what: "DeepEval goldens",
-    doInstead: "bring it in with `evergold import FILE`",
+    doInstead: "import it on the Cases page",
     matches: (row) => has(row, "input") && (has(row, "expectedOutput") || has(row, "actualOutput")),
   },
   {
     what: "an MLflow dataset",
-    doInstead: "bring it in with `evergold import FILE`",
+    doInstead: "import it on the Cases page",
     matches: (row) => has(row, "inputs", "expectations"),
   },
 ];
@@ -91,11 +91,11 @@ export function foreignText(text: string): string | null {
   const head = text.slice(0, 2000).trimStart();
   if (head === "") return "the file is empty";
   if (head.startsWith("SQLite format 3"))
-    return "this is a SQLite database; run `evergold extract sidekick` on it first";
+    return "this is a SQLite database; cases are first extracted from it, ask whoever runs this server";
   if (head.startsWith("PK\u0003\u0004") || head.startsWith("PAR1"))
     return "this is a binary file (zip or parquet), not JSONL";
   if (head.startsWith("[")) return "this is one JSON array; the validator reads JSONL: one object on each line";
-  if (/^(name|tasks|tests|cases):/m.test(head)) return "this is YAML; bring it in with `evergold import FILE`";
+  if (/^(name|tasks|tests|cases):/m.test(head)) return "this is YAML; import it on the Cases page";
   if (/^diff --git /m.test(head)) return "this is a git diff, not a dataset";
   if (/^\{\s*$/m.test(head.split("\n", 1)[0] ?? ""))
     return "this is indented JSON; the validator reads JSONL: one object on each line";

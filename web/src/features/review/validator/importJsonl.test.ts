@@ -66,10 +66,10 @@ describe("parseFile", () => {
   });
 
   it.each([
-    ['{"id":"1","entry_type":"golden","input":"hi"}', "evergold import"],
-    ['{"caseId":"1","ranges":[]}', "score-retrieval"],
+    ['{"id":"1","entry_type":"golden","input":"hi"}', "import it on the Cases page"],
+    ['{"caseId":"1","ranges":[]}', "predictions for retrieval scoring"],
     ['{"messages":[]}\n{"messages":[]}', "(2 lines like this)"],
-    ["SQLite format 3\0", "extract sidekick"],
+    ["SQLite format 3\0", "SQLite database"],
     ["name: tasks\ntasks:\n  - id: 1", "YAML"],
     ['[{"caseId":"1"}]', "JSON array"],
     ["a,b,c\n1,2,3", "not JSONL"],
