@@ -21,6 +21,7 @@ from evergold.store.schema import traces as trace_table
 from evergold.store.search import SearchTerms
 from evergold.store.text_index.grams import RUN, pairs_of
 from evergold.store.text_index.parts import learn_parts
+from evergold.store.trace_choice import chosen
 from evergold.store.trace_filter import TraceFilter, TraceOrder, score_condition, scored
 from evergold.workspace import Workspace
 from tests.builders import a_case
@@ -329,6 +330,18 @@ def test_a_trace_is_held_against_a_score_by_its_own_scores(tmp_path: Path) -> No
         plan = " ".join(row[3] for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {query}", values))
     assert "(trace_id=?" in plan
     assert "scores_failing" not in plan
+
+
+def test_a_long_list_in_the_order_of_a_figure_is_read_from_its_index_and_not_sorted(tmp_path: Path) -> None:
+    wanted = TraceFilter(model=("m1",), status="failed", since="2026-01-01")
+    with Workspace.open(Settings(home=tmp_path)) as workspace, workspace.store.db.read() as connection:
+        took, seq = trace_table.c.duration_ms, trace_table.c.seq
+        listed = chosen(connection, select(seq, took), wanted, walked=True).where(took.is_not(None))
+        query = listed.order_by(took.desc(), seq.desc()).compile(connection)
+        values = tuple(query.params[name] for name in query.positiontup or ())
+        plan = " ".join(row[3] for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {query}", values))
+    assert "traces_by_took" in plan
+    assert "TEMP B-TREE" not in plan
 
 
 def test_a_list_of_previews_reads_no_conversation(workspace: Workspace) -> None:

@@ -28,12 +28,17 @@ class Arrivals(NamedTuple):
 
 
 def chosen(
-    connection: Connection, query: Select[Any], wanted: TraceFilter, among_arrivals: Arrivals | None = None
+    connection: Connection,
+    query: Select[Any],
+    wanted: TraceFilter,
+    among_arrivals: Arrivals | None = None,
+    *,
+    walked: bool = False,
 ) -> Select[Any]:
     """Narrow a query of traces to those that pass the filter, and of hits of common words to those arrivals."""
     dialect = connection.dialect.name
     asked = asked_of(connection, wanted)
-    query = query.where(*plain_conditions(wanted, dialect))
+    query = query.where(*plain_conditions(wanted, dialect, walked=walked))
     if wanted.search and wanted.search.strip() and not any(asked):
         query = query.where(*_id_begins(wanted.search.strip()))
     few: set[int] | None = None

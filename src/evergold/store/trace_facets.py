@@ -96,8 +96,8 @@ def _counts(connection: Connection, wanted: TraceFilter) -> CompoundSelect[Any]:
 
 
 def _has_more(connection: Connection, wanted: TraceFilter) -> bool:
-    one_more = newest(connection, select(traces.c.seq), wanted, EXACT_TO + 1)
-    return len(connection.execute(one_more).all()) > EXACT_TO
+    one_more = newest(connection, select(traces.c.seq), wanted, EXACT_TO + 1).limit(1).offset(EXACT_TO)
+    return connection.execute(one_more).first() is not None
 
 
 def values_of(counts: Counter[str | None]) -> list[FacetValue]:

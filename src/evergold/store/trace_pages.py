@@ -12,7 +12,6 @@ from evergold.errors import BadInput
 from evergold.model.trace import Trace
 from evergold.store.matching import best_first
 from evergold.store.schema import traces
-from evergold.store.schema.traces import FIGURE_INDEXES
 from evergold.store.scores import scores_of_many
 from evergold.store.search import SearchTerms
 from evergold.store.trace_choice import among, chosen, narrows_to_few, newest
@@ -42,7 +41,6 @@ KEYS = {
     TraceOrder.DEAREST: SortKey(traces.c.cost, True),
     TraceOrder.CHEAPEST: SortKey(traces.c.cost, False),
 }
-INDEX_OF = {column: index for index, column in FIGURE_INDEXES.items()}
 
 
 def page_of_traces(
@@ -97,18 +95,18 @@ def _by_figure(
     connection: Connection, wanted: TraceFilter, key: SortKey, limit: int, cursor: tuple[Any, int] | None
 ) -> list[Any]:
     """Traces in the order of a figure; those without it come last in either direction."""
-    query = chosen(connection, select(traces.c.seq, key.column.label("key")), wanted)
+    figures = select(traces.c.seq, key.column.label("key"))
     rows: list[Any] = []
     among_unknown = cursor is not None and cursor[0] == LARGEST
     if not among_unknown:
+        walked = not narrows_to_few(connection, wanted)
         # Only this condition lets the database use the index of the figure, which holds the known ones.
-        known = query.where(key.column.is_not(None))
-        if not narrows_to_few(connection, wanted):
-            known = known.with_hint(traces, f"INDEXED BY {INDEX_OF[key.column.name]}", "sqlite")
+        known = chosen(connection, figures, wanted, walked=walked).where(key.column.is_not(None))
         rows += connection.execute(_after(known, (key.column, traces.c.seq), key.falling, cursor).limit(limit))
     if len(rows) < limit:
         reached = (cursor[1],) if cursor is not None and among_unknown else None
-        rest = _after(query.where(key.column.is_(None)), (traces.c.seq,), key.falling, reached)
+        unknown = chosen(connection, figures, wanted).where(key.column.is_(None))
+        rest = _after(unknown, (traces.c.seq,), key.falling, reached)
         rows += connection.execute(rest.limit(limit - len(rows)))
     return rows
 
