@@ -8,6 +8,8 @@ import pytest
 from evergold.bench.metrics.json_match import _without_fence
 from evergold.calls.objects import parse_object
 from evergold.checks.answered import _CLAUSES, _TRACE
+from evergold.checks.builtin import _JSON_WANTED
+from evergold.curate.remark_features import _SUBJECT
 from evergold.extract.agents.calls import _without_reminders
 from evergold.extract.message import _SPACES
 from evergold.generate.sentences import _LINK
@@ -39,6 +41,8 @@ def cpu(work: Callable[[str], object], text: str) -> float:
         (lambda text: _SPACED_MARKER.sub("", text), " "),
         (lambda text: _SPACES.sub("", text), " "),
         (lambda text: _LINK.sub("", text), "["),
+        (_JSON_WANTED.search, "only "),
+        (_SUBJECT.findall, "era"),
         (_CLAUSES.split, " "),
         (_CLAUSES.split, ",  "),
         (_TRACE.search, "\n"),

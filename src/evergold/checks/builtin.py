@@ -23,7 +23,7 @@ _OTHER_LANGUAGE_ASKED = re.compile(
 _FENCE = re.compile(r"^\s*```(?:json)?\s*\n(.*?)\n?```\s*$", re.S)
 _JSON_WANTED = re.compile(
     r"\b(?:as|in|into|valid|return|only|output|respond with|give me|reply with|format:?|en|como|formato|devuelve|solo)\s+"
-    r"(?:a |an |un |una |valid |only |the |el )*json\b|\bjson (?:only|object|array|format|output|solo)\b"
+    r"(?:a |an |un |una |valid |only |the |el ){0,4}json\b|\bjson (?:only|object|array|format|output|solo)\b"
 )
 
 

@@ -24,7 +24,9 @@ _CLAUSE = re.compile(r"[.;:!?,\n]\s+| - |\bbut\b|\bpero\b|\bbecause\b|\bporque\b
 _IS = re.compile(
     r"\b(?:is|are|was|were|it's|its|that's|be|means|es|son|era|eran|fue|seria|ser|somos|significa|lleva)\b|'s\b"
 )
-_SUBJECT = re.compile(r"([^\W\d_]{3,}) (?:is|are|was|were|has|es|esta|son|estan|era|fue|tiene|no es|no esta)\b")
+_SUBJECT = re.compile(
+    r"(?<![^\W\d_])([^\W\d_]{3,}) (?:is|are|was|were|has|es|esta|son|estan|era|fue|tiene|no es|no esta)\b"
+)
 _JUDGES = re.compile(
     r"\b(?:wrong|incorrect|mistake\w*|right|correct|true|false|accurate|sense|what i|what we|mal|incorrect[oa]|error|fals[oa]|"
     r"ciert[oa]|verdad|correct[oa]|asi|equivoc\w+|lo que|thanks?|gracias|sorry|please|work\w*|funciona|sirve|again|"
