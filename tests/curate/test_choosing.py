@@ -9,7 +9,9 @@ from sqlalchemy import text
 from evergold.curate import choosing
 from evergold.settings import Settings
 from evergold.store.candidates import due_days
+from evergold.store.cases import CaseFilter
 from evergold.workspace import Workspace
+from perf.message_agreement import RECORDED
 from tests.builders import a_trace
 
 POLICY = 'name = "default"\n[limit]\ncandidates_per_day = 3\n'
@@ -87,3 +89,27 @@ def test_curating_by_hand_leaves_nothing_put_off(settings: Settings, tmp_path: P
             workspace.live.curate()
         by_steps = chosen(workspace)
         assert workspace.live.curation.backfill().by_kind == {} and chosen(workspace) == by_steps
+
+
+def test_the_answer_stands_for_a_question_and_not_the_call_before_it(settings: Settings, tmp_path: Path) -> None:
+    """SDKs that are traced call by call send two traces for one question: one ends with a call, one with the answer."""
+    cities = {
+        "mistral": "Lima",
+        "openai": "Oslo",
+        "anthropic": "Rome",
+        "groq": "Bern",
+        "litellm": "Riga",
+        "bedrock": "Kyiv",
+    }
+    for exporter, city in cities.items():
+        recorded = (RECORDED / f"openinference-{exporter}.json").read_text(encoding="utf-8")
+        (tmp_path / f"{exporter}.json").write_text(recorded.replace("Lima", city), encoding="utf-8")
+    with Workspace.open(replace(settings, checks_builtin="true")) as workspace:
+        report = workspace.intake.ingest([tmp_path / f"{exporter}.json" for exporter in cities], source="otlp")
+        assert report.traces == 2 * len(cities)
+        workspace.live.curate()
+        cases = list(workspace.cases.iterate(CaseFilter(dataset="live")))
+        assert {case.input for case in cases} == {f"What is the weather in {city}?" for city in cities.values()}
+        assert [[message["role"] for message in case.turn] for case in cases] == [
+            ["assistant", "tool", "assistant"]
+        ] * 6

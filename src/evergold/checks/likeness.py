@@ -9,15 +9,19 @@ LOOKED_AT = 2000
 SHORT = 4  # so few words may mean something else in every session ("yes, please")
 SKETCH = 2
 STEM = 6
+CALLS = '[{"name":'  # how a reply of calls alone is written
+LAST = "z"  # sorts behind every hexadecimal number
 _WORDS = re.compile(r"\w+")
 _DIGITS = re.compile(r"\d+")
 _SMALL = 3
 
 
-def likeness(trace_id: str, question: str) -> tuple[str, str, str]:
+def likeness(trace_id: str, question: str, reply: str | None = None) -> tuple[str, str, str]:
     """Give the key of the question, that of its kind, and the trace's own place in a seeded order.
 
-    The kind is a bottom-k sketch of the word stems with numbers masked: questions that share most words share it.
+    The kind is a bottom-k sketch of the word stems with numbers masked: questions that share most words share it. A trace whose
+    reply is calls alone comes after all others: an SDK that is traced call by call sends one before the answer to the same
+    question, and the answer stands for that question.
     """
     words = _WORDS.findall(folded(question[:LOOKED_AT]))
     # A short question is compared within its own trace only, so it is never equal to another.
@@ -25,7 +29,8 @@ def likeness(trace_id: str, question: str) -> tuple[str, str, str]:
     stems = {_DIGITS.sub("#", word)[:STEM] for word in words if len(word) > _SMALL} or {" ".join(words)}
     # The smallest hashes of all stems: two sets that share most stems share their smallest with high probability.
     sketch = sorted(_hash(stem) for stem in stems)[:SKETCH]
-    return _hash(exact), "".join(sketch)[:24], _hash(f"evergold:{trace_id}")
+    behind = LAST if (reply or "").startswith(CALLS) else ""
+    return _hash(exact), "".join(sketch)[:24], behind + _hash(f"evergold:{trace_id}")
 
 
 def _hash(text: str) -> str:

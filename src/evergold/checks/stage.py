@@ -118,7 +118,7 @@ class CheckStage:
         """Run the whole suite, or `only` some of it, over these traces and keep what it found."""
         turns = turns_of(connection, trace_ids)
         outcomes = list(self.suite.run(turns, only))
-        marks = [(turn.id, *likeness(turn.id, turn.input)) for turn in turns]
+        marks = [(turn.id, *likeness(turn.id, turn.input, turn.output)) for turn in turns]
         return outcomes, put_checked(connection, outcomes, marks, self.suite.identity)
 
     def backfill(
