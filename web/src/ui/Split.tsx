@@ -19,6 +19,7 @@ export function Split({ title, lead, filters, list, record }: SplitProps) {
         <div className={classes.filters}>{filters}</div>
         {list}
       </div>
+      {record && <h1 className={`${classes.alone} eg-visually-hidden`}>{title}</h1>}
       {record && <div className={classes.record}>{record}</div>}
     </div>
   );

@@ -7,6 +7,7 @@ import { Facts, factsOf } from "@/ui/Facts";
 import { duration, milliseconds, moment } from "@/ui/format";
 import { RecordFrame } from "@/ui/Record";
 import { Failed, Loading } from "@/ui/states";
+import { visible } from "@/ui/visible";
 import { Comments } from "./Comments";
 import { Conversation } from "./Conversation";
 import { modelOf } from "./columns";
@@ -47,10 +48,10 @@ export function TraceRecord() {
         <>
           <span>{moment(trace.started_at)}</span>
           <span>{duration(milliseconds(trace.started_at, trace.ended_at))}</span>
-          {modelOf(trace) && <span>{modelOf(trace)}</span>}
+          {modelOf(trace) && <span>{visible(modelOf(trace) ?? "")}</span>}
           {trace.session_id && (
             <Link to="/traces" search={{ session: trace.session_id }}>
-              session {trace.session_id}
+              session {visible(trace.session_id)}
             </Link>
           )}
         </>

@@ -4,6 +4,7 @@ import { useMay } from "@/api/access";
 import { unit } from "@/ui/format";
 import { Loading } from "@/ui/states";
 import { Tier } from "@/ui/Tier";
+import { visible } from "@/ui/visible";
 import { type Explanation, useExplanations } from "./data";
 import { Meter, WHOSE } from "./Scores";
 import { Outcome } from "./TraceActions";
@@ -48,13 +49,13 @@ function Verdict({ verdict, busy, onScore }: VerdictProps) {
         <Tier tier={verdict.tier} label={verdict.tier === "none" ? "Not in the dataset" : undefined} />
         <span className={classes.policy}>policy {verdict.policy}</span>
       </div>
-      <p className={classes.reason}>{verdict.reason}</p>
+      <p className={classes.reason}>{visible(verdict.reason)}</p>
       {verdict.deciding.length > 0 && (
         <ul className={classes.deciding} aria-label="Scores that decided">
           {verdict.deciding.map((score, index) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: equal scores may stand twice, and the list is never reordered
             <li key={index}>
-              {score.name} <Meter value={score.value} />{" "}
+              {visible(score.name)} <Meter value={score.value} />{" "}
               <span className="eg-dim">{WHOSE[score.source ?? "system"]}</span>
             </li>
           ))}
@@ -64,7 +65,7 @@ function Verdict({ verdict, busy, onScore }: VerdictProps) {
         <ul className={classes.deciding} aria-label="Remarks that were detected">
           {(verdict.remarks ?? []).map((remark) => (
             <li key={remark.message_id}>
-              “{remark.message}”{" "}
+              “{visible(remark.message)}”{" "}
               <span className="eg-dim">
                 {remark.kind} on {remark.target_id}, probability {unit(remark.probability)}:{" "}
                 {(remark.evidence ?? []).join("; ")}
@@ -75,7 +76,7 @@ function Verdict({ verdict, busy, onScore }: VerdictProps) {
       )}
       {verdict.left_out.length > 0 && (
         <p className={classes.reason}>
-          Took no part: {verdict.left_out.map((score) => `${score.name} (${unit(score.value)})`).join(", ")}
+          Took no part: {verdict.left_out.map((score) => `${visible(score.name)} (${unit(score.value)})`).join(", ")}
         </p>
       )}
       {verdict.changes.length > 0 && (
@@ -84,7 +85,7 @@ function Verdict({ verdict, busy, onScore }: VerdictProps) {
           <ul className={classes.changes}>
             {verdict.changes.map((change) => (
               <li key={change.when}>
-                If {change.when}, it would be {BECOMES[change.then]}.
+                If {visible(change.when)}, it would be {BECOMES[change.then]}.
               </li>
             ))}
           </ul>

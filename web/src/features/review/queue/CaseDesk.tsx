@@ -93,6 +93,7 @@ export function CaseDesk({ file, me, onDecided }: CaseDeskProps) {
           )}
           <Questions file={file} entry={entry} me={me} />
           <TextInput
+            dir="auto"
             ref={note}
             label="Comment"
             placeholder="Why, for colleagues"

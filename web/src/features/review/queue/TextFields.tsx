@@ -53,6 +53,7 @@ export function TextFields({ entry, onEdit, onLight, firstRef }: TextFieldsProps
         if (field.name === "name") {
           return (
             <TextInput
+              dir="auto"
               key="name"
               label={field.label}
               value={value}
@@ -63,6 +64,7 @@ export function TextFields({ entry, onEdit, onLight, firstRef }: TextFieldsProps
         return (
           <div key={field.name}>
             <Textarea
+              dir="auto"
               ref={field.name === "expected" ? firstRef : undefined}
               label={field.label}
               description={field.hint}
