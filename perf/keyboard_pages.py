@@ -90,7 +90,7 @@ def comments_are_written_and_deleted(keys: Keys, url: str) -> None:
     page.goto(f"{url}/traces/es-1#comments")
     expect(page.get_by_label("Comment")).to_be_visible()
     for text in ("first", "second"):
-        keys.reach("TEXTAREA Comment")
+        keys.reach("TEXTAREA Comment", back=text == "second")
         keys.write(text)
         keys.reach("Write")
         keys.press("Enter")

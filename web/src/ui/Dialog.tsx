@@ -9,7 +9,7 @@ export function Dialog(props: DialogProps) {
   return <Modal opened closeOnClickOutside={false} {...props} />;
 }
 
-/** Gives the focus back on unmount: to what had it before, or to the page where that is gone. */
+/** Gives the focus back on unmount: to what had it before, or where that is gone to the open record or the page. */
 function useReturnedFocus() {
   const before = useRef(document.activeElement);
   useEffect(
@@ -18,7 +18,8 @@ function useReturnedFocus() {
         if (document.activeElement && document.activeElement !== document.body) return;
         const held = before.current;
         const back = held instanceof HTMLElement && held.isConnected && held !== document.body;
-        (back ? held : document.getElementById("main"))?.focus({ preventScroll: true });
+        const record = document.querySelector<HTMLElement>("article h2[tabindex]");
+        (back ? held : (record ?? document.getElementById("main")))?.focus({ preventScroll: true });
       });
     },
     [],
