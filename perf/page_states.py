@@ -97,9 +97,9 @@ def look_at(page: Page, state: State, known: dict[str, str], picture: Path) -> l
         page.screenshot(path=picture)
         found: list[str] = page.evaluate(FAULTS)
         return found
-    except Error as error:
+    except (Error, AssertionError) as error:
         page.screenshot(path=picture)
-        return [f"not reached: {error.message.splitlines()[0]}"]
+        return [f"not reached: {str(error).strip().splitlines()[0]}"]
     finally:
         page.unroute_all(behavior="ignoreErrors")
 

@@ -187,7 +187,7 @@ def benchmarks() -> Iterator[State]:
     yield State(
         "compare-beside",
         "{full}/benchmarks/compare?runs=[%22{first}%22,%22{second}%22]",
-        (see("flip|worse"), keys("n")),
+        (see("Difference"), keys("n")),
     )
     yield State("compare-nothing", "{full}/benchmarks/compare")
 
