@@ -1,8 +1,8 @@
 """The traffic of a period, from what was counted by hour and by day.
 
 Hours that changed since they were counted are counted again before anything is read: figures are those of the traces there
-are. Only where that takes long, because very many traces come in an hour, it is followed by a rest. Counting reads beside the
-writer, so that intake waits only while results are kept.
+are, or, while another program holds the database, those of the last count. Only where counting takes long, because very many
+traces come in an hour, it is followed by a rest. It reads beside the writer, so that intake waits only while results are kept.
 """
 
 import threading
@@ -14,6 +14,7 @@ from itertools import accumulate
 
 from pydantic import BaseModel
 
+from evergold.errors import Unavailable
 from evergold.model.traffic import CheckBucket, CheckOverTime, Grouping, TrafficBucket, TrafficFigures, TrafficGroup
 from evergold.store import Store
 from evergold.store.overview import Bucket
@@ -25,6 +26,7 @@ from evergold.store.values import stamp
 HOURS_AT_ONCE = 24  # hours that are kept in one transaction
 MANY, LONGEST_REST = 20_000, 30.0  # traces that are counted without a rest; the longest rest in seconds
 REST_OF_TRACE = 2e-4  # seconds: twenty times what counting it takes
+HELD_REST = 30.0  # seconds before a database that another program holds is asked to write again
 SHOWN_CHECKS = 12
 PERCENTS = (50, 95, 99)
 
@@ -66,7 +68,12 @@ class TrafficWatch:
                 return
             traces, more = 0, True
             while more:
-                number, more = self._refresh_some()
+                try:
+                    number, more = self._refresh_some()
+                except Unavailable:
+                    # Another program holds the database: the figures are those of the last count, and reading goes on.
+                    self._good_until = time.monotonic() + HELD_REST
+                    return
                 traces += number
             if traces > MANY:
                 self._good_until = time.monotonic() + min(REST_OF_TRACE * traces, LONGEST_REST)
