@@ -49,6 +49,7 @@ def cpu(work: Callable[[str], object], text: str) -> float:
         (_TRACE.search, " \n"),
         (STRONG.search, "\n"),
         (STRONG.search, " \n"),
+        (STRONG.search, "1"),
         (_tokens, "/*"),
         (lambda text: _tokens("*/" + text), "/*"),
         (lambda text: _inside((*_tokens(text), "b"), _tokens(text)), "a "),

@@ -20,7 +20,7 @@ SQL = re.compile(
 STRONG = re.compile(
     r"^[^\S\n]*(?:def|class|return|import|function|const|let|var|public|private|func|fn|while)\s+\S|"
     r"^[^\S\n]*for \w+ in .+:|^[^\S\n]*from \w+ import |"
-    r"^[^\S\n]*(?:if|with) .+:\s|^[^\S\n]*(?:if|with) .+:$|=>|\w+\([^)]*\)\s*[;{]|"
+    r"^[^\S\n]*(?:if|with) .+:\s|^[^\S\n]*(?:if|with) .+:$|=>|\b\w+\([^)]*\)\s*[;{]|"
     r"[\w\])]\s*(?:==|!=|<=|>=|\+=|-=|&&|\|\||::)\s*\w|"
     r"\w\[[^\]\s]{0,300}\]|^[^\S\n]*\w+(?:\.\w+)*\([^)]*\)\s*$|^[^\S\n]*[a-z_]\w*\s*=\s*\S|"
     r"^[^\S\n]*(?:git|docker|pip|npm|curl|kubectl|ls|cd|rm|sudo|grep) [-\w./]",
