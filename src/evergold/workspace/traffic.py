@@ -8,9 +8,11 @@ traces come in an hour, it is followed by a rest. It reads beside the writer, so
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import accumulate
+from typing import Any
 
 from pydantic import BaseModel
 
@@ -100,61 +102,61 @@ class TrafficWatch:
         return counted.traces, more or not kept
 
 
+@dataclass
+class TrafficSums:
+    """Sums over some traces and their scores, to which further ones are added."""
+
+    traces: int = 0
+    failed: int = 0
+    tokens: int = 0
+    cost: float = 0.0
+    scored: int = 0
+    failing: int = 0
+    bins: Counter[int] = field(default_factory=Counter)
+
+    def add(self, other: "TrafficSums") -> None:
+        self.traces += other.traces
+        self.failed += other.failed
+        self.tokens += other.tokens
+        self.cost += other.cost
+        self.scored += other.scored
+        self.failing += other.failing
+        self.bins.update(other.bins)
+
+    def figures(self) -> dict[str, Any]:
+        percentiles = dict(zip(("p50", "p95", "p99"), percentiles_of(self.bins), strict=True))
+        sums = {name: value for name, value in vars(self).items() if name != "bins"}
+        return sums | percentiles
+
+
 def summed(
     since: str, bucket: Bucket, by: Grouping, traffic: Sequence[TrafficCell], checks: Sequence[CheckCell]
 ) -> Traffic:
-    """Add the cells of days up, as a whole and by group; the groups with most traces come first, all others last."""
-    cells: dict[str | None, list[TrafficCell]] = {}
+    """Add the cells of hours or days up, as a whole and by group; the groups with most traces come first, all others last."""
+    by_group: dict[str | None, dict[str, TrafficSums]] = {}
     for cell in traffic:
-        cells.setdefault(cell.group, []).append(cell)
-    scores: dict[str | None, list[CheckCell]] = {}
-    for score in checks:
-        scores.setdefault(score.group, []).append(score)
-    groups = [_group(value, own, scores.get(value, [])) for value, own in cells.items()]
+        sums = by_group.setdefault(cell.group, {}).setdefault(cell.start, TrafficSums())
+        sums.add(TrafficSums(*cell[2:6], bins=Counter(dict(cell.latencies))))
+    for check in checks:
+        sums = by_group.setdefault(check.group, {}).setdefault(check.start, TrafficSums())
+        sums.add(TrafficSums(scored=check.scored, failing=check.failing))
+    groups = [_group(value, starts) for value, starts in by_group.items()]
     groups.sort(key=lambda group: (group.value is None, -group.figures.traces, group.value))
+    every: dict[str, TrafficSums] = {}
+    for starts in by_group.values():
+        for start, sums in starts.items():
+            every.setdefault(start, TrafficSums()).add(sums)
     return Traffic(
-        since=since,
-        bucket=bucket,
-        by=by,
-        total=_group(None, traffic, checks),
-        groups=groups,
-        checks=_over_time(checks),
+        since=since, bucket=bucket, by=by, total=_group(None, every), groups=groups, checks=_over_time(checks)
     )
 
 
-def _group(value: str | None, traffic: Sequence[TrafficCell], checks: Sequence[CheckCell]) -> TrafficGroup:
-    cells: dict[str, list[TrafficCell]] = {}
-    for cell in traffic:
-        cells.setdefault(cell.start, []).append(cell)
-    scores: dict[str, list[CheckCell]] = {}
-    for score in checks:
-        scores.setdefault(score.start, []).append(score)
-    buckets = [
-        TrafficBucket(start=start, **_figures(cells[start], scores.get(start, [])).model_dump())
-        for start in sorted(cells)
-    ]
-    return TrafficGroup(value=value, figures=_figures(traffic, checks), buckets=buckets)
-
-
-def _figures(traffic: Iterable[TrafficCell], checks: Iterable[CheckCell]) -> TrafficFigures:
-    traces = failed = tokens = 0
-    cost = 0.0
-    bins = Counter[int]()
-    for cell in traffic:
-        traces += cell.traces
-        failed += cell.failed
-        tokens += cell.tokens
-        cost += cell.cost
-        for least, number in cell.latencies:
-            bins[least] += number
-    scored = failing = 0
-    for score in checks:
-        scored += score.scored
-        failing += score.failing
-    percentiles = dict(zip(("p50", "p95", "p99"), percentiles_of(bins), strict=True))
-    return TrafficFigures(
-        traces=traces, failed=failed, tokens=tokens, cost=cost, scored=scored, failing=failing, **percentiles
-    )
+def _group(value: str | None, starts: Mapping[str, TrafficSums]) -> TrafficGroup:
+    total = TrafficSums()
+    for sums in starts.values():
+        total.add(sums)
+    buckets = [TrafficBucket(start=start, **starts[start].figures()) for start in sorted(starts)]
+    return TrafficGroup(value=value, figures=TrafficFigures(**total.figures()), buckets=buckets)
 
 
 def percentiles_of(bins: Counter[int]) -> list[int | None]:

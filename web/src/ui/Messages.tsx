@@ -39,7 +39,8 @@ function One({ message, results }: { message: Message; results: Map<string, Mess
   const role = roleOf(message);
   const calls = callsOf(message);
   return (
-    <section className={classes.message} data-role={role} aria-label={NAMES[role] ?? role}>
+    // An article, not a section: a conversation of 200 turns would be 200 landmarks of two names.
+    <article className={classes.message} data-role={role} aria-label={NAMES[role] ?? role}>
       <header className={classes.role}>
         {NAMES[role] ?? role}
         {typeof message.name === "string" && message.name !== "" && <span> · {visible(message.name)}</span>}
@@ -51,7 +52,7 @@ function One({ message, results }: { message: Message; results: Map<string, Mess
       {calls.map((call, index) => (
         <CallCard key={call.id || index} call={call} result={results.get(call.id)} />
       ))}
-    </section>
+    </article>
   );
 }
 
