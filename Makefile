@@ -51,7 +51,7 @@ check: quick  ## fast subset for a commit: quick, and the fast tests
 
 # Types are checked beside the tests: a minute and a half less on two cores.
 test: setup browser  ## everything CI checks
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync=line quick web-check types-check suite
+	@$(MAKE) --no-print-directory --jobs=2 quick web-check types-check suite
 
 suite: $(VENV) $(DIST)
 	$(BIN)/pytest -n 3 --dist worksteal --durations=10
