@@ -14,6 +14,7 @@ from evergold.extract.agents.calls import _without_reminders
 from evergold.extract.message import _SPACES
 from evergold.generate.sentences import _LINK
 from evergold.judge.code import STRONG, _inside, _share_alike, _tokens
+from evergold.judge.grading_rules import _items
 from evergold.sources.agents.requests import request_in
 from evergold.text.markers import _SPACED_MARKER
 
@@ -50,6 +51,11 @@ def cpu(work: Callable[[str], object], text: str) -> float:
         (STRONG.search, "\n"),
         (STRONG.search, " \n"),
         (STRONG.search, "1"),
+        (_items, " "),
+        (_items, "\n"),
+        (_items, " \n"),
+        (_items, "- "),
+        (_items, "and "),
         (_tokens, "/*"),
         (lambda text: _tokens("*/" + text), "/*"),
         (lambda text: _inside((*_tokens(text), "b"), _tokens(text)), "a "),

@@ -26,7 +26,8 @@ from evergold.text.words import stem
 # Never 1 and never 0: a rule may misread, and a calibrated judge leaves room for that.
 RIGHT, NEARLY, WRONG = 0.95, 0.85, 0.05
 FEW_WORDS = 7
-_SEPARATOR = re.compile(r"\s*(?:,(?!\d)|;|\n|\s(?:and|y|e|&|or|o)\s)\s*(?:(?:and|y|e)\s+)?")
+# Blanks before a separator stay with the part: looked for from each of them, a long run would take quadratic time.
+_SEPARATOR = re.compile(r"(?:,(?!\d)|;|\n|\s(?:and|y|e|&|or|o)\s)\s*(?:(?:and|y|e)\s+)?")
 _SENTENCE = re.compile(
     r"\b(?:is|are|was|were|has|have|had|will|can|does|did|es|son|fue|esta|está|tiene|hay)\b|[.!?]\s+[A-Z]", re.I
 )
@@ -275,7 +276,7 @@ def _clause_with(text: str, key: set[str]) -> str | None:
 
 def _body(text: str) -> str:
     """A list without its marks and without the words that lead to it ("The colours are")."""
-    lines = re.sub(r"(?m)^\s*(?:[-*•–]|\d{1,2}[.)])\s+", "", text).strip(" .")
+    lines = re.sub(r"(?m)^[^\S\n]*(?:[-*•–]|\d{1,2}[.)])\s+", "", text).strip(" .")
     lead = re.match(r"[^,;\n]{0,80}?(?::|\b(?:are|were|include|includes|son|eran|incluyen?)\b)", lines)
     return lines[lead.end() :].strip() if lead else lines
 
