@@ -18,7 +18,7 @@ import sys
 import tempfile
 import threading
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -41,6 +41,12 @@ for number in (signal.SIGTERM, signal.SIGINT):
 code = int(answer.readline())
 sys.exit(code if code >= 0 else 128 - code)
 """
+
+
+def script_for(env: Mapping[str, str]) -> Path:
+    """The program to call with these further variables: those of the interpreter need an interpreter of their own."""
+    own = any(name.startswith("PYTHON") and name != "PYTHONUNBUFFERED" for name in env)
+    return SCRIPT if own else warm_script()
 
 
 @cache

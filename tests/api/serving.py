@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx2 as httpx
 
-from tests.console import warm_script
+from tests.console import script_for
 from tests.patience import PATIENCE
 
 
@@ -23,7 +23,7 @@ def served(folder: Path, *words: str, **env: str) -> Iterator[str]:
     """Yields its address once it answers; stops it as Ctrl-C would. `words`: another command than `serve`."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith("EVERGOLD_")}
     process = subprocess.Popen(
-        [str(warm_script()), *(words or ("serve",)), "--port", "0"],
+        [str(script_for(env)), *(words or ("serve",)), "--port", "0"],
         cwd=folder,
         env={**clean, "PYTHONUNBUFFERED": "1", "EVERGOLD_CHECKS_BUILTIN": "false", **env},
         stdout=subprocess.PIPE,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.console import SCRIPT, warm_script
+from tests.console import script_for
 from tests.patience import PATIENCE
 
 
@@ -23,11 +23,9 @@ class Ran:
 
 
 def evergold(*args: str, cwd: Path, stdin: str = "", **env: str) -> Ran:
-    """Run one command. Variables of the interpreter itself need an interpreter of their own."""
-    script = SCRIPT if any(name.startswith("PYTHON") for name in env) else warm_script()
     clean = {name: value for name, value in os.environ.items() if not name.startswith("EVERGOLD_")}
     done = subprocess.run(
-        [str(script), *args],
+        [str(script_for(env)), *args],
         cwd=cwd,
         env={**clean, "EVERGOLD_CHECKS_BUILTIN": "false", **env},
         input=stdin,

@@ -22,9 +22,11 @@ export function ComparePage() {
   const known = useRunsById(runs);
   const [first, ...others] = runs;
   const found = useComparisons(first, others);
-  const every = useResults(first ?? "", 0, only === "all" && others.length > 0);
   const flips = [...new Set(found.flatMap((each) => (each.data ? flipsOf(each.data.metrics) : [])))];
-  const tasks = only === "all" ? [...new Set((every.data?.attempts ?? []).map(({ case_id }) => case_id))] : flips;
+  // Where nothing flipped, all tasks are gone through: there is still something to read side by side.
+  const all = only === "all" || (flips.length === 0 && found.every((each) => !each.isPending));
+  const every = useResults(first ?? "", 0, all && others.length > 0);
+  const tasks = all ? [...new Set((every.data?.attempts ?? []).map(({ case_id }) => case_id))] : flips;
   const show = (next: Partial<CompareView>) =>
     void navigate({ search: (old) => compareViewOf({ ...old, ...next }), replace: true, resetScroll: false });
   useShortcuts("Compare", [
@@ -101,7 +103,7 @@ export function ComparePage() {
         names={names}
         caseId={opened}
         tasks={tasks}
-        only={only ?? "flips"}
+        only={all ? "all" : "flips"}
         onOnly={(next) => show({ only: next === "all" ? "all" : undefined })}
         open={(caseId) => show({ case: caseId ?? undefined })}
       />

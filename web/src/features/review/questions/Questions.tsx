@@ -9,9 +9,10 @@ import { chosenAfter, optionsOf, QuestionField } from "./QuestionField";
 import { QuestionsDialog } from "./QuestionsDialog";
 import classes from "./questions.module.css";
 
-type QuestionsProps = { file: CaseFile; entry: Case; me: string };
+/** `onAnswering` gets each answer under way: it ends when the answer is stored and the case was read again. */
+type QuestionsProps = { file: CaseFile; entry: Case; me: string; onAnswering: (done: Promise<void>) => void };
 
-export function Questions({ file, entry, me }: QuestionsProps) {
+export function Questions({ file, entry, me, onAnswering }: QuestionsProps) {
   const questions = file.questions ?? [];
   const [held, setHeld] = useState(() => mineOf(file, me));
   const [at, setAt] = useState(0);
@@ -43,7 +44,7 @@ export function Questions({ file, entry, me }: QuestionsProps) {
     ...(current ? optionsOf(current) : []).slice(0, 9).map(({ label, value }, index) => ({
       keys: String(index + 1),
       does: `Answer “${current?.title}”: ${label}`,
-      run: () => current && void answer(current, chosenAfter(current, held[current.name], value)),
+      run: () => current && onAnswering(answer(current, chosenAfter(current, held[current.name], value))),
     })),
     ...(mayEdit ? [{ keys: "Q", does: "Write the questions of this dataset", run: () => setEditing(true) }] : []),
   ]);
@@ -57,7 +58,7 @@ export function Questions({ file, entry, me }: QuestionsProps) {
             entry={entry}
             value={held[question.name]}
             current={index === at && questions.length > 0}
-            onAnswer={(value) => void answer(question, value)}
+            onAnswer={(value) => onAnswering(answer(question, value))}
           />
           <OthersAnswers file={file} question={question} me={me} />
         </div>

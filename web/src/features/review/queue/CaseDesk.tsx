@@ -30,6 +30,7 @@ export function CaseDesk({ file, me, onDecided }: CaseDeskProps) {
   const [comment, setComment] = useState("");
   const first = useRef<HTMLTextAreaElement>(null);
   const note = useRef<HTMLInputElement>(null);
+  const answering = useRef<Promise<void>>(Promise.resolve());
   const refresh = useRefresh();
   const queries = useQueryClient();
   const { dataset, id } = file.case;
@@ -50,8 +51,15 @@ export function CaseDesk({ file, me, onDecided }: CaseDeskProps) {
   }
   const sayLater = (saying: Saying) => () => void say(saying);
 
+  /** Who answers and approves in one breath is not turned away: the answer is stored first. */
+  async function approve() {
+    await answering.current;
+    const now = queries.getQueryData<CaseFile>(["review", "case", dataset, id]) ?? file;
+    if (lacking(entry).length + unanswered(now, me).length === 0) await say({ verdict: "approve" });
+  }
+
   useShortcuts("This case", [
-    { keys: "a", does: "Approve", run: () => void (missing.length === 0 && say({ verdict: "approve" })) },
+    { keys: "a", does: "Approve", run: () => void approve() },
     { keys: "d", does: "Dismiss", run: sayLater({ verdict: "dismiss" }) },
     { keys: "o", does: "Ask for a second opinion", run: sayLater({ verdict: "second_opinion" }) },
     { keys: "s", does: "Skip", run: sayLater({ verdict: "skip" }) },
@@ -91,7 +99,14 @@ export function CaseDesk({ file, me, onDecided }: CaseDeskProps) {
           ) : (
             <TextFields entry={entry} onEdit={draft.edit} onLight={setLit} firstRef={first} />
           )}
-          <Questions file={file} entry={entry} me={me} />
+          <Questions
+            file={file}
+            entry={entry}
+            me={me}
+            onAnswering={(done) => {
+              answering.current = done;
+            }}
+          />
           <TextInput
             dir="auto"
             ref={note}
