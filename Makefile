@@ -53,8 +53,9 @@ check: quick  ## fast subset for a commit: quick, and the fast tests
 test: setup browser  ## everything CI checks
 	@$(MAKE) --no-print-directory --jobs=2 quick web-check types-check suite
 
+# More processes than cores: tests in the browser and with servers wait more than they compute.
 suite: $(VENV) $(DIST)
-	$(BIN)/pytest -n 3 --dist worksteal --durations=10
+	$(BIN)/pytest -n 5 --dist worksteal --durations=10
 
 peers: setup  ## install the packages whose formats we write, and run them on our exports
 	EVERGOLD_PEERS=required $(BIN)/pytest tests/formats/test_real_packages.py tests/formats/test_peers_run.py

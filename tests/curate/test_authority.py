@@ -1,5 +1,6 @@
 """Who has the last word: nothing that a person decided is changed by what the machine concludes later."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,8 +19,9 @@ GOOD = (a_score("check", 1.0),)
 
 
 @pytest.fixture
-def ws(settings: Settings) -> Workspace:
-    return Workspace.open(settings)
+def ws(settings: Settings) -> Iterator[Workspace]:
+    with Workspace.open(settings) as opened:
+        yield opened
 
 
 def cases(ws: Workspace, **wanted: object) -> list[Case]:

@@ -1,6 +1,7 @@
 """The reference of a correction pair is an answer, never the user's complaint."""
 
 import json
+from collections.abc import Iterator
 
 import pytest
 
@@ -16,8 +17,9 @@ from tests.builders import a_trace
 
 
 @pytest.fixture
-def ws(settings: Settings) -> Workspace:
-    return Workspace.open(settings)
+def ws(settings: Settings) -> Iterator[Workspace]:
+    with Workspace.open(settings) as opened:
+        yield opened
 
 
 def pair(ws: Workspace, *traces: Trace, correction: Correction) -> Case:
