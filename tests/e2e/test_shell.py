@@ -155,4 +155,6 @@ def test_axe_finds_no_serious_fault(opened: Open, address: str, path: str, colou
     page = opened(address + path, color_scheme=colours, reduced_motion="reduce", bypass_csp=True)
     expect(page.get_by_role("heading", level=1)).to_be_visible()
     page.wait_for_load_state("networkidle")
+    # Colours that axe reads while a page still turns from waiting to ready are those of neither.
+    expect(page.locator("[aria-busy=true]")).to_have_count(0)
     assert serious_faults(page) == []

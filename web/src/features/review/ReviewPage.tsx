@@ -187,8 +187,13 @@ function useEscapeToLeaveFields() {
 
 function Start({ empty, loaded, onStart }: { empty: boolean; loaded: boolean; onStart: () => void }) {
   if (!empty) {
+    const start = (
+      <Button disabled={!loaded} onClick={onStart}>
+        Start with the first
+      </Button>
+    );
     return (
-      <Empty title="Pick a case" action={loaded && <Button onClick={onStart}>Start with the first</Button>}>
+      <Empty title="Pick a case" action={start}>
         Choose one from the list, or press <kbd>n</kbd> for the first that waits and <kbd>?</kbd> for all keys.
       </Empty>
     );
