@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from playwright.sync_api import Browser, Page, Request, expect
+from playwright.sync_api import Browser, Error, Page, Request, expect
 
 from evergold.model.trace import Trace
 from evergold.settings import Settings
@@ -134,7 +134,7 @@ def five_thousand_spans_fold_and_are_searched(desk: Desk) -> None:
     page.get_by_label("Search spans").fill("step 4999")
     expect(page.get_by_role("button", name="tool step 4999").or_(page.get_by_text("step 4999")).first).to_be_visible()
     page.get_by_label("Search spans").fill("")
-    page.get_by_role("button", name="Fold all").click()
+    page.get_by_role("button", name="Fold all", exact=True).click()
     expect(page.get_by_role("button", name="Unfold step 0")).to_be_visible()
     page.context.close()
 
@@ -295,7 +295,7 @@ def held(trial: Callable[[Desk], None], desk: Desk) -> bool:
     """Run one trial and print what became of it."""
     try:
         trial(desk)
-    except AssertionError as fault:
+    except (AssertionError, Error) as fault:
         print(f"  {trial.__name__}: {str(fault).strip()[:600]}\n{traceback.format_exc(limit=-1)[:300]}", flush=True)
         return False
     print(f"  {trial.__name__}: held", flush=True)

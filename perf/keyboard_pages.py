@@ -88,7 +88,7 @@ def a_trace_is_scored_corrected_and_tagged(keys: Keys, url: str) -> None:
 def comments_are_written_and_deleted(keys: Keys, url: str) -> None:
     page = keys.page
     page.goto(f"{url}/traces/es-1#comments")
-    expect(page.get_by_label("Comment")).to_be_visible()
+    expect(page.get_by_label("Comment", exact=True)).to_be_visible()
     for text in ("first", "second"):
         keys.reach("TEXTAREA Comment", back=text == "second")
         keys.write(text)
@@ -100,7 +100,7 @@ def comments_are_written_and_deleted(keys: Keys, url: str) -> None:
     expect(page.get_by_role("listitem").get_by_text("first")).to_have_count(0)
     expect(page.get_by_role("button", name="Delete comment 1")).to_be_focused()
     keys.press("Enter")
-    expect(page.get_by_label("Comment")).to_be_focused()
+    expect(page.get_by_label("Comment", exact=True)).to_be_focused()
 
 
 def the_list_is_filtered_and_read(keys: Keys, url: str) -> None:
