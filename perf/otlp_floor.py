@@ -19,6 +19,24 @@ from starlette.routing import Route
 TABLE = "CREATE TABLE spans (trace_id TEXT, span_id TEXT, parent TEXT, name TEXT, start INTEGER, stop INTEGER, attributes TEXT)"
 
 
+def span_rows(body: bytes) -> list[tuple[object, ...]]:
+    """The spans of a request as rows of one plain table."""
+    return [
+        (
+            span.trace_id.hex(),
+            span.span_id.hex(),
+            span.parent_span_id.hex(),
+            span.name,
+            span.start_time_unix_nano,
+            span.end_time_unix_nano,
+            json.dumps({pair.key: pair.value.string_value or pair.value.int_value for pair in span.attributes}),
+        )
+        for by_resource in ExportTraceServiceRequest.FromString(body).resource_spans
+        for by_scope in by_resource.scope_spans
+        for span in by_scope.spans
+    ]
+
+
 def make_app(database: str) -> Starlette:
     connection = sqlite3.connect(database, isolation_level=None)
     connection.execute("PRAGMA journal_mode=WAL")
@@ -26,21 +44,7 @@ def make_app(database: str) -> Starlette:
     connection.execute(TABLE)
 
     async def traces(request: Request) -> Response:
-        message = ExportTraceServiceRequest.FromString(await request.body())
-        rows = [
-            (
-                span.trace_id.hex(),
-                span.span_id.hex(),
-                span.parent_span_id.hex(),
-                span.name,
-                span.start_time_unix_nano,
-                span.end_time_unix_nano,
-                json.dumps({pair.key: pair.value.string_value or pair.value.int_value for pair in span.attributes}),
-            )
-            for by_resource in message.resource_spans
-            for by_scope in by_resource.scope_spans
-            for span in by_scope.spans
-        ]
+        rows = span_rows(await request.body())
         connection.execute("BEGIN IMMEDIATE")
         connection.executemany("INSERT INTO spans VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
         connection.execute("COMMIT")

@@ -9,7 +9,6 @@ redacted, understood, stored with summaries and word index. Processor time and n
 """
 
 import argparse
-import json
 import os
 import tempfile
 import time
@@ -18,12 +17,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import psycopg
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from evergold.settings import Settings
 from evergold.sources.spans import Wire
 from evergold.workspace import Workspace
 from perf.faults.postgres import NAME, own_database
+from perf.otlp_floor import span_rows
 from perf.otlp_load import SPANS, bodies
 
 TOGETHER = 3  # requests that the batcher joins: it closes a batch at 300 spans
@@ -58,27 +57,10 @@ def _floor(connection: psycopg.Connection) -> Callable[[Sequence[bytes]], None]:
     def store(some: Sequence[bytes]) -> None:
         with connection.transaction(), connection.cursor().copy(COPY) as copy:
             for body in some:
-                for row in _rows(body):
+                for row in span_rows(body):
                     copy.write_row(row)
 
     return store
-
-
-def _rows(body: bytes) -> list[tuple[object, ...]]:
-    return [
-        (
-            span.trace_id.hex(),
-            span.span_id.hex(),
-            span.parent_span_id.hex(),
-            span.name,
-            span.start_time_unix_nano,
-            span.end_time_unix_nano,
-            json.dumps({pair.key: pair.value.string_value or pair.value.int_value for pair in span.attributes}),
-        )
-        for by_resource in ExportTraceServiceRequest.FromString(body).resource_spans
-        for by_scope in by_resource.scope_spans
-        for span in by_scope.spans
-    ]
 
 
 def _evergold(workspace: Workspace) -> Callable[[Sequence[bytes]], None]:

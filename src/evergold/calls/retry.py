@@ -9,8 +9,16 @@
 | everything else                         | this case fails, the others go on         | no                    |
 """
 
+import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from itertools import count
 from random import Random
+from typing import TypeVar
+
+from evergold.calls.failures import Failure
+
+Reply = TypeVar("Reply")
 
 FATAL = frozenset({"auth", "quota", "unknown_model"})
 _ONCE = frozenset({"timeout", "malformed"})
@@ -37,3 +45,17 @@ class RetryPolicy:
             return retry_after if retry_after <= self.longest_wait else None
         ceiling = min(self.longest_wait, self.first_wait * 2 ** (sent - 1))
         return self.dice.uniform(ceiling / 2, ceiling)
+
+
+async def retried(
+    policy: RetryPolicy, call: Callable[[], Awaitable[Reply]], failure_of: Callable[[Reply], Failure | None]
+) -> Reply:
+    """Call until a reply is no failure or the policy gives up; the last reply either way."""
+    for sent in count(1):
+        reply = await call()
+        failure = failure_of(reply)
+        wait = policy.wait(failure.error_class, sent, failure.retry_after) if failure else None
+        if wait is None:
+            break
+        await asyncio.sleep(wait)
+    return reply

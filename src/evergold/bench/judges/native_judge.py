@@ -1,7 +1,5 @@
 """`anthropic/…`, `google/…`, `mistral/…` as judges: the answer is asked for as a call of one tool, and read from it."""
 
-import asyncio
-from itertools import count
 from typing import Any
 
 import orjson
@@ -11,7 +9,7 @@ from evergold.bench.judges.asking import Messages, ask
 from evergold.bench.judges.replies import Reply
 from evergold.bench.native_models import NativeModel, native_model, tool_definition
 from evergold.calls.failures import Failure
-from evergold.calls.retry import RetryPolicy
+from evergold.calls.retry import RetryPolicy, retried
 from evergold.model.judging import Answer, Question
 from evergold.settings import Settings
 
@@ -33,7 +31,12 @@ class NativeJudge:
         await self._model.close()
 
     async def _reply(self, messages: Messages, question: Question) -> Reply:
-        response = await self._persistently(messages, _answer_tool(question))
+        tool = _answer_tool(question)
+        response = await retried(
+            self._retry,
+            lambda: self._model.request(messages, self._settings, tool),
+            lambda reply: reply if isinstance(reply, Failure) else None,
+        )
         if isinstance(response, Failure):
             return Reply(final=f"the judge's endpoint failed ({response.error_class}): {response.message}", broken=True)
         usage = self._model.usage(response)
@@ -51,18 +54,6 @@ class NativeJudge:
         if response.finish_reason == "length":
             return Reply(text=text, final="the judge's reply was cut off at its token limit", usage=usage)
         return Reply(text=text, usage=usage)
-
-    async def _persistently(self, messages: Messages, parameters: Any) -> Any | Failure:
-        """A bad moment of the provider is waited out, as the policy of runs says."""
-        for sent in count(1):
-            response = await self._model.request(messages, self._settings, parameters)
-            if not isinstance(response, Failure):
-                break
-            wait = self._retry.wait(response.error_class, sent, response.retry_after)
-            if wait is None:
-                break
-            await asyncio.sleep(wait)
-        return response
 
 
 def make_anthropic_judge(address: str, settings: Settings) -> NativeJudge:

@@ -1,18 +1,18 @@
 """A language model as judge, at any OpenAI-compatible endpoint. How it is asked is in `asking`."""
 
-import asyncio
 from dataclasses import dataclass, replace
-from itertools import count
+from functools import partial
 from typing import Any
 
 from evergold.bench.judges.abilities import EVERYTHING, fewer, request_options
 from evergold.bench.judges.asking import Messages, ask
 from evergold.bench.judges.replies import Reply, read_reply
 from evergold.calls.endpoints import Endpoint, openai_endpoint
+from evergold.calls.failures import Failure
 from evergold.calls.local_model import local_endpoint
 from evergold.calls.openai_client import CallFailed, OpenAIClient, token_counts
 from evergold.calls.prices import cost
-from evergold.calls.retry import RetryPolicy
+from evergold.calls.retry import RetryPolicy, retried
 from evergold.model.judging import Answer, Question
 from evergold.model.run import Usage
 from evergold.settings import Settings
@@ -61,33 +61,31 @@ class OpenAIJudge:
             if self._limits.max_tokens is not None:
                 options["max_tokens"] = self._limits.max_tokens
             body = {"model": self._endpoint.model, "messages": messages, **options}
-            try:
-                completion = await self._persistently(body)
-            except CallFailed as problem:
-                left = fewer(abilities, question, str(problem)) if problem.status in NOT_UNDERSTOOD else None
+            completion = await retried(self._retry, partial(self._sent, body), _failure_of)
+            if isinstance(completion, CallFailed):
+                refused = completion.status in NOT_UNDERSTOOD
+                left = fewer(abilities, question, str(completion)) if refused else None
                 if left is None:
-                    return Reply(final=_reason(problem), broken=True)
+                    return Reply(final=_reason(completion), broken=True)
                 abilities = left
                 continue
             self._abilities = abilities
             return replace(read_reply(completion), usage=self._usage(completion))
 
-    async def _persistently(self, body: dict[str, Any]) -> Any:
-        """The reply of the endpoint; what may pass is tried again, as the policy of runs says."""
-        for sent in count(1):
-            try:
-                return await self._client.post("/chat/completions", body)
-            except CallFailed as problem:
-                wait = self._retry.wait(problem.failure.error_class, sent, problem.failure.retry_after)
-                if wait is None:
-                    raise
-            await asyncio.sleep(wait)
-        raise AssertionError("the loop ends by its reply or its failure")
+    async def _sent(self, body: dict[str, Any]) -> Any | CallFailed:
+        try:
+            return await self._client.post("/chat/completions", body)
+        except CallFailed as problem:
+            return problem
 
     def _usage(self, completion: Any) -> Usage:
         sent, made = token_counts(completion)
         price = cost(self._endpoint.provider, self._endpoint.model, sent, made)
         return Usage(input_tokens=sent, output_tokens=made, cost=price)
+
+
+def _failure_of(reply: Any | CallFailed) -> Failure | None:
+    return reply.failure if isinstance(reply, CallFailed) else None
 
 
 def _reason(problem: CallFailed) -> str:
