@@ -17,7 +17,7 @@ export PIP_RETRIES ?= 10
 export npm_config_fetch_retries ?= 6
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo quick check test suite types docs format web-check types-check browser perf peers clean
+.PHONY: help setup demo quick check test suite types docs format web-check types-check browser perf peers release-check clean
 
 help:  ## show the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -47,7 +47,7 @@ quick: $(VENV)  ## format, lint, import contract and types alone
 	$(BIN)/mypy
 
 check: quick  ## fast subset for a commit: quick, and the fast tests
-	$(BIN)/pytest -m "not slow" -n 2
+	$(BIN)/pytest -m "not slow and not release" -n 2
 
 # Types are checked beside the tests: a minute and a half less on two cores.
 test: setup browser  ## everything CI checks
@@ -58,7 +58,10 @@ suite: $(VENV) $(DIST)
 	$(BIN)/pytest -n 5 --dist worksteal --durations=10
 
 peers: setup  ## install the packages whose formats we write, and run them on our exports
-	EVERGOLD_PEERS=required $(BIN)/pytest tests/formats/test_real_packages.py tests/formats/test_peers_run.py
+	EVERGOLD_PEERS=required $(BIN)/pytest -m release tests/formats
+
+release-check: setup  ## what CI leaves out: other packages on our exports, a wheel from a clean clone, a local model
+	EVERGOLD_PEERS=required $(BIN)/pytest -m release -n 2
 
 web-check: $(MODULES)
 	cd web && npm run --silent check && npm run --silent --if-present test

@@ -12,7 +12,7 @@ from tests.cli.running import evergold
 PACKAGE = Path(__file__).parent / "plugin_package"
 
 
-@pytest.mark.slow
+@pytest.mark.release
 def test_an_installed_package_is_found_and_used(tmp_path: Path) -> None:
     site = tmp_path / "site"
     subprocess.run(

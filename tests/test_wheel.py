@@ -58,6 +58,7 @@ def test_without_a_compiler_the_wheel_fits_every_machine(clone: Path, tmp_path: 
     assert [wheel.name.split("-", 2)[2] for wheel in tmp_path.glob("*.whl")] == ["py3-none-any.whl"]
 
 
+@pytest.mark.release
 def test_a_wheel_from_a_clean_clone_serves_the_app(clone: Path, tmp_path: Path) -> None:
     uv = the_uv()
     run(uv, "build", "--quiet", "--wheel", "--out-dir", tmp_path, "--python", sys.executable, ".", cwd=clone)

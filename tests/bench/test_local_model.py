@@ -23,7 +23,7 @@ tasks:
 """
 
 
-@pytest.mark.slow
+@pytest.mark.release
 def test_a_task_with_the_real_model_as_target_and_judge(tmp_path: Path) -> None:
     (tmp_path / "small.yaml").write_text(TASKS)
     spec = RunSpec(
@@ -57,7 +57,7 @@ def test_another_local_model_is_unknown(tmp_path: Path) -> None:
     assert run.status is RunStatus.FAILED and "unknown local model 'gpt-5'" in (run.error or "")
 
 
-@pytest.mark.slow
+@pytest.mark.release
 def test_a_recorded_conversation_is_replayed_with_the_real_model(tmp_path: Path) -> None:
     """The small model may call tools or not; it answers or is ended by a limit, with its tokens counted."""
     with Workspace.open(Settings(home=tmp_path)) as workspace:

@@ -130,7 +130,7 @@ CASES = st.builds(
 
 
 @pytest.mark.parametrize("name", LOSSLESS)
-@settings(max_examples=40, phases=(Phase.explicit, Phase.generate))
+@settings(max_examples=12, phases=(Phase.explicit, Phase.generate))
 @given(cases=st.lists(CASES, min_size=1, max_size=4, unique_by=lambda case: case.id))
 def test_a_file_read_back_gives_the_same_cases(name: str, cases: list[Case]) -> None:
     chosen = plugins.load("formats", name)
@@ -504,7 +504,7 @@ def test_the_split_of_a_frozen_dataset_is_read_as_cases(tmp_path: Path) -> None:
     assert second.id == "c2"
 
 
-@settings(max_examples=60, phases=(Phase.explicit, Phase.generate))
+@settings(max_examples=20, phases=(Phase.explicit, Phase.generate))
 @given(cases=st.lists(CASES, min_size=1, max_size=4, unique_by=lambda case: case.id))
 def test_every_line_for_fine_tuning_follows_the_published_rules(cases: list[Case]) -> None:
     with tempfile.TemporaryDirectory() as folder:

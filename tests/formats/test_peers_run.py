@@ -21,7 +21,7 @@ from tests.formats.openai_rules import problems_of
 from tests.formats.test_real_packages import CASES, HOME, PEERS, REQUIRED, TOOL, _npm, exported, peers, seen_by
 
 __all__ = ["peers"]
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.release
 
 ROUTE = {
     "type": "function",

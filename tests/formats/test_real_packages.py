@@ -1,8 +1,7 @@
 """Our exports, read by the packages they are made for: what their users see is what the cases say.
 
-The packages live in an environment of their own (`tests/peers`), installed from its lock file on first use; where no
-registry can be reached, and for promptfoo's whole package, these tests are skipped with that reason. `make peers` installs
-everything and fails instead of skipping.
+The packages live in an environment of their own (`tests/peers`), installed from its lock file on first use. `make peers`
+runs these tests and fails where a package cannot be installed; without it, they are skipped with that reason.
 """
 
 import fcntl
@@ -23,7 +22,7 @@ from evergold.model.rejected import Rejected
 from evergold.model.tool_calls import ExpectedTool, ToolCall
 from tests.uv import the_uv
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.release
 PEERS = Path(__file__).parents[1] / "peers"
 HOME = PEERS.parents[1] / ".venv" / "peers"
 REQUIRED = os.environ.get("EVERGOLD_PEERS") == "required"

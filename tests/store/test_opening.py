@@ -19,9 +19,9 @@ from evergold.store.schema import metadata
 from tests.builders import a_case
 
 
-def test_a_new_database_has_every_table_and_opens_again(settings: Settings) -> None:
-    Store.open(settings).close()
-    store = Store.open(settings)
+def test_a_new_database_has_every_table_and_opens_again(settings_of_nothing: Settings) -> None:
+    Store.open(settings_of_nothing).close()
+    store = Store.open(settings_of_nothing)
     with store.db.read() as connection:
         names = {
             name
@@ -56,14 +56,14 @@ INSERT INTO eval_dataset_tags VALUES (7, 'audio')
 """
 
 
-def test_a_database_of_the_first_days_is_migrated_with_everything_in_it(settings: Settings) -> None:
-    settings.home.mkdir(parents=True)
-    old = Database(settings.database)
+def test_a_database_of_the_first_days_is_migrated_with_everything_in_it(settings_of_nothing: Settings) -> None:
+    settings_of_nothing.home.mkdir(parents=True)
+    old = Database(settings_of_nothing.database)
     for statement in OLD.split(";"):
         old.write(lambda c, statement=statement: c.exec_driver_sql(statement).close())  # type: ignore[misc]
     old.close()
 
-    store = Store.open(settings)
+    store = Store.open(settings_of_nothing)
     with store.db.read() as connection:
         (case,), _ = page_of_cases(connection, CaseFilter(), limit=5, before=None)
         assert (case.input, case.output, case.tags, case.metadata) == (
@@ -80,7 +80,7 @@ def test_a_database_of_the_first_days_is_migrated_with_everything_in_it(settings
     store.close()
     assert {*metadata.tables, "alembic_version"} <= tables
     assert not any(name.startswith("old_") for name in tables)
-    Store.open(settings).close()
+    Store.open(settings_of_nothing).close()
 
 
 def test_a_newer_database_is_refused(settings: Settings) -> None:

@@ -1,4 +1,5 @@
 /** The verdicts given in this sitting, and how each is taken back. */
+import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { type Case, type CaseFile, type Changes, type Key, type Saying, sayVerdict, useRefresh } from "./data";
 
@@ -17,6 +18,7 @@ export function useUndo(me: string, onUndone: (key: Key) => void) {
   const [said, setSaid] = useState<readonly Said[]>([]);
   const [problem, setProblem] = useState<string | null>(null);
   const refresh = useRefresh();
+  const queries = useQueryClient();
   const last = said.at(-1);
 
   async function undo() {
@@ -24,6 +26,8 @@ export function useUndo(me: string, onUndone: (key: Key) => void) {
     const key = { dataset: last.after.dataset, id: last.after.id };
     try {
       await sayVerdict(key, last.after.version, takingBack(last, me));
+      // The desk opens on what the undo left: a verdict on the version before it would be refused as a conflict.
+      await queries.refetchQueries({ queryKey: ["review", "case", key.dataset, key.id] });
       setSaid(said.slice(0, -1));
       setProblem(null);
       onUndone(key);
