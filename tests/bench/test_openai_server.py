@@ -10,9 +10,7 @@ from tests.openai_server import Reply, broken, rate_limited, serving, token
 
 def ask(url: str, **options: object) -> Any:
     with openai.OpenAI(base_url=url, api_key="test", max_retries=0) as client:
-        return client.chat.completions.create(  # type: ignore[call-overload]
-            model="m", messages=[{"role": "user", "content": "capital?"}], **options
-        )
+        return client.chat.completions.create(model="m", messages=[{"role": "user", "content": "capital?"}], **options)
 
 
 def test_text_usage_and_tool_calls_reach_the_client() -> None:

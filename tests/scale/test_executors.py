@@ -65,7 +65,7 @@ def cluster() -> "Iterator[LocalCluster]":
     from distributed import LocalCluster
 
     options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
-    with LocalCluster(**options) as started:  # type: ignore[no-untyped-call]
+    with LocalCluster(**options) as started:
         yield started
 
 

@@ -90,7 +90,7 @@ def open_cluster(address: str) -> Iterator[Workers]:
     except ImportError:
         raise Unavailable("a cluster needs the extra: pip install 'evergold[cluster]'") from None
     try:
-        client: Any = Client(address, timeout=CONNECT_SECONDS)  # type: ignore[no-untyped-call]
+        client: Any = Client(address, timeout=CONNECT_SECONDS)
     except (OSError, ValueError) as problem:
         raise Unavailable(f"no Dask scheduler at {address!r} ({problem}); start one with `dask scheduler`") from problem
     with client, _answering(address):
