@@ -16,6 +16,7 @@ from typing import Any
 from evergold.settings import Settings
 from evergold.workspace import Workspace
 
+DAYS = 5
 WORDS = (
     "order",
     "refund",
@@ -32,9 +33,9 @@ WORDS = (
 )
 
 
-def a_trace(number: int, chance: random.Random) -> dict[str, Any]:
-    texts = [" ".join(chance.choices(WORDS, k=120)) for _ in range(6)]
-    moment = f"2026-01-{number % 5 + 1:02}T10:00:00Z"
+def a_trace(number: int, day: int, words: int, chance: random.Random) -> dict[str, Any]:
+    texts = [" ".join(chance.choices(WORDS, k=words)) for _ in range(6)]
+    moment = f"2026-01-{day + 1:02}T10:00:00Z"
     span: dict[str, Any] = {"id": "s1", "name": "chat", "kind": "llm", "input": texts[0], "output": texts[1]}
     span["metadata"] = {"attributes": {f"app.part.{index}": text for index, text in enumerate(texts[2:])}}
     return {
@@ -57,18 +58,23 @@ def timed(work: Callable[[], Any]) -> tuple[float, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--traces", type=int, default=10_000)
+    parser.add_argument("--words", type=int, default=120, help="of each of the six texts of a trace")
     given = parser.parse_args()
     chance = random.Random(0)
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         lines = home / "traces.jsonl"
         with lines.open("w") as out:
-            out.writelines(json.dumps(a_trace(number, chance)) + "\n" for number in range(given.traces))
+            # One day after the other, as traffic comes.
+            days = ((number, DAYS * number // given.traces) for number in range(given.traces))
+            out.writelines(json.dumps(a_trace(number, day, given.words, chance)) + "\n" for number, day in days)
         with Workspace.open(Settings(home=home / "home", checks_builtin="false")) as workspace:
             importing, _ = timed(lambda: workspace.intake.ingest([lines]))
+            # The libraries are loaded before: a second at the start is no part of a rate.
+            workspace.archives.move("9999d", home / "none")
             moving, done = timed(lambda: workspace.archives.move("1d", home / "archive"))
-            days = sorted(path.name.removeprefix("day=") for path in (home / "archive").iterdir())
-            back, count = timed(lambda: sum(workspace.archives.restore(day, home / "archive") for day in days))
+            names = sorted(path.name.removeprefix("day=") for path in (home / "archive").iterdir())
+            back, count = timed(lambda: sum(workspace.archives.restore(day, home / "archive") for day in names))
     megabytes = done.json_bytes / 1e6
     print(f"{done.traces} traces, {megabytes:.0f} MB of JSON, {done.bytes / 1e6:.0f} MB in Parquet; {count} restored")
     print(f"bulk import  {given.traces / importing:8.0f} traces/s")

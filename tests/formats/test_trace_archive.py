@@ -8,6 +8,7 @@ import pytest
 from evergold.errors import BadInput, NotFound
 from evergold.formats.trace_archive import (
     ArchivePartList,
+    columns_of,
     days_in,
     folder_of,
     parts_of,
@@ -18,15 +19,16 @@ from evergold.formats.trace_archive import (
     write_part,
 )
 
+SPAN = {"id": "s", "input_text": None, "shared": 1}
 ROWS: list[dict[str, Any]] = [
-    {"id": "t1", "name": "chat", "tokens": 12, "cost": 0.5, "spans": [{"id": "s"}], "metadata": {"é": 1}},
-    {"id": "t2", "name": "chat", "tokens": None, "cost": None, "spans": [], "metadata": {}},
+    {"id": "t1", "name": "chat", "tokens": 12, "cost": 0.5, "spans": [], "metadata": {"é": 1}},
+    {"id": "t2", "name": "chat", "tokens": None, "cost": None, "spans": [SPAN, SPAN | {"id": "é"}], "metadata": {}},
 ]
 LISTS = ("spans", "metadata")
 
 
 def written(folder: Path, *batches: list[dict[str, Any]]) -> ArchivePartList:
-    part = write_part(folder, batches)
+    part = write_part(folder, [columns_of(batch, "spans", ("id", "input_text", "shared")) for batch in batches])
     assert part is not None
     return part
 
@@ -40,6 +42,12 @@ def test_rows_come_back_as_they_were(tmp_path: Path) -> None:
     assert rows_of(tmp_path, part) == ROWS
     assert (part.traces, part.bytes) == (2, (tmp_path / part.file).stat().st_size)
     require_whole(tmp_path, part)
+
+
+def test_lists_as_json_of_the_first_format_are_read(tmp_path: Path) -> None:
+    part = write_part(tmp_path, [{name: [row[name] for row in ROWS] for name in ROWS[0]}])
+    assert part is not None
+    assert rows_of(tmp_path, part) == ROWS
 
 
 def test_some_columns_and_some_rows_are_read_alone(tmp_path: Path) -> None:
@@ -99,8 +107,8 @@ def test_damage_is_named(tmp_path: Path) -> None:
         ("{}", "is no list of a part"),
         ("nothing", "is no list of a part"),
         (
-            '{"format": 2, "file": "a", "traces": 0, "bytes": 0, "json_bytes": 0, "sha256": "", "created_at": ""}',
-            "has format 2, this program reads 1; upgrade evergold",
+            '{"format": 3, "file": "a", "traces": 0, "bytes": 0, "json_bytes": 0, "sha256": "", "created_at": ""}',
+            "has format 3, this program reads 1 and 2; upgrade evergold",
         ),
     ],
 )

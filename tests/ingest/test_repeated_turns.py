@@ -164,3 +164,6 @@ def test_an_archived_session_comes_back_day_by_day(settings: Settings, tmp_path:
         for day in sorted((path.name for path in (tmp_path / "archive").iterdir()), reverse=True):
             assert workspace.archives.restore(day.removeprefix("day="), tmp_path / "archive") == 1
         assert [read(workspace, turn) for turn in range(TURNS)] == [carried(sent(turn)) for turn in range(TURNS)]
+        written = set((tmp_path / "archive").rglob("*.parquet"))
+        assert workspace.archives.move("1d", tmp_path / "archive").traces == TURNS
+        assert set((tmp_path / "archive").rglob("*.parquet")) == written  # the same again is not written twice

@@ -1,11 +1,13 @@
 """Old traces go into files by day with everything about them, come back the same, and are never lost on the way."""
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from evergold.errors import BadInput, NotFound
+from evergold.formats import trace_archive
 from evergold.model.trace import Correction, Reaction, Score, Span, Trace
 from evergold.model.trace_notes import Retagging
 from evergold.settings import Settings
@@ -74,6 +76,28 @@ def test_a_day_comes_back_as_it_was(workspace: Workspace, tmp_path: Path) -> Non
         assert workspace.archives.restore(day, tmp_path / "archive") == 0
     assert everything(workspace) == before
     assert [trace.id for trace in workspace.intake.page(TraceFilter(search="Reply"), limit=9)[0]]
+
+
+def test_a_large_day_is_written_in_parts_and_the_first_format_is_restored(
+    workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, shown = everything(workspace), workspace.intake.get(f"{DAYS[0]}-0")
+    monkeypatch.setattr(archives, "BATCH", 1)
+    monkeypatch.setattr(archives, "PART_CHARACTERS", 1000)
+    assert workspace.archives.move("1d", tmp_path / "archive").traces == 6
+    day = tmp_path / "archive" / f"day={DAYS[0]}"
+    assert len(list(day.glob("*.parquet"))) == 2
+    # Spans of the first format: as JSON text, with their own texts and attributes.
+    old = [record for record in before if record["id"].startswith(DAYS[0])]
+    for record in old:
+        record["spans"] = [
+            {name: value for name, value in span.items() if name != "shared"} for span in record["spans"]
+        ]
+    shutil.rmtree(day)
+    trace_archive.write_part(day, [{name: [record[name] for record in old] for name in old[0]}])
+    assert workspace.archives.get(tmp_path / "archive", shown.id).spans == shown.spans
+    assert workspace.archives.restore(DAYS[0], tmp_path / "archive") == 3
+    assert workspace.intake.get(shown.id).spans == shown.spans
 
 
 def test_what_a_dataset_cites_stays(workspace: Workspace, tmp_path: Path) -> None:

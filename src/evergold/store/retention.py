@@ -21,6 +21,7 @@ from evergold.store.case_content import keep_contents
 from evergold.store.compact.chains import release
 from evergold.store.corrections import correction_case_id
 from evergold.store.queues import enqueue
+from evergold.store.rows import delete_among
 from evergold.store.values import batches, dumps, loads
 
 BATCH = 5000
@@ -93,10 +94,7 @@ def delete_traces(connection: Connection, trace_ids: Sequence[str]) -> int:
     # Before anything is deleted: cases read their conversation, and spans their base, from these rows.
     keep_contents(connection, trace_ids)
     release(connection, trace_ids)
-    return sum(
-        connection.execute(*_listed("DELETE FROM traces WHERE id IN ({})", batch)).rowcount
-        for batch in batches(trace_ids)
-    )
+    return delete_among(connection, "traces", "id", trace_ids)
 
 
 def copies_of(connection: Connection, user: str) -> Erased:

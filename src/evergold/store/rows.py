@@ -6,11 +6,13 @@ query builder costs more than running it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from datetime import datetime
 from itertools import chain
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection
+import orjson
+from sqlalchemy import Connection, CursorResult
 from sqlalchemy.exc import DBAPIError
 
 from evergold.store.values import batches
@@ -19,6 +21,7 @@ RAW = ("attributes", "events", "resource", "scope")  # what a span carried, kept
 
 # SQLite takes 32,766 parameters in a statement; the widest rows have some 20 columns.
 ROWS = 400  # of one statement
+MANY = 1000  # values that one statement looks for
 WORTH_COPYING = 5  # rows, below which one statement is sent sooner than a stream is opened
 MOST = 2**53  # larger figures are a sender's mistake, and no database column holds them
 
@@ -167,3 +170,29 @@ def rows_among(connection: Connection, query: str, values: Iterable[str | int]) 
             yield from connection.exec_driver_sql(f"{query} = ANY(%s)", (list(batch),))
         else:
             yield from connection.exec_driver_sql(f"{query} IN ({', '.join('?' * len(batch))})", tuple(batch))
+
+
+def tuples_among(connection: Connection, query: str, values: Iterable[str | int]) -> list[Any]:
+    """The rows of such a query as the driver gives them: for many of them, objects of their own would cost more than reading."""
+    results: list[Any] = []
+    for batch in batches(values, MANY):
+        with closing(_among(connection, query, batch)) as result:
+            results += result.cursor.fetchall() if result.cursor is not None else ()
+    return results
+
+
+def delete_among(connection: Connection, table: str, column: str, values: Iterable[str | int]) -> int:
+    """Delete the rows of a table whose column is one of the values; return how many."""
+    statement = f"DELETE FROM {table} WHERE {column}"
+    return sum(_among(connection, statement, batch).rowcount for batch in batches(values, MANY))
+
+
+def _among(connection: Connection, statement: str, values: Sequence[str | int]) -> CursorResult[Any]:
+    """Run a statement, which ends with a column's name, where that column is one of the values.
+
+    One parameter whatever the number of values: a statement of a thousand takes longer to read than to run.
+    """
+    if connection.dialect.name == "postgresql":
+        return connection.exec_driver_sql(f"{statement} = ANY(%s)", (list(values),))
+    listed = orjson.dumps(values).decode()
+    return connection.exec_driver_sql(f"{statement} IN (SELECT value FROM json_each(?))", (listed,))

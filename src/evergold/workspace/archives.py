@@ -6,7 +6,7 @@ what was written. A command that was killed leaves traces in both places at wors
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,23 +19,29 @@ from evergold.model.trace import Reaction, Score, Trace
 from evergold.storage import location
 from evergold.store import Store
 from evergold.store.archiving import (
+    BELONGING,
     LISTS,
     SPAN,
+    TRACE,
+    TraceState,
     archivable,
     archivable_days,
     delete_archived,
     digest_of,
     put_records,
-    records_of,
+    record_of_state,
+    span_row_of,
+    states_of,
 )
-from evergold.store.rows import SpanRow
+from evergold.store.compact.sharing import unshared
 from evergold.store.trace_filter import TraceFilter
 from evergold.store.traces import span_of, trace_of
 from evergold.store.values import batches
 from evergold.store.workspace_facts import fact, put_fact
 from evergold.workspace.live import cutoff
 
-BATCH = 500
+BATCH = 1000
+PART_CHARACTERS = 50_000_000  # that the spans of a part carried: so much is held in memory
 LOCATIONS = "archives"
 SEARCHED = ("input_text", "output_text", "name")
 EQUAL = ("session_id", "user_id", "status", "name", "model")
@@ -77,46 +83,55 @@ class Archives:
     def _move_day(self, folder: Path, day: str, before: str, done: Archived, progress: Progress) -> None:
         with self._store.db.read() as connection:
             trace_ids = archivable(connection, day, before)
-        written = self._digests(folder)  # of an earlier call that was cut short
-        digests: dict[str, str] = {}
-        part = files.write_part(folder, self._unwritten(trace_ids, written, digests))
+        written = self._digests(folder)  # of an earlier call
+        waiting = batches(trace_ids, BATCH)
+        done.days += 1
+        while moved := self._write_some(folder, waiting, written, done):
+            for batch, states in moved:
+                deleted = self._store.db.write(partial(delete_archived, states=states))
+                done.traces += deleted
+                # A trace without a state was not read in time, for instance deleted meanwhile, and counts as kept.
+                done.kept += len(batch) - deleted
+                progress(len(batch))
+
+    def _write_some(
+        self, folder: Path, waiting: Iterator[Sequence[str]], written: dict[str, str], done: Archived
+    ) -> list[tuple[Sequence[str], dict[str, TraceState]]]:
+        """Write a part of the traces that wait, but for those that the archive holds; return all that were read.
+
+        They are held in memory until they are deleted, so that each is compared with what was written, value by value.
+        """
+        read: list[tuple[Sequence[str], dict[str, TraceState]]] = []
+
+        def unwritten() -> Iterator[files.Columns]:
+            size = 0
+            for batch in waiting:
+                with self._store.db.read() as connection:
+                    states = states_of(connection, batch)
+                read.append((batch, states))
+                if fresh := [state for one, state in states.items() if not _is_written(written.get(one), state)]:
+                    yield _columns(fresh)
+                size += sum(state.size for state in states.values())
+                if size >= PART_CHARACTERS:
+                    return
+
+        part = files.write_part(folder, unwritten())
         if part is not None:
             # The file is read back from the disk before a single trace is deleted.
             files.require_whole(folder, part)
             done.bytes += part.bytes
             done.json_bytes += part.json_bytes
-        done.days += 1
-        for batch in batches(trace_ids, BATCH):
-            # A trace without a digest was not read in time, for instance deleted meanwhile, and counts as kept.
-            chosen = {one: digests[one] for one in batch if one in digests}
-            deleted = self._store.db.write(partial(delete_archived, digests=chosen))
-            done.traces += deleted
-            done.kept += len(batch) - deleted
-            progress(len(batch))
-
-    def _unwritten(
-        self, ids: list[str], written: dict[str, str], digests: dict[str, str]
-    ) -> Iterator[list[dict[str, Any]]]:
-        """The records that the archive lacks, some at a time; `digests` gets those of all."""
-        for batch in batches(ids, BATCH):
-            with self._store.db.read() as connection:
-                records = records_of(connection, batch)
-            fresh = []
-            for record in records:
-                digests[record["id"]] = digest = digest_of(record)
-                if written.get(record["id"]) != digest:
-                    fresh.append(record | {"digest": digest})
-            if fresh:
-                yield fresh
+        return read
 
     def _digests(self, folder: Path) -> dict[str, str]:
         """Which traces a day holds already, in which state; of several the newest."""
         known: dict[str, str] = {}
         for part in files.parts_of(folder):
-            for rows in files.read_part(folder / part.file, ["id", "digest"]):
+            for rows in files.read_part(folder / part.file):
                 for row in rows:
                     # Parts come newest first, so the first state seen of a trace is the newest.
-                    known.setdefault(row["id"], row["digest"])
+                    if row["id"] not in known:
+                        known[row["id"]] = digest_of(files.record_of(row, LISTS))
         return known
 
     def restore(self, day: str, source: str | Path) -> int:
@@ -198,9 +213,31 @@ class Archives:
             )
 
 
+def _is_written(digest: str | None, state: TraceState) -> bool:
+    """Whether an archive holds a trace in this state, given the digest of what it holds."""
+    return digest is not None and digest == digest_of(record_of_state(state))
+
+
+def _columns(states: Sequence[TraceState]) -> files.Columns:
+    """States as the columns of a part."""
+    spans = [span for state in states for span in state.spans]
+    # Without a span there is nothing to turn into columns.
+    of_spans = zip(*spans, strict=True) if spans else ((),) * len(SPAN)
+    columns: dict[str, Any] = dict(zip(("id", *TRACE), zip(*(state.row for state in states), strict=True), strict=True))
+    columns["spans"] = files.Nested([len(state.spans) for state in states], dict(zip(SPAN, of_spans, strict=True)))
+    filled = {name for state in states for name in state.belonging}
+    for name, (_, names, _) in BELONGING.items():
+        columns[name] = ["[]"] * len(states)
+        if name in filled:
+            rows = (state.belonging.get(name, ()) for state in states)
+            columns[name] = [[dict(zip(names, row, strict=True)) for row in own] for own in rows]
+    return columns
+
+
 def _trace(row: dict[str, Any]) -> Trace:
     record = files.record_of(row, LISTS)
-    spans = tuple(span_of(SpanRow(row["id"], *(span[name] for name in SPAN))) for span in record["spans"])
+    texts = row["input_text"], row["output_text"]
+    spans = tuple(span_of(unshared(span_row_of(row["id"], span), *texts)) for span in record["spans"])
     scores = tuple(_score(score) for score in record["trace_scores"])
     tags = [tag["tag"] for tag in record["trace_tags"]]
     trace = trace_of(row, spans, scores)
@@ -260,9 +297,10 @@ def _without_user(folder: Path, part: files.ArchivePartList, user: str) -> int:
             [_unsaid(files.record_of(row, LISTS), user) for row in rows if row["user_id"] != user]
             for rows in files.read_part(path)
         )
+        names = [name for name in SPAN if part.format > 1 or name != "shared"]
         # The new part is complete on disk before the old one goes;
         # a crash between leaves both, and the newer one counts.
-        files.write_part(folder, (batch for batch in kept if batch))
+        files.write_part(folder, (files.columns_of(batch, "spans", names) for batch in kept if batch))
         files.remove_part(folder, part)
     return gone
 
@@ -276,5 +314,4 @@ def _unsaid(record: dict[str, Any], user: str) -> dict[str, Any]:
     }
     if all(left[name] == record[name] for name in left):
         return record
-    changed = {name: value for name, value in (record | left).items() if name != "digest"}
-    return changed | {"digest": digest_of(changed)}
+    return record | left
