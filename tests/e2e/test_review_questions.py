@@ -61,7 +61,7 @@ def test_questions_are_written_in_the_page_and_answered_by_key(browser: Browser,
     page.screenshot(path=PICTURES / "review-question-form.png")
     dialog.get_by_role("button", name="Save the questions").click()
     expect(page.get_by_text("Is it polite? missing")).to_be_visible()
-    expect(page.get_by_role("button", name="Confirm")).to_be_disabled()
+    expect(page.get_by_role("button", name="Confirm", exact=True)).to_be_disabled()
     page.keyboard.press("1")
     expect(page.get_by_role("button", name="Yes")).to_have_attribute("aria-pressed", "true")
     page.keyboard.press("q")
@@ -149,7 +149,7 @@ def test_the_expected_answer_is_in_view_on_a_small_screen(browser: Browser, serv
     page.set_viewport_size({"width": 1024, "height": 768})
     field = page.get_by_label("Expected answer")
     expect(field).to_be_in_viewport(ratio=1)
-    box, bar = field.bounding_box(), page.get_by_role("button", name="Confirm").bounding_box()
+    box, bar = field.bounding_box(), page.get_by_role("button", name="Confirm", exact=True).bounding_box()
     assert box is not None and bar is not None and box["y"] + box["height"] <= bar["y"]
     page.screenshot(path=PICTURES / "review-1024.png")
     page.context.close()

@@ -196,10 +196,10 @@ def test_no_serious_accessibility_fault(browser: Browser, server: str, case: str
 def test_a_phone_reviews_too(browser: Browser, server: str) -> None:
     page = a_reviewer(browser, server, "ana", width=390)
     page.get_by_role("button", name="Where is my parcel?").click()
-    expect(page.get_by_role("button", name="Confirm")).to_be_visible()
+    expect(page.get_by_role("button", name="Confirm", exact=True)).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     page.screenshot(path=PICTURES / "review-phone.png")
-    page.get_by_role("button", name="Confirm").click()
+    page.get_by_role("button", name="Confirm", exact=True).click()
     expect(page.get_by_role("heading", name="chat-1")).to_be_visible()
     assert serious_faults(page) == []
     page.context.close()

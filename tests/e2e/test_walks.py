@@ -145,7 +145,7 @@ def test_an_empty_workspace_gets_its_first_golden_case_without_a_terminal(
         hands.click(page.get_by_role("link", name="Golden candidates"))
         hands.click(page.get_by_role("list", name="Cases").get_by_role("link").first)
         hands.click(page.get_by_role("link", name="Review it"))
-        hands.click(page.get_by_role("button", name="Confirm"))
+        hands.click(page.get_by_role("button", name="Confirm", exact=True))
         expect(page.get_by_text("in view")).to_contain_text("1 validated")
         hold("from an empty workspace to a first golden case that a person confirmed", hands)
         page.context.close()
