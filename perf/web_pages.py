@@ -110,10 +110,20 @@ def ask(client: httpx.Client, asks: int) -> None:
 
 
 def server_cpu() -> float:
-    """Milliseconds of CPU that the processes started here have used: the server alone, while questions are asked."""
-    children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
-    stats = [Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split() for child in children]
-    return sum(int(stat[11]) + int(stat[12]) for stat in stats) * 1000 / os.sysconf("SC_CLK_TCK")
+    """Milliseconds of CPU that the processes started from here have used: the server alone, while questions are asked."""
+    return sum(_ticks(process) for process in _descendants(os.getpid())) * 1000 / os.sysconf("SC_CLK_TCK")
+
+
+def _descendants(process: int) -> Iterator[int]:
+    for task in Path(f"/proc/{process}/task").iterdir():
+        for child in map(int, (task / "children").read_text().split()):
+            yield child
+            yield from _descendants(child)
+
+
+def _ticks(process: int) -> int:
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])
 
 
 def asked(client: httpx.Client, make: Ask, source: random.Random, asks: int) -> Iterator[float]:
