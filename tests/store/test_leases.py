@@ -1,18 +1,29 @@
 """Leases on work: one holder at a time, given back, taken over when its end has come, on both databases."""
 
+from datetime import UTC, datetime
 from functools import partial
 
 import pytest
 
 from evergold.errors import Conflict
 from evergold.holders import new_owner
+from evergold.model.review import QueueQuery
+from evergold.model.run import Run, RunSpec
+from evergold.settings import Settings
 from evergold.store import Store
 from evergold.store.archiving import records_of
+from evergold.store.case_writes import Author, put_cases
 from evergold.store.curation import free_lent, lend_queued, set_aside, take_lent, take_queued
 from evergold.store.leases import drop_lease, leased, take_lease
+from evergold.store.operations import backlog_of
 from evergold.store.queues import enqueue
+from evergold.store.runs import RunStore
 from evergold.store.traces import put_traces
-from tests.builders import a_trace
+from evergold.workspace.review import Review
+from tests.builders import a_case, a_trace
+from tests.clocks import clock_off_by
+
+MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def test_a_lease_is_one_holders_until_it_is_given_back_or_over(store: Store) -> None:
@@ -67,3 +78,28 @@ def test_traces_lent_to_a_server_are_left_to_it(store: Store) -> None:
     assert store.db.write(partial(lend_queued, limit=1, owner="one")) == ids[2:3]
     assert store.db.write(partial(set_aside, owner="one")) == (ids[2],)
     assert sorted(store.db.write(partial(take_queued, limit=9, owner="two"))) == ids[3:]
+
+
+@pytest.mark.parametrize("minutes", [-30, 30])
+def test_servers_whose_clocks_differ_hold_and_respect_each_others_leases(store: Store, minutes: int) -> None:
+    """The first server's clock is wrong while it takes work, then the second one's while it asks for the same."""
+    runs = RunStore(store.db)
+    runs.create(Run(id="r1", spec=RunSpec(dataset="live", model="m", metrics=()), created_at=MOMENT), [a_case("c1")])
+    store.db.write(lambda connection: put_traces(connection, [a_trace("t1")]))
+    store.db.write(lambda connection: put_cases(connection, [a_case("c1")], Author()))
+    desk = Review(store, Settings())
+    with clock_off_by(minutes):
+        assert store.db.write(partial(take_lease, name="work", owner="one")) is None
+        assert runs.claim("r1", "one", 20) == 1
+        store.db.write(lambda connection: enqueue(connection, ["t1"]))
+        assert store.db.write(partial(lend_queued, limit=1, owner="one")) == ["t1"]
+        assert desk.claim(QueueQuery(), "ana") is not None
+    for off in (0, -minutes):
+        with clock_off_by(off):
+            held = store.db.write(partial(take_lease, name="work", owner="two"))
+            assert held is not None and held.owner == "one"
+            assert runs.claim("r1", "two", 20) == 0
+            assert store.db.write(partial(lend_queued, limit=1, owner="two")) == []
+            assert desk.claim(QueueQuery(), "bo") is None
+            with store.db.read() as connection:
+                assert backlog_of(connection).lag_seconds < 60

@@ -141,7 +141,7 @@ def test_assignments_and_views(store: Store) -> None:
     def work(connection: Connection) -> None:
         put_cases(connection, [a_case("c1")], Author())
         hold(connection, KEY, "jo", AssignmentState.ASSIGNED)
-        hold(connection, KEY, "jo", AssignmentState.CLAIMED, "2026-01-01T00:00:00.000Z")
+        hold(connection, KEY, "jo", AssignmentState.CLAIMED, 60)
         hold(connection, KEY, "al", AssignmentState.ASSIGNED)
         assert [(one.reviewer, one.state) for one in assignments_of(connection, KEY)] == [
             ("al", AssignmentState.ASSIGNED),
@@ -150,8 +150,8 @@ def test_assignments_and_views(store: Store) -> None:
         assert [one.id for one in assignments_to(connection, "jo")] == ["c1"] and len(
             assignments_to(connection, None)
         ) == 2
-        assert renew(connection, KEY, "jo", "2027-01-01T00:00:00.000Z")
-        assert not renew(connection, KEY, "al", "2027-01-01T00:00:00.000Z"), "an assignment has no lease"
+        assert renew(connection, KEY, "jo", 120)
+        assert not renew(connection, KEY, "al", 120), "an assignment has no lease"
         assert release(connection, KEY, "jo") and not release(connection, KEY, "jo")
         for owner in ("jo", "al"):
             save_view(connection, SavedView(name="mine", owner=owner))

@@ -123,13 +123,13 @@ def decide_many(
     return results
 
 
-def claim(connection: Connection, query: QueueQuery, reviewer: str, needed: int, lease_until: str) -> CaseKey | None:
-    """Take the next case into this reviewer's hands until the lease ends; None when nothing is left for them."""
+def claim(connection: Connection, query: QueueQuery, reviewer: str, needed: int, seconds: float) -> CaseKey | None:
+    """Take the next case into this reviewer's hands for so many seconds; None when nothing is left for them."""
     result = next_for(connection, query, reviewer, needed)
     if result is None:
         return None
     key = CaseKey(dataset=result[0], id=result[1])
-    hold(connection, key, reviewer, AssignmentState.CLAIMED, lease_until)
+    hold(connection, key, reviewer, AssignmentState.CLAIMED, seconds)
     return key
 
 
@@ -186,4 +186,5 @@ def _history(connection: Connection, key: CaseKey, opinions: Iterable[Opinion]) 
         # A verdict that changed the case is in the history as its revision already.
         if (opinion.version, opinion.reviewer, opinion.verdict.value) not in recorded
     ]
-    return tuple(sorted(entries, key=lambda entry: (entry.at, entry.version)))
+    # By version first: servers whose clocks differ would put entries of one case into another order.
+    return tuple(sorted(entries, key=lambda entry: (entry.version, entry.at)))

@@ -7,16 +7,14 @@ Files are written by `formats.atomic.FileSet`, which takes both kinds of path.
 import glob
 import os
 import posixpath
-from collections.abc import Iterable
 from pathlib import Path
 
 from evergold.errors import NotFound
+from evergold.storage.listing import MAGIC
 from evergold.storage.packing import open_read
 from evergold.storage.remote import RemotePath, is_url
 
 __all__ = ["RemotePath", "is_url", "location", "matching", "normal", "open_read", "relative"]
-
-MAGIC = frozenset("*?[")
 
 
 def location(name: str | Path) -> Path:
@@ -34,10 +32,10 @@ def matching(name: str | Path) -> list[Path]:
     # A file whose name really holds `[` or `*` is that file, not a glob.
     if not MAGIC.intersection(str(name)) or (not isinstance(path, RemotePath) and path.exists()):
         return [path]
-    results: Iterable[Path] = (
-        path.expand() if isinstance(path, RemotePath) else map(Path, sorted(glob.glob(str(path), recursive=True)))
-    )
-    files = [one for one in results if not one.is_dir()]
+    if isinstance(path, RemotePath):
+        files: list[Path] = list(path.expand())
+    else:
+        files = [one for one in map(Path, sorted(glob.glob(str(path), recursive=True))) if not one.is_dir()]
     if not files:
         raise NotFound(f"no file matches {str(name)!r}; look at the folder, and put quotes around a glob")
     return files

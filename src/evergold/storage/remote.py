@@ -16,6 +16,7 @@ from typing import Any, BinaryIO, Never, Self, cast
 
 from evergold.errors import BadInput
 from evergold.storage.client import answering, store_of
+from evergold.storage.listing import entries_of, matches
 
 URL = re.compile(r"[a-z][a-z0-9+.-]*://")
 READ_BYTES = 1 << 20
@@ -157,24 +158,24 @@ class RemotePath(PosixPath):
     def iterdir(self) -> Generator[Self, None, None]:
         with answering(self.url):
             file_system, path = store_of(self.url)
-            # Some stores list the folder itself among its entries; the line below leaves it out.
-            names = sorted(file_system.ls(path, detail=False)) if file_system.exists(path) else []
-        yield from (self._named(name) for name in names if name.rstrip("/") != path.rstrip("/"))
+            entries = entries_of(file_system, path)
+        yield from (self._named(name) for name in sorted(entries))
 
     def glob(self, pattern: str, **options: Any) -> Iterator[Self]:  # type: ignore[override]
-        return iter(self._expanded(f"{self.url.rstrip('/')}/{pattern}"))
+        return (path for path, _ in self._expanded(f"{self.url.rstrip('/')}/{pattern}"))
 
     def rglob(self, pattern: str, **options: Any) -> Iterator[Self]:  # type: ignore[override]
-        return iter(self._expanded(f"{self.url.rstrip('/')}/**/{pattern}"))
+        return (path for path, _ in self._expanded(f"{self.url.rstrip('/')}/**/{pattern}"))
 
     def expand(self) -> list[Self]:
         """The objects whose URLs this one matches as a glob."""
-        return self._expanded(self.url)
+        return [path for path, is_folder in self._expanded(self.url) if not is_folder]
 
-    def _expanded(self, pattern: str) -> list[Self]:
+    def _expanded(self, pattern: str) -> list[tuple[Self, bool]]:
+        """What a glob matches, in the order of the names, each with whether it is a folder."""
         with answering(pattern):
             file_system, path = store_of(pattern)
-            return [self._named(name) for name in sorted(file_system.glob(path))]
+            return [(self._named(name), is_folder) for name, is_folder in sorted(matches(file_system, path).items())]
 
     def _named(self, name: str) -> Self:
         # fsspec gives names without the scheme.

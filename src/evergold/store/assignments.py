@@ -8,6 +8,7 @@ from sqlalchemy import Connection, delete, insert, select, update
 from evergold.errors import NotFound
 from evergold.model.review import Assignment, AssignmentState, CaseKey, QueueQuery, SavedView
 from evergold.store.cases import entry_id_of
+from evergold.store.leases import now_and_later
 from evergold.store.schema import eval_dataset, review_assignments, saved_views
 from evergold.store.values import dumps, loads, now
 
@@ -15,13 +16,17 @@ _held = review_assignments.c
 
 
 def hold(
-    connection: Connection, key: CaseKey, reviewer: str, state: AssignmentState, lease_until: str | None = None
+    connection: Connection, key: CaseKey, reviewer: str, state: AssignmentState, seconds: float | None = None
 ) -> None:
-    """Put a case into somebody's hands, or record that they are done with it; the last word of each reviewer stands."""
+    """Put a case into somebody's hands, or record that they are done with it; the last word of each reviewer stands.
+
+    A claim ends after so many seconds, by the database's clock.
+    """
     entry = entry_id_of(connection, key.dataset, key.id)
     # Delete and insert instead of an upsert: the time of assignment begins anew.
     release(connection, key, reviewer)
-    row = {"entry_id": entry, "reviewer": reviewer, "state": state.value, "lease_until": lease_until}
+    until = None if seconds is None else now_and_later(connection, seconds)[1]
+    row = {"entry_id": entry, "reviewer": reviewer, "state": state.value, "lease_until": until}
     connection.execute(insert(review_assignments), row | {"created_at": now()})
 
 
@@ -32,13 +37,14 @@ def release(connection: Connection, key: CaseKey, reviewer: str) -> bool:
     return gone.rowcount > 0
 
 
-def renew(connection: Connection, key: CaseKey, reviewer: str, lease_until: str) -> bool:
+def renew(connection: Connection, key: CaseKey, reviewer: str, seconds: float) -> bool:
     """Prolong a claim that is still this reviewer's; whether it was."""
     entry = entry_id_of(connection, key.dataset, key.id)
     # An assignment has no lease, so there is nothing to prolong; a claim that somebody took over is not this
     # reviewer's.
     mine = (_held.entry_id == entry, _held.reviewer == reviewer, _held.state == AssignmentState.CLAIMED.value)
-    return connection.execute(update(review_assignments).where(*mine).values(lease_until=lease_until)).rowcount == 1
+    _, until = now_and_later(connection, seconds)
+    return connection.execute(update(review_assignments).where(*mine).values(lease_until=until)).rowcount == 1
 
 
 def assignments_of(connection: Connection, key: CaseKey) -> list[Assignment]:

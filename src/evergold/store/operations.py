@@ -20,12 +20,12 @@ def require_answer(connection: Connection) -> None:
 
 
 def backlog_of(connection: Connection) -> Backlog:
-    waiting, oldest = connection.execute(select(func.count(), func.min(curation_queue.c.queued_at))).one()
+    queued = select(func.count(), func.min(curation_queue.c.queued_at), utc_now())
+    waiting, oldest, moment = connection.execute(queued).one()
     by_status = connection.execute(select(runs.c.status, func.count()).group_by(runs.c.status)).all()
     lag = 0.0
     if oldest is not None:
-        # The clocks of server and database may differ a little.
-        lag = max(0.0, (datetime.now(UTC) - datetime.fromisoformat(oldest)).total_seconds())
+        lag = max(0.0, (datetime.fromisoformat(moment) - datetime.fromisoformat(oldest)).total_seconds())
     return Backlog(traces=waiting, lag_seconds=lag, runs={str(status): int(count) for status, count in by_status})
 
 

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, delete, insert, select
 
 from evergold.store.rows import insert_rows, rows_among
 from evergold.store.schema import pending_records
-from evergold.store.values import batches, now
+from evergold.store.values import batches
 from evergold.store.workspace_facts import fact
 
 CHECKS_ON = "checks.on"  # the fact that says whether new traces are to be checked
@@ -48,9 +48,9 @@ def shared_sessions(connection: Connection, sessions: Iterable[str]) -> set[str]
 
 def enqueue(connection: Connection, trace_ids: Iterable[str]) -> None:
     """Mark traces as having something new, in the transaction that brought it."""
-    moment = now()
-    rows = [(trace_id, moment) for trace_id in trace_ids]
-    insert_rows(connection, "curation_queue", ("trace_id", "queued_at"), rows, new_only=True)
+    rows = [(trace_id,) for trace_id in trace_ids]
+    # The database gives the time, so that servers with different clocks wait in one order.
+    insert_rows(connection, "curation_queue", ("trace_id",), rows, new_only=True)
 
 
 def keep_pending(connection: Connection, trace_id: str, body: str) -> bool:

@@ -10,7 +10,7 @@ from evergold.model.policy import Policy, Reason
 from evergold.model.review import OPINIONS, Opinion, QueueItem, QueuePart, QueueQuery, ReviewVerdict, Standing
 from evergold.model.review_progress import DatasetProgress
 from evergold.store.cases import CaseFilter, entry_id_of, filtered
-from evergold.store.schema import case_reviews, eval_dataset, review_assignments, review_standings
+from evergold.store.schema import case_reviews, eval_dataset, review_assignments, review_standings, utc_now
 from evergold.store.values import dumps, loads, now
 
 TITLE_LENGTH = 160
@@ -148,9 +148,17 @@ def _live_holds(reviewer: str) -> ColumnElement[int]:
     query = select(func.count()).where(
         table.entry_id == _entry.id,
         table.reviewer != reviewer,
-        or_(table.state == "assigned", and_(table.state == "claimed", table.lease_until > now())),
+        _is_held(),
     )
     return query.scalar_subquery()
+
+
+def _is_held() -> ColumnElement[bool]:
+    """Whether an assignment holds its case: by name, or by a claim whose lease still runs by the database's clock."""
+    table = review_assignments.c
+    # A subquery is computed once; the bare function would be called for every row.
+    moment = select(utc_now()).scalar_subquery()
+    return or_(table.state == "assigned", and_(table.state == "claimed", table.lease_until > moment))
 
 
 def _joined() -> Any:
@@ -201,10 +209,8 @@ def _in_part(part: QueuePart, me: str) -> ColumnElement[bool]:
 
 
 def _held(*of: ColumnElement[bool]) -> ColumnElement[bool]:
-    """Whether the case is in somebody's hands: assigned, or claimed with a lease that still runs."""
-    table = review_assignments.c
-    live = or_(table.state == "assigned", and_(table.state == "claimed", table.lease_until > now()))
-    return exists().where(table.entry_id == _entry.id, live, *of)
+    """Whether the case is in somebody's hands."""
+    return exists().where(review_assignments.c.entry_id == _entry.id, _is_held(), *of)
 
 
 def _judged_by(me: str) -> ColumnElement[bool]:
@@ -221,7 +227,7 @@ def _holders(connection: Connection, entry_ids: list[int]) -> dict[int, tuple[st
     held: dict[int, tuple[str, ...]] = {}
     query = select(table.entry_id, table.reviewer).where(
         table.entry_id.in_(entry_ids),
-        or_(table.state == "assigned", and_(table.state == "claimed", table.lease_until > now())),
+        _is_held(),
     )
     for entry_id, reviewer in connection.execute(query.order_by(table.reviewer)):
         held[entry_id] = (*held.get(entry_id, ()), reviewer)

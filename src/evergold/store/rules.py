@@ -43,7 +43,5 @@ def keep_rules(connection: Connection, chosen: NewRules, who: str) -> None:
 
 def requeue_all(connection: Connection) -> None:
     """Queue every trace for curation."""
-    statement = (
-        "INSERT INTO curation_queue (trace_id, queued_at) SELECT id, :now FROM traces WHERE true ON CONFLICT DO NOTHING"
-    )
-    connection.execute(text(statement), {"now": now()})
+    statement = "INSERT INTO curation_queue (trace_id) SELECT id FROM traces WHERE true ON CONFLICT DO NOTHING"
+    connection.execute(text(statement))

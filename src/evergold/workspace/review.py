@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 
@@ -37,7 +37,6 @@ from evergold.store import assignments as hands
 from evergold.store.cases import CaseFilter, iterate_cases, revisions_of
 from evergold.store.questions import answers_in, put_questionnaire, questionnaire_of, questionnaires
 from evergold.store.reviews import opinions_in, progress_of_datasets, queue_page, verdict_counts
-from evergold.store.values import stamp
 from evergold.workspace.base_commits import BaseCommits
 from evergold.workspace.evidence import EvidenceRoom
 from evergold.workspace.review_files import cases_of_rows, every_row_of, rows_of_cases
@@ -103,13 +102,13 @@ class Review:
 
     def claim(self, query: QueueQuery, reviewer: str) -> CaseFile | None:
         """The next case for this reviewer, held for the lease; None when nothing is left."""
-        until = self._lease_end()
-        key = self._store.db.write(lambda connection: desk.claim(connection, query, reviewer, self.needed, until))
+        seconds = self._lease_seconds()
+        key = self._store.db.write(lambda connection: desk.claim(connection, query, reviewer, self.needed, seconds))
         return None if key is None else self.case(key)
 
     def renew(self, key: CaseKey, reviewer: str) -> None:
-        until = self._lease_end()
-        if not self._store.db.write(lambda connection: hands.renew(connection, key, reviewer, until)):
+        seconds = self._lease_seconds()
+        if not self._store.db.write(lambda connection: hands.renew(connection, key, reviewer, seconds)):
             raise Conflict(f"case {key.id!r} is not claimed by {reviewer!r}; claim it first")
 
     def assign(self, keys: Sequence[CaseKey], reviewer: str) -> int:
@@ -199,7 +198,5 @@ class Review:
             cases = iterate_cases(connection, CaseFilter(dataset=dataset, kind=CaseKind.CONTEXT))
             return every_row_of(cases) if unvalidated else rows_of_cases(cases)
 
-    def _lease_end(self) -> str:
-        end = datetime.now(UTC) + timedelta(minutes=self._settings.review_lease_minutes)
-        # Stored times have milliseconds; a finer one would differ from itself after reading.
-        return stamp(end.replace(microsecond=end.microsecond // 1000 * 1000)) or ""
+    def _lease_seconds(self) -> float:
+        return 60.0 * self._settings.review_lease_minutes
