@@ -83,10 +83,10 @@ def _measured(
     store: Callable[[Sequence[bytes]], None], warm: Sequence[bytes], load: Sequence[bytes], database: psycopg.Connection
 ) -> Cost:
     _store_all(store, warm)
-    here, there, size = time.process_time(), _postgres_seconds(), _size(database)
+    here, there, size = time.process_time(), postgres_seconds(), _size(database)
     _store_all(store, load)
     spans = len(load) * SPANS
-    took, took_there = time.process_time() - here, _postgres_seconds() - there
+    took, took_there = time.process_time() - here, postgres_seconds() - there
     return Cost(took / spans * 1e6, took_there / spans * 1e6, (_size(database) - size) / spans)
 
 
@@ -99,12 +99,12 @@ def _store_all(store: Callable[[Sequence[bytes]], None], load: Sequence[bytes]) 
         store(load[start : start + TOGETHER])
 
 
-def _postgres_seconds() -> float:
-    """Processor time of the processes of PostgreSQL that serve this database."""
+def postgres_seconds(name: str = NAME) -> float:
+    """Processor time of the processes of PostgreSQL that serve a database."""
     total = 0
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
-            if path.read_bytes().startswith(b"postgres: ") and f" {NAME} ".encode() in path.read_bytes():
+            if path.read_bytes().startswith(b"postgres: ") and f" {name} ".encode() in path.read_bytes():
                 fields = (path.parent / "stat").read_text().rsplit(")", 1)[1].split()
                 total += int(fields[11]) + int(fields[12])
         except OSError:  # a process that ended meanwhile

@@ -1,4 +1,4 @@
-"""`python -m perf.faults kill|fuzz|soak|outage`: one campaign, bounded and seeded; exit 1 when anything was lost or failed."""
+"""`python -m perf.faults kill|fuzz|soak|outage|scheduler`: one campaign, bounded and seeded; exit 1 when anything failed."""
 
 import argparse
 import sys
@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from math import inf
 from pathlib import Path
 
-from perf.faults import fuzz, kill, outage, soak
+from perf.faults import fuzz, kill, outage, scheduler, soak
 from perf.faults.postgres import own_database
 from perf.faults.server import Summary
 
@@ -37,6 +37,9 @@ def main(arguments: list[str]) -> int:
     failing.add_argument("--rounds", type=int, default=1)
     failing.add_argument("--database", nargs="*", choices=("sqlite", "postgresql"), default=(), help="default: both")
     failing.add_argument("--only", nargs="*", choices=outage.FAULTS, default=(), help="which faults; default: all")
+    losing = commands.add_parser("scheduler")
+    losing.add_argument("--seed", type=int, default=1)
+    losing.add_argument("--times", type=int, default=4)
     chosen = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="evergold-faults-") as folder, ExitStack() as stack:
         if getattr(chosen, "db", "") == OWN:
@@ -54,6 +57,8 @@ def _run(chosen: argparse.Namespace, home: Path) -> Summary:
         return fuzz.run(home, chosen.requests, chosen.seed, chosen.db, chosen.minutes)
     if chosen.campaign == "soak":
         return soak.run(home, chosen.minutes, chosen.load, chosen.seed, chosen.db)
+    if chosen.campaign == "scheduler":
+        return scheduler.run(home, chosen.times, chosen.seed)
     return outage.run(home, chosen.rounds, chosen.seed, chosen.database, chosen.only)
 
 

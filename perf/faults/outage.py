@@ -10,6 +10,7 @@ import sqlite3
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -23,6 +24,7 @@ SENDERS = 6
 REQUESTS = 2  # of each sender during a fault
 DISK_MB = 160
 RECOVERY_SECONDS = 15.0  # after the end of a fault
+KILL_SECONDS = 0.6  # at most, between the first request and the kill
 ANSWER_SECONDS = 15.0  # ten, and what a busy machine adds
 
 FAULTS = ("locked", "full", "restarted", "paused", "refusing", "killed")
@@ -38,6 +40,7 @@ class Outage:
     source: random.Random
     summary: Summary
     ids: threading.Lock = field(default_factory=threading.Lock)
+    kills: Counter[str] = field(default_factory=Counter)  # of the server that was there, and of the one beside it
 
     def one(self, server: Server | None = None) -> str:
         with self.ids:
@@ -66,6 +69,11 @@ class Outage:
         self.summary.notes.append(f"{name}: works again {time.perf_counter() - began:.1f} s after its end")
         self.summary.memory_mb.append(self.server.memory_mb())
 
+    def until(self, dead: threading.Event, server: Server) -> None:
+        """Send to this server until the kill, so that it meets requests under way."""
+        while not dead.is_set():
+            self.one(server)
+
     def _several(self) -> None:
         for _ in range(REQUESTS):
             self.one()
@@ -80,6 +88,7 @@ def run(folder: Path, rounds: int, seed: int, kinds: Sequence[str] = (), only: S
             _go_through(Outage(Server(home, url), random.Random(seed), own), home, url, (rounds, faults, only))
         summary.add(own)
         summary.lost, summary.doubled = summary.lost + own.lost, summary.doubled + own.doubled
+        summary.half += own.half
         summary.memory_mb += own.memory_mb
         summary.notes += [f"{kind}: {note}" for note in own.notes]
         summary.problems += [f"{kind}: {problem}" for problem in own.problems]
@@ -98,6 +107,9 @@ def _go_through(outage: Outage, home: Path, url: str, plan: tuple[int, Mapping[s
             outage.during(name, fault)
         if not only or "killed" in only:
             _one_of_two_killed(outage, home, url)
+    if outage.kills:
+        shown = ", ".join(f"{number} of the {name} server" for name, number in sorted(outage.kills.items()))
+        outage.summary.notes.append(f"kills: {shown}")
     if last := chosen.get("locked") or chosen.get("paused"):
         with last():
             outage.one()
@@ -108,18 +120,27 @@ def _go_through(outage: Outage, home: Path, url: str, plan: tuple[int, Mapping[s
 
 
 def _one_of_two_killed(outage: Outage, home: Path, url: str) -> None:
-    """A second server on the same database is killed while both are sent to; the first goes on."""
+    """Kill one of two servers on the same database, chosen by chance, while both are sent to; the other one goes on."""
     other = Server(home, url)
     other.start()
     outage.one(other)
-    threads = [threading.Thread(target=outage.one, args=(server,)) for server in (other, outage.server) * SENDERS]
+    pair = [outage.server, other]
+    # The moment is drawn too: an early kill meets requests that are read, a later one transactions and curation.
+    moment = outage.source.uniform(0, KILL_SECONDS)
+    outage.source.shuffle(pair)
+    outage.server, killed = pair
+    dead = threading.Event()
+    threads = [threading.Thread(target=outage.until, args=(dead, server)) for server in pair * SENDERS]
     for thread in threads:
         thread.start()
-    other.end(signal.SIGKILL)
+    time.sleep(moment)
+    killed.end(signal.SIGKILL)
+    dead.set()
     for thread in threads:
         thread.join()
+    outage.kills["older" if killed is not other else "newer"] += 1
     if outage.one() != "200":
-        outage.summary.problems.append("the other server was killed, and this one does not work")
+        outage.summary.problems.append("one server was killed, and the other one does not work")
 
 
 @contextmanager

