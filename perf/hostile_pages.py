@@ -157,14 +157,14 @@ def a_correction_outlives_the_server(desk: Desk) -> None:
 def an_edit_of_a_case_outlives_the_server_and_a_reload(desk: Desk) -> None:
     page = desk.page("/cases/talks/es")
     page.get_by_role("button", name="Edit…").click()
-    page.get_by_label("Expected").fill(TYPED)
+    page.get_by_role("textbox", name="Expected", exact=True).fill(TYPED)
     with away(page):
         page.wait_for_timeout(11_000)
         page.get_by_role("button", name="Save").click()
         expect(page.get_by_role("dialog").get_by_role("alert")).to_contain_text("does not answer")
     page.reload()
     page.get_by_role("button", name="Edit…").click()
-    expect(page.get_by_label("Expected")).to_have_value(TYPED)
+    expect(page.get_by_role("textbox", name="Expected", exact=True)).to_have_value(TYPED)
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_text("Saved.")).to_be_visible()
     page.context.close()
@@ -232,13 +232,13 @@ def two_people_at_one_case_both_see_it(desk: Desk) -> None:
     ana, bo = desk.page("/cases/talks/zh", "ana"), desk.page("/cases/talks/zh", "bo")
     for page, text in ((ana, "of ana"), (bo, "of bo")):
         page.get_by_role("button", name="Edit…").click()
-        page.get_by_label("Expected").fill(text)
+        page.get_by_role("textbox", name="Expected", exact=True).fill(text)
     ana.get_by_role("button", name="Save").click()
     expect(ana.get_by_text("Saved.")).to_be_visible()
     # Bo sees it without having saved, and loses nothing.
     expect(bo.get_by_text("Somebody changed this case meanwhile")).to_be_visible()
     expect(bo.get_by_role("dialog").get_by_text("of ana")).to_be_visible()
-    expect(bo.get_by_label("Expected", exact=True)).to_have_value("of bo")
+    expect(bo.get_by_role("textbox", name="Expected", exact=True)).to_have_value("of bo")
     bo.get_by_role("button", name="Save mine").click()
     expect(bo.get_by_text("Saved.")).to_be_visible()
     expect(ana.get_by_role("article").get_by_text("of bo").first).to_be_visible()

@@ -13,7 +13,7 @@ from tests.e2e.review_data import import_files, row_a, row_b, write_pair
 
 Step = Callable[[Page], None]
 Handler = Callable[[Route], None]
-PATIENCE_MS = 20_000
+PATIENCE_MS = 60_000
 PLACES = {
     "overview": "/",
     "traces": "/traces",
@@ -39,11 +39,19 @@ class State:
 
     def reach(self, page: Page) -> None:
         expect(page.get_by_role("main")).to_be_visible(timeout=PATIENCE_MS)
-        page.wait_for_load_state("networkidle")
+        self._read(page)
         for step in self.steps:
             step(page)
         if self.steps:
-            page.wait_for_load_state("networkidle")
+            self._read(page)
+
+    def _read(self, page: Page) -> None:
+        """Wait until the page has what it asked for; one whose server never answers goes on waiting."""
+        page.wait_for_load_state("networkidle")
+        if self.waiting:
+            expect(page.get_by_role("heading", level=1).first).to_be_visible(timeout=PATIENCE_MS)
+        else:
+            expect(page.locator("[aria-busy=true]")).to_have_count(0, timeout=PATIENCE_MS)
 
 
 def click(role: str, name: str, *, exact: bool = False) -> Step:
@@ -178,7 +186,7 @@ def benchmarks() -> Iterator[State]:
     yield State("benchmarks-chosen", "{full}/benchmarks", (choose_runs, click("button", "Compare 2")))
     for tab in ("leaderboard", "trends"):
         yield State(f"benchmarks-{tab}", f"{{full}}/benchmarks?tab={tab}")
-    yield State("benchmarks-new", "{full}/benchmarks", (click("button", "Start a run"),))
+    yield State("benchmarks-new", "{full}/benchmarks", (click("button", "New run"),))
     yield State("run", "{full}/benchmarks/runs/{first}")
     yield State("run-attempt", "{full}/benchmarks/runs/{first}", (click("button", TALKS["zh"][0]),))
     yield State("run-delete", "{full}/benchmarks/runs/{first}", (click("button", "Delete…"),))
@@ -193,8 +201,10 @@ def benchmarks() -> Iterator[State]:
 
 
 def choose_runs(page: Page) -> None:
-    for box in page.get_by_role("row").get_by_role("checkbox").all()[:2]:
-        box.check()
+    boxes = page.get_by_role("row").get_by_role("checkbox")
+    expect(boxes.nth(1)).to_be_visible(timeout=PATIENCE_MS)
+    for at in range(2):
+        boxes.nth(at).check()
 
 
 def others() -> Iterator[State]:

@@ -102,8 +102,8 @@ def test_a_run_is_found_sorted_read_by_key_scored_again_and_deleted(opened: Open
     assert page.request.get(f"{bench}{report}").ok
     page.get_by_role("table").get_by_role("button").first.click()
     task = page.get_by_role("dialog")
-    expect(task.get_by_role("region", name="Answer")).to_be_visible()
-    expected, answer = (task.get_by_role("region", name=name).bounding_box() for name in ("Expected", "Answer"))
+    expect(task.get_by_role("group", name="Answer")).to_be_visible()
+    expected, answer = (task.get_by_role("group", name=name).bounding_box() for name in ("Expected", "Answer"))
     assert expected
     assert answer
     assert expected["x"] + expected["width"] <= answer["x"]
@@ -145,8 +145,8 @@ def test_tools_behind_a_number_and_the_tasks_that_flipped(opened: Open, built_ap
 
         page.goto(f"{url}/benchmarks/runs/{runs[0]}?case=same-tool-twice")
         task = page.get_by_role("dialog")
-        expect(task.get_by_role("region", name="Expected call of get_weather")).to_have_count(2)
-        expect(task.get_by_role("region", name="Called get_weather")).to_have_count(2)
+        expect(task.get_by_role("group", name="Expected call of get_weather")).to_have_count(2)
+        expect(task.get_by_role("group", name="Called get_weather")).to_have_count(2)
         page.keyboard.press("Escape")
         expect(task).to_have_count(0)
         assert "case=" not in page.url

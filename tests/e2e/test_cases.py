@@ -141,7 +141,7 @@ def test_two_people_edit_one_case_and_nothing_is_lost(opened: Open, address: str
     second.get_by_role("button", name="Save mine").click()
     expect(second.get_by_text("Saved.")).to_be_visible()
     second.get_by_role("button", name="Undo").click()
-    expect(second.get_by_role("region", name="Expected")).to_contain_text("Order 1182 was refunded.")
+    expect(second.get_by_role("group", name="Expected")).to_contain_text("Order 1182 was refunded.")
 
 
 def test_cases_are_written_tagged_together_and_exported(opened: Open, tmp_path: Path) -> None:

@@ -192,7 +192,7 @@ def test_why_a_trace_is_not_golden_and_a_button_changes_it(opened: Open, desk: s
     hands = hands_of(page)
     why = page.get_by_role("region", name="Why this is, or is not, golden")
     expect(why).to_contain_text("Not in the dataset")
-    hands.click(why.get_by_role("button", name=re.compile("^Score it bad: it becomes a failure")))
+    hands.click(why.get_by_role("button", name=re.compile("^Score it bad: it is a failure")))
     expect(why).to_contain_text("Failure")
     hands.click(why.get_by_role("button", name="Undo"))
     expect(why).to_contain_text("Not in the dataset")
@@ -240,7 +240,7 @@ def test_a_trace_is_opened_in_replay_by_key(opened: Open, desk: str) -> None:
     expect(page.get_by_role("button", name="Open in replay")).to_be_visible()
     page.keyboard.press("p")
     expect(page.get_by_role("heading", name="Replay", level=1)).to_be_visible()
-    expect(page.get_by_role("region", name="Question")).to_contain_text("Do you deliver on Sunday?")
+    expect(page.get_by_role("group", name="Question")).to_contain_text("Do you deliver on Sunday?")
 
 
 def test_the_docs_name_ten_tasks() -> None:

@@ -20,6 +20,7 @@ export function TokenDialog() {
   return (
     <Modal
       opened={required}
+      withinPortal={false}
       onClose={() => undefined}
       withCloseButton={false}
       closeOnEscape={false}
@@ -29,8 +30,7 @@ export function TokenDialog() {
       <form onSubmit={submit}>
         <Stack gap="md">
           <Text size="sm" c="dimmed">
-            Ask its owner, who makes tokens with <code>evergold tokens add</code>. Yours is kept in this browser and
-            sent only to this server.
+            Its owner can give you one. It is kept in this browser and sent only to this server.
           </Text>
           <PasswordInput
             label="Access token"

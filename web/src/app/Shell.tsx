@@ -1,6 +1,7 @@
 /** The frame around every page: a rail on a desk, a bar at the bottom on a phone. */
 import { useDisclosure } from "@mantine/hooks";
-import { Link, Outlet, useNavigate } from "@tanstack/react-router";
+import { Link, Outlet, useNavigate, useRouterState } from "@tanstack/react-router";
+import { useEffect, useRef } from "react";
 import { KeyboardIcon, Mark } from "@/ui/icons";
 import { KeyHelp } from "@/ui/KeyHelp";
 import { useShortcuts } from "@/ui/shortcuts";
@@ -12,6 +13,7 @@ import { Unreachable } from "./Unreachable";
 
 export function Shell() {
   const [helpOpened, help] = useDisclosure(false);
+  useFocusAfterLeaving();
   const navigate = useNavigate();
   useShortcuts("Everywhere", [
     ...PLACES.map(({ to, label, key }) => ({
@@ -43,10 +45,27 @@ export function Shell() {
       <main id="main" className={classes.main} tabIndex={-1}>
         <Unreachable />
         <Outlet />
+        {/* Where Mantine puts menus, lists and dialogs: inside a landmark, so that a screen reader finds them by it. */}
+        <div data-mantine-shared-portal-node />
       </main>
       <KeyHelp opened={helpOpened} onClose={help.close} />
     </div>
   );
+}
+
+/** Who leaves a page by a control that goes with it stands on the next page, and not at the beginning again. */
+function useFocusAfterLeaving() {
+  const path = useRouterState({ select: (state) => state.resolvedLocation?.pathname });
+  const before = useRef(path);
+  useEffect(() => {
+    const first = before.current === undefined;
+    before.current = path;
+    if (first) return;
+    const frame = requestAnimationFrame(() => {
+      if (document.activeElement === document.body) document.getElementById("main")?.focus({ preventScroll: true });
+    });
+    return () => cancelAnimationFrame(frame);
+  }, [path]);
 }
 
 function Brand() {

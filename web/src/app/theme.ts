@@ -83,8 +83,20 @@ const leaf: MantineColorsTuple = [
 /** Every dialog can be closed by a button with a name. */
 const named = { defaultProps: { closeButtonProps: { "aria-label": "Close" } } };
 
+/** The list of a field scrolls itself, so that no frame around it does which the keyboard does not reach. */
+const listed = {
+  defaultProps: { withScrollArea: false, styles: { options: { maxHeight: rem(260), overflowY: "auto" } } },
+} as const;
+
 export const theme = createTheme({
-  components: { Modal: named, Drawer: named },
+  components: {
+    Modal: named,
+    Drawer: named,
+    Select: listed,
+    MultiSelect: listed,
+    Autocomplete: listed,
+    TagsInput: listed,
+  },
   colors: { gold, gray: stone, dark: ink, rust, sea, leaf },
   primaryColor: "gold",
   primaryShade: { light: 7, dark: 5 },

@@ -1,8 +1,9 @@
 /**
  * A list of any length: only the rows in view exist, and the next page is asked for when its end comes near.
  *
- * Rows are links, so they open in a tab of their own; j and k walk through them, Enter opens. How columns fold on a narrow
- * screen is the stylesheet's business: every cell carries its column's id as `data-column`.
+ * Rows are links, so they open in a tab of their own; j and k walk through them, Enter opens, x chooses. A row is one stop
+ * of the Tab key: its checkbox is for the mouse. How columns fold on a narrow screen is the stylesheet's business: every cell
+ * carries its column's id as `data-column`.
  */
 import { type ColumnDef, type RowData, tableFeatures, useTable } from "@tanstack/react-table";
 import { useVirtualizer } from "@tanstack/react-virtual";
@@ -145,6 +146,8 @@ export function RecordList<Row extends RowData>(props: RecordListProps<Row>) {
                   <label className={classes.choose}>
                     <input
                       type="checkbox"
+                      tabIndex={-1}
+                      aria-keyshortcuts="x"
                       aria-label={`Choose row ${item.index + 1}`}
                       checked={marked?.has(row.id) ?? false}
                       onChange={() => mark(row.id)}
@@ -157,6 +160,7 @@ export function RecordList<Row extends RowData>(props: RecordListProps<Row>) {
                   href={href(row.original)}
                   aria-current={selected === row.id ? "true" : undefined}
                   data-cursor={cursor === item.index || undefined}
+                  onFocus={() => setCursor(item.index)}
                   onClick={(event) => {
                     if (event.metaKey || event.ctrlKey || event.shiftKey) return;
                     event.preventDefault();

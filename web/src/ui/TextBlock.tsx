@@ -22,7 +22,9 @@ export function TextBlock({ text, label, absent = "none", tone = "plain" }: Text
   const fold = folding(shown.value.length, FOLD_AT, most);
   const empty = text === null || text === undefined || text === "";
   return (
-    <section className={classes.block} data-tone={tone} aria-label={label}>
+    // A group and no landmark: a page holds many texts of the same name.
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset is for controls
+    <div role="group" className={classes.block} data-tone={tone} aria-label={label}>
       {label && (
         <header className={classes.head}>
           <span>{label}</span>
@@ -41,7 +43,7 @@ export function TextBlock({ text, label, absent = "none", tone = "plain" }: Text
           {fold.next?.label ?? "Show less"}
         </button>
       )}
-    </section>
+    </div>
   );
 }
 

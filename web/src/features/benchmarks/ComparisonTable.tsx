@@ -39,7 +39,9 @@ export function ComparisonTable({ metrics, asked, open }: TableProps) {
               <td data-verdict={metric.verdict} title={metric.test}>
                 {metric.verdict}
                 {metric.verdict === "inconclusive" && typeof metric.smallest_visible === "number" && (
-                  <span className={classes.under}>sees {decimals(metric.smallest_visible)} and more</span>
+                  <span className={classes.under}>
+                    too few cases to see less than {decimals(metric.smallest_visible)}
+                  </span>
                 )}
               </td>
               <td className={classes.number}>{decimals(metric.first)}</td>

@@ -71,7 +71,7 @@ function DeleteDialog({ run, opened, close }: { run: Run; opened: boolean; close
         <Button variant="default" onClick={close}>
           Keep it
         </Button>
-        <Button color="red" loading={remove.isPending} onClick={() => remove.mutate()}>
+        <Button color="rust" loading={remove.isPending} onClick={() => remove.mutate()}>
           Delete the run
         </Button>
       </Group>

@@ -29,8 +29,17 @@ export function RunPage() {
   const open = (caseId: string | null) =>
     void navigate({ search: caseId ? { case: caseId } : {}, replace: true, resetScroll: false });
   const results = useResults(runId, offset);
-  if (results.isPending) return <Loading what="run" />;
-  if (results.isError && !results.data) return <Failed error={results.error} retry={() => void results.refetch()} />;
+  if (!results.data) {
+    return (
+      <Page title="Run" lead={<Link to="/benchmarks">Benchmarks</Link>}>
+        {results.isPending ? (
+          <Loading what="run" />
+        ) : (
+          <Failed error={results.error} retry={() => void results.refetch()} />
+        )}
+      </Page>
+    );
+  }
   const { run, means, attempts, total, asked } = results.data;
   const tasks = [...new Set(attempts.map((attempt) => attempt.case_id))];
   return (

@@ -1,7 +1,7 @@
 /** The list of runs: a table on a desk, some lines a run on a phone. Each heading sorts. */
 import { Link } from "@tanstack/react-router";
 import { withoutCommands } from "@/api/plainWords";
-import { age, count, duration, moment } from "@/ui/format";
+import { age, count, duration, moment, plural } from "@/ui/format";
 import { goesOn, type Mean, type Run } from "./data";
 import { costOf, type Means, sorted, timeOf, versionOf } from "./runOrder";
 import runsClasses from "./runs.module.css";
@@ -35,7 +35,9 @@ export function RunTable({ rows, means, ticked, toggle, order, onOrder }: RunTab
       <table className={`${classes.table} ${runsClasses.runs}`} data-runs>
         <thead>
           <tr>
-            <th className={runsClasses.pick} aria-label="Compare" />
+            <th className={runsClasses.pick}>
+              <span className="eg-visually-hidden">Compare</span>
+            </th>
             {HEADINGS.map((heading) => (
               <Heading key={heading.sort} {...heading} order={order} onOrder={onOrder} />
             ))}
@@ -70,8 +72,12 @@ export function RunTable({ rows, means, ticked, toggle, order, onOrder }: RunTab
                 {run.status}
                 <Progress run={run} />
               </td>
-              <td className={classes.number}>{money(costOf(run))}</td>
-              <td className={classes.number}>{duration(timeOf(run))}</td>
+              <td className={classes.number} data-label="Cost">
+                {money(costOf(run))}
+              </td>
+              <td className={classes.number} data-label="Time">
+                {duration(timeOf(run))}
+              </td>
               <td className={`${classes.number} ${runsClasses.when}`} title={moment(run.created_at)}>
                 {age(run.created_at)}
               </td>
@@ -124,7 +130,7 @@ function Progress({ run }: { run: Run }) {
   const { done = 0, total = 0, failed = 0 } = run;
   return (
     <span className={classes.under}>
-      {done === total ? count(total) : `${count(done)} of ${count(total)}`}
+      {done === total ? plural(total, "attempt") : `${count(done)} of ${plural(total, "attempt")}`}
       {failed > 0 && <span className={classes.broken}> · {count(failed)} failed</span>}
     </span>
   );

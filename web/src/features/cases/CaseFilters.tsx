@@ -2,7 +2,8 @@
 import { changed } from "@/ui/address";
 import { FilterBar } from "@/ui/filterbar/FilterBar";
 import type { Field, Option } from "@/ui/filterbar/fields";
-import { ColumnPicker, OrderPicker, Views } from "@/ui/filterbar/ListTools";
+import { ColumnPicker, OrderPicker } from "@/ui/filterbar/ListTools";
+import { Views } from "@/ui/filterbar/Views";
 import { count } from "@/ui/format";
 import { CHOOSABLE, shownColumns } from "./columns";
 import { type CaseFacets, useFacets } from "./data";
@@ -68,7 +69,7 @@ function fieldsOf(facets: CaseFacets | undefined): Field<CaseView>[] {
     { type: "choice", key: "review", label: "Review", options: worded(REVIEWS, REVIEW, facets?.reviews) },
     { type: "choice", key: "status", label: "Status", options: worded(STATUSES, STATUS) },
     { type: "choice", key: "source", label: "Source", options: facets?.sources ?? [] },
-    { type: "dates", key: "since", upTo: "until", label: "Made" },
     { type: "text", key: "metadata", label: "Metadata", hint: "release=2026.1", several: true },
+    { type: "dates", key: "since", upTo: "until", label: "Made" },
   ];
 }

@@ -1,6 +1,7 @@
 /** One case of a sample: what is asked, what should be answered, and the contexts that must bear the answer out. */
 import { Button } from "@mantine/core";
 import { plural } from "@/ui/format";
+import { visible } from "@/ui/visible";
 import type { Sampled } from "./data";
 import classes from "./datasets.module.css";
 import { LineageTrail } from "./LineageTrail";
@@ -20,8 +21,12 @@ export function Drawn({ dataset, one, required, open, toggle }: DrawnProps) {
           Lineage
         </Button>
       </div>
-      <p className={classes.said}>{asked}</p>
-      <p className={classes.answer}>{answer || "(no reference)"}</p>
+      <p className={classes.said} dir="auto">
+        {visible(asked)}
+      </p>
+      <p className={classes.answer} dir="auto">
+        {visible(answer || "(no reference)")}
+      </p>
       {contexts.length > 0 && (
         <details className={classes.contexts}>
           <summary>
@@ -31,7 +36,9 @@ export function Drawn({ dataset, one, required, open, toggle }: DrawnProps) {
             {contexts.map((context, place) => (
               // biome-ignore lint/suspicious/noArrayIndexKey: contexts have no name but their place
               <li key={place} data-cited={context.cited}>
-                <p className={classes.said}>{context.text || "(lost)"}</p>
+                <p className={classes.said} dir="auto">
+                  {visible(context.text || "(lost)")}
+                </p>
                 {context.source && <code className={classes.hash}>{context.source}</code>}
               </li>
             ))}

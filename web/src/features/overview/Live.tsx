@@ -5,9 +5,7 @@ export function Live({ asOf, failed }: { asOf: string | undefined; failed: boole
   const time = asOf ? new Date(asOf).toLocaleTimeString("en-GB") : null;
   return (
     <span className={classes.live} data-failed={failed || undefined}>
-      {failed
-        ? `The server does not answer${time ? `; these numbers are from ${time}` : ""}`
-        : `Live${time ? `, as of ${time}` : ""}`}
+      {failed ? `Not renewed${time ? `; these numbers are from ${time}` : ""}` : `Live${time ? `, as of ${time}` : ""}`}
     </span>
   );
 }

@@ -51,8 +51,9 @@ export function TrafficChart({ seen, by, measure }: TrafficChartProps) {
           stack: isTime ? undefined : "all",
           connectNulls: false,
           symbolSize: 6,
-          itemStyle: { color: hues[index % hues.length] },
-          lineStyle: { color: hues[index % hues.length] },
+          // Where there are more series than hues, those of the second round are paler.
+          itemStyle: { color: hues[index % hues.length], opacity: 1 / (1 + Math.floor(index / hues.length)) },
+          lineStyle: { color: hues[index % hues.length], opacity: 1 / (1 + Math.floor(index / hues.length)) },
           barCategoryGap: "28%",
           barMaxWidth: 34,
         })),

@@ -1,7 +1,7 @@
 /** What people wrote on a trace, and a field to write more. A text that could not be sent stays in the field. */
 import { Button, Textarea } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
+import { useRef, useState } from "react";
 import { useMay } from "@/api/access";
 import { api, type Schemas, unwrap } from "@/api/client";
 import { reviewerName } from "@/api/reviewer";
@@ -22,6 +22,7 @@ export function Comments({ traceId }: { traceId: string }) {
   const [text, setText, forgetText] = useKept(`comment ${traceId}`, "");
   const { ref, removing } = useRemoval<HTMLDivElement>(comments.data?.length ?? 0, "li button", "textarea");
   const renew = () => client.invalidateQueries({ queryKey: ["comments", traceId] });
+  const field = useRef<HTMLTextAreaElement>(null);
   const [deleted, setDeleted] = useState<string | null>(null);
   const write = useMutation({
     mutationFn: (text: string) =>
@@ -38,6 +39,7 @@ export function Comments({ traceId }: { traceId: string }) {
         forgetText();
       }
       setDeleted(null);
+      field.current?.focus(); // the button that had the focus cannot be pressed while the field is empty
       void renew();
     },
   });
@@ -85,6 +87,7 @@ export function Comments({ traceId }: { traceId: string }) {
           }}
         >
           <Textarea
+            ref={field}
             mt="sm"
             label="Comment"
             autosize

@@ -64,7 +64,11 @@ function ScoreTable({ scores, busy, onWithdraw }: ScoreTableProps) {
           <th scope="col">Value</th>
           <th scope="col">Whose</th>
           <th scope="col">When</th>
-          {mayWithdraw && <th aria-label="Withdraw" />}
+          {mayWithdraw && (
+            <th>
+              <span className="eg-visually-hidden">Withdraw</span>
+            </th>
+          )}
         </tr>
       </thead>
       <tbody>
@@ -83,7 +87,7 @@ function ScoreTable({ scores, busy, onWithdraw }: ScoreTableProps) {
               <Meter value={score.value} />
             </td>
             <td>{WHOSE[score.source ?? "system"]}</td>
-            <td className="eg-dim">{age(score.created_at)}</td>
+            <td className={`${classes.when} eg-dim`}>{age(score.created_at)}</td>
             {mayWithdraw && (
               <td>
                 <Button

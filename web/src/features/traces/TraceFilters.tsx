@@ -2,7 +2,8 @@
 import { changed } from "@/ui/address";
 import { FilterBar } from "@/ui/filterbar/FilterBar";
 import type { Field, Option } from "@/ui/filterbar/fields";
-import { ColumnPicker, OrderPicker, Views } from "@/ui/filterbar/ListTools";
+import { ColumnPicker, OrderPicker } from "@/ui/filterbar/ListTools";
+import { Views } from "@/ui/filterbar/Views";
 import { count } from "@/ui/format";
 import { CHOOSABLE, shownColumns } from "./columns";
 import { type TraceFacets, useTraceFacets } from "./data";

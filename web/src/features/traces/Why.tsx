@@ -2,6 +2,7 @@
 import { Button, Group } from "@mantine/core";
 import { useMay } from "@/api/access";
 import { unit } from "@/ui/format";
+import { Isolated } from "@/ui/Isolated";
 import { Loading } from "@/ui/states";
 import { Tier } from "@/ui/Tier";
 import { visible } from "@/ui/visible";
@@ -49,7 +50,9 @@ function Verdict({ verdict, busy, onScore }: VerdictProps) {
         <Tier tier={verdict.tier} label={verdict.tier === "none" ? "Not in the dataset" : undefined} />
         <span className={classes.policy}>policy {verdict.policy}</span>
       </div>
-      <p className={classes.reason}>{visible(verdict.reason)}</p>
+      <p className={classes.reason}>
+        <Isolated text={verdict.reason} />
+      </p>
       {verdict.deciding.length > 0 && (
         <ul className={classes.deciding} aria-label="Scores that decided">
           {verdict.deciding.map((score, index) => (
@@ -76,7 +79,8 @@ function Verdict({ verdict, busy, onScore }: VerdictProps) {
       )}
       {verdict.left_out.length > 0 && (
         <p className={classes.reason}>
-          Took no part: {verdict.left_out.map((score) => `${visible(score.name)} (${unit(score.value)})`).join(", ")}
+          Took no part:{" "}
+          <Isolated text={verdict.left_out.map((score) => `${score.name} (${unit(score.value)})`).join(", ")} />
         </p>
       )}
       {verdict.changes.length > 0 && (
@@ -85,7 +89,7 @@ function Verdict({ verdict, busy, onScore }: VerdictProps) {
           <ul className={classes.changes}>
             {verdict.changes.map((change) => (
               <li key={change.when}>
-                If {visible(change.when)}, it would be {BECOMES[change.then]}.
+                If <Isolated text={change.when} />, it would be {BECOMES[change.then]}.
               </li>
             ))}
           </ul>
@@ -101,7 +105,7 @@ function Verdict({ verdict, busy, onScore }: VerdictProps) {
               disabled={busy}
               onClick={() => onScore(value === 1 ? 1 : 0)}
             >
-              Score it {value === 1 ? "good" : "bad"}: it becomes {BECOMES[then]}
+              Score it {value === 1 ? "good" : "bad"}: it is {BECOMES[then]}
             </Button>
           ))}
         </Group>

@@ -128,16 +128,17 @@ function Dates<View extends object>({ field, view, onChange }: ControlProps<View
     />
   );
   return (
-    <Pair label={field.label}>
+    <Pair label={field.label} wide>
       {bound(field.key, "from")}
       {bound(field.upTo, "up to")}
     </Pair>
   );
 }
 
-function Pair({ label, children }: { label: string; children: React.ReactNode }) {
+/** Two bounds beside each other; moments are wide, so they get a row of their own. */
+function Pair({ label, wide, children }: { label: string; wide?: boolean; children: React.ReactNode }) {
   return (
-    <fieldset className={classes.pair}>
+    <fieldset className={classes.pair} data-wide={wide}>
       <legend>{label}</legend>
       <div>{children}</div>
     </fieldset>

@@ -28,7 +28,9 @@ export function ProgressView() {
               <Table.Th>Dataset</Table.Th>
               <Table.Th>Validated</Table.Th>
               <Table.Th>Dismissed</Table.Th>
-              <Table.Th />
+              <Table.Th>
+                <span className="eg-visually-hidden">Share validated</span>
+              </Table.Th>
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>

@@ -1,4 +1,7 @@
-/** The queue as a list: only the rows in view are drawn, further pages come as one scrolls. */
+/**
+ * The queue as a list: only the rows in view are drawn, further pages come as one scrolls. A row is one stop of the Tab key:
+ * its checkbox is for the mouse, and x chooses the open case.
+ */
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useRef } from "react";
 import { visible } from "@/ui/visible";
@@ -46,6 +49,8 @@ export function QueueList({ items, total, current, chosen, onSelect, onChoose, o
             <li key={nameOf(item)} style={{ transform: `translateY(${row.start}px)` }}>
               <input
                 type="checkbox"
+                tabIndex={-1}
+                aria-keyshortcuts="x"
                 aria-label={`Choose ${item.id}`}
                 checked={chosen.has(nameOf(item))}
                 onChange={() => onChoose(item)}

@@ -28,7 +28,7 @@ export function OverrideDialog({ problems, onCancel, onOverride }: OverrideDialo
         <Button variant="default" onClick={onCancel}>
           Back
         </Button>
-        <Button color="red" disabled={why.trim() === ""} onClick={() => onOverride(why.trim())}>
+        <Button color="rust" disabled={why.trim() === ""} onClick={() => onOverride(why.trim())}>
           Validate anyway
         </Button>
       </Group>

@@ -81,7 +81,7 @@ export function Toolbar(props: ToolbarProps) {
           <Button size="xs" onClick={props.onExport}>
             Export
           </Button>
-          <Button size="xs" variant="subtle" color="red" onClick={props.onClear}>
+          <Button size="xs" variant="subtle" color="rust" onClick={props.onClear}>
             Clear all
           </Button>
         </>

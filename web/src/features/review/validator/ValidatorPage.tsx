@@ -220,7 +220,7 @@ export function ValidatorPage() {
           page.
         </Text>
         <Button
-          color="red"
+          color="rust"
           onClick={() => {
             dispatch({ type: "clearAll" });
             setDialog(null);

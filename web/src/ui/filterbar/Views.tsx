@@ -1,0 +1,104 @@
+/** Views of a list that are kept under a name for everybody, and a name for the one that is shown. */
+import { Button, Popover, TextInput } from "@mantine/core";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
+import { useMay } from "@/api/access";
+import { api, type Schemas, unwrap } from "@/api/client";
+import { reviewerName } from "@/api/reviewer";
+import { useRemoval } from "../removal";
+import classes from "./Views.module.css";
+
+type Page = Schemas["ListPage"];
+
+export function Views({ page }: { page: Page }) {
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  const mayKeep = useMay("reviewer");
+  const [opened, setOpened] = useState(false);
+  const [name, setName] = useState("");
+  const views = useQuery({
+    queryKey: ["views", page],
+    queryFn: () => unwrap(api.GET("/api/v1/views", { params: { query: { page } } })),
+  });
+  const { ref, removing } = useRemoval<HTMLDivElement>(views.data?.length ?? 0, "[data-remove]", "input");
+  const renew = () => client.invalidateQueries({ queryKey: ["views", page] });
+  const keep = useMutation({
+    mutationFn: () => {
+      const body = { page, name: name.trim(), address: window.location.search.slice(1), owner: "" };
+      return unwrap(api.PUT("/api/v1/views", { headers: { "x-evergold-reviewer": reviewerName() }, body }));
+    },
+    onSuccess: () => {
+      setName("");
+      void renew();
+    },
+  });
+  const remove = useMutation({
+    mutationFn: (gone: string) => unwrap(api.DELETE("/api/v1/views", { params: { query: { page, name: gone } } })),
+    onSuccess: renew,
+  });
+  return (
+    <Popover opened={opened} onChange={setOpened} position="bottom-end" shadow="md" width={300} trapFocus returnFocus>
+      <Popover.Target>
+        <Button variant="default" onClick={() => setOpened(!opened)}>
+          Views
+        </Button>
+      </Popover.Target>
+      <Popover.Dropdown aria-label="Views" ref={ref}>
+        {views.data?.length === 0 && <p className={classes.none}>No view is kept yet.</p>}
+        <ul className={classes.views}>
+          {views.data?.map((view, at) => (
+            <li key={view.name}>
+              <button
+                type="button"
+                className={classes.view}
+                dir="auto"
+                onClick={() => {
+                  setOpened(false);
+                  void navigate({ href: `/${page}?${view.address}` });
+                }}
+              >
+                {view.name}
+              </button>
+              {mayKeep && (
+                <button
+                  type="button"
+                  className={classes.remove}
+                  aria-label={`Delete the view ${view.name}`}
+                  data-remove
+                  onClick={() => {
+                    removing(at);
+                    remove.mutate(view.name);
+                  }}
+                >
+                  Delete
+                </button>
+              )}
+            </li>
+          ))}
+        </ul>
+        {mayKeep && (
+          <form
+            className={classes.keep}
+            onSubmit={(event) => {
+              event.preventDefault();
+              if (name.trim()) keep.mutate();
+            }}
+          >
+            <TextInput
+              flex={1}
+              aria-label="Name of this view"
+              placeholder="Name of this view"
+              value={name}
+              error={keep.error?.message}
+              onChange={(event) => setName(event.currentTarget.value)}
+            />
+            <Button type="submit" disabled={!name.trim()} loading={keep.isPending}>
+              Keep
+            </Button>
+          </form>
+        )}
+      </Popover.Dropdown>
+    </Popover>
+  );
+}
