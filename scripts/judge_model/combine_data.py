@@ -108,7 +108,8 @@ def rows_of(example: Example, model: ClaimModel) -> list[dict[str, float]]:
     if example.answer is None:
         plain = EvidenceSearch(map(str.lower, example.document), None)
         made.append(claim_features(Text(example.claim.lower()), plain))
-    return [row | combined_features(row, answer) | {"refuted": float(answer[REFUTED])} for row in made]
+    together = [row | combined_features(row, answer, len(evidence.sentences)) for row in made]
+    return [row | {"refuted": float(answer[REFUTED])} for row in together]
 
 
 def main() -> None:

@@ -75,3 +75,17 @@ def test_one_missing_number_does_not_spoil_a_page() -> None:
     short = grade("", "The tank holds 400 litres.", "The tank holds 300 litres.", shipped_model())
     assert made is not None and short is not None
     assert made.value > 0.4 > short.value
+
+
+def test_the_more_of_a_page_an_answer_keeps_the_higher_its_grade() -> None:
+    wrong = ("The pump stops at dawn.", "Bills are never sent.", "Repairs are paid by the state.")
+    answers = (PAGE[2:], PAGE[5:], (*PAGE[8:], *wrong), wrong)
+    made = [grade("How does it work?", " ".join(PAGE), " ".join(answer), shipped_model()) for answer in answers]
+    values = [one.value for one in made if one is not None]
+    assert values == sorted(values, reverse=True) and values[0] > 0.7 and values[-1] < 0.4
+
+
+def test_an_opposite_somewhere_in_a_page_does_not_make_all_of_it_wrong() -> None:
+    more = (*PAGE, "The old pump stopped at night.", "No house is without water.")
+    made = grade("How does it work?", " ".join(PAGE), " ".join(more), shipped_model())
+    assert made is not None and made.value > 0.7

@@ -12,12 +12,14 @@ from typing import Any
 
 from evergold.errors import BadInput
 from evergold.judge.answers import compare_answers
+from evergold.judge.claim_model import LONGEST_CLAIM as LONGEST_READ
 from evergold.judge.claim_model import REFUTED, ClaimModel, ModelDamaged, shipped_model
 from evergold.judge.code import has_code, looks_like_code
-from evergold.judge.combination import shipped_combination, shipped_thresholds
+from evergold.judge.combination import MANY_SENTENCES, shipped_combination, shipped_thresholds
 from evergold.judge.evidence import EvidenceSearch, window
 from evergold.judge.features import claim_features
 from evergold.judge.grading import grade
+from evergold.judge.long_answers import shipped_long_grading
 from evergold.judge.polarity import refuses
 from evergold.judge.regression import shipped_weights
 from evergold.judge.relevance import basis, relevance, shipped_relevance
@@ -28,7 +30,7 @@ from evergold.text.embed import Embedder, embedder
 from evergold.text.markers import without_markers
 from evergold.text.words import Text, sentences
 
-VERSION = "8"
+VERSION = "9"
 ALIKE_FROM = 0.8
 NEAR_SENTENCE = 0.5
 SAME_CODE, OTHER_CODE = 0.97, 0.3
@@ -96,7 +98,8 @@ class OfflineJudge:
     @property
     def identity(self) -> str:
         if self.model is not None:
-            fitted = f"{shipped_combination().digest} {shipped_relevance().digest} {shipped_thresholds()}"
+            digests = [part.digest for part in (shipped_combination(), shipped_relevance(), shipped_long_grading())]
+            fitted = f"{' '.join(digests)} {shipped_thresholds()}"
             weights = f"{self.model.digest[7:15]}+{hash_bytes(fitted.encode())[7:11]}"
             return f"offline/{VERSION} (claim model {weights})"
         basis = "lexical" if self.embedder is None else self.embedder.name
@@ -137,7 +140,8 @@ class OfflineJudge:
                 support.append(Support(1.0, 0.0, row, identical=True))
             elif number in answered:
                 answer = answered[number]
-                support.append(Support(shipped_combination().probability(row, answer), answer[REFUTED], row))
+                likely = shipped_combination().probability(row, answer, _extent(text, evidence))
+                support.append(Support(likely, answer[REFUTED], row))
             else:
                 support.append(_of_code(text, evidence, by_words[number]) if row else by_words[number])
         return support
@@ -245,6 +249,11 @@ def _guessed(row: dict[str, float]) -> float:
     """Refutation as words alone show it: a number or a negation differs from a sentence that is otherwise near."""
     contradicting = row.get("negation", 0) > 0 or row.get("missing_numbers", 0) > 0
     return float(contradicting and row.get("best_sentence", 0) >= NEAR_SENTENCE)
+
+
+def _extent(claim: Text, evidence: EvidenceSearch) -> int:
+    """The sentences of evidence, by which words count; all of them count for a claim that the model reads only in part."""
+    return len(evidence.sentences) if len(claim.words) <= LONGEST_READ else max(MANY_SENTENCES, len(evidence.sentences))
 
 
 def _readable(claim: Text) -> bool:
