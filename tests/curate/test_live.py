@@ -385,8 +385,8 @@ def test_pruning_keeps_what_the_dataset_cites(ws: Workspace) -> None:
     ws.live.curate()
     ws.intake.accept([ScoreLine(trace_id="never", name="check", value=1.0)])
     ws.store.db.write(lambda c: c.execute(text("UPDATE pending_records SET received_at = '2020-01-01T00:00:00.000Z'")))
-    assert vars(ws.live.prune("90d", dry_run=True)) == {"deleted": 1, "kept": 1, "waiting": 1}
-    assert vars(ws.live.prune("90d")) == {"deleted": 1, "kept": 1, "waiting": 1}
+    assert vars(ws.live.prune("90d", dry_run=True)) == {"deleted": 1, "kept": 1, "waiting": 1, "partitions": 0}
+    assert vars(ws.live.prune("90d")) == {"deleted": 1, "kept": 1, "waiting": 1, "partitions": 0}
     assert ws.live.prune("90d").deleted == 0
     with pytest.raises(NotFound):
         ws.intake.get("old")

@@ -18,6 +18,9 @@ def test_status_gives_sizes_growth_and_age(settings: Settings) -> None:
     assert (status.connections is None) == (status.engine == "sqlite")
     if status.connections is not None:
         assert 0 < status.connections.active <= status.connections.open <= status.connections.most
+        kept, today = status.partitions
+        assert kept.day is None and today.day == datetime.now(UTC).date().isoformat() and today.bytes > 0
+        assert sum(one.bytes for one in status.tables if one.name == "spans") == kept.bytes + today.bytes
     assert status.engine in settings.database_url or status.engine == "sqlite"
     assert (status.traces, status.traces_last_day, status.traces_last_week) == (50, 50, 50)
     assert status.bytes > 10_000

@@ -17,7 +17,7 @@ from evergold.model.build import Build
 from evergold.store.builds import list_builds
 from evergold.store.db import READ_LOCK_SECONDS, Database, sqlite_file
 from evergold.store.failures import explained, shown
-from evergold.store.migrate import create_tables
+from evergold.store.migrate import create_tables, require_own_schema
 from evergold.store.schema import metadata
 
 PAGES = 2_000
@@ -77,6 +77,7 @@ def _copy_rows(db: Database, target: Path, share: Share) -> None:
     engine = create_engine(f"sqlite:///{target}")
     try:
         with db.snapshot() as source, engine.begin() as copy:
+            require_own_schema(source, db.url)
             create_tables(copy)
             copy_rows(source, copy, share)
     finally:

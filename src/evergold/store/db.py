@@ -78,6 +78,12 @@ class Database:
                 connection = connection.execution_options(isolation_level="REPEATABLE READ")
             yield connection
 
+    @contextmanager
+    def aside(self) -> Iterator[Connection]:
+        """A transaction beside the queue, for upkeep of PostgreSQL that may take long; SQLite has one writer alone."""
+        with explained(self.url), self._reader_engine.begin() as connection:
+            yield connection
+
     def submit(self, work: Work[T], *, alone: bool = False, wanted: Callable[[], bool] = lambda: True) -> Future[T]:
         """Queue `work`; its future is done when the commit is. `alone`: it is large enough for a transaction of its own.
 

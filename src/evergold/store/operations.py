@@ -1,11 +1,21 @@
 """Figures for operators of a database: queues, size and growth of each table, slow queries."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from sqlalchemy import Connection, func, select, text
 
-from evergold.model.operations import Backlog, DatabaseStatus, OpenConnections, SlowQuery, TableSize, WorkUnderWay
+from evergold.model.operations import (
+    Backlog,
+    DatabaseStatus,
+    OpenConnections,
+    SlowQuery,
+    SpanPartition,
+    TableSize,
+    WorkUnderWay,
+)
+from evergold.store.partitions.ranges import span_ranges
 from evergold.store.schema import curation_queue, metadata, runs, traces, utc_now, work_leases
 from evergold.store.values import stamp
 
@@ -53,6 +63,7 @@ def status_of(connection: Connection, file: Path | None) -> DatabaseStatus:
         slow_queries=None if file is not None else _slow_queries(connection),
         connections=None if file is not None else _connections(connection),
         work=_work(connection),
+        partitions=[] if file is not None else _partitions(connection),
     )
 
 
@@ -89,15 +100,29 @@ def _sqlite_sizes(connection: Connection) -> list[TableSize]:
 
 
 def _postgres_sizes(connection: Connection) -> list[TableSize]:
+    sizes = _relation_sizes(connection, [table.name for table in metadata.sorted_tables])
+    return [TableSize(name=name, bytes=size, rows=rows) for name, (size, rows) in sizes.items()]
+
+
+def _partitions(connection: Connection) -> list[SpanPartition]:
+    """The partitions of the spans, oldest first; none while they are one plain table."""
+    ranges = span_ranges(connection)
+    sizes = _relation_sizes(connection, [one.name for one in ranges])
+    return [
+        SpanPartition(name=one.name, day=one.day, bytes=sizes[one.name][0], rows=sizes[one.name][1]) for one in ranges
+    ]
+
+
+def _relation_sizes(connection: Connection, names: Sequence[str]) -> dict[str, tuple[int, int]]:
+    """Bytes with indexes, and rows by PostgreSQL's own estimate; a partitioned table has those of its partitions."""
     query = text(
         # `reltuples` is -1 for a table that was never analysed.
-        "SELECT relname, pg_total_relation_size(oid), greatest(reltuples, 0)::bigint FROM pg_class "
-        "WHERE relkind IN ('r', 'p') AND relname = ANY(:names) AND relnamespace = current_schema()::regnamespace"
+        "SELECT t.relname, sum(pg_total_relation_size(p.oid))::bigint, sum(greatest(p.reltuples, 0))::bigint "
+        "FROM pg_class t CROSS JOIN LATERAL (SELECT t.oid UNION SELECT inhrelid FROM pg_inherits WHERE inhparent = t.oid) part "
+        "JOIN pg_class p ON p.oid = part.oid WHERE t.relkind IN ('r', 'p') AND t.relname = ANY(:names) "
+        "AND t.relnamespace = current_schema()::regnamespace GROUP BY t.relname"
     )
-    names = [table.name for table in metadata.sorted_tables]
-    return [
-        TableSize(name=name, bytes=size, rows=rows) for name, size, rows in connection.execute(query, {"names": names})
-    ]
+    return {name: (size, rows) for name, size, rows in connection.execute(query, {"names": list(names)})}
 
 
 def _connections(connection: Connection) -> OpenConnections:

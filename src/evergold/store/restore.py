@@ -16,7 +16,8 @@ from evergold.errors import Conflict, Refused
 from evergold.store.backup import PAGES, Share, copy_rows, read_copy
 from evergold.store.db import SESSIONS, Database, session_name, sqlite_file
 from evergold.store.failures import explained, shown
-from evergold.store.migrate import bring_up_to_date
+from evergold.store.migrate import bring_up_to_date, require_own_schema
+from evergold.store.partitions.ranges import begin_anew
 from evergold.store.schema import builds, metadata
 
 UPKEEP = (
@@ -146,6 +147,7 @@ def _on_postgres(url: str, work: Callable[[Connection], None]) -> None:
 
 
 def _require_free(connection: Connection, url: str, replace: bool) -> None:
+    require_own_schema(connection, url)
     # Sessions of evergold are known by their name; other clients of the server, such as psql, do no harm.
     others = connection.execute(
         text(
@@ -167,6 +169,7 @@ def _replace_rows(connection: Connection, copy: Path, share: Share) -> None:
     names = ", ".join(f'"{table.name}"' for table in metadata.sorted_tables)
     # All tables in one statement: otherwise foreign keys between them would forbid it.
     connection.execute(text(f"TRUNCATE {names}"))
+    begin_anew(connection)
     with read_copy(copy) as source:
         copy_rows(source, connection, share)
     _continue_numbers(connection)

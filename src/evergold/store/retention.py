@@ -38,11 +38,12 @@ EMPTIED |= {"expected_tools": None, "tests": None, "approved": None, "revised": 
 @dataclass
 class Pruned:
     """What retention removed, and what it kept because the dataset cites it. `waiting` are scores and corrections that
-    waited for a trace as long as that, and it never came."""
+    waited for a trace as long as that, and it never came. `partitions` are those of spans that went as a whole."""
 
     deleted: int = 0
     kept: int = 0
     waiting: int = 0
+    partitions: int = 0
 
 
 @dataclass

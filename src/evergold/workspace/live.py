@@ -25,6 +25,7 @@ from evergold.store import Store
 from evergold.store.authority import withdraw_score
 from evergold.store.curation import Changes, queue_counts, set_aside
 from evergold.store.live_stats import DatasetStats, dataset_stats
+from evergold.store.partitions.dropping import drop_old
 from evergold.store.retention import (
     Erased,
     Pruned,
@@ -166,6 +167,7 @@ class Live:
             pruned = count_prunable(connection, before)
         if not dry_run:
             pruned.deleted = 0
+            pruned.partitions = drop_old(self._store.db, before)
             # In batches: one delete of a million rows would block intake for minutes.
             while deleted := self._store.db.write(partial(prune_batch, before=before)):
                 pruned.deleted += deleted

@@ -15,6 +15,7 @@ from sqlalchemy import (
 )
 
 from evergold.store.list_index import keep_list_index
+from evergold.store.partitions.ranges import keep_partitions
 from evergold.store.rollup.marks import keep_traffic
 from evergold.store.schema.columns import (
     auto_id,
@@ -101,7 +102,9 @@ spans = Table(
     "is under `around`. A text is stored once: "
     "where `shared` has 1 the input is that of the trace's row, where it has 2 the output. A span that repeats an earlier one "
     "names it as its base (`base_seq`, `base_id`); its `raw` is then the difference from that one.",
+    postgresql_partition_by="RANGE (trace_seq)",
 )
+keep_partitions(spans)
 
 trace_scores = Table(
     "trace_scores",
