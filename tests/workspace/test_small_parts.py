@@ -17,7 +17,7 @@ from evergold.model.trace import Trace
 from evergold.model.trajectory import StepSpent
 from evergold.review.question_agreement import overlap
 from evergold.settings import Settings
-from evergold.workspace.archives import _begins
+from evergold.workspace.archive_search import _begins
 from evergold.workspace.backup_files import build_folders, remove_unused, restore_builds, restore_rest
 from evergold.workspace.backups import _Steps
 from evergold.workspace.bench_provenance import judged_by
@@ -310,7 +310,7 @@ def test_the_overlap_of_marked_passages_is_a_share(one: list[dict[str, Any]], ot
 
 
 def test_a_missing_day_of_an_archive_is_no_archive(tmp_path: Path) -> None:
-    from evergold.workspace.archives import Archives
+    from evergold.workspace.archive_search import days_of
 
     with pytest.raises(NotFound, match="no archive of traces"):
-        list(Archives(None)._days(tmp_path))  # type: ignore[arg-type]
+        list(days_of(tmp_path))

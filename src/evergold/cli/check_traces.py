@@ -3,26 +3,42 @@
 import click
 
 from evergold.checks.stage import CheckReport
+from evergold.cli.archiving import on_archive
 from evergold.cli.opening import opened
 from evergold.cli.output import cluster_option, emit_json, json_flag, progress, table
 from evergold.errors import BadInput
 from evergold.model.checking import Checked
+from evergold.workspace import Workspace
+from evergold.workspace.archive_days import ArchivedDays
 
 
 @click.command()
 @click.option("--backfill", is_flag=True, help="Check all of history again, also what was checked before.")
 @click.option("--dry-run", is_flag=True, help="Show what the checks find in all of history; keep nothing.")
 @click.option("--explain", "trace_id", metavar="TRACE", help="What each check finds in one trace, and why.")
+@on_archive
 @cluster_option
 @json_flag
 @click.pass_context
 def command(
-    ctx: click.Context, /, backfill: bool, dry_run: bool, trace_id: str | None, cluster: str | None, as_json: bool
+    ctx: click.Context,
+    /,
+    backfill: bool,
+    dry_run: bool,
+    trace_id: str | None,
+    days: ArchivedDays | None,
+    cluster: str | None,
+    as_json: bool,
 ) -> None:
     """Run the checks over the traces that no check has seen yet. The entries follow with the next `evergold curate`."""
     if sum(map(bool, (backfill, dry_run, trace_id))) > 1:
         raise BadInput("--backfill, --dry-run and --explain exclude each other; give one")
+    if days is not None and cluster:
+        raise BadInput("--archive and --cluster exclude each other; give one")
     with opened(ctx) as workspace:
+        if days is not None:
+            _on_archive(workspace, days, trace_id, dry_run, as_json)
+            return
         checks = workspace.live.checks
         if trace_id:
             # An unknown trace is an error here; the checks would only find nothing to say.
@@ -39,6 +55,18 @@ def command(
         _print(report, dry_run)
         if hint:
             click.echo(str(hint))
+
+
+def _on_archive(workspace: Workspace, days: ArchivedDays, trace_id: str | None, dry_run: bool, as_json: bool) -> None:
+    if trace_id:
+        _explain(workspace.archived_work.explain_checks(days.source, trace_id), as_json)
+        return
+    with progress("checking", None) as advance:
+        report = workspace.archived_work.check(days, advance, dry_run=dry_run)
+    if as_json:
+        emit_json(vars(report) | {"dry_run": dry_run})
+    else:
+        _print(report, dry_run)
 
 
 def _explain(outcomes: list[Checked], as_json: bool) -> None:

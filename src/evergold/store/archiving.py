@@ -28,6 +28,7 @@ Record = dict[str, Any]
 
 TRACE = tuple(str(column.name) for column in traces.columns if column.name not in ("seq", "id"))
 LEASE = ("owner", "lease_until")  # who works on a row at the moment is no part of it
+LOOKED_AT = {"trace_checks": "checked_at", "curation_queue": "queued_at"}
 SPAN = COLUMNS[:-2]  # without the base of a span: a state names no other trace
 RAW = SPAN.index("raw")
 
@@ -160,8 +161,12 @@ def records_of(connection: Connection, trace_ids: Sequence[str]) -> list[Record]
 
 
 def digest_of(record: Record) -> str:
-    """What tells one state of a trace from the next."""
-    return hash_bytes(orjson.dumps(record, option=orjson.OPT_SORT_KEYS))
+    """What tells one state of a trace from the next; when it was last looked at makes no other state."""
+    looked_at = {
+        name: [{column: value for column, value in row.items() if column != moment} for row in record.get(name, ())]
+        for name, moment in LOOKED_AT.items()
+    }
+    return hash_bytes(orjson.dumps(record | looked_at, option=orjson.OPT_SORT_KEYS))
 
 
 def delete_archived(connection: Connection, states: Mapping[str, TraceState]) -> int:
@@ -194,6 +199,14 @@ def _without_overwriting(connection: Connection) -> Iterator[None]:
         yield
     finally:
         connection.exec_driver_sql(f"PRAGMA secure_delete = {before}")
+
+
+def entered_with_sessions(connection: Connection) -> tuple[list[str], list[str]]:
+    """The traces that a dataset entry cites, and all traces of their sessions, which entries are read from."""
+    cited = "SELECT trace_id FROM eval_dataset WHERE trace_id IS NOT NULL"
+    of_sessions = f"SELECT session_id FROM traces WHERE id IN ({cited}) AND session_id IS NOT NULL"
+    query = f"SELECT id FROM traces WHERE id IN ({cited}) OR session_id IN ({of_sessions}) ORDER BY seq"
+    return list(connection.execute(text(cited)).scalars()), list(connection.execute(text(query)).scalars())
 
 
 def put_records(connection: Connection, records: Iterable[Record]) -> int:

@@ -5,7 +5,6 @@ what was written. A command that was killed leaves traces in both places at wors
 """
 
 import json
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -15,7 +14,7 @@ from typing import Any
 from evergold.errors import NotFound
 from evergold.formats import trace_archive as files
 from evergold.formats.columns import arrow
-from evergold.model.trace import Reaction, Score, Trace
+from evergold.model.trace import Reaction, Trace
 from evergold.storage import location
 from evergold.store import Store
 from evergold.store.archiving import (
@@ -30,21 +29,17 @@ from evergold.store.archiving import (
     digest_of,
     put_records,
     record_of_state,
-    span_row_of,
     states_of,
 )
-from evergold.store.compact.sharing import unshared
 from evergold.store.trace_filter import TraceFilter
-from evergold.store.traces import span_of, trace_of
 from evergold.store.values import batches
 from evergold.store.workspace_facts import fact, put_fact
+from evergold.workspace.archive_search import ArchivedTurn, days_of, of_session, row_in, search_archive, trace_of_row
 from evergold.workspace.live import cutoff
 
 BATCH = 1000
 PART_CHARACTERS = 50_000_000  # that the spans of a part carried: so much is held in memory
 LOCATIONS = "archives"
-SEARCHED = ("input_text", "output_text", "name")
-EQUAL = ("session_id", "user_id", "status", "name", "model")
 
 Progress = Callable[[int], None]
 
@@ -72,7 +67,7 @@ class Archives:
         arrow()
         before, archive = cutoff(older_than), location(to)
         # Remembered first: an archive that was begun and cut short must be found when a user is erased.
-        self._remember(archive)
+        self.remember(archive)
         with self._store.db.read() as connection:
             days = archivable_days(connection, before)
         done = Archived()
@@ -134,8 +129,11 @@ class Archives:
                         known[row["id"]] = digest_of(files.record_of(row, LISTS))
         return known
 
-    def restore(self, day: str, source: str | Path) -> int:
-        """Bring the traces of a day back; those that are in the workspace stay as they are. Returns how many came back."""
+    def restore(self, day: str, source: str | Path, turn: ArchivedTurn | None = None) -> int:
+        """Bring the traces of a day, or of the session of one turn, back; those that are in the workspace stay as they are.
+
+        Returns how many came back.
+        """
         folder = files.folder_of(location(source), day)
         parts = files.parts_of(folder)
         if not parts:
@@ -146,32 +144,21 @@ class Archives:
         for part in parts:
             files.require_whole(folder, part)
         count = 0
+        keep = None if turn is None else partial(of_session, turn=turn)
         for part in parts:  # the newest first: what it brings, an older one leaves alone
-            for rows in files.read_part(folder / part.file):
+            for rows in files.read_part(folder / part.file, keep=keep):
                 records = [files.record_of(row, LISTS) for row in rows]
                 count += self._store.db.write(partial(put_records, records=records))
-        self._remember(location(source))
+        self.remember(location(source))
         return count
 
     def search(self, source: str | Path, wanted: TraceFilter, limit: int) -> list[Trace]:
         """Find traces in an archive, newest first, without their spans; the words of a search must all be there."""
-        results: list[Trace] = []
-        for day, folder in self._days(source):
-            # Days are compared as text: ISO dates sort as they run.
-            if (wanted.since and day < wanted.since[:10]) or (wanted.until and day > wanted.until[:10]):
-                continue
-            rows = self._newest(folder, partial(_is_wanted, wanted=wanted))
-            results += [_trace(row) for row in sorted(rows, key=lambda row: str(row["started_at"]), reverse=True)]
-            if len(results) >= limit:
-                break
-        return results[:limit]
+        return search_archive(source, wanted, limit)
 
     def get(self, source: str | Path, trace_id: str) -> Trace:
         """Read one trace of an archive, whole."""
-        for _, folder in self._days(source):
-            for row in self._newest(folder, partial(_has_id, trace_id=trace_id)):
-                return _trace(row)
-        raise NotFound(f"no trace {trace_id!r} in the archive {source}")
+        return trace_of_row(row_in(source, trace_id)[1])
 
     def locations(self) -> list[str]:
         """Where this workspace has archives."""
@@ -182,28 +169,12 @@ class Archives:
         """Take a user's traces, and what the user said of others, out of every archive; returns how many traces went."""
         gone = 0
         for archive in self.locations():
-            for _, folder in self._days(archive):
+            for _, folder in days_of(archive):
                 for part in files.parts_of(folder):
                     gone += _without_user(folder, part, user)
         return gone
 
-    def _days(self, source: str | Path) -> Iterator[tuple[str, Path]]:
-        archive = location(source)
-        days = files.days_in(archive)
-        if not days:
-            raise NotFound(f"no archive of traces at {source}; `evergold traces archive` writes one")
-        yield from ((day, files.folder_of(archive, day)) for day in reversed(days))
-
-    def _newest(self, folder: Path, keep: Callable[[Any], Any]) -> Iterator[dict[str, Any]]:
-        """The rows of a day that are wanted; of a trace that is in several parts, the newest."""
-        seen: set[str] = set()
-        for part in files.parts_of(folder):
-            for rows in files.read_part(folder / part.file, keep=keep):
-                fresh = [row for row in rows if row["id"] not in seen]
-                seen.update(row["id"] for row in fresh)
-                yield from fresh
-
-    def _remember(self, archive: Path) -> None:
+    def remember(self, archive: Path) -> None:
         """Note where archives are, so that erasing a user finds them."""
         name = str(archive.absolute())
         if name not in self.locations():
@@ -232,56 +203,6 @@ def _columns(states: Sequence[TraceState]) -> files.Columns:
             rows = (state.belonging.get(name, ()) for state in states)
             columns[name] = [[dict(zip(names, row, strict=True)) for row in own] for own in rows]
     return columns
-
-
-def _trace(row: dict[str, Any]) -> Trace:
-    record = files.record_of(row, LISTS)
-    texts = row["input_text"], row["output_text"]
-    spans = tuple(span_of(unshared(span_row_of(row["id"], span), *texts)) for span in record["spans"])
-    scores = tuple(_score(score) for score in record["trace_scores"])
-    tags = [tag["tag"] for tag in record["trace_tags"]]
-    trace = trace_of(row, spans, scores)
-    return trace.model_copy(update={"tags": tuple(dict.fromkeys([*trace.tags, *tags]))})
-
-
-def _score(row: dict[str, Any]) -> Score:
-    return Score.model_validate(
-        {name: row[name] for name in ("name", "value", "source", "comment", "span_id", "created_at")}
-    )
-
-
-def _is_wanted(batch: Any, wanted: TraceFilter) -> Any:
-    """Which rows of a batch pass the filters."""
-    import pyarrow
-    import pyarrow.compute as compute
-
-    kept = pyarrow.array([True] * batch.num_rows)
-    for name in EQUAL:
-        if value := getattr(wanted, name):
-            chosen = [str(one) for one in value] if isinstance(value, tuple) else [str(value)]
-            kept = compute.and_(kept, compute.is_in(batch[name], pyarrow.array(chosen, pyarrow.large_string())))
-    for value, compare in ((wanted.since, compute.greater_equal), (wanted.until, compute.less)):
-        if value is not None:
-            kept = compute.and_(kept, compare(batch["started_at"], value))
-    for word in (wanted.search or "").split():
-        # Ids are found by their beginning, as in the search of the database.
-        anywhere = compute.starts_with(batch["id"], word)
-        for name in SEARCHED:
-            hit = compute.match_substring_regex(batch[name], _begins(word), ignore_case=True)
-            anywhere = compute.or_(anywhere, compute.fill_null(hit, False))
-        kept = compute.and_(kept, anywhere)
-    return kept
-
-
-def _begins(word: str) -> str:
-    """A pattern for the beginning of a word; scripts that put no spaces between words are looked into."""
-    return (r"(^|[^\pL\pN])" if word.isascii() else "") + re.escape(word)
-
-
-def _has_id(batch: Any, trace_id: str) -> Any:
-    import pyarrow.compute as compute
-
-    return compute.equal(batch["id"], trace_id)
 
 
 def _without_user(folder: Path, part: files.ArchivePartList, user: str) -> int:
