@@ -18,7 +18,7 @@ from evergold.model.views import ListPage, ListView
 from evergold.settings import Settings
 from evergold.store.cases import CaseFilter, CaseOrder
 from evergold.store.schema import traces as trace_table
-from evergold.store.search import SearchTerms
+from evergold.store.search import SearchTerms, is_common, matches
 from evergold.store.text_index.grams import RUN, pairs_of
 from evergold.store.text_index.parts import learn_parts
 from evergold.store.trace_choice import chosen
@@ -116,6 +116,22 @@ def test_hits_of_a_common_word_are_in_order_of_time_whenever_they_came(
     assert found(workspace, score="human:opinion=1") == newest_first[::2]
     facets = workspace.intake.facets(TraceFilter(search="question"))
     assert (facets.total, [(one.value, one.count) for one in facets.models]) == (40, [("m0", 20), ("m1", 20)])
+
+
+def test_words_that_postgresql_has_figures_of_are_found_like_others(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("evergold.store.search.COMMON_HITS", 0)
+    made = traces(40)
+    workspace.intake.accept(made)
+    workspace.store.db.write(lambda connection: connection.exec_driver_sql("ANALYZE"))
+    with workspace.store.db.read() as connection:
+        common = [is_common(connection, match) for match in matches(connection, SearchTerms(("question",), ()))]
+        assert common == [connection.dialect.name == "postgresql"]
+    newest_first = [trace.id for trace in reversed(made)]
+    assert found(workspace, search="question") == newest_first
+    assert found(workspace, search="questio") == newest_first, "a beginning"
+    assert found(workspace, search="question absent") == []
 
 
 def test_facets_say_when_they_count_the_newest_alone(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,6 +24,9 @@ from evergold.store.text_index.grams import POSTGRES_GRAMS, POSTGRES_HOLDS, RUN,
 from evergold.store.text_index.words import POSTGRES_WORDS
 
 WORD = re.compile(r"[^\W_]+")
+# A page of hits that are no rarer is soon full when the newest traces are read one by one.
+COMMON_SHARE = 0.05
+COMMON_HITS = 10_000
 
 
 class SearchTerms(NamedTuple):
@@ -49,14 +52,15 @@ def words_of(search: str) -> list[str]:
 class IndexMatch(NamedTuple):
     """One question to an index: the traces it gives by themselves, and the same as a condition on a trace.
 
-    `probe` has as many rows as there are hits and is cheaper to count. `within` is the condition for traces that arrived
-    between two others, where that is cheaper than the condition for all.
+    `probe` has as many rows as there are hits and is cheaper to count or to begin. `within` is the condition for traces that
+    arrived between two others, where that is cheaper than the condition for all. `words` is what PostgreSQL is asked for.
     """
 
     hits: Select[Any]
     holds: ColumnElement[bool]
     probe: Select[Any] | None = None
     within: Callable[[int, int], ColumnElement[bool]] | None = None
+    words: str = ""
 
 
 def matches(connection: Connection, asked: SearchTerms) -> Iterator[IndexMatch]:
@@ -103,7 +107,24 @@ def _match(index: str, written: str, dialect: str) -> IndexMatch:
             within=lambda first, last: seq.in_(every.where(held.c.rowid.between(first, last))),
         )
     holds = literal_column(POSTGRES_WORDS).op("@@")(func.to_tsquery("simple", written))
-    return IndexMatch(select(traces.c.seq).where(holds).order_by(traces.c.seq.desc()), holds)
+    every = select(traces.c.seq).where(holds)
+    # PostgreSQL takes every word that it has no figures of for one in 200 traces. To find the first few it would read the
+    # traces themselves, and of a rare word all of them. What is set apart is planned as if all hits were wanted: by the index.
+    apart = every.cte("hits").prefix_with("MATERIALIZED")
+    return IndexMatch(every.order_by(traces.c.seq.desc()), holds, probe=select(apart.c.seq), words=written)
+
+
+def is_common(connection: Connection, match: IndexMatch) -> bool:
+    """Whether PostgreSQL's own figures say that a search has very many hits; False where it has no figures.
+
+    To count them, each trace would be cut into words anew.
+    """
+    if not match.words:
+        return False
+    query = f"EXPLAIN (FORMAT JSON) SELECT seq FROM traces WHERE {POSTGRES_WORDS} @@ to_tsquery('simple', %s)"
+    plan = connection.exec_driver_sql(query, (match.words,)).scalar_one()
+    rows = connection.exec_driver_sql("SELECT reltuples FROM pg_class WHERE oid = 'traces'::regclass").scalar_one()
+    return bool(plan[0]["Plan"]["Plan Rows"] > max(COMMON_HITS, COMMON_SHARE * rows))
 
 
 def asked_for(connection: Connection, words: Sequence[str]) -> str:
@@ -114,5 +135,7 @@ def asked_for(connection: Connection, words: Sequence[str]) -> str:
     """
     dialect = connection.dialect.name
     whole = " ".join(f'"{word}"' for word in words) if dialect == "sqlite" else " & ".join(words)
-    held = connection.execute(_match("trace_words", whole, dialect).hits.order_by(None).limit(1)).first()
-    return whole if held is not None else whole + ("*" if dialect == "sqlite" else ":*")
+    match = _match("trace_words", whole, dialect)
+    query = match.hits.order_by(None) if match.probe is None else match.probe
+    is_held = is_common(connection, match) or connection.execute(query.limit(1)).first() is not None
+    return whole if is_held else whole + ("*" if dialect == "sqlite" else ":*")

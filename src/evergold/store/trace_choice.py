@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Connection, Integer, Select, any_, bindpar
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from evergold.store.schema import trace_scores, traces
-from evergold.store.search import IndexMatch, SearchTerms, matches, verified
+from evergold.store.search import IndexMatch, SearchTerms, is_common, matches, verified
 from evergold.store.trace_filter import TraceFilter, plain_conditions, score_condition, score_parts, scored, tagged
 from evergold.store.values import dumps
 
@@ -138,6 +138,8 @@ def _indexed(connection: Connection, wanted: TraceFilter, asked: SearchTerms) ->
 
 def _are_many(connection: Connection, match: IndexMatch) -> bool:
     """Whether an index has more hits than are looked at one by one; it is read so far and no further."""
+    if is_common(connection, match):
+        return True
     # Not all hits of scores are of different traces, and none is missing: it is a bound.
     query = (match.hits if match.probe is None else match.probe).limit(1).offset(FEW)
     return connection.execute(query).first() is not None
