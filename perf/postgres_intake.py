@@ -15,11 +15,13 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
+from unittest.mock import patch
 
 import psycopg
 
 from evergold.settings import Settings
 from evergold.sources.spans import Wire
+from evergold.store.partitions import days
 from evergold.workspace import Workspace
 from perf.faults.postgres import NAME, own_database
 from perf.otlp_floor import span_rows
@@ -34,21 +36,33 @@ COPY = "COPY floor FROM STDIN"
 def main(arguments: Sequence[str] = ()) -> None:
     parser = argparse.ArgumentParser(prog="python -m perf.postgres_intake", description=__doc__)
     parser.add_argument("--requests", type=int, default=60)
+    parser.add_argument("--days", type=int, default=0, help="partitions of earlier days")
     chosen = parser.parse_args(arguments)
     warm, load = bodies(10, 10, seed=1), bodies(chosen.requests, 10, seed=2)
     with tempfile.TemporaryDirectory(prefix="evergold-pg-", ignore_cleanup_errors=True) as name:
-        floor, ours = _both(Path(name), warm, load)
+        floor, ours = _both(Path(name), warm, load, chosen.days)
     for name, cost in (("floor (COPY)", floor), ("evergold", ours)):
         print(f"{name:14} {cost.here:6.1f} µs a span here, {cost.there:6.1f} µs in PostgreSQL, {cost.size:,.0f} bytes")
     share = (floor.here + floor.there) / (ours.here + ours.there)
     print(f"evergold: {share:.2f} of the floor by processor time of both")
 
 
-def _both(folder: Path, warm: Sequence[bytes], load: Sequence[bytes]) -> tuple["Cost", "Cost"]:
+def _both(folder: Path, warm: Sequence[bytes], load: Sequence[bytes], earlier: int) -> tuple["Cost", "Cost"]:
     with own_database(folder) as url, psycopg.connect(url, autocommit=True) as connection:
         floor = _measured(_floor(connection), warm, load, connection)
         with Workspace.open(Settings(home=folder / "home", database_url=url)) as workspace:
-            return floor, _measured(_evergold(workspace), warm, load, connection)
+            begin_days(workspace, earlier)
+            return floor, _measured(intake_of(workspace), warm, load, connection)
+
+
+def begin_days(workspace: Workspace, count: int) -> None:
+    """Begin so many days, each with a trace number of its own."""
+    for day in range(count):
+        workspace.store.db.write(
+            lambda connection: connection.exec_driver_sql("SELECT nextval('traces_seq_seq')").close()
+        )
+        with patch.object(days, "todays_name", lambda _, day=day: f"spans_2999_{1 + day // 28:02}_{1 + day % 28:02}"):
+            days.begin_today(workspace.store.db)
 
 
 def _floor(connection: psycopg.Connection) -> Callable[[Sequence[bytes]], None]:
@@ -63,7 +77,7 @@ def _floor(connection: psycopg.Connection) -> Callable[[Sequence[bytes]], None]:
     return store
 
 
-def _evergold(workspace: Workspace) -> Callable[[Sequence[bytes]], None]:
+def intake_of(workspace: Workspace) -> Callable[[Sequence[bytes]], None]:
     def store(some: Sequence[bytes]) -> None:
         for written in [workspace.intake.receive_traces(body, Wire.PROTOBUF) for body in some]:
             written.result()

@@ -50,7 +50,7 @@ def _partitions(status: DatabaseStatus) -> list[str]:
     whole = days[-8:-1]
     if whole:
         mean = sum(one.bytes for one in whole) / len(whole)
-        lines.append(f"the last {len(whole)} whole days took {_megabytes(mean)} each; {days[-1].day} grows")
+        lines.append(f"spans take {_megabytes(mean)} a day (whole days: {len(whole)}); {days[-1].day} still grows")
     return lines
 
 
