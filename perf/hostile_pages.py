@@ -245,7 +245,7 @@ def two_people_at_one_case_both_see_it(desk: Desk) -> None:
     for page in (ana, bo):
         page.reload()
         for text in ("of ana", "of bo"):
-            expect(page.get_by_text(text).first).to_be_visible()
+            expect(page.get_by_role("article").get_by_text(text).first).to_be_visible()
         page.context.close()
 
 

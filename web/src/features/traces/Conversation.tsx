@@ -15,22 +15,23 @@ export function Conversation({ trace }: { trace: Trace }) {
   return (
     <div className={classes.conversation}>
       {session.data?.cut && <p className={classes.note}>Only the latest turns of this session are shown.</p>}
-      {(known ? turns : [trace]).map((turn) => (
+      {(known ? turns : [trace]).map((turn, at) => (
         <Fragment key={turn.id}>
-          {turn.id === trace.id ? <ThisTurn trace={trace} /> : <OtherTurn turn={turn} />}
+          {turn.id === trace.id ? <ThisTurn trace={trace} first={at === 0} /> : <OtherTurn turn={turn} />}
         </Fragment>
       ))}
     </div>
   );
 }
 
-function ThisTurn({ trace }: { trace: Trace }) {
+function ThisTurn({ trace, first }: { trace: Trace; first: boolean }) {
   const section = useRef<HTMLElement>(null);
   const conversation = useConversation(trace.id);
   const { messages = [], turn = [], after = [] } = conversation.data ?? {};
+  // Turns before this one would hide it; where there are none, the title and the verdict above stay in view.
   useEffect(() => {
-    section.current?.scrollIntoView({ block: "nearest" });
-  }, []);
+    if (!first) section.current?.scrollIntoView({ block: "nearest" });
+  }, [first]);
   if (messages.length + turn.length > 1) {
     return (
       <section ref={section} className={classes.turn} data-this="true" aria-label="This trace">

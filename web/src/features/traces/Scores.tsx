@@ -63,7 +63,9 @@ function ScoreTable({ scores, busy, onWithdraw }: ScoreTableProps) {
           <th scope="col">Score</th>
           <th scope="col">Value</th>
           <th scope="col">Whose</th>
-          <th scope="col">When</th>
+          <th scope="col" className={classes.when}>
+            When
+          </th>
           {mayWithdraw && (
             <th>
               <span className="eg-visually-hidden">Withdraw</span>
@@ -86,7 +88,7 @@ function ScoreTable({ scores, busy, onWithdraw }: ScoreTableProps) {
             <td>
               <Meter value={score.value} />
             </td>
-            <td>{WHOSE[score.source ?? "system"]}</td>
+            <td className={classes.whose}>{WHOSE[score.source ?? "system"]}</td>
             <td className={`${classes.when} eg-dim`}>{age(score.created_at)}</td>
             {mayWithdraw && (
               <td>

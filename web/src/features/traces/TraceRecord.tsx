@@ -4,7 +4,7 @@ import { Tabs } from "@mantine/core";
 import { getRouteApi, Link, useLocation } from "@tanstack/react-router";
 import { oneOf } from "@/ui/address";
 import { Facts, factsOf } from "@/ui/Facts";
-import { duration, milliseconds, moment } from "@/ui/format";
+import { count, duration, milliseconds, moment } from "@/ui/format";
 import { RecordFrame } from "@/ui/Record";
 import { Failed, Loading } from "@/ui/states";
 import { visible } from "@/ui/visible";
@@ -62,8 +62,8 @@ export function TraceRecord() {
       <Tabs value={tab} onChange={choose} mt="md" keepMounted={false}>
         <Tabs.List mb="md">
           <Tabs.Tab value="conversation">Conversation</Tabs.Tab>
-          <Tabs.Tab value="spans">Spans ({trace.spans.length})</Tabs.Tab>
-          <Tabs.Tab value="scores">Scores ({trace.scores.length})</Tabs.Tab>
+          <Tabs.Tab value="spans">Spans ({count(trace.spans.length)})</Tabs.Tab>
+          <Tabs.Tab value="scores">Scores ({count(trace.scores.length)})</Tabs.Tab>
           <Tabs.Tab value="comments">Comments</Tabs.Tab>
           <Tabs.Tab value="details">Details</Tabs.Tab>
         </Tabs.List>

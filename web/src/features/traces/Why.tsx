@@ -71,7 +71,7 @@ function Verdict({ verdict, busy, onScore }: VerdictProps) {
               “{visible(remark.message)}”{" "}
               <span className="eg-dim">
                 {remark.kind} on {remark.target_id}, probability {unit(remark.probability)}:{" "}
-                {(remark.evidence ?? []).join("; ")}
+                {(remark.evidence ?? []).join("; ").replaceAll("_", " ")}
               </span>
             </li>
           ))}
