@@ -92,6 +92,8 @@ export const theme = createTheme({
   components: {
     Modal: named,
     Drawer: named,
+    // The first item has the focus, not an empty element before it that is no item of the menu.
+    Menu: { defaultProps: { withInitialFocusPlaceholder: false } },
     Select: listed,
     MultiSelect: listed,
     Autocomplete: listed,
