@@ -4,11 +4,12 @@ Here that is a pool of processes; on a cluster it is Dask's executor, reached by
 an executor and never ask which one it is, so the same functions run in both places.
 """
 
+import logging
 import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError, Executor, ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from evergold.machine import usable_cores
 SMALL_BYTES = 200 << 20
 """Below this a pool of two saves less than it may cost to start: half a second, where its processes are no copies."""
 CONNECT_SECONDS = 30
+CLUSTER_LOGS = ("distributed", "distributed.client", "distributed.core", "distributed.comm", "distributed.batched")
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,7 @@ def open_cluster(address: str) -> Iterator[Workers]:
         from distributed import Client
     except ImportError:
         raise Unavailable("a cluster needs the extra: pip install 'evergold[cluster]'") from None
+    _silence(CLUSTER_LOGS)
     try:
         client: Any = Client(address, timeout=CONNECT_SECONDS)
     except (OSError, ValueError) as problem:
@@ -102,6 +105,15 @@ def open_cluster(address: str) -> Iterator[Workers]:
         _require_same_version(client)
         # `pure=False`: the same call twice is two calls, not one result from Dask's cache.
         yield Workers(client.get_executor(pure=False), threads)
+
+
+def _silence(names: Sequence[str]) -> None:
+    """Keep Dask from printing the end of a cluster, with tracebacks: what happened is raised, and is one line."""
+    for name in names:
+        # Not undone: its threads print even after the connection is closed.
+        logger = logging.getLogger(name)
+        if logger.level < logging.CRITICAL:
+            logger.setLevel(logging.CRITICAL)
 
 
 @contextmanager
