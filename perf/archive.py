@@ -1,4 +1,4 @@
-"""How fast traces go into an archive and come back, beside a bulk import of the same traces.
+"""How fast traces go into an archive, are searched and judged there, and come back, beside a bulk import of the same traces.
 
 Traces of several days are ingested from a file of JSON lines, archived and restored, on SQLite. Megabytes are those of the JSON
 that the archive holds; seconds are CPU seconds of this process.
@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from evergold.settings import Settings
+from evergold.store.trace_filter import TraceFilter
 from evergold.workspace import Workspace
+from evergold.workspace.archive_days import ArchivedDays
 
 DAYS = 5
 WORDS = (
@@ -66,19 +68,25 @@ def main() -> None:
         lines = home / "traces.jsonl"
         with lines.open("w") as out:
             # One day after the other, as traffic comes.
-            days = ((number, DAYS * number // given.traces) for number in range(given.traces))
-            out.writelines(json.dumps(a_trace(number, day, given.words, chance)) + "\n" for number, day in days)
+            numbered = ((number, DAYS * number // given.traces) for number in range(given.traces))
+            out.writelines(json.dumps(a_trace(number, day, given.words, chance)) + "\n" for number, day in numbered)
         with Workspace.open(Settings(home=home / "home", checks_builtin="false")) as workspace:
             importing, _ = timed(lambda: workspace.intake.ingest([lines]))
             # The libraries are loaded before: a second at the start is no part of a rate.
             workspace.archives.move("9999d", home / "none")
             moving, done = timed(lambda: workspace.archives.move("1d", home / "archive"))
+            days = ArchivedDays(home / "archive")
+            workspace.archives.search(days.source, TraceFilter(search="nowhere", since="2026-01-05"), 10)
+            searching, _ = timed(lambda: workspace.archives.search(days.source, TraceFilter(search="nowhere"), 10))
+            judging, _ = timed(lambda: workspace.archived_work.dry_run(days))
             names = sorted(path.name.removeprefix("day=") for path in (home / "archive").iterdir())
             back, count = timed(lambda: sum(workspace.archives.restore(day, home / "archive") for day in names))
     megabytes = done.json_bytes / 1e6
     print(f"{done.traces} traces, {megabytes:.0f} MB of JSON, {done.bytes / 1e6:.0f} MB in Parquet; {count} restored")
     print(f"bulk import  {given.traces / importing:8.0f} traces/s")
     print(f"archive      {given.traces / moving:8.0f} traces/s  {megabytes / moving:6.1f} MB/s of JSON a core")
+    print(f"search       {given.traces / searching:8.0f} traces/s  {megabytes / searching:6.1f} MB/s of JSON")
+    print(f"curate       {given.traces / judging:8.0f} traces/s  judged in the archive, as a dry run")
     print(f"restore      {given.traces / back:8.0f} traces/s  {importing / back:6.2f} of the bulk import's speed")
 
 

@@ -69,6 +69,8 @@ def test_a_day_comes_back_as_it_was(workspace: Workspace, tmp_path: Path) -> Non
     done = workspace.archives.move("1d", tmp_path / "archive")
     assert (done.days, done.traces, done.kept) == (2, 6, 0)
     assert ids(workspace) == set()
+    with pytest.raises(NotFound, match="and --archive URL looks into an archive"):
+        workspace.intake.get(shown.id)
     archived = workspace.archives.get(tmp_path / "archive", f"{DAYS[0]}-0")
     assert (archived.spans, archived.input, archived.tags) == (shown.spans, shown.input, shown.tags)
     for day in DAYS:
@@ -159,6 +161,7 @@ def test_an_archive_is_searched_where_it_is(workspace: Workspace, tmp_path: Path
     assert found(search="reply 1") == [f"{DAYS[1]}-1", f"{DAYS[0]}-1"]
     assert found(user_id="user2", until=DAYS[1]) == [f"{DAYS[0]}-2"]
     assert found(search="nowhere") == []
+    assert found(name="answer", session_id=f"of {DAYS[0]}", since=DAYS[0]) == [f"{DAYS[0]}-2", f"{DAYS[0]}-1"]
     with pytest.raises(NotFound, match="no trace 'x'"):
         workspace.archives.get(archive, "x")
     with pytest.raises(NotFound, match="no archive of traces"):

@@ -21,6 +21,7 @@ from evergold.store.schema import spans, trace_corrections, traces
 from evergold.store.scores import put_scores_of_many, scores_of
 from evergold.store.spans import OWN, insert_spans, insert_traces
 from evergold.store.values import batches, dumps, loads, now, stamp, storable, text_or_none
+from evergold.store.workspace_facts import ARCHIVES, fact
 
 
 @dataclass
@@ -97,7 +98,9 @@ def known_traces(connection: Connection, trace_ids: Iterable[str]) -> set[str]:
 def get_trace(connection: Connection, trace_id: str) -> Trace:
     row = connection.execute(select(traces).where(traces.c.id == trace_id)).mappings().first()
     if row is None:
-        raise NotFound(f"no trace {trace_id!r}; `evergold traces list` shows what there is")
+        # Where the archives are is not said: over HTTP it would be nobody's business.
+        archived = ", and --archive URL looks into an archive" if fact(connection, ARCHIVES) else ""
+        raise NotFound(f"no trace {trace_id!r}; `evergold traces list` shows what there is{archived}")
     return trace_of(row, _spans_of(connection, row), scores_of(connection, trace_id))
 
 

@@ -11,6 +11,8 @@ from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
 from evergold.store.schema import counters
 
+ARCHIVES = "archives"  # the fact that says where this workspace has archives of traces
+
 
 def fact(connection: Connection, name: str) -> str | None:
     """Look one fact up."""

@@ -33,13 +33,12 @@ from evergold.store.archiving import (
 )
 from evergold.store.trace_filter import TraceFilter
 from evergold.store.values import batches
-from evergold.store.workspace_facts import fact, put_fact
+from evergold.store.workspace_facts import ARCHIVES, fact, put_fact
 from evergold.workspace.archive_search import ArchivedTurn, days_of, of_session, row_in, search_archive, trace_of_row
 from evergold.workspace.live import cutoff
 
 BATCH = 1000
 PART_CHARACTERS = 50_000_000  # that the spans of a part carried: so much is held in memory
-LOCATIONS = "archives"
 
 Progress = Callable[[int], None]
 
@@ -163,7 +162,7 @@ class Archives:
     def locations(self) -> list[str]:
         """Where this workspace has archives."""
         with self._store.db.read() as connection:
-            return list(json.loads(fact(connection, LOCATIONS) or "[]"))
+            return list(json.loads(fact(connection, ARCHIVES) or "[]"))
 
     def erase(self, user: str) -> int:
         """Take a user's traces, and what the user said of others, out of every archive; returns how many traces went."""
@@ -180,7 +179,7 @@ class Archives:
         if name not in self.locations():
             self._store.db.write(
                 # The list is read again inside the write, which is alone: two archives noted at once are both kept.
-                lambda connection: put_fact(connection, LOCATIONS, json.dumps([*self.locations(), name]))
+                lambda connection: put_fact(connection, ARCHIVES, json.dumps([*self.locations(), name]))
             )
 
 
