@@ -85,8 +85,8 @@ def _end_of_bound(connection: Connection, name: str) -> int | None:
     query = (
         "SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conname = :bound AND conrelid = to_regclass(:name)"
     )
-    found = connection.execute(text(query), {"bound": BOUND, "name": name}).scalar()
-    return int(re.findall(r"trace_seq < (\d+)", found)[0]) if found else None
+    clause = connection.execute(text(query), {"bound": BOUND, "name": name}).scalar()
+    return int(re.findall(r"trace_seq < (\d+)", clause)[0]) if clause else None
 
 
 def add_bound(connection: Connection, part: SpanRange) -> None:
