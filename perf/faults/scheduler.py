@@ -81,7 +81,7 @@ def run(folder: Path, times: int, seed: int) -> Summary:
             seconds, wanted = expected[verb]
             _prepare(home, verb)
             process = _begin(home, verb, inputs, cluster.address)
-            time.sleep(source.uniform(0.3, 1.0) * seconds)
+            time.sleep(source.uniform(0.3, 0.8) * seconds)
             cluster.kill_scheduler()
             _judge(process, home, summary, f"{verb} {number}")
             cluster.end()
