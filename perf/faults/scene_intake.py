@@ -46,4 +46,4 @@ class Intake:
                 counted.acknowledged.update(ids)
 
     def check(self, summary: Summary) -> None:
-        check_stored(self._room.home, self._room.database_url, summary)
+        check_stored(self._room.home, self._room.database_url, summary, alone=False)

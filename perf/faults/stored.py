@@ -28,15 +28,16 @@ def _reading(home: Path, database_url: str) -> Iterator[Connection]:
         yield connection
 
 
-def check_stored(home: Path, database_url: str, summary: Summary) -> None:
-    """Count what was acknowledged and is not there, what is there twice, and traces whose one span is missing."""
+def check_stored(home: Path, database_url: str, summary: Summary, *, alone: bool = True) -> None:
+    """Count what was acknowledged and is not there, what is there twice, and traces whose one span is missing.
+
+    Where others have stored traces too (not `alone`), which have any number of spans, those of acknowledged traces are counted.
+    """
     stored = Counter(ids_stored(home, database_url))
     with _reading(home, database_url) as connection:
         number_of = func.count(spans.c.id)
-        query = (
-            select(traces.c.seq, number_of).outerjoin(spans, spans.c.trace_seq == traces.c.seq).group_by(traces.c.seq)
-        )
-        numbers = [number for _, number in connection.execute(query)]
+        query = select(traces.c.id, number_of).outerjoin(spans, spans.c.trace_seq == traces.c.seq).group_by(traces.c.id)
+        numbers = [number for name, number in connection.execute(query) if alone or name in summary.acknowledged]
     summary.lost += len(summary.acknowledged - stored.keys())
     summary.doubled += sum(number - 1 for number in [*stored.values(), *numbers] if number > 1)
     summary.half += numbers.count(0)
