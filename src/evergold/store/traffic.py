@@ -3,20 +3,25 @@
 The values it is grouped by are those most frequent among the newest traces; all others are one group.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
 from sqlalchemy import Connection, func, select
 
 from evergold.model.traffic import Grouping
 from evergold.store.overview import Bucket
 from evergold.store.rollup.tables import traffic_figures, traffic_scores
 from evergold.store.schema import traces
-from evergold.store.values import loads
 
 RECENT = 10_000  # the newest traces, which decide what values are counted by themselves
 MOST_VALUES = 12
 OTHERS = None  # the group of all other values
+
+
+Bins = NDArray[np.int64]
+"""Rows of the least latency of a bin and how many traces are in it."""
 
 
 class TrafficCell(NamedTuple):
@@ -28,7 +33,7 @@ class TrafficCell(NamedTuple):
     failed: int
     tokens: int
     cost: float
-    latencies: Sequence[tuple[int, int]]
+    latencies: Bins
 
 
 class CheckCell(NamedTuple):
@@ -51,6 +56,11 @@ def frequent_values(connection: Connection, by: Grouping) -> list[str]:
     return list(connection.execute(ranked.limit(MOST_VALUES)).scalars())
 
 
+def bins_of(text: str) -> Bins:
+    """Read `[[65,1],[72,4]]`, as bins are stored, without making an object of each pair."""
+    return np.fromstring(text.strip("[]").replace("],[", ","), dtype=np.int64, sep=",").reshape(-1, 2)
+
+
 def traffic_cells(
     connection: Connection, since: str, by: Grouping, bucket: Bucket, values: Iterable[str]
 ) -> list[TrafficCell]:
@@ -61,7 +71,13 @@ def traffic_cells(
     ).where(table.bucket == bucket, table.kind == by, table.start >= since[: bucket.letters])
     return [
         TrafficCell(
-            start, value if value in known else OTHERS, int(number), int(failed), int(tokens), float(cost), loads(bins)
+            start,
+            value if value in known else OTHERS,
+            int(number),
+            int(failed),
+            int(tokens),
+            float(cost),
+            bins_of(bins),
         )
         for start, value, number, failed, tokens, cost, bins in connection.execute(query)
     ]

@@ -7,13 +7,12 @@ traces come in an hour, it is followed by a rest. It reads beside the writer, so
 
 import threading
 import time
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from itertools import accumulate
 from typing import Any
 
+import numpy as np
 from pydantic import BaseModel
 
 from evergold.errors import Unavailable
@@ -22,7 +21,7 @@ from evergold.store import Store
 from evergold.store.overview import Bucket
 from evergold.store.rollup.counts import count_hours, keep_hours
 from evergold.store.rollup.marks import anything_new, take_hours
-from evergold.store.traffic import CheckCell, TrafficCell, check_cells, frequent_values, traffic_cells
+from evergold.store.traffic import Bins, CheckCell, TrafficCell, bins_of, check_cells, frequent_values, traffic_cells
 from evergold.store.values import stamp
 
 HOURS_AT_ONCE = 24  # hours that are kept in one transaction
@@ -31,6 +30,7 @@ REST_OF_TRACE = 2e-4  # seconds: twenty times what counting it takes
 HELD_REST = 30.0  # seconds before a database that another program holds is asked to write again
 SHOWN_CHECKS = 12
 PERCENTS = (50, 95, 99)
+NONE = bins_of("[]")
 
 
 class Traffic(BaseModel):
@@ -112,7 +112,7 @@ class TrafficSums:
     cost: float = 0.0
     scored: int = 0
     failing: int = 0
-    bins: Counter[int] = field(default_factory=Counter)
+    bins: list[Bins] = field(default_factory=list)
 
     def add(self, other: "TrafficSums") -> None:
         self.traces += other.traces
@@ -121,7 +121,7 @@ class TrafficSums:
         self.cost += other.cost
         self.scored += other.scored
         self.failing += other.failing
-        self.bins.update(other.bins)
+        self.bins += other.bins
 
     def figures(self) -> dict[str, Any]:
         percentiles = dict(zip(("p50", "p95", "p99"), percentiles_of(self.bins), strict=True))
@@ -136,7 +136,7 @@ def summed(
     by_group: dict[str | None, dict[str, TrafficSums]] = {}
     for cell in traffic:
         sums = by_group.setdefault(cell.group, {}).setdefault(cell.start, TrafficSums())
-        sums.add(TrafficSums(*cell[2:6], bins=Counter(dict(cell.latencies))))
+        sums.add(TrafficSums(*cell[2:6], bins=[cell.latencies]))
     for check in checks:
         sums = by_group.setdefault(check.group, {}).setdefault(check.start, TrafficSums())
         sums.add(TrafficSums(scored=check.scored, failing=check.failing))
@@ -159,14 +159,15 @@ def _group(value: str | None, starts: Mapping[str, TrafficSums]) -> TrafficGroup
     return TrafficGroup(value=value, figures=TrafficFigures(**total.figures()), buckets=buckets)
 
 
-def percentiles_of(bins: Counter[int]) -> list[int | None]:
+def percentiles_of(bins: Sequence[Bins]) -> list[int | None]:
     """The latencies that so many per cent of the traces do not exceed, each as the beginning of its bin."""
-    ordered = sorted(bins)
-    upto = list(accumulate(bins[least] for least in ordered))
-    if not ordered:
+    every = np.concatenate(bins) if bins else NONE
+    if not len(every):
         return [None for _ in PERCENTS]
-    ranks = [-(-upto[-1] * percent // 100) for percent in PERCENTS]  # rounded up
-    return [next(least for least, number in zip(ordered, upto, strict=True) if number >= rank) for rank in ranks]
+    ordered = every[every[:, 0].argsort(kind="stable")]
+    upto = ordered[:, 1].cumsum()
+    ranks = [-(-int(upto[-1]) * percent // 100) for percent in PERCENTS]  # rounded up
+    return [int(ordered[at, 0]) for at in upto.searchsorted(ranks)]
 
 
 def _over_time(checks: Iterable[CheckCell]) -> list[CheckOverTime]:
