@@ -31,7 +31,7 @@ from tests.e2e.pages import a_browser, a_page
 
 Query = dict[str, str | int]
 Ask = Callable[[random.Random], tuple[str, Query]]
-PAINTED = """() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime"""
+PAINTED = """() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? null"""
 PAGES = {
     "Overview": ("/", "Figures of the traffic"),
     "Traces": ("/traces", "Traces"),
@@ -142,7 +142,8 @@ def look(browser: Browser, url: str) -> None:
             page.goto(url + path)
             (page.get_by_label(landmark, exact=True) if landmark else page.get_by_role("main")).first.wait_for()
             whole = (time.perf_counter() - began) * 1000
-            clock = f"first paint {page.evaluate(PAINTED):7.0f} ms   content {whole:7.0f} ms"
+            painted = page.wait_for_function(PAINTED).json_value()
+            clock = f"first paint {painted:7.0f} ms   content {whole:7.0f} ms"
             sent = f"   files {page.evaluate(SENT) / 1000:5.0f} KB compressed" if visit == "cold" else ""
             print(f"  {name:<16} {visit}  {clock}{sent}", flush=True)
         page.context.close()

@@ -12,7 +12,7 @@ from sqlalchemy import select, text
 
 from evergold.errors import BadInput, NotFound
 from evergold.model.case import Provenance
-from evergold.model.trace import Score, Trace
+from evergold.model.trace import Score, Trace, TraceStatus
 from evergold.model.trace_notes import Retagging
 from evergold.model.views import ListPage, ListView
 from evergold.settings import Settings
@@ -368,3 +368,17 @@ def test_a_list_of_previews_reads_no_conversation(workspace: Workspace) -> None:
     ((cut,), _) = workspace.cases.page(wanted, preview=2)
     assert whole.messages
     assert (cut.messages, cut.input, cut.id) == ((), "Hi", whole.id)
+
+
+def test_a_rare_value_is_asked_for_before_a_common_one(workspace: Workspace) -> None:
+    states = [TraceStatus.FAILED if n > 7 else TraceStatus.COMPLETED for n in range(10)]
+    workspace.intake.accept(
+        Trace(id=f"t{n}", input="q", name="chat" if n % 2 else "plan", status=state) for n, state in enumerate(states)
+    )
+    wanted = TraceFilter(name=("chat",), status="failed")
+    traces, _ = workspace.intake.page(wanted, limit=10)
+    assert [trace.id for trace in traces] == ["t9"]
+    with workspace.store.db.read() as connection:
+        query = str(chosen(connection, select(trace_table.c.seq), wanted))
+    # The numbers that the rare one has; PostgreSQL knows by its statistics what to begin with.
+    assert ("json_each" in query) == (connection.dialect.name == "sqlite")

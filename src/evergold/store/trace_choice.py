@@ -5,9 +5,10 @@ looked at; where all have many, the list is walked in its order and each trace i
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Integer, Select, any_, bindparam, func, or_, select, tuple_
+from sqlalchemy import ColumnElement, Connection, Integer, Select, and_, any_, bindparam, func, or_, select, tuple_
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from evergold.store.schema import trace_scores, traces
@@ -16,7 +17,8 @@ from evergold.store.trace_filter import TraceFilter, plain_conditions, score_con
 from evergold.store.values import dumps
 
 FEW = 5_000  # hits of an index that are looked at one by one
-NARROWING = ("session_id", "user_id", "status", "name", "model", "since", "until")
+OWN_INDEX = ("session_id", "user_id", "status", "name", "model")
+NARROWING = (*OWN_INDEX, "since", "until")
 WINDOW = 20_000  # hits of a common word among which a page of the newest is looked for
 
 
@@ -42,7 +44,8 @@ def chosen(
     if wanted.search and wanted.search.strip() and not any(asked):
         query = query.where(*_id_begins(wanted.search.strip()))
     few: set[int] | None = None
-    for match in _indexed(connection, wanted, asked):
+    rare = () if walked else _rare_values(connection, wanted)
+    for match in chain(_indexed(connection, wanted, asked), rare):
         if _are_many(connection, match):
             query = query.where(match.within(*among_arrivals) if among_arrivals and match.within else match.holds)
         else:
@@ -134,6 +137,16 @@ def _indexed(connection: Connection, wanted: TraceFilter, asked: SearchTerms) ->
         parts = score_parts(condition)
         of_traces = select(traces.c.seq).join(trace_scores, trace_scores.c.trace_id == traces.c.id).where(*parts)
         yield IndexMatch(of_traces, scored(condition), select(trace_scores.c.trace_id).where(*parts))
+
+
+def _rare_values(connection: Connection, wanted: TraceFilter) -> Iterator[IndexMatch]:
+    """Values of columns with an index, where several are asked for: SQLite does not know which of them is rare."""
+    named = {name: getattr(wanted, name) for name in OWN_INDEX if getattr(wanted, name)}
+    if connection.dialect.name != "sqlite" or len(named) < 2:
+        return
+    for name, value in named.items():
+        condition = and_(*plain_conditions(TraceFilter(**{name: value}), "sqlite"))
+        yield IndexMatch(select(traces.c.seq).where(condition), condition)
 
 
 def _are_many(connection: Connection, match: IndexMatch) -> bool:
