@@ -1,13 +1,12 @@
 /** The queue: every kind of case that waits for a person, one desk, keys for everything. */
 import { Button } from "@mantine/core";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { useCallback, useEffect, useMemo, useState } from "react";
+import { lazy, Suspense, useCallback, useEffect, useMemo, useState } from "react";
 import { Beginning } from "@/ui/Beginning";
 import { useShortcuts } from "@/ui/shortcuts";
 import { Empty, Failed, Loading } from "@/ui/states";
 import { useMe } from "./me";
 import { ASSIGN_FIELD, BulkBar } from "./queue/BulkBar";
-import { CaseDesk } from "./queue/CaseDesk";
 import { claimNext, type Key, type QueueItem, useCaseFile, useQueue, useRefresh } from "./queue/data";
 import { ProgressView } from "./queue/ProgressView";
 import classes from "./queue/page.module.css";
@@ -16,6 +15,10 @@ import { nameOf, QueueList } from "./queue/QueueList";
 import { ReviewBar } from "./queue/ReviewBar";
 import { type Said, useUndo } from "./queue/useUndo";
 import { filtersOf, type QueueView } from "./queue/view";
+
+/** The desk is large: the queue is there before it. */
+const loadDesk = () => import("./queue/CaseDesk").then(({ CaseDesk }) => ({ default: CaseDesk }));
+const CaseDesk = lazy(loadDesk);
 
 export function ReviewPage() {
   const view: QueueView = useSearch({ from: "/review" });
@@ -36,6 +39,7 @@ export function ReviewPage() {
 
   useEffect(() => {
     document.title = "Review · Evergold";
+    void loadDesk();
   }, []);
 
   const setView = (next: QueueView) => void navigate({ search: next, replace: true });
@@ -157,7 +161,9 @@ export function ReviewPage() {
           ) : file.isLoadingError ? (
             <Failed error={file.error} />
           ) : (
-            <CaseDesk key={nameOf(current)} file={file.data} me={me.data?.name ?? ""} onDecided={decided} />
+            <Suspense fallback={<Loading what="the case" />}>
+              <CaseDesk key={nameOf(current)} file={file.data} me={me.data?.name ?? ""} onDecided={decided} />
+            </Suspense>
           )}
           {current !== null && (
             <button
