@@ -5,7 +5,8 @@
 Each pair extracts the same commits with one worker and with two, in turn, by real processes. The goal is 1.6 times the rate.
 Beside the clock the CPU time of the command and of the workers (with their git processes) is given, since a machine that
 others use spoils the clock: with two cores, two workers and a command that needs `c` seconds of CPU beside the workers' `w`
-cannot be more than 2 w / (w + c) times as fast as one worker.
+cannot be more than 2 w / (w + c) times as fast as one worker; and less where one worker and its git process already use more
+than a core between them.
 """
 
 import argparse
