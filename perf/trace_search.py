@@ -19,6 +19,8 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 
+from sqlalchemy import Connection
+
 from evergold.model.trace import TraceStatus
 from evergold.settings import Settings
 from evergold.store.rows import insert_rows
@@ -60,9 +62,30 @@ def fill(workspace: Workspace, traces: int) -> None:
             round(source.random() / 10, 6),
         )
 
+    db = workspace.store.db
+    indexes = db.write(_drop_indexes) if db.dialect == "postgresql" else []
     for start in range(0, traces, BATCH):
         rows = [row(number) for number in range(start, min(start + BATCH, traces))]
-        workspace.store.db.write(partial(insert_rows, table="traces", columns=COLUMNS, rows=rows))
+        db.write(partial(insert_rows, table="traces", columns=COLUMNS, rows=rows))
+    for statement in indexes:
+        db.write(partial(_execute, statement=statement))
+
+
+def _execute(connection: Connection, statement: str) -> None:
+    connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
+    connection.exec_driver_sql("SET LOCAL maintenance_work_mem = '1GB'")
+    connection.exec_driver_sql(statement)
+
+
+def _drop_indexes(connection: Connection) -> list[str]:
+    """Drop the indexes that PostgreSQL would keep row by row, and give the statements that make them again."""
+    held = connection.exec_driver_sql(
+        "SELECT indexname, indexdef FROM pg_indexes WHERE tablename = 'traces' AND indexname NOT IN "
+        "(SELECT conname FROM pg_constraint WHERE conrelid = 'traces'::regclass)"
+    ).all()
+    for name, _ in held:
+        connection.exec_driver_sql(f"DROP INDEX {name}")
+    return [statement for _, statement in held]
 
 
 Ask = Callable[[random.Random], object]
