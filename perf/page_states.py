@@ -33,6 +33,10 @@ FAULTS = """async (rules) => {
   const named = (each) => (each.getAttribute("aria-label") ?? each.textContent ?? "").trim().slice(0, 50);
   if (!rules) {
     if (document.documentElement.scrollWidth > innerWidth + 1) found.push("scrolls sideways");
+    for (const each of document.querySelectorAll("[role=dialog]")) {
+      const { left, right } = each.getBoundingClientRect();
+      if (seen(each) && (left < -1 || right > innerWidth + 1)) found.push("a dialog reaches beyond the window");
+    }
     for (const list of document.querySelectorAll("ul")) {
       const boxes = [...list.children].filter(seen).map((row) => row.getBoundingClientRect());
       boxes.sort((one, other) => one.top - other.top || one.left - other.left);

@@ -132,6 +132,8 @@ def test_two_runs_are_compared_to_the_worst_flip(opened: Open, desk: str) -> Non
     expect(page.get_by_role("button", name="refunds").first).to_be_visible()
     hands.press("n")
     expect(page.get_by_role("dialog").get_by_text("I do not know.").first).to_be_visible()
+    box = page.get_by_role("dialog").bounding_box()
+    assert box and box["x"] >= 0 and box["x"] + box["width"] <= page.evaluate("innerWidth")
     hold("two runs are compared, the worst flip is read side by side", hands)
 
 
