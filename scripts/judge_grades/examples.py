@@ -63,14 +63,14 @@ def of_claims(rows: Rows, rng: random.Random) -> Iterator[Graded]:
     for row in rows:
         by_claim.setdefault(row["claim"], {}).setdefault(row["label"], []).append(_short(row["premise"]))
     parts = [
-        Point(claim, found[0], found.get(2, found.get(3, found.get(-1, []))))
-        for claim, found in sorted(by_claim.items())
-        if 0 in found
+        Point(claim, by_label[0], by_label.get(2, by_label.get(3, by_label.get(-1, []))))
+        for claim, by_label in sorted(by_claim.items())
+        if 0 in by_label
     ]
     refuted = [
-        Point(claim, [], found.get(2) or found[3])
-        for claim, found in sorted(by_claim.items())
-        if 0 not in found and found.keys() & {2, 3}
+        Point(claim, [], by_label.get(2) or by_label[3])
+        for claim, by_label in sorted(by_claim.items())
+        if 0 not in by_label and by_label.keys() & {2, 3}
     ]
     rng.shuffle(parts)
     rng.shuffle(refuted)
@@ -86,36 +86,37 @@ def _answers(
     """Answers that keep different shares of the expected answer, with more on the subject or about something else."""
     for _ in range(ANSWERS):
         keep, wrong = rng.choice((0.2, 0.4, 0.6, 0.8, 1.0)), rng.choice((0.0, 0.0, 0.3, 0.7))
-        said: list[str] = []
+        answer: list[str] = []
         kept = 0
         for part in parts:
             if part.same and rng.random() < keep:
-                said.append(rng.choice(list(part.same)))
+                answer.append(rng.choice(list(part.same)))
                 kept += 1
             elif part.other and rng.random() < wrong:
-                said.append(rng.choice(list(part.other)))
+                answer.append(rng.choice(list(part.other)))
         subject, far = extra
         more = rng.sample(list(subject), min(len(subject), rng.choice((0, 0, 1, 2, 4))))
         others = rng.sample(list(far), min(len(far), rng.choice((0, 0, 0, 1, 3))))
         for text in (*more, *others):
-            said.insert(rng.randint(0, len(said)), text)
+            answer.insert(rng.randint(0, len(answer)), text)
         if rng.random() < 0.3:
-            rng.shuffle(said)
-        if said:
+            rng.shuffle(answer)
+        if answer:
             target = max(0.0, (kept - COST_OF_OTHER * len(others)) / len(parts))
-            yield Graded(family, group, " ".join(part.text for part in parts), " ".join(said), target)
+            yield Graded(family, group, " ".join(part.text for part in parts), " ".join(answer), target)
 
 
 def _reworded(text: str, table: changes.Table, rng: random.Random) -> list[str]:
-    found = [text]
+    versions = [text]
     for _ in range(3):  # one, two and three words are exchanged
-        found.append(changes.substitute(found[-1], table, "same", rng) or found[-1])
-    return found
+        versions.append(changes.substitute(versions[-1], table, "same", rng) or versions[-1])
+    return versions
 
 
 def _turned(text: str, table: changes.Table, rng: random.Random) -> list[str]:
-    found = [change(text, rng) for change in changes.TURNING.values()] + [changes.substitute(text, table, "other", rng)]
-    return [one for one in found if one and one != text]
+    changed = [change(text, rng) for change in changes.TURNING.values()]
+    changed.append(changes.substitute(text, table, "other", rng))
+    return [one for one in changed if one and one != text]
 
 
 def _short(premise: str) -> str:

@@ -72,11 +72,11 @@ def fit(matrix: np.ndarray, target: np.ndarray, families: np.ndarray, used: np.n
     while True:
         part = design[:, kept]
         curvature = (part * weight[:, None]).T @ part + RIDGE * np.eye(part.shape[1])
-        found = np.zeros(len(kept))
-        found[kept] = np.linalg.solve(curvature, part.T @ (weight * target))
-        wrong = found * signs < 0
+        solution = np.zeros(len(kept))
+        solution[kept] = np.linalg.solve(curvature, part.T @ (weight * target))
+        wrong = solution * signs < 0
         if not wrong.any():
-            return found
+            return solution
         kept &= ~wrong
 
 
