@@ -78,7 +78,7 @@ function fieldsOf(facets: TraceFacets | undefined): Field<TraceView>[] {
     { type: "choice", key: "tag", label: "Tags", options: counted(facets?.tags), several: true },
     { type: "choice", key: "name", label: "Name", options: counted(facets?.names), several: true },
     { type: "choice", key: "model", label: "Model", options: counted(facets?.models), several: true },
-    { type: "range", key: "took_min", upTo: "took_max", label: "Took (ms)", step: 100 },
+    { type: "range", key: "took_min", upTo: "took_max", label: "Took (s)", step: 0.1, scale: 1000 },
     { type: "range", key: "tokens_min", upTo: "tokens_max", label: "Tokens", step: 100 },
     { type: "range", key: "cost_min", upTo: "cost_max", label: "Cost", step: 0.01 },
     { type: "text", key: "error", label: "Error says", hint: "rate limit" },

@@ -87,6 +87,7 @@ function Words<View extends object>({ field, view, onChange }: ControlProps<View
 }
 
 function Range<View extends object>({ field, view, onChange }: ControlProps<View, RangeField<View>>) {
+  const scale = field.scale ?? 1;
   const bound = (key: keyof View & string, words: string) => (
     <NumberInput
       key={`${key} ${String(view[key])}`}
@@ -95,10 +96,10 @@ function Range<View extends object>({ field, view, onChange }: ControlProps<View
       min={0}
       step={field.step ?? 1}
       hideControls
-      defaultValue={(view[key] as number | undefined) ?? ""}
+      defaultValue={view[key] === undefined ? "" : Number(view[key]) / scale}
       onBlur={(event) => {
         const typed = event.currentTarget.value.trim();
-        const next = typed === "" ? null : Number(typed);
+        const next = typed === "" ? null : scale === 1 ? Number(typed) : Math.round(Number(typed) * scale);
         if ((next ?? undefined) !== view[key]) onChange(bounded(view, key, next));
       }}
       onKeyDown={(event) => event.key === "Enter" && event.currentTarget.blur()}

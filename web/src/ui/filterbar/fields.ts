@@ -12,8 +12,13 @@ type Named<View> = { key: keyof View & string; label: string };
 export type ChoiceField<View> = Named<View> & { type: "choice"; options: readonly Option[]; several?: boolean };
 /** Words that a person types: one, or several with Enter after each. */
 export type TextField<View> = Named<View> & { type: "text"; several?: boolean; hint?: string };
-/** A number from and to; the two keys of the view. */
-export type RangeField<View> = Named<View> & { type: "range"; upTo: keyof View & string; step?: number };
+/** A number from and to; the two keys of the view. `scale`: how many of the view's units are one of those shown. */
+export type RangeField<View> = Named<View> & {
+  type: "range";
+  upTo: keyof View & string;
+  step?: number;
+  scale?: number;
+};
 /** A moment from and to; the two keys of the view. */
 export type DatesField<View> = Named<View> & { type: "dates"; upTo: keyof View & string };
 
@@ -44,10 +49,12 @@ function rangeChips<View extends object>(view: View, field: RangeField<View> | D
     [field.key, "from"],
     [field.upTo, "up to"],
   ] as const;
+  const shown = (value: unknown) =>
+    field.type === "range" ? String(Number(value) / (field.scale ?? 1)) : String(value).replace("T", " ");
   return signs.flatMap(([key, sign]) =>
     view[key] === undefined
       ? []
-      : [{ text: `${field.label} ${sign} ${String(view[key]).replace("T", " ")}`, without: changed(view, key, null) }],
+      : [{ text: `${field.label} ${sign} ${shown(view[key])}`, without: changed(view, key, null) }],
   );
 }
 
