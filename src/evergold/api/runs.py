@@ -19,8 +19,8 @@ from evergold.report.compare import Comparison
 from evergold.report.leaderboard import Board
 from evergold.report.scores import Mean
 from evergold.store.attempt_pages import AttemptOrder
-from evergold.workspace.bench import MetricInfo
 from evergold.workspace.bench_datasets import BenchmarkDataset
+from evergold.workspace.bench_setup import MetricInfo
 
 router = Router(prefix="/api/v1", tags=["benchmarks"])
 LOOK_SECONDS = 0.3

@@ -5,57 +5,35 @@ Over the network a run is queued for the server's worker; on the command line it
 """
 
 import asyncio
-import inspect
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
-from uuid import uuid4
 
-from pydantic import BaseModel
-
-from evergold import plugins
-from evergold.bench.judge_names import check_judge, judge_named, make_judge
 from evergold.bench.lease import LEASE_SECONDS, is_dead, new_owner
-from evergold.bench.metric_names import NamedMetric, make_metrics
-from evergold.bench.overrun import Limit, Slot
-from evergold.bench.runner import Parts, Runner
+from evergold.bench.metric_names import make_metrics
+from evergold.bench.overrun import Slot
+from evergold.bench.runner import Runner
 from evergold.bench.supervise import Limits, Supervisor
-from evergold.bench.targets import make_target, parse_name, refuse_remote
+from evergold.bench.targets import refuse_remote
 from evergold.bench.worker import RunWorker
-from evergold.calls.endpoints import openai_identity, openai_provider
-from evergold.calls.retry import RetryPolicy
-from evergold.errors import BadInput, Conflict, EvergoldError, NotFound
+from evergold.errors import Conflict, EvergoldError, NotFound
 from evergold.model.case import Case
-from evergold.model.run import Attempt, Run, RunSpec, RunStatus, Usage
-from evergold.model.tool_schemas import with_derived_tools
-from evergold.seams import Judge
+from evergold.model.run import Attempt, Run, RunSpec, RunStatus
 from evergold.settings import Settings
 from evergold.store import Store
 from evergold.store.attempts import AttemptStore
 from evergold.store.runs import RunStore
-from evergold.store.steps import StepStore
 from evergold.workspace.bench_datasets import BenchDatasets
-from evergold.workspace.bench_provenance import judged_by, provenance_of
-from evergold.workspace.bench_replay import check_replay, played, replaying
-from evergold.workspace.bench_splits import Frozen
-from evergold.workspace.bench_workers import called_by, within
+from evergold.workspace.bench_provenance import judged_by
+from evergold.workspace.bench_setup import MetricInfo, RunSetup, installed_metrics
+from evergold.workspace.bench_workers import within
 from evergold.workspace.cluster import workers_of
 
 if TYPE_CHECKING:
     from evergold.bench.plan import Plan
     from evergold.scale.executors import Workers
     from evergold.workspace.bench_results import BenchResults
-
-
-class MetricInfo(BaseModel, frozen=True):
-    """A metric one can name in a run."""
-
-    name: str
-    description: str
-    version: str
-    judged: bool
 
 
 RUN_PROCESS = "evergold.workspace.run_process"
@@ -68,11 +46,9 @@ class Bench:
         self._store = store
         self._runs = RunStore(store.db)
         self._attempts = AttemptStore(store.db)
+        self.datasets = BenchDatasets(settings, store)
+        self._setup = RunSetup(settings, store, self.datasets)
         self._worker: RunWorker | None = None
-
-    @cached_property
-    def datasets(self) -> BenchDatasets:
-        return BenchDatasets(self._settings, self._store)
 
     @cached_property
     def results(self) -> "BenchResults":
@@ -82,41 +58,22 @@ class Bench:
 
     def plan(self, spec: RunSpec, *, local: bool = False, dataset_type: str | None = None) -> "Plan":
         """What a run would take and could show; nothing is stored or called."""
-        from evergold.bench.plan import Questions, plan_run
-
-        frozen, metrics = self._checked(spec, local=local, dataset_type=dataset_type)
-        cases, derived = with_derived_tools(frozen.cases)
-        asked = Questions(frozen.version, frozen.content_hash, cases, derived)
-        named = spec.model_copy(update={"judge": judge_named(spec.judge, self._settings)})
-        return plan_run(named, asked, metrics, self._provider)
-
-    def _provider(self, plugin: str) -> str:
-        """Whose prices hold for the models of a plugin; empty: nobody's known."""
-        return openai_provider(self._settings) if plugin == "openai" else plugin
+        return self._setup.plan(spec, local=local, dataset_type=dataset_type)
 
     def metrics(self) -> list[MetricInfo]:
         """Every metric installed here, with what it measures."""
-        made = [(name, plugins.factory("metrics", name)) for name in plugins.names("metrics")]
-        return [
-            MetricInfo(
-                name=name,
-                description=(inspect.getdoc(factory) or "").partition("\n")[0],
-                version=str(getattr(factory, "version", "1")),
-                judged=hasattr(factory, "measure_with"),
-            )
-            for name, factory in made
-        ]
+        return installed_metrics()
 
     def start(self, spec: RunSpec) -> Run:
         """Queue a run for the server's worker. What a client sends names a model, never a program or a file."""
         refuse_remote(spec.model)
-        run = self._create(spec, origin="server", local=False)
+        run = self._runs.create(*self._setup.new_run(spec, origin="server", local=False))
         self._wake()
         return run
 
     def run_here(self, spec: RunSpec, *, dataset_type: str | None = None) -> Run:
         """Create a run that this process will work on: `work_on` does it."""
-        return self._create(spec, origin="local", local=True, dataset_type=dataset_type)
+        return self._runs.create(*self._setup.new_run(spec, origin="local", local=True, dataset_type=dataset_type))
 
     def workers(self, cluster: str | None) -> "AbstractContextManager[Workers | None]":
         """Open the workers of a cluster for `work_on`, before a run is created; None without an address."""
@@ -165,7 +122,7 @@ class Bench:
         )
         # Metrics are made before anything is deleted: an unknown name must not cost the old scores.
         made = make_metrics(spec.metrics)
-        who = self._judge(spec, made)
+        who = self._setup.judge(spec, made)
         # Specs of metrics that are not measured again keep the judge and version their numbers were made with.
         kept = {metric.name: metric for metric in run.metrics if metric.name not in names}
         listed = [kept.get(metric.name) or metric.spec(who) for metric in made]
@@ -233,48 +190,6 @@ class Bench:
             self._worker.stop()
             self._worker = None
 
-    def _create(self, spec: RunSpec, *, origin: str, local: bool, dataset_type: str | None = None) -> Run:
-        frozen, metrics = self._checked(spec, local=local, dataset_type=dataset_type)
-        judge = self._judge(spec, metrics)
-        listed = tuple(metric.spec(judge) for metric in metrics)
-        cases, derived = with_derived_tools(played(frozen.cases, spec))
-        run = Run(
-            id=f"run_{datetime.now(UTC):%Y%m%d%H%M%S}_{uuid4().hex[:6]}",
-            spec=spec.model_copy(update={"dataset": frozen.name, "metrics": tuple(metric.name for metric in listed)}),
-            created_at=datetime.now(UTC),
-            metrics=listed,
-            provenance={
-                **provenance_of(spec, frozen, origin),
-                "target": self._target(spec.model),
-                **judged_by(spec.model, listed),
-                **({"derived_tools": derived} if derived else {}),
-            },
-        )
-        return self._runs.create(run, cases)
-
-    def _checked(
-        self, spec: RunSpec, *, local: bool, dataset_type: str | None = None
-    ) -> tuple[Frozen, list[NamedMetric]]:
-        metrics = make_metrics(spec.metrics)
-        parse_name(spec.model)
-        check_replay(spec, local=local)
-        # Parameters are tested here so that a queued run cannot fail on them minutes later.
-        self._deadline(spec)
-        if spec.judge or any(metric.judged for metric in metrics):
-            check_judge(judge_named(spec.judge, self._settings))
-        frozen = self.datasets.freeze(spec.dataset, limit=spec.limit, local=local, dataset_type=dataset_type)
-        return frozen.only(spec.cases), metrics
-
-    def _judge(self, spec: RunSpec, metrics: Sequence[NamedMetric]) -> Judge | None:
-        if not any(metric.judged for metric in metrics):
-            return None
-        return make_judge(judge_named(spec.judge, self._settings), self._settings)
-
-    def _target(self, model: str) -> str:
-        """What will answer: the model's name, and where it is asked when that is not the public address."""
-        name = parse_name(model)
-        return openai_identity(name.address, self._settings) if name.plugin == "openai" else model
-
     async def execute(
         self,
         run: Run,
@@ -286,7 +201,7 @@ class Bench:
         """Work in this process on a run that `owner` holds, and end it in the store."""
         runner = Runner(self._runs, self._attempts, owner, when_interrupted)
         try:
-            parts = self._parts(run, slot, workers)
+            parts = self._setup.parts(run, slot, workers)
         except EvergoldError as problem:
             self._runs.finish(run.id, owner, RunStatus.FAILED, problem.message)
             return
@@ -295,32 +210,6 @@ class Bench:
             self._runs.finish(run.id, owner, RunStatus.FAILED, why)
             return
         await runner.execute(within(run, workers), parts)
-
-    def _parts(self, run: Run, slot: Slot | None = None, workers: "Workers | None" = None) -> Parts:
-        metrics = make_metrics(run.spec.metrics)
-        target = make_target(run.spec.model, run.spec.params, self._settings)
-        judge = self._judge(run.spec, metrics)
-        if workers is not None:
-            target, judge = called_by(workers, run.spec, (target, judge), self._settings)
-        target = replaying(target, run, self._store, self._settings)
-        if run.spec.budget_money is not None and not getattr(target, "priced", True):
-            raise BadInput(f"no price is known for {target.identity}; give the budget in tokens")
-        return Parts(
-            target=target,
-            metrics=metrics,
-            judge=judge,
-            retry=RetryPolicy(tries=self._settings.benchmark_tries),
-            deadline=self._deadline(run.spec),
-            limit=Limit(self._settings.benchmark_metric_timeout, slot),
-            spent=StepStore(self._store.db).spent(run.id) if run.spec.replay else Usage(),
-        )
-
-    def _deadline(self, spec: RunSpec) -> float:
-        """Seconds one call may take."""
-        seconds = spec.params.get("timeout", self._settings.benchmark_timeout)
-        if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds < float("inf"):
-            raise BadInput(f"the parameter timeout is seconds above 0, not {seconds!r}")
-        return float(seconds)
 
     def _wake(self) -> None:
         if self._worker is not None:
