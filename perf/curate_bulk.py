@@ -1,17 +1,17 @@
 """Bulk curation against the loop everybody writes first: fetch the scores of one trace, classify, insert, commit, next.
 
-Both run on copies of the same data in one process, one after the other, on SQLite. The loop is given every advantage:
-prepared statements on the bare driver, no network, commits that do not wait for the disk. What the two wrote for the
-same traces is compared row by row: entries, tags and revisions.
+Both run on copies of the same data, one after the other, on SQLite or on a PostgreSQL started for it. The loop is given every
+advantage (`perf/curation_loop.py`). What the two wrote for the same traces is compared row by row: entries, tags and revisions.
 
     python -m perf.curate_bulk --traces 1000000 --loop 20000
+    python -m perf.curate_bulk --postgres --traces 100000
 
-Filling a million traces takes longer than curating them; `--data FOLDER` keeps them there for the next time.
+Filling a million traces takes longer than curating them; `--data FOLDER` keeps those of SQLite there for the next time. CPU: of
+this process and of PostgreSQL.
 """
 
 import argparse
 import asyncio
-import json
 import random
 import resource
 import shutil
@@ -23,21 +23,28 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
+import psycopg
 from sqlalchemy import Connection
 
-from evergold.curate.classify import Verdict, classify
 from evergold.curate.live import Curation
-from evergold.model.policy import Policy, Tier
-from evergold.model.trace import Score, ScoreSource, Trace
+from evergold.model.policy import Policy
+from evergold.model.trace import Score, ScoreSource
 from evergold.settings import Settings
 from evergold.store import Store
 from evergold.store.curation import Changes, curate_traces, take_queued
 from evergold.store.scores import put_scores
-from evergold.store.values import now
+from perf.curation_loop import Loop, Session, written
+from perf.faults.postgres import own_database
+from perf.postgres_intake import postgres_seconds
 
 POLICY = Policy()
 TEXT = "A sentence of ordinary length, as people and models write them. " * 8
+TRACES = "traces (id, session_id, name, input_text, output_text, model)"
+SCORES = "trace_scores (trace_id, name, value, source, key)"
+FILLED = "curate_filled"  # the database in PostgreSQL that is copied
+COPIES = ("curate_loop", "curate_bulk")
 
 
 def trace_ids(count: int) -> Iterator[str]:
@@ -46,33 +53,53 @@ def trace_ids(count: int) -> Iterator[str]:
         yield f"{pick.getrandbits(128):032x}"
 
 
-def fill(path: Path, count: int) -> None:
-    """Traces and three scores each, written past our own intake: it is not what is measured here."""
+def trace_rows(count: int) -> Iterator[tuple[str, ...]]:
+    for n, trace_id in enumerate(trace_ids(count)):
+        yield trace_id, f"s{n // 4}", "chat", f"{n} {TEXT}", TEXT, "m1"
+
+
+def score_rows(count: int) -> Iterator[tuple[str | float, ...]]:
+    """Three scores for each trace."""
     pick = random.Random(8)
+    for trace_id in trace_ids(count):
+        yield trace_id, "format", pick.choice([1.0, 0.95, 0.9, 0.85, 0.2]), "system", "a"
+        yield trace_id, "grounded", pick.choice([1.0, 0.95, 0.9, 0.85, 0.6]), "system", "b"
+        yield trace_id, "thumbs", pick.choice([1.0, 0.9, 0.5, 0.1]), pick.choice(["user", "llm_judge"]), "c"
+
+
+def fill_sqlite(path: Path, count: int) -> None:
+    """Write past our own intake: it is not what is measured here."""
     connection = sqlite3.connect(path)
     connection.execute("PRAGMA synchronous=OFF")
     connection.execute("PRAGMA cache_size=-500000")
-    connection.executemany(
-        "INSERT INTO traces (id, session_id, name, input_text, output_text, model) VALUES (?, ?, 'chat', ?, ?, 'm1')",
-        ((trace_id, f"s{n // 4}", f"{n} {TEXT}", TEXT) for n, trace_id in enumerate(trace_ids(count))),
-    )
-
-    def scores() -> Iterator[tuple[str, str, float, str, str]]:
-        for trace_id in trace_ids(count):
-            yield trace_id, "format", pick.choice([1.0, 0.95, 0.9, 0.85, 0.2]), "system", "a"
-            yield trace_id, "grounded", pick.choice([1.0, 0.95, 0.9, 0.85, 0.6]), "system", "b"
-            yield trace_id, "thumbs", pick.choice([1.0, 0.9, 0.5, 0.1]), pick.choice(["user", "llm_judge"]), "c"
-
-    connection.executemany(
-        "INSERT INTO trace_scores (trace_id, name, value, source, key) VALUES (?, ?, ?, ?, ?)", scores()
-    )
+    connection.executemany(f"INSERT INTO {TRACES} VALUES (?, ?, ?, ?, ?, ?)", trace_rows(count))
+    connection.executemany(f"INSERT INTO {SCORES} VALUES (?, ?, ?, ?, ?)", score_rows(count))
     connection.commit()
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     connection.close()
 
 
+def fill_postgres(url: str, count: int) -> None:
+    with psycopg.connect(url, autocommit=True) as connection:
+        for table, rows in ((TRACES, trace_rows(count)), (SCORES, score_rows(count))):
+            with connection.cursor().copy(f"COPY {table} FROM STDIN") as copy:
+                for row in rows:
+                    copy.write_row(row)
+        connection.execute("VACUUM ANALYZE")
+
+
 def in_bulk(store: Store) -> Changes:
     return Curation(store, [POLICY], detector=None).backfill()
+
+
+class Copy(NamedTuple):
+    """A copy of the filled database: as the loop's driver opens it, and as Evergold does."""
+
+    database: Path | str
+    settings: Settings
+
+    def cpu_seconds(self) -> float:
+        return time.process_time() + (0.0 if isinstance(self.database, Path) else sum(map(postgres_seconds, COPIES)))
 
 
 @dataclass(frozen=True)
@@ -83,99 +110,13 @@ class Rate:
     cpu: float
 
     @classmethod
-    def of(cls, count: int, work: Callable[[], object]) -> "Rate":
-        cpu, wall = time.process_time(), time.perf_counter()
+    def of(cls, count: int, copy: Copy, work: Callable[[], object]) -> "Rate":
+        cpu, wall = copy.cpu_seconds(), time.perf_counter()
         work()
-        return cls(count / (time.perf_counter() - wall), count / (time.process_time() - cpu))
+        return cls(count / (time.perf_counter() - wall), count / (copy.cpu_seconds() - cpu))
 
     def __str__(self) -> str:
         return f"{self.wall:>10,.0f} traces/s   {self.cpu:>10,.0f} per CPU second"
-
-
-class Loop:
-    """One trace at a time, each step awaited on the database's own thread, as async drivers do."""
-
-    def __init__(self, path: Path) -> None:
-        self.connection = sqlite3.connect(path, check_same_thread=False)
-        self.connection.execute("PRAGMA synchronous=NORMAL")
-        self.connection.execute("PRAGMA foreign_keys=ON")
-        self.body = json.dumps(
-            {"provenance": {"source": "policy", "inclusion_probability": 1.0}}, separators=(",", ":")
-        )
-
-    async def run(self, ids: list[str]) -> int:
-        made = 0
-        for trace_id in ids:
-            made += await self.curate(trace_id)
-        return made
-
-    async def curate(self, trace_id: str) -> int:
-        rows = await asyncio.to_thread(self.scores, trace_id)
-        found, held = await asyncio.to_thread(self.trace, trace_id)
-        trace = Trace(id=trace_id, session_id=found[0], input=found[1], output=found[2], status=found[3])
-        scores = [Score(name=name, value=value, source=ScoreSource(source)) for name, value, source in rows]
-        verdict = classify(trace, scores, POLICY)
-        if verdict.tier.entry_type is None or held is not None:
-            return 0
-        tags = {f"model:{found[4]}"} | {
-            f"failed:{score.name}" for score in scores if score.source is ScoreSource.SYSTEM and score.value < 0.3
-        }
-        await asyncio.to_thread(self.add, trace, verdict, tags)
-        return 1
-
-    def scores(self, trace_id: str) -> list[tuple[str, float, str]]:
-        query = "SELECT name, value, source FROM trace_scores WHERE trace_id = ? ORDER BY source, name"
-        return self.connection.execute(query, (trace_id,)).fetchall()
-
-    def trace(self, trace_id: str) -> tuple[tuple[str, str, str, str, str], int | None]:
-        """The trace, and the entry it has already."""
-        query = "SELECT session_id, input_text, output_text, status, model FROM traces WHERE id = ?"
-        row: tuple[str, str, str, str, str] = self.connection.execute(query, (trace_id,)).fetchone()
-        held = self.connection.execute(
-            "SELECT id FROM eval_dataset WHERE trace_id = ? AND policy = ?", (trace_id, POLICY.name)
-        ).fetchone()
-        return row, held and held[0]
-
-    def add(self, trace: Trace, verdict: Verdict, tags: set[str]) -> None:
-        confirmed = verdict.tier is Tier.CONFIRMED
-        said = "{}" if verdict.tier is Tier.FAILURE else json.dumps({"confirmed": confirmed}, separators=(",", ":"))
-        moment = now()
-        columns = (
-            "trace_id, entry_type, input_text, output_text, metadata, dataset, case_id, body, session_id, policy, "
-            "policy_rev, confirmed, created_at, updated_at"
-        )
-        entry = self.connection.execute(
-            f"INSERT INTO eval_dataset ({columns}) VALUES ({', '.join('?' * 14)})",
-            (
-                *(trace.id, verdict.tier.entry_type, trace.input, trace.output, said, POLICY.dataset),
-                *(f"{POLICY.name}:{trace.id}", self.body, trace.session_id, POLICY.name, POLICY.rev, confirmed),
-                *(moment, moment),
-            ),
-        ).lastrowid
-        self.connection.executemany("INSERT INTO eval_dataset_tags VALUES (?, ?)", [(entry, tag) for tag in tags])
-        scores = [{"name": s.name, "source": s.source, "value": s.value} for s in verdict.deciding]
-        evidence = {"was": "none", "is": verdict.tier.value, "scores": scores}
-        self.connection.execute(
-            "INSERT INTO case_revisions (entry_id, version, action, who, why, evidence, created_at) "
-            "VALUES (?, 1, 'added', ?, ?, ?, ?)",
-            (
-                *(entry, f"policy {POLICY.label}", POLICY.explain(verdict.reason)),
-                *(json.dumps(evidence, separators=(",", ":")), moment),
-            ),
-        )
-        self.connection.commit()
-
-
-def written(path: Path, ids: Sequence[str]) -> list[tuple[object, ...]]:
-    """Everything that stands about these traces, but for when and under which number it was written."""
-    connection = sqlite3.connect(path)
-    query = """SELECT d.trace_id, d.entry_type, d.input_text, d.output_text, d.metadata, d.dataset, d.case_id, d.body,
-        d.session_id, d.policy, d.policy_rev, d.confirmed, d.status, d.version, r.version, r.action, r.who, r.why,
-        r.evidence, (SELECT group_concat(tag) FROM (SELECT tag FROM eval_dataset_tags WHERE dataset_id = d.id ORDER BY tag))
-        FROM eval_dataset d JOIN case_revisions r ON r.entry_id = d.id WHERE d.trace_id = ?"""
-    rows = [row for trace_id in ids for row in connection.execute(query, (trace_id,))]
-    connection.close()
-    return rows
 
 
 def late_score(store: Store, trace_id: str) -> float:
@@ -191,7 +132,7 @@ def late_score(store: Store, trace_id: str) -> float:
 
 
 @contextmanager
-def filled(count: int, kept: Path | None) -> Iterator[tuple[Path, Path]]:
+def on_sqlite(count: int, kept: Path | None) -> Iterator[tuple[Copy, Copy]]:
     """Two copies of the same traces; `kept` is where they stay for the next time."""
     with tempfile.TemporaryDirectory(dir=kept) as folder:
         source = (kept or Path(folder)) / f"{count}-traces.db"
@@ -199,41 +140,63 @@ def filled(count: int, kept: Path | None) -> Iterator[tuple[Path, Path]]:
             home = Path(folder) / "new"
             home.mkdir()
             Store.open(Settings(home=home)).close()
-            fill(home / "evergold.db", count)
+            fill_sqlite(home / "evergold.db", count)
             (home / "evergold.db").rename(source)
         homes = Path(folder) / "loop", Path(folder) / "bulk"
         for home in homes:
             home.mkdir()
             shutil.copyfile(source, home / "evergold.db")
-        yield homes
+        yield Copy(homes[0] / "evergold.db", Settings()), Copy(homes[1] / "evergold.db", Settings(home=homes[1]))
+
+
+@contextmanager
+def on_postgres(count: int, kept: Path | None) -> Iterator[tuple[Copy, Copy]]:
+    with tempfile.TemporaryDirectory(dir=kept, ignore_cleanup_errors=True) as folder:
+        with own_database(Path(folder), FILLED) as url:
+            Store.open(Settings(home=Path(folder), database_url=url)).close()
+            fill_postgres(url, count)
+            with psycopg.connect(url.replace(f"/{FILLED}?", "/postgres?"), autocommit=True) as admin:
+                for name in COPIES:
+                    admin.execute(f"CREATE DATABASE {name} TEMPLATE {FILLED}")
+            urls = [url.replace(f"/{FILLED}?", f"/{name}?") for name in COPIES]
+            loop, bulk = (Copy(one, Settings(home=Path(folder), database_url=one)) for one in urls)
+            yield loop, bulk
 
 
 def main(arguments: Sequence[str] = ()) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--traces", type=int, default=100_000)
     parser.add_argument("--loop", type=int, default=10_000, help="how many of them the loop is given")
+    parser.add_argument("--postgres", action="store_true", help="a PostgreSQL of its own instead of SQLite")
     parser.add_argument("--data", type=Path, help="an existing folder where the filled database is kept")
     options = parser.parse_args(arguments)
-    with filled(options.traces, options.data) as (loop_home, bulk_home):
-        ids = sorted(trace_ids(options.traces))
-        sample = ids[: options.loop]  # neighbours, as in a walk through all of them
-        loop = Rate.of(len(sample), lambda: asyncio.run(Loop(loop_home / "evergold.db").run(sample)))
-        store = Store.open(Settings(home=bulk_home))
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        done: list[Changes] = []
-        bulk = Rate.of(options.traces, lambda: done.append(in_bulk(store)))
-        grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-        same = written(loop_home / "evergold.db", sample) == written(bulk_home / "evergold.db", sample)
-        again = Rate.of(options.traces, lambda: done.append(in_bulk(store)))
-        late = sorted(late_score(store, trace_id) for trace_id in random.Random(9).sample(ids, 200))
-        store.close()
-    print(f"  {options.traces:,} traces, {done[0].total:,} entries with revisions and tags; memory grew {grown:.0f} MB")
+    with (on_postgres if options.postgres else on_sqlite)(options.traces, options.data) as (looped, curated):
+        compare(looped, curated, sorted(trace_ids(options.traces)), options.loop)
+
+
+def compare(looped: Copy, curated: Copy, ids: Sequence[str], size: int) -> None:
+    sample = ids[:size]  # neighbours, as in a walk through all of them
+    session = Session(looped.database)
+    loop = Rate.of(len(sample), looped, lambda: asyncio.run(Loop(session, POLICY).run(sample)))
+    store = Store.open(curated.settings)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    done: list[Changes] = []
+    bulk = Rate.of(len(ids), curated, lambda: done.append(in_bulk(store)))
+    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+    other = Session(curated.database)
+    same = written(session, sample) == written(other, sample)
+    again = Rate.of(len(ids), curated, lambda: done.append(in_bulk(store)))
+    late = sorted(late_score(store, trace_id) for trace_id in random.Random(9).sample(ids, 200))
+    # Not before: the processor time of a session of PostgreSQL is no longer seen when it is closed.
+    for one in (store, session, other):
+        one.close()
+    print(f"  {len(ids):,} traces, {done[0].total:,} entries with revisions and tags; memory grew {grown:.0f} MB")
     print(f"  per-trace async loop   {loop}")
     print(f"  set-based              {bulk}")
     print(f"  again, {done[1].total} changes       {again}")
-    print(
-        f"  ratio                  {bulk.wall / loop.wall:>10.1f} x          {bulk.cpu / loop.cpu:>10.1f} x   (limit 15)"
-    )
+    limit = 15 if isinstance(curated.database, Path) else 10
+    ratios = f"{bulk.wall / loop.wall:>10.1f} x          {bulk.cpu / loop.cpu:>10.1f} x"
+    print(f"  ratio                  {ratios}   (limit {limit})")
     print(f"  rows of both           {'the same' if same else 'DIFFERENT'}")
     print(f"  one late score        {late[100] * 1000:>12.2f} ms median, {late[190] * 1000:.2f} ms p95")
 

@@ -1,7 +1,8 @@
 """Background curation: it drains when it stops, and what it cannot do is counted and shown."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -9,11 +10,12 @@ from sqlalchemy import text
 
 from evergold.curate.background import Curator
 from evergold.curate.live import Curation
+from evergold.curate.queued import NotCurated
 from evergold.model.policy import Policy
 from evergold.settings import Settings
 from evergold.sources.spans import Wire
 from evergold.store.cases import CaseFilter
-from evergold.store.curation import set_aside
+from evergold.store.curation import Changes, set_aside
 from evergold.workspace import Workspace
 from tests.builders import a_score, a_trace
 from tests.patience import PATIENCE
@@ -57,6 +59,10 @@ def test_what_comes_in_wakes_it(ws: Workspace) -> None:
     assert ws.cases.count(CaseFilter(dataset="live")) == 1
 
 
+def aside(ws: Workspace) -> Callable[[Sequence[str]], tuple[str, ...]]:
+    return lambda trace_ids: ws.store.db.write(partial(set_aside, trace_ids=trace_ids))
+
+
 def test_when_all_is_curated_it_does_what_could_wait(ws: Workspace) -> None:
     ws.intake.accept([a_trace("t1", scores=(a_score(),))])
     done = threading.Event()
@@ -70,7 +76,7 @@ def test_when_all_is_curated_it_does_what_could_wait(ws: Workspace) -> None:
             done.set()
         return bool(left)
 
-    curator = Curator(Curation(ws.store, [Policy()], None), lambda: ws.store.db.write(set_aside), at_leisure)
+    curator = Curator(Curation(ws.store, [Policy()], None), aside(ws), at_leisure)
     curator.start()
     assert done.wait(PATIENCE)
     curator.stop()
@@ -94,7 +100,7 @@ def test_one_bad_trace_is_set_aside_and_the_rest_is_done(ws: Workspace) -> None:
         ]
         ws.intake.accept([trace.model_copy(update={"scores": (a_score(),)}) for trace in session])
     ws.store.db.write(lambda connection: connection.execute(text(STUMBLE)))
-    curator = Curator(Curation(ws.store, [Policy()], None), lambda: ws.store.db.write(set_aside))
+    curator = Curator(Curation(ws.store, [Policy()], None), aside(ws))
     curator.start()
     curator.stop()
     state = curator.state()
@@ -103,3 +109,19 @@ def test_one_bad_trace_is_set_aside_and_the_rest_is_done(ws: Workspace) -> None:
     assert {failure.trace_id for failure in state.failures} == {"a1", "b1"}
     report = ws.live.background_report()
     assert (report["waiting"], report["failed_ever"]) == (0, 2)
+
+
+class AlwaysTakenByAnother:
+    """Fails with a trace that another server has curated meanwhile."""
+
+    def step(self, limit: int) -> tuple[int, Changes]:
+        raise NotCurated(["taken"]) from RuntimeError("several writers met")
+
+
+def test_no_other_trace_is_set_aside_than_the_one_that_failed(ws: Workspace) -> None:
+    ws.intake.accept([a_trace("t1", scores=(a_score(),))])
+    curator = Curator(AlwaysTakenByAnother(), aside(ws))
+    curator.start()
+    curator.stop()
+    assert (curator.state().failed, curator.state().last_error) == (0, "RuntimeError: several writers met")
+    assert ws.live.waiting() == 1

@@ -76,7 +76,8 @@ def test_traces_lent_to_a_server_are_left_to_it(store: Store) -> None:
     assert store.db.write(partial(take_lent, trace_ids=ids[:2], owner="one")) == ids[:2]
     # What a server did not reach is free again; one that cannot be curated is set aside by its holder.
     assert store.db.write(partial(lend_queued, limit=1, owner="one")) == ids[2:3]
-    assert store.db.write(partial(set_aside, owner="one")) == (ids[2],)
+    assert store.db.write(partial(lend_queued, limit=1, owner="two")) == ids[3:4]
+    assert store.db.write(partial(set_aside, trace_ids=ids[2:4], owner="one")) == (ids[2],)
     assert sorted(store.db.write(partial(take_queued, limit=9, owner="two"))) == ids[3:]
 
 

@@ -11,12 +11,13 @@ When all is curated and nothing comes, it does what else can wait for such a mom
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Protocol
 
 from pydantic import BaseModel
 
+from evergold.curate.queued import NotCurated
 from evergold.errors import Unavailable
 from evergold.store.curation import Changes
 
@@ -61,7 +62,7 @@ class Curator:
     def __init__(
         self,
         curation: Stepping,
-        set_aside: Callable[[], tuple[str, ...]],
+        set_aside: Callable[[Sequence[str]], tuple[str, ...]],
         at_leisure: Callable[[], bool] = lambda: False,
     ) -> None:
         """`at_leisure` does a little of what can wait, and says whether there was anything."""
@@ -125,7 +126,7 @@ class Curator:
             while not self._woken.is_set() and not self._stopping.is_set() and self._at_leisure():
                 pass
         except Exception as problem:
-            self._last_error = f"{type(problem).__name__}: {problem}".splitlines()[0]
+            self._last_error = _line(problem)
 
     def _empty(self) -> None:
         limit = POLITE_BATCH
@@ -136,13 +137,16 @@ class Curator:
             except Unavailable as problem:
                 self._last_error = problem.message
                 return
-            except Exception as problem:
-                self._last_error = f"{type(problem).__name__}: {problem}".splitlines()[0]
-                if limit == 1 and not self._skip():
+            except NotCurated as problem:
+                self._last_error = _line(problem.__cause__ or problem)
+                if limit == 1 and not self._skip(problem.trace_ids):
                     return
                 # One by one: a trace that cannot be curated must not stop the others of its batch.
                 limit = 1
                 continue
+            except Exception as problem:
+                self._last_error = _line(problem)
+                return
             slow = time.monotonic() - began > POLITE_SECONDS
             # Batches grow back when the cause of slowness is over.
             limit = max(1, taken // 2) if slow and taken else min(2 * limit, POLITE_BATCH)
@@ -151,15 +155,19 @@ class Curator:
             if not taken or time.monotonic() > self._stop_by:
                 return
 
-    def _skip(self) -> bool:
-        """Set the trace at the head of the queue aside; False when the database itself is away."""
+    def _skip(self, trace_ids: Sequence[str]) -> bool:
+        """Set traces aside; False when there are none, or the database itself is away."""
         try:
-            skipped = self._set_aside()
+            skipped = self._set_aside(trace_ids)
         except Exception as problem:
-            self._last_error = f"{type(problem).__name__}: {problem}".splitlines()[0]
+            self._last_error = _line(problem)
             return False
         moment = datetime.now(UTC).isoformat(timespec="seconds")
         for trace_id in skipped:
             self._failed += 1
             self._failures.append(CurationFailure(trace_id=trace_id, error=self._last_error or "", at=moment))
         return bool(skipped)
+
+
+def _line(problem: BaseException) -> str:
+    return f"{type(problem).__name__}: {problem}".splitlines()[0]

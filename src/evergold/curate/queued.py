@@ -17,6 +17,7 @@ from evergold.curate.choosing import DayChoices
 from evergold.curate.findings import findings_in, put_finding
 from evergold.curate.judged import JudgeDetector
 from evergold.curate.taggers import put_plugin_tags
+from evergold.errors import Unavailable
 from evergold.model.policy import Policy
 from evergold.seams import Detector
 from evergold.store import Store
@@ -58,6 +59,14 @@ class Checks(Protocol):
     def look_at(self, connection: Connection, trace_ids: Sequence[str]) -> Sequence[str]: ...
 
 
+class NotCurated(Exception):
+    """Names the traces that could not be curated together; its cause is why."""
+
+    def __init__(self, trace_ids: Sequence[str]) -> None:
+        super().__init__(f"{len(trace_ids)} traces could not be curated")
+        self.trace_ids = tuple(trace_ids)
+
+
 class QueuedCuration:
     """Applies policies to waiting traces. Policies that are not in force read the queue and leave it as it is."""
 
@@ -78,14 +87,24 @@ class QueuedCuration:
         self._checks = checks
         self._choices = DayChoices()
         self._freed = False  # whether traces that dead processes held were given back
+        self._at_hand: Sequence[str] = ()  # the traces of the step under way
         self._counted: set[str] = set()  # a remark queues its answer once more, which is no other trace
 
     def step(self, limit: int = BATCH) -> tuple[int, Changes]:
-        """Curate up to `limit` waiting traces; how many were taken, and what changed."""
-        take = self._ready(limit)
-        if self._in_force:
-            self._look_ahead()
-        taken, changes = self._store.db.write(partial(self._next, take=take))
+        """Curate up to `limit` waiting traces; how many were taken, and what changed.
+
+        Raises `Unavailable` while the database does not answer, and `NotCurated` for everything else.
+        """
+        self._at_hand = ()
+        try:
+            take = self._ready(limit)
+            if self._in_force:
+                self._look_ahead()
+            taken, changes = self._store.db.write(partial(self._next, take=take))
+        except Unavailable:
+            raise
+        except Exception as problem:
+            raise NotCurated(self._at_hand) from problem
         changes.traces = self._first_visits(taken)
         return len(taken), changes
 
@@ -99,7 +118,7 @@ class QueuedCuration:
             self._store.db.write(free_lent)
             self._freed = True
         # Lent first: of two servers only one asks a judge about a trace.
-        waiting = self._store.db.write(partial(lend_queued, limit=limit, owner=self._store.holder))
+        waiting = self._at_hand = self._store.db.write(partial(lend_queued, limit=limit, owner=self._store.holder))
         if slow is not None:
             waiting = waiting[: slow.run_ahead(waiting)]
         if judged is not None:
@@ -151,7 +170,8 @@ class QueuedCuration:
     def _next(
         self, connection: Connection, take: Callable[[Connection], Sequence[str]]
     ) -> tuple[Sequence[str], Changes]:
-        return self._look_at(connection, take(connection))
+        self._at_hand = take(connection)
+        return self._look_at(connection, self._at_hand)
 
     def _look_at(self, connection: Connection, waiting: Sequence[str]) -> tuple[Sequence[str], Changes]:
         if not waiting:

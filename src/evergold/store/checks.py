@@ -13,7 +13,8 @@ from sqlalchemy import Connection, bindparam, text
 from evergold.model.checking import Checked, ToolStep, Turn
 from evergold.model.moment import seconds_between
 from evergold.model.trace import TraceStatus
-from evergold.store.rows import insert_rows, rows_among
+from evergold.store.rows import delete_among, insert_rows, rows_among
+from evergold.store.scores import drop_scores, insert_scores
 from evergold.store.values import batches, loads, now, stamp, storable
 from evergold.store.workspace_facts import count
 
@@ -146,10 +147,11 @@ def put_checked(
             fresh.append((*location, *row, moment))
     # A check that failed with an error says nothing new: its earlier score stays.
     gone = [key for key in held if key in wanted and _row(wanted[key]) != held[key] and wanted[key].error is None]
-    stale = [key for key in held if marks and key not in wanted and key[0] in {mark[0] for mark in marks}]
-    for trace_id, key in dict.fromkeys([*gone, *stale]):
-        connection.execute(_DROP, {"trace": trace_id, "key": key})
-    insert_rows(connection, "trace_scores", SCORE_COLUMNS, [(*row[:2], *row[2:]) for row in fresh])
+    whole = {mark[0] for mark in marks}
+    stale = [key for key in held if key not in wanted and key[0] in whole]
+    drop_scores(connection, [*gone, *stale])
+    # In the order of their keys: two servers that store the same scores then never wait for each other in turn.
+    insert_scores(connection, SCORE_COLUMNS, sorted(fresh, key=lambda row: row[:2]))
     failed: dict[str, list[str]] = {}
     for each in outcomes:
         if each.error is not None:
@@ -158,9 +160,6 @@ def put_checked(
         _mark(connection, [(mark[0], suite, _names(failed.get(mark[0], [])), *mark[1:], moment) for mark in marks])
     count(connection, _errors(outcomes))
     return len(fresh) + len(stale)
-
-
-_DROP = text("DELETE FROM trace_scores WHERE trace_id = :trace AND key = :key")
 
 
 def _names(failed: Sequence[str]) -> str:
@@ -190,11 +189,7 @@ def _held(connection: Connection, trace_ids: set[str]) -> dict[tuple[str, str], 
 
 
 def _mark(connection: Connection, rows: Sequence[tuple[str, ...]]) -> None:
-    for batch in batches([row[0] for row in rows]):
-        mark = "?" if connection.dialect.name == "sqlite" else "%s"
-        connection.exec_driver_sql(
-            f"DELETE FROM trace_checks WHERE trace_id IN ({', '.join([mark] * len(batch))})", tuple(batch)
-        )
+    delete_among(connection, "trace_checks", "trace_id", [row[0] for row in rows])
     insert_rows(connection, "trace_checks", MARK_COLUMNS, rows, new_only=True)
 
 

@@ -21,6 +21,7 @@ from evergold.store.traces import insert_new
 from evergold.store.values import batches, dumps, now
 from evergold.store.verdict_dialects import dialect_of
 from evergold.store.verdict_sql import Scope
+from evergold.store.workspace_facts import count
 
 BATCH = 5_000
 MOST_LENT = 200  # traces that one server runs slow checks over before it takes them; the others are for other servers
@@ -28,6 +29,7 @@ LENT_SECONDS = 120.0  # longer than slow checks take before they are stored
 PLAIN = Scope()
 IN_RANGE = "trace_id > :after AND trace_id <= :upto"
 IN_CHOSEN = "trace_id IN (SELECT trace_id FROM curation_chosen)"
+UNHELD = "(lease_until IS NULL OR lease_until <= :now OR owner = :owner)"
 NOT_CHOSEN = f"{IN_RANGE} AND trace_id NOT IN (SELECT trace_id FROM curation_chosen)"
 
 
@@ -134,8 +136,7 @@ def _free(connection: Connection) -> str:
     """The oldest traces that nobody else holds, as a query with the parameters owner, now and limit."""
     # Two servers that curate take different traces instead of waiting for each other.
     skip = " FOR UPDATE SKIP LOCKED" if connection.dialect.name == "postgresql" else ""
-    return f"""SELECT trace_id FROM curation_queue WHERE lease_until IS NULL OR lease_until <= :now OR owner = :owner
-        ORDER BY queued_at, trace_id LIMIT :limit{skip}"""
+    return f"SELECT trace_id FROM curation_queue WHERE {UNHELD} ORDER BY queued_at, trace_id LIMIT :limit{skip}"
 
 
 def queued(connection: Connection, after: str) -> list[str]:
@@ -144,17 +145,14 @@ def queued(connection: Connection, after: str) -> list[str]:
     return list(connection.execute(query, {"after": after, "size": BATCH}).scalars())
 
 
-def set_aside(connection: Connection, owner: str = "") -> tuple[str, ...]:
-    """Take the trace at the head of the queue, as `owner` sees it, off it without curating it, and count that."""
-    taken = take_queued(connection, 1, owner)
-    for _ in taken:
-        connection.execute(
-            text(
-                "INSERT INTO counters (name, value) VALUES ('curation.failed', 1) "
-                "ON CONFLICT (name) DO UPDATE SET value = counters.value + 1"
-            )
-        )
-    return tuple(taken)
+def set_aside(connection: Connection, trace_ids: Sequence[str], owner: str = "") -> tuple[str, ...]:
+    """Take traces off the queue without curating them, and count that; one that another server holds by now is left to it."""
+    now, _ = now_and_later(connection, 0)
+    statement = text(f"DELETE FROM curation_queue WHERE trace_id IN :batch AND {UNHELD} RETURNING trace_id")
+    params = {"batch": list(trace_ids), "now": now, "owner": owner}
+    taken = tuple(connection.execute(statement.bindparams(bindparam("batch", expanding=True)), params).scalars())
+    count(connection, {"curation.failed": len(taken)})
+    return taken
 
 
 def queue_counts(connection: Connection) -> tuple[int, int]:

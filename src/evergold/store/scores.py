@@ -1,15 +1,16 @@
 """Scores in and out, many at a time: a score is known by its trace and its key, and what was said last under a key stands."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from itertools import chain
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, select
+from sqlalchemy import Connection, delete, select
 from sqlalchemy.engine import RowMapping
 
 from evergold.model.ident import content_hash
 from evergold.model.trace import Score, ScoreSource
 from evergold.store.queues import enqueue
-from evergold.store.rows import insert_rows, rows_among
+from evergold.store.rows import ROWS, rows_among
 from evergold.store.schema import trace_scores
 from evergold.store.values import batches, now, stamp, storable
 
@@ -48,9 +49,8 @@ def put_scores_of_many(connection: Connection, scored: Sequence[tuple[str, Score
         fresh.pop(key, None)  # a score that is said again is the latest
         fresh[key] = row
         changed += 1
-    for of_trace, of_key in fresh.keys() & stored.keys():
-        connection.execute(_one, {"of_trace": of_trace, "of_key": of_key})
-    insert_rows(connection, "trace_scores", COLUMNS, list(fresh.values()))
+    drop_scores(connection, fresh.keys() & stored.keys())
+    insert_scores(connection, COLUMNS, list(fresh.values()))
     enqueue(connection, dict.fromkeys(trace_id for trace_id, _ in fresh))
     return changed
 
@@ -60,9 +60,37 @@ def _stored(connection: Connection, trace_ids: set[str]) -> dict[Key, tuple[Any,
     return {(row[0], row[1]): tuple(row[2:]) for row in rows_among(connection, query, trace_ids)}
 
 
-_one = delete(trace_scores).where(
-    trace_scores.c.trace_id == bindparam("of_trace"), trace_scores.c.key == bindparam("of_key")
-)
+def insert_scores(connection: Connection, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """Insert scores; one that another server stored under its key meanwhile is replaced: what is said last stands."""
+    if not rows:
+        return
+    changed = ", ".join(f"{name} = excluded.{name}" for name in columns if name not in ("trace_id", "key"))
+    head, tail = (
+        f"INSERT INTO trace_scores ({', '.join(columns)})",
+        f"ON CONFLICT (trace_id, key) DO UPDATE SET {changed}",
+    )
+    if connection.dialect.name == "postgresql":
+        # A list for each column: one statement, prepared once, whatever the number of rows.
+        lists = ", ".join(f"%s::{'float8' if name == 'value' else 'text'}[]" for name in columns)
+        values = tuple(list(column) for column in zip(*rows, strict=True))
+        connection.exec_driver_sql(f"{head} SELECT * FROM unnest({lists}) {tail}", values)
+        return
+    one = f"({', '.join('?' * len(columns))})"
+    for batch in batches(rows, ROWS):
+        listed = ", ".join([one] * len(batch))
+        connection.exec_driver_sql(f"{head} VALUES {listed} {tail}", tuple(chain.from_iterable(batch)))
+
+
+def drop_scores(connection: Connection, keys: Collection[Key]) -> None:
+    """Delete the scores with these keys, many in a statement."""
+    statement = "DELETE FROM trace_scores WHERE (trace_id, key) IN"
+    for batch in batches(keys, ROWS):
+        if connection.dialect.name == "postgresql":
+            values = tuple(list(column) for column in zip(*batch, strict=True))
+            connection.exec_driver_sql(f"{statement} (SELECT * FROM unnest(%s::text[], %s::text[]))", values)
+        else:
+            listed = ", ".join(["(?, ?)"] * len(batch))
+            connection.exec_driver_sql(f"{statement} (VALUES {listed})", tuple(chain.from_iterable(batch)))
 
 
 def _row(trace_id: str, score: Score) -> tuple[Any, ...]:

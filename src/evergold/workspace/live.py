@@ -206,10 +206,10 @@ class Live:
             return None
         from evergold.workspace.traffic import TrafficWatch
 
-        traffic, aside = TrafficWatch(self._store), partial(set_aside, owner=self._store.holder)
+        traffic, owner = TrafficWatch(self._store), self._store.holder
         self._curator = Curator(
             self,
-            lambda: self._store.db.write(aside),
+            lambda trace_ids: self._store.db.write(partial(set_aside, trace_ids=trace_ids, owner=owner)),
             lambda: self._learn_words() or self._learn_parts() or traffic.at_leisure(),
         )
         self._curator.start()
