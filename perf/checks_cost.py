@@ -3,8 +3,8 @@
     python -m perf.checks_cost [TRACES]
     python -m perf.checks_cost [TRACES] --postgres      # a PostgreSQL started for it
 
-The loop does what a backfill does, one trace and one commit at a time. `again` replaces every score, as after a change of all checks.
-CPU: of this process and of PostgreSQL.
+The loop does what a backfill does, one trace and one commit at a time. `again` replaces every score, as after a change of all
+checks. CPU: of this process and of PostgreSQL.
 """
 
 import argparse
@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] = ()) -> None:
     parser.add_argument("--postgres", action="store_true", help="a PostgreSQL of its own instead of SQLite")
     chosen = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder, ExitStack() as stack:
-        url = stack.enter_context(own_database(Path(folder), NAME)) if chosen.postgres else None
+        url = stack.enter_context(own_database(Path(folder), NAME)) if chosen.postgres else ""
         settings = Settings(home=Path(folder), database_url=url, checks_builtin="true", checks_off=("grounded",))
         with Workspace.open(settings) as workspace:
             ids = [f"t{at:06}" for at in range(chosen.traces)]

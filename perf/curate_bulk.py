@@ -151,16 +151,18 @@ def on_sqlite(count: int, kept: Path | None) -> Iterator[tuple[Copy, Copy]]:
 
 @contextmanager
 def on_postgres(count: int, kept: Path | None) -> Iterator[tuple[Copy, Copy]]:
-    with tempfile.TemporaryDirectory(dir=kept, ignore_cleanup_errors=True) as folder:
-        with own_database(Path(folder), FILLED) as url:
-            Store.open(Settings(home=Path(folder), database_url=url)).close()
-            fill_postgres(url, count)
-            with psycopg.connect(url.replace(f"/{FILLED}?", "/postgres?"), autocommit=True) as admin:
-                for name in COPIES:
-                    admin.execute(f"CREATE DATABASE {name} TEMPLATE {FILLED}")
-            urls = [url.replace(f"/{FILLED}?", f"/{name}?") for name in COPIES]
-            loop, bulk = (Copy(one, Settings(home=Path(folder), database_url=one)) for one in urls)
-            yield loop, bulk
+    with (
+        tempfile.TemporaryDirectory(dir=kept, ignore_cleanup_errors=True) as folder,
+        own_database(Path(folder), FILLED) as url,
+    ):
+        Store.open(Settings(home=Path(folder), database_url=url)).close()
+        fill_postgres(url, count)
+        with psycopg.connect(url.replace(f"/{FILLED}?", "/postgres?"), autocommit=True) as admin:
+            for name in COPIES:
+                admin.execute(f"CREATE DATABASE {name} TEMPLATE {FILLED}")
+        urls = [url.replace(f"/{FILLED}?", f"/{name}?") for name in COPIES]
+        loop, bulk = (Copy(one, Settings(home=Path(folder), database_url=one)) for one in urls)
+        yield loop, bulk
 
 
 def main(arguments: Sequence[str] = ()) -> None:

@@ -151,7 +151,7 @@ def put_checked(
     stale = [key for key in held if key not in wanted and key[0] in whole]
     drop_scores(connection, [*gone, *stale])
     # In the order of their keys: two servers that store the same scores then never wait for each other in turn.
-    insert_scores(connection, SCORE_COLUMNS, sorted(fresh, key=lambda row: row[:2]))
+    insert_scores(connection, SCORE_COLUMNS, sorted(fresh, key=lambda row: (row[0], row[1])))
     failed: dict[str, list[str]] = {}
     for each in outcomes:
         if each.error is not None:

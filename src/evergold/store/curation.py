@@ -49,8 +49,8 @@ class Changes:
     def add(self, other: "Changes") -> None:
         self.traces += other.traces
         for mine, theirs in ((self.by_kind, other.by_kind), (self.by_tier, other.by_tier)):
-            for name, count in theirs.items():
-                mine[name] = mine.get(name, 0) + count
+            for name, number in theirs.items():
+                mine[name] = mine.get(name, 0) + number
         for kind, ids in other.examples.items():
             self.examples[kind] = (self.examples.get(kind, []) + ids)[:5]
 
@@ -181,8 +181,8 @@ def preview(
 
 def _counted(rows: Iterable[Any]) -> Changes:
     changes = Changes()
-    for kind, tier, count, example in rows:
-        changes.add(Changes(by_kind={kind: count}, by_tier={tier: count}, examples={kind: [example]}))
+    for kind, tier, number, example in rows:
+        changes.add(Changes(by_kind={kind: number}, by_tier={tier: number}, examples={kind: [example]}))
     return changes
 
 
