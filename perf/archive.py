@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from evergold.settings import Settings
+from evergold.store.text_index.words import learn_words
 from evergold.store.trace_filter import TraceFilter
 from evergold.workspace import Workspace
 from evergold.workspace.archive_days import ArchivedDays
@@ -72,6 +73,9 @@ def main() -> None:
             out.writelines(json.dumps(a_trace(number, day, given.words, chance)) + "\n" for number, day in numbered)
         with Workspace.open(Settings(home=home / "home", checks_builtin="false")) as workspace:
             importing, _ = timed(lambda: workspace.intake.ingest([lines]))
+            # Words of old traces are known to the index, and have to be forgotten there.
+            while workspace.store.db.write(learn_words):
+                pass
             # The libraries are loaded before: a second at the start is no part of a rate.
             workspace.archives.move("9999d", home / "none")
             moving, done = timed(lambda: workspace.archives.move("1d", home / "archive"))

@@ -1,5 +1,6 @@
 """The word index learns in bulk; nothing is found late, and nothing is found that is gone."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 from sqlalchemy import Connection, text
 
 from evergold.settings import Settings
+from evergold.store.text_index.grams import SCRIPTS, WIDER
 from evergold.store.text_index.words import AT_ONCE, ENOUGH, words_waiting
 from evergold.store.trace_filter import TraceFilter
 from evergold.workspace import Workspace
@@ -72,3 +74,23 @@ def test_what_goes_before_its_words_are_learnt_leaves_no_trace(workspace: Worksp
     assert found(workspace, "zebra") == 1
     workspace.intake.accept([a_trace("t3", input="zebra")])
     assert found(workspace, "zebra") == 2
+
+
+def pairs_known(workspace: Workspace) -> int:
+    with workspace.store.db.read() as connection:
+        return connection.execute(text("SELECT count(*) FROM trace_grams WHERE trace_grams MATCH '漢字'")).scalar_one()
+
+
+def test_pairs_of_characters_are_forgotten_with_the_text_that_held_them(workspace: Workspace) -> None:
+    texts = {"among others": "“Où” — 漢字 😀", "alone": "漢字", "other script": "“Où” 😀 ελληνικά"}
+    workspace.intake.accept([a_trace(name, input=words) for name, words in texts.items()])
+    assert found(workspace, "漢字") == pairs_known(workspace) == 2
+    run(workspace, "UPDATE traces SET input_text = '漢字' WHERE id = 'other script'")
+    run(workspace, "UPDATE traces SET input_text = 'plain' WHERE id = 'alone'")
+    assert found(workspace, "漢字") == pairs_known(workspace) == 2
+    run(workspace, "DELETE FROM traces")
+    assert pairs_known(workspace) == 0
+
+
+def test_the_quick_look_leaves_out_no_script() -> None:
+    assert all(re.fullmatch(WIDER, end) for script in SCRIPTS for end in (script[0], script[-1]))

@@ -42,7 +42,12 @@ def _pairs_of(row: str) -> str:
     )
 
 
-_HOLDS = f"{{text}} GLOB '*{CLASS}*'"
+# A pattern of many ranges takes longer than all else of learning and forgetting a trace. So it is looked for last: not in
+# a text of as many bytes as characters, and not where no character is of the wider ranges, which hold no punctuation or emoji.
+WIDER = "[\u0e00-\u1fff\u2e80-\uffef\U00020000-\U0003ffff]"
+_HOLDS = (
+    f"length(CAST({{text}} AS BLOB)) > length({{text}}) AND {{text}} GLOB '*{WIDER}*' AND {{text}} GLOB '*{CLASS}*'"
+)
 # Traces that are not learnt yet are in no index: deleting them from it would corrupt an index without content.
 _KNOWN = "old.seq <= (SELECT seq FROM trace_words_upto)"
 _CHANGED = " OR ".join(f"old.{column} IS NOT new.{column}" for column in ("name", "input_text", "output_text"))
@@ -56,6 +61,12 @@ LEARN_MANY = f"""INSERT INTO trace_grams (rowid, pairs)
       WHERE p.at <= length(t.text) AND substr(t.text, p.at, 1) GLOB '{CLASS}')
     FROM (SELECT seq, {_text_of("")} AS text FROM traces WHERE seq > ? AND seq <= ?) t
     WHERE {_HOLDS.format(text="t.text")}"""
+SQLITE_TRIGGERS = (
+    # The condition of the trigger, because that of its statement is looked at after the pairs are made.
+    f"CREATE TRIGGER trace_grams_gone AFTER DELETE ON traces WHEN {_KNOWN} AND {_OLD} BEGIN {_FORGET} END",
+    f"CREATE TRIGGER trace_grams_changed AFTER UPDATE OF name, input_text, output_text ON traces "
+    f"WHEN {_KNOWN} AND ({_CHANGED}) AND (({_OLD}) OR ({_NEW})) BEGIN {_FORGET} {_LEARN} END",
+)
 # `content=''` and `detail=none`: the index stores neither texts nor positions, only which rows hold a pair.
 SQLITE_INDEX = (
     "CREATE VIRTUAL TABLE trace_grams USING fts5(pairs, content='', detail=none, columnsize=0, "
@@ -63,9 +74,7 @@ SQLITE_INDEX = (
     "CREATE TABLE trace_grams_at (at INTEGER PRIMARY KEY)",
     f"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {LONGEST}) "
     "INSERT INTO trace_grams_at SELECT i FROM n",
-    f"CREATE TRIGGER trace_grams_gone AFTER DELETE ON traces WHEN {_KNOWN} BEGIN {_FORGET} END",
-    f"CREATE TRIGGER trace_grams_changed AFTER UPDATE OF name, input_text, output_text ON traces "
-    f"WHEN {_KNOWN} AND ({_CHANGED}) BEGIN {_FORGET} {_LEARN} END",
+    *SQLITE_TRIGGERS,
 )
 POSTGRES_TEXT = _text_of("").replace("char(10)", "chr(10)")
 POSTGRES_GRAMS = f"evergold_grams({POSTGRES_TEXT})"
