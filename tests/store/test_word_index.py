@@ -78,7 +78,8 @@ def test_what_goes_before_its_words_are_learnt_leaves_no_trace(workspace: Worksp
 
 def pairs_known(workspace: Workspace) -> int:
     with workspace.store.db.read() as connection:
-        return connection.execute(text("SELECT count(*) FROM trace_grams WHERE trace_grams MATCH '漢字'")).scalar_one()
+        query = "SELECT count(*) FROM trace_grams WHERE trace_grams MATCH '漢字'"
+        return int(connection.execute(text(query)).scalar_one())
 
 
 def test_pairs_of_characters_are_forgotten_with_the_text_that_held_them(workspace: Workspace) -> None:

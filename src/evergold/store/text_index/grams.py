@@ -42,8 +42,8 @@ def _pairs_of(row: str) -> str:
     )
 
 
-# A pattern of many ranges takes longer than all else of learning and forgetting a trace. So it is looked for last: not in
-# a text of as many bytes as characters, and not where no character is of the wider ranges, which hold no punctuation or emoji.
+# A pattern of many ranges takes longer than all else of learning and forgetting a trace. So it is looked for last: not
+# in a text of as many bytes as characters, and not where nothing is of the wider ranges, which hold no punctuation or emoji.
 WIDER = "[\u0e00-\u1fff\u2e80-\uffef\U00020000-\U0003ffff]"
 _HOLDS = (
     f"length(CAST({{text}} AS BLOB)) > length({{text}}) AND {{text}} GLOB '*{WIDER}*' AND {{text}} GLOB '*{CLASS}*'"
