@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import Connection, text
 
 from evergold.errors import NotFound
-from evergold.model.access import Role
+from evergold.model.access import Holder, Role
 from evergold.model.questions import Questionnaire, ReviewAnswer, ReviewQuestion
 from evergold.model.review import AssignmentState, CaseKey, SavedView
 from evergold.model.trace import Correction, Score
@@ -192,8 +192,12 @@ def test_a_revoked_token_opens_nothing_and_keeps_its_first_time(store: Store) ->
     tokens = TokenStore(store.db)
     tokens.add("1", "ci", Role.INGEST, "digest-1")
     tokens.add("2", "jo", Role.REVIEWER, "digest-2")
-    assert {digest: holder.name for digest, holder in tokens.holders().items()} == {"digest-1": "ci", "digest-2": "jo"}
+    ci, jo = Holder(name="ci", role=Role.INGEST), Holder(name="jo", role=Role.REVIEWER)
+    assert tokens.holders() == {"digest-1": ci, "digest-2": jo}
     first, second = tokens.revoke("1"), tokens.revoke("1")
     assert first is not None and first == second and first.revoked_at is not None
-    assert list(tokens.holders()) == ["digest-2"] and [token.id for token in tokens.list()] == ["1", "2"]
+    assert tokens.holders() == {"digest-1": None, "digest-2": jo}
+    assert [token.id for token in tokens.list()] == ["1", "2"]
     assert tokens.revoke("9") is None
+    assert (tokens.forget_revoked(), tokens.forget_revoked()) == (1, 0)
+    assert tokens.holders() == {"digest-2": jo}

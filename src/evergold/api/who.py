@@ -10,7 +10,9 @@ LOCAL = "local"
 def who_asks(request: Request) -> str:
     """The reviewer behind the token; where nobody has one, the name the client gives itself, else the local user."""
     # A name that a client gives itself counts only where there are no tokens: it proves nothing.
-    named: str = request.scope.get("evergold.who") or request.headers.get("x-evergold-reviewer", "").strip()
+    named: str | None = request.scope.get("evergold.who")
+    if named is None:
+        named = request.headers.get("x-evergold-reviewer", "").strip()
     return named[:100] or LOCAL
 
 

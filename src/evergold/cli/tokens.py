@@ -9,7 +9,7 @@ from evergold.model.access import Role
 
 @click.group()
 def command() -> None:
-    """Add, list and revoke tokens of the server. Once there is one, every caller needs a token."""
+    """Add, list and revoke tokens of the server. Once one was made, every caller needs a token."""
 
 
 @command.command("add")
@@ -59,3 +59,17 @@ def revoke_command(ctx: click.Context, token_id: str, as_json: bool) -> None:
         emit_json(revoked)
     else:
         click.echo(f"{revoked.id} ({revoked.name}) is revoked")
+
+
+@command.command("forget-revoked")
+@json_flag
+@click.pass_context
+def forget_command(ctx: click.Context, as_json: bool) -> None:
+    """Delete revoked tokens from the list. Where no token is left, the server asks for none again."""
+    with opened(ctx) as workspace:
+        forgotten = workspace.access.forget_revoked()
+        left = len(workspace.access.list())
+    if as_json:
+        emit_json({"forgotten": forgotten, "left": left})
+    else:
+        click.echo(f"forgot {forgotten} revoked tokens; {left} are left")

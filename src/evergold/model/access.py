@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, StringConstraints
 
 from evergold.model.moment import UtcTime
 
@@ -32,7 +32,12 @@ INCLUDES = {
 """Each role with the roles it includes: an owner may do everything; who sends data reads none."""
 
 # The setting `review.reviewers` writes `name:token` with commas between, so no name may hold either.
-TokenName = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[^\x00-\x1f:,]+$")]
+TokenName = Annotated[
+    str,
+    StringConstraints(
+        strip_whitespace=True, min_length=1, max_length=100, pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029:,]+$"
+    ),
+]
 
 
 class Holder(BaseModel, frozen=True):

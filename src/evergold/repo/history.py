@@ -6,11 +6,12 @@ other lines. The lines of `git diff -U0` are the ones everybody can count again.
 
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import NamedTuple
 
 from evergold.errors import BadInput
 from evergold.repo.git import Repo
+from evergold.repo.timeline import commit_time
 
 _FIELDS = "%H%x00%P%x00%at%x00%an%x00%B"
 _RENAMES = "-M"
@@ -85,8 +86,7 @@ def _parse_log(pieces: Iterable[bytes]) -> Iterator[Commit]:
 
 def _commit(fields: list[bytes]) -> Commit:
     id, parents, authored, author, message = (field.decode("utf-8", "replace") for field in fields)
-    time = datetime.fromtimestamp(int(authored or 0), UTC)
-    return Commit(id, tuple(parents.split()), time, author, message)
+    return Commit(id, tuple(parents.split()), commit_time(authored), author, message)
 
 
 def _parse_diffs(pieces: Iterator[bytes], ids: Sequence[str]) -> Iterator[tuple[str, bytes]]:

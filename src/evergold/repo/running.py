@@ -20,6 +20,14 @@ _READ_ONLY = {
     # `refs/replace` can show other content under the same id; cases quote what the id stands for.
     "GIT_NO_REPLACE_OBJECTS": "1",
 }
+# A repository that somebody else made may name programs in its own settings. These win over them, so that none is run.
+_NO_PROGRAMS = {
+    "core.fsmonitor": "false",
+    "core.hooksPath": os.devnull,
+    "log.showSignature": "false",
+    "protocol.allow": "never",
+    "submodule.recurse": "false",
+}
 _PIPE_SIZE = 1 << 20
 
 Answer = subprocess.CompletedProcess[bytes]
@@ -85,7 +93,8 @@ class Git:
             process.wait()
 
     def command(self, args: Sequence[str]) -> list[str]:
-        return ["git", "-C", str(self.path), *args]
+        settings = [part for name, value in _NO_PROGRAMS.items() for part in ("-c", f"{name}={value}")]
+        return ["git", "-C", str(self.path), *settings, *args]
 
     def environment(self, more: dict[str, str] | None) -> dict[str, str]:
         """Ours without the variables by which an outer git (a hook, say) would point us at another repository."""

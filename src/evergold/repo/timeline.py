@@ -6,6 +6,8 @@ from typing import NamedTuple
 from evergold.repo.git import Repo
 
 _FIELDS = "%H%x00%P%x00%at%x00%ct%x00%B"
+# Git keeps any number of seconds. A year is left at both ends of the calendar, so that days can be added and taken away.
+_EARLIEST, _LATEST = (int(datetime(year, 1, 1, tzinfo=UTC).timestamp()) for year in (2, 9999))
 
 
 class Moment(NamedTuple):
@@ -37,8 +39,9 @@ def reachable(repo: Repo, *tips: str) -> set[str]:
 
 def _moment(fields: list[bytes]) -> Moment:
     id, parents, authored, committed, message = (field.decode("utf-8", "replace") for field in fields)
-    return Moment(id.strip(), tuple(parents.split()), _time(authored), _time(committed), message)
+    return Moment(id.strip(), tuple(parents.split()), commit_time(authored), commit_time(committed), message)
 
 
-def _time(seconds: str) -> datetime:
-    return datetime.fromtimestamp(int(seconds or 0), UTC)
+def commit_time(seconds: str) -> datetime:
+    """Read a time of a commit; one that Python's calendar does not have becomes the nearest day that can be counted on."""
+    return datetime.fromtimestamp(min(max(int(seconds or 0), _EARLIEST), _LATEST), UTC)

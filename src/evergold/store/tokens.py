@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sqlalchemy import Connection, Row, insert, select, update
+from sqlalchemy import Connection, Row, delete, insert, select, update
 
 from evergold.model.access import AccessToken, Holder, Role
 from evergold.store.db import Database
@@ -27,11 +27,13 @@ class TokenStore:
         with self._db.read() as connection:
             return [_token(row) for row in connection.execute(wanted)]
 
-    def holders(self) -> dict[str, Holder]:
-        """Who holds which valid token, by its hash."""
-        valid = select(access_tokens).where(access_tokens.c.revoked_at.is_(None))
+    def holders(self) -> dict[str, Holder | None]:
+        """Who holds which token, by its hash; None for one that was revoked."""
         with self._db.read() as connection:
-            return {row.digest: Holder(name=row.name, role=Role(row.role)) for row in connection.execute(valid)}
+            return {
+                row.digest: None if row.revoked_at else Holder(name=row.name, role=Role(row.role))
+                for row in connection.execute(select(access_tokens))
+            }
 
     def revoke(self, ident: str) -> AccessToken | None:
         """Make a token invalid; None when there is none by that id. The first revocation's time stays."""
@@ -44,6 +46,11 @@ class TokenStore:
             return _token(row) if row is not None else None
 
         return self._db.write(work)
+
+    def forget_revoked(self) -> int:
+        """Delete the tokens that were revoked; how many they were."""
+        revoked = delete(access_tokens).where(access_tokens.c.revoked_at.is_not(None))
+        return self._db.write(lambda connection: connection.execute(revoked).rowcount)
 
 
 def _token(row: Row[Any]) -> AccessToken:

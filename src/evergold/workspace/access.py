@@ -2,16 +2,23 @@
 
 Tokens are 256 random bits, so a plain SHA-256 of one cannot be turned back. A server looks tokens up in a copy of the table that
 is a second or two old: that long a revoked token may still work.
+
+Whatever is not known closes the door: before the table was read nobody is let in, and a workspace whose tokens were all revoked
+still needs one. Otherwise the holder of a revoked token would become the owner.
 """
 
 import logging
 import secrets
 from hashlib import sha256
+from threading import Lock
 from time import monotonic
 from uuid import uuid4
 
-from evergold.errors import NotFound
-from evergold.model.access import AccessToken, Holder, NewToken, Role
+from pydantic import TypeAdapter, ValidationError
+
+from evergold.errors import BadInput, NotFound
+from evergold.model.access import AccessToken, Holder, NewToken, Role, TokenName
+from evergold.model.faults import first_fault
 from evergold.store import Store
 from evergold.store.tokens import TokenStore
 
@@ -23,11 +30,16 @@ _log = logging.getLogger("evergold.access")
 class Access:
     def __init__(self, store: Store) -> None:
         self._tokens = TokenStore(store.db)
-        self._holders: dict[str, Holder] = {}
+        self._holders: dict[str, Holder | None] | None = None
         self._read_at = float("-inf")
+        self._reading = Lock()
 
     def add(self, name: str, role: Role) -> NewToken:
         """Make a token. It is in the answer and stored nowhere."""
+        try:
+            name = TypeAdapter(TokenName).validate_python(name)
+        except ValidationError as problem:
+            raise BadInput(f"a token's name cannot be {name!r}: {first_fault(problem)}") from problem
         # A prefix lets secret scanners recognise a token that was committed by accident.
         token = PREFIX + secrets.token_urlsafe(32)
         made = self._tokens.add(f"tok_{uuid4().hex[:10]}", name, role, _digest(token.encode()))
@@ -45,6 +57,12 @@ class Access:
         self._read_at = float("-inf")
         return revoked
 
+    def forget_revoked(self) -> int:
+        """Delete revoked tokens from the list; with none left, a server without a token in its settings asks for none."""
+        forgotten = self._tokens.forget_revoked()
+        self._read_at = float("-inf")
+        return forgotten
+
     @property
     def stale(self) -> bool:
         """Whether the copy of the table is to be read again."""
@@ -52,21 +70,34 @@ class Access:
 
     def refresh(self) -> None:
         """Read the table. While the database is away the last copy stays in use."""
-        # Set before reading: while the database is away, requests must not all try to read at once.
-        self._read_at = monotonic()
-        try:
-            self._holders = self._tokens.holders()
-        except Exception as problem:
-            _log.error("the tokens cannot be read, those known before stay valid: %s", problem)
+        # The first readers wait for each other: none may go on without a copy.
+        with self._reading:
+            if not self.stale:
+                return
+            first = self._holders is None
+            if not first:
+                # Set before reading: while the database is away, requests must not all try to read at once.
+                self._read_at = monotonic()
+            try:
+                self._holders = self._tokens.holders()
+            except Exception as problem:
+                _log.error("the tokens cannot be read, those known before stay valid: %s", problem)
+            if first:
+                self._read_at = monotonic()
+
+    @property
+    def known(self) -> bool:
+        """Whether the table was read at all."""
+        return self._holders is not None
 
     @property
     def required(self) -> bool:
-        """Whether any token was made: then every caller needs one."""
-        return bool(self._holders)
+        """Whether any token was ever made, be it revoked since: then every caller needs one."""
+        return self._holders is None or bool(self._holders)
 
     def holder(self, token: bytes) -> Holder | None:
         """Say who holds a token, by the copy of the table."""
-        return self._holders.get(_digest(token))
+        return (self._holders or {}).get(_digest(token))
 
 
 def _digest(token: bytes) -> str:

@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from evergold.api.access import given_token
 from evergold.api.errors import refusal
-from evergold.errors import TooLarge, Unauthorized
+from evergold.errors import TooLarge, Unauthorized, Unavailable
 from evergold.model.access import Holder
 from evergold.settings import Settings
 from evergold.workspace.access import Access
@@ -56,15 +56,18 @@ class Guard:
                 413,
                 f"the body has {length[:LONGEST_LENGTH]} bytes; at most {self._limit} are taken (server.max_body_mb)",
             )
-        if (self._tokens or access.required) and scope["path"] not in PUBLIC:
-            given = given_token(connection.headers.get("authorization", ""))
-            # Every configured token is compared in constant time, so that timing gives no part of one away.
-            set_here = (holder for token, holder in self._tokens if hmac.compare_digest(token, given))
-            holder = next(set_here, None) or access.holder(given)
-            if holder is None:
-                return Unauthorized.status, "a token is needed: send `Authorization: Bearer TOKEN`"
-            scope["evergold.holder"] = holder
-            scope["evergold.who"] = holder.name
+        if scope["path"] in PUBLIC or not (self._tokens or access.required):
+            return None
+        given = given_token(connection.headers.get("authorization", ""))
+        # Every configured token is compared in constant time, so that timing gives no part of one away.
+        set_here = (holder for token, holder in self._tokens if hmac.compare_digest(token, given))
+        holder = next(set_here, None) or access.holder(given)
+        if holder is None and not access.known:
+            return Unavailable.status, "the tokens cannot be read from the database; try again in a moment"
+        if holder is None:
+            return Unauthorized.status, "a token is needed: send `Authorization: Bearer TOKEN`"
+        scope["evergold.holder"] = holder
+        scope["evergold.who"] = holder.name
         return None
 
 
