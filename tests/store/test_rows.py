@@ -41,3 +41,21 @@ def test_a_row_that_is_there_fails_as_any_statement_and_new_only_leaves_it(store
         return int(connection.execute(text("SELECT count(*) FROM counters")).scalar_one())
 
     assert store.db.rehearse(put) == 9
+
+
+def test_numbers_of_every_size_come_back_as_they_were(store: Store) -> None:
+    # `cost` is a float and `tokens` of 64 bits; a whole number of a currency comes as an integer.
+    rows = [(number, f"t{number}", 2**40 + number, cost) for number, cost in enumerate([0, 1, 0.5, None, 1e-9, 2**40])]
+    columns = ("seq", "id", "tokens", "cost")
+
+    def put(connection: Connection) -> list[tuple[object, ...]]:
+        insert_rows(connection, "traces", columns, rows)
+        query = f"SELECT {', '.join(columns)} FROM traces WHERE seq"
+        return sorted(tuple(row) for row in rows_among(connection, query, range(10)))
+
+    assert store.db.rehearse(put) == rows
+
+
+def test_a_nul_among_the_values_looked_for_finds_nothing(store: Store) -> None:
+    with store.db.read() as connection:
+        assert list(rows_among(connection, "SELECT id FROM traces WHERE id", ["a\x00b"])) == []

@@ -76,7 +76,9 @@ def write_spans(
     replace_spans(connection, batch.replacing, seqs)
     batch.growing |= {row.trace_id for row in batch.replacing}
     rebuilt = batch.growing | in_pieces.intersection(fresh)
-    update_summaries(connection, _rebuild(connection, rebuilt))
+    if rebuilt:
+        update_summaries(connection, _rebuild(connection, rebuilt))
+        enqueue(connection, rebuilt)
     # Feedback that came before its trace is applied in the transaction that stores the trace.
     if waiting := take_pending(connection, fresh):
         apply_pending(connection, waiting, IngestReport())
@@ -84,7 +86,6 @@ def write_spans(
     new = {id(row) for row in batch.fresh}
     unreported = dict(fresh)
     written = [_written(connection, prepared, new, problems, unreported) for prepared in many]
-    enqueue(connection, rebuilt)
     if batch.growing:
         note_growth(connection, batch.growing)
     enqueue_new(connection, {summary.id: summary.session_id for summary in summaries})

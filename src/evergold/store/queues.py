@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping
 
 from sqlalchemy import Connection, delete, insert, select
 
-from evergold.store.rows import insert_rows, rows_among
+from evergold.store.rows import listed_by, rows_among
 from evergold.store.schema import pending_records
-from evergold.store.values import batches
-from evergold.store.workspace_facts import fact
+from evergold.store.values import batches, dumps
 
 CHECKS_ON = "checks.on"  # the fact that says whether new traces are to be checked
+_CHECKED = f"EXISTS (SELECT 1 FROM workspace_facts WHERE name = '{CHECKS_ON}' AND value = 'on')"
 
 
 def enqueue_new(connection: Connection, sessions: Mapping[str, str | None]) -> None:
@@ -22,8 +22,7 @@ def enqueue_new(connection: Connection, sessions: Mapping[str, str | None]) -> N
     session that has others: then it may hold a correction, or be corrected by the next one. Where checks are on, every
     new trace is to be checked.
     """
-    if fact(connection, CHECKS_ON) == "on":
-        enqueue(connection, sessions)
+    if not sessions or _mark(connection, sessions, _CHECKED):
         return
     shared = shared_sessions(connection, {session for session in sessions.values() if session is not None})
     if shared:
@@ -32,25 +31,29 @@ def enqueue_new(connection: Connection, sessions: Mapping[str, str | None]) -> N
 
 def shared_sessions(connection: Connection, sessions: Iterable[str]) -> set[str]:
     """The sessions that have more than one trace."""
-    is_sqlite = connection.dialect.name == "sqlite"
     shared: set[str] = set()
+    query = (
+        # OFFSET 1 stops at the second trace of a session; a count would read all of them.
+        f"WITH asked (session) AS ({listed_by(connection)}) SELECT session FROM asked "
+        "WHERE EXISTS (SELECT 1 FROM traces WHERE session_id = session LIMIT 1 OFFSET 1)"
+    )
     for batch in batches(sessions):
-        listed = f"(VALUES {', '.join(['(?)'] * len(batch))})" if is_sqlite else "(SELECT unnest(%s::text[]))"
-        query = (
-            # OFFSET 1 stops at the second trace of a session; a count would read all of them.
-            f"WITH asked (session) AS {listed} SELECT session FROM asked "
-            "WHERE EXISTS (SELECT 1 FROM traces WHERE session_id = session LIMIT 1 OFFSET 1)"
-        )
-        given = tuple(batch) if is_sqlite else (list(batch),)
-        shared.update(connection.exec_driver_sql(query, given).scalars())
+        shared.update(connection.exec_driver_sql(query, (dumps(batch),)).scalars())
     return shared
 
 
 def enqueue(connection: Connection, trace_ids: Iterable[str]) -> None:
     """Mark traces as having something new, in the transaction that brought it."""
-    rows = [(trace_id,) for trace_id in trace_ids]
+    for batch in batches(trace_ids):
+        _mark(connection, batch)
+
+
+def _mark(connection: Connection, trace_ids: Iterable[str], condition: str = "true") -> int:
+    """Mark traces that are not marked, if the condition holds; return how many."""
     # The database gives the time, so that servers with different clocks wait in one order.
-    insert_rows(connection, "curation_queue", ("trace_id",), rows, new_only=True)
+    chosen = f"SELECT value FROM ({listed_by(connection)}) AS listed WHERE {condition}"
+    statement = f"INSERT INTO curation_queue (trace_id) {chosen} ON CONFLICT DO NOTHING"
+    return connection.exec_driver_sql(statement, (dumps(list(trace_ids)),)).rowcount
 
 
 def keep_pending(connection: Connection, trace_id: str, body: str) -> bool:
