@@ -6,13 +6,14 @@ from sqlalchemy.exc import IntegrityError
 
 from evergold.store import Store
 from evergold.store.rows import insert_rows, rows_among
+from evergold.store.schema import counters, traces
 
 ODD = ["tab\there", "line\nbreak", "back\\slash", r"\N", r"\.", "", "ünïcödé 漢字", "%s", "'quoted'"]
 
 
 def test_texts_of_every_kind_come_back_as_they_were(store: Store) -> None:
     rows = [(name, number) for number, name in enumerate(ODD)]
-    store.db.write(lambda connection: insert_rows(connection, "counters", ("name", "value"), rows))
+    store.db.write(lambda connection: insert_rows(connection, counters, ("name", "value"), rows))
     with store.db.read() as connection:
         stored = rows_among(connection, "SELECT name, value FROM counters WHERE name", [*ODD, "unknown"])
         assert sorted(tuple(row) for row in stored) == sorted(rows)
@@ -33,11 +34,11 @@ def test_a_row_that_is_there_fails_as_any_statement_and_new_only_leaves_it(store
     rows = [(f"n{number}", number) for number in range(8)]
 
     def put(connection: Connection) -> int:
-        insert_rows(connection, "counters", ("name", "value"), rows)
+        insert_rows(connection, counters, ("name", "value"), rows)
         with pytest.raises(IntegrityError), connection.begin_nested():
-            insert_rows(connection, "counters", ("name", "value"), rows)
+            insert_rows(connection, counters, ("name", "value"), rows)
         # The savepoint took the failure back: the connection works on.
-        insert_rows(connection, "counters", ("name", "value"), [*rows, ("new", 9)], new_only=True)
+        insert_rows(connection, counters, ("name", "value"), [*rows, ("new", 9)], new_only=True)
         return int(connection.execute(text("SELECT count(*) FROM counters")).scalar_one())
 
     assert store.db.rehearse(put) == 9
@@ -49,7 +50,7 @@ def test_numbers_of_every_size_come_back_as_they_were(store: Store) -> None:
     columns = ("seq", "id", "tokens", "cost")
 
     def put(connection: Connection) -> list[tuple[object, ...]]:
-        insert_rows(connection, "traces", columns, rows)
+        insert_rows(connection, traces, columns, rows)
         query = f"SELECT {', '.join(columns)} FROM traces WHERE seq"
         return sorted(tuple(row) for row in rows_among(connection, query, range(10)))
 

@@ -11,9 +11,9 @@ from datetime import datetime
 from itertools import chain
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, CursorResult
+from sqlalchemy import BigInteger, Connection, CursorResult, Float, Integer, Table, Text
+from sqlalchemy.exc import DBAPIError
 
-from evergold.store.copying import copy_rows
 from evergold.store.values import batches, dumps
 
 RAW = ("attributes", "events", "resource", "scope")  # what a span carried, kept apart from what was understood of it
@@ -22,6 +22,7 @@ RAW = ("attributes", "events", "resource", "scope")  # what a span carried, kept
 ROWS = 400  # of one statement
 MANY = 1000  # values that one statement looks for
 WORTH_COPYING = 5  # rows, below which one statement is sent sooner than a stream is opened
+SENT_AS = {Integer: "int4", BigInteger: "int8", Float: "float8", Text: "text"}  # PostgreSQL's names of our types
 LISTED = {
     "sqlite": "SELECT value FROM json_each(?)",
     "postgresql": "SELECT value FROM json_array_elements_text(%s::json)",
@@ -133,11 +134,19 @@ def _amount(value: Any) -> float | None:
 
 
 def insert_rows(
-    connection: Connection, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], *, new_only: bool = False
+    connection: Connection,
+    table: Table | str,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    *,
+    new_only: bool = False,
 ) -> None:
-    """Insert rows whose values stand in the order of `columns`; `new_only` leaves those that are there as they are."""
+    """Insert rows whose values stand in the order of `columns`; `new_only` leaves those that are there as they are.
+
+    A table that is given by its name holds texts alone.
+    """
     if connection.dialect.name == "postgresql" and not new_only and len(rows) >= WORTH_COPYING:
-        copy_rows(connection, table, tuple(columns), rows)
+        _copy_rows(connection, table, columns, rows)
         return
     mark = "?" if connection.dialect.name == "sqlite" else "%s"
     one = f"({', '.join([mark] * len(columns))})"
@@ -146,6 +155,31 @@ def insert_rows(
         values = ", ".join([one] * len(batch))
         statement = f"INSERT INTO {table} ({', '.join(columns)}) VALUES {values}{tail}"
         connection.exec_driver_sql(statement, tuple(chain.from_iterable(batch)))
+
+
+def _copy_rows(
+    connection: Connection, table: Table | str, columns: Sequence[str], rows: Sequence[Sequence[Any]]
+) -> None:
+    """Send rows to PostgreSQL as a stream: a statement of thousands of parameters is parsed anew each time, here and there.
+
+    The stream is binary: as text it would be escaped here, and be searched for escapes there.
+    """
+    import psycopg
+
+    statement = f"COPY {table} ({', '.join(columns)}) FROM STDIN (FORMAT BINARY)"
+    types = ["text" if isinstance(table, str) else SENT_AS[type(table.c[name].type)] for name in columns]
+    try:
+        with connection.connection.cursor().copy(statement) as copy:
+            copy.set_types(types)
+            for row in rows:
+                copy.write_row(row)
+    # The driver is called directly, so its errors are wrapped here as SQLAlchemy wraps them everywhere else.
+    except psycopg.Error as problem:
+        lost = connection.dialect.is_disconnect(problem, connection.connection, None)  # type: ignore[arg-type]
+        raised = DBAPIError.instance(statement, (), problem, psycopg.Error, connection_invalidated=lost)
+        if lost:
+            connection.invalidate(problem)
+        raise raised from problem
 
 
 def rows_among(connection: Connection, query: str, values: Iterable[str | int]) -> Iterator[Any]:

@@ -114,7 +114,7 @@ def _same(stored: SpanRow, sent: SpanRow) -> bool:
 
 def insert_spans(connection: Connection, rows: Sequence[SpanRow], seqs: Mapping[str, int]) -> None:
     """Store spans of stored traces; `seqs` are the sequence numbers of the traces."""
-    insert_rows(connection, "spans", ("trace_seq", *OWN), [(seqs[row.trace_id], *row[1:-1]) for row in rows])
+    insert_rows(connection, spans, ("trace_seq", *OWN), [(seqs[row.trace_id], *row[1:-1]) for row in rows])
 
 
 def replace_spans(connection: Connection, rows: Sequence[SpanRow], seqs: Mapping[str, int]) -> None:
@@ -142,7 +142,7 @@ def insert_traces(connection: Connection, columns: Sequence[str], rows: Sequence
     if not rows:
         return {}
     seqs = _next_seqs(connection, len(rows))
-    insert_rows(connection, "traces", ("seq", *columns), [(seq, *row) for seq, row in zip(seqs, rows, strict=True)])
+    insert_rows(connection, traces, ("seq", *columns), [(seq, *row) for seq, row in zip(seqs, rows, strict=True)])
     learn_words(connection, ENOUGH)
     return {row[0]: seq for seq, row in zip(seqs, rows, strict=True)}
 
