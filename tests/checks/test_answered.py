@@ -53,6 +53,37 @@ def test_failures_are_zero_and_refusals_a_half(output: str | None, value: float)
     assert answered(output).value == value
 
 
+@pytest.mark.parametrize(
+    "output",
+    [
+        "I'm sorry, but I cannot write a letter in another person's name. Signing for somebody else is illegal. It is important"
+        " to be honest with your landlord. Is there anything else I can do for you?",
+        "As an AI language model, I don't have a body, so I cannot taste the soup. However, I can help you with other questions.",
+        "I apologize for the confusion. As a text-based assistant, I am not able to open the drawing. Please let me know how I"
+        " can help in another way.",
+        "I apologize, but I still don't understand which invoice you mean. Could you please give me more details?",
+        "Lo siento, como modelo de lenguaje no tengo acceso a tu calendario. Es importante que lo revises tú. ¿Puedo ayudarte en"
+        " algo más?",
+    ],
+)
+def test_a_refusal_that_gives_its_reasons_is_no_answer(output: str) -> None:
+    assert answered(output).value == 0.5
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        "I'm sorry, but I cannot see live prices. Last week the ferry cost 38 EUR, and children under six travelled free.",
+        "As an AI, I don't have favourites, but most guests choose the pumpkin ravioli with sage.",
+        "I apologize, but I can't draw here. The floor plan in words:\n1. hall\n2. kitchen\n3. bath",
+        "Hello! How can I help you today?",
+        "¡Hola! ¿En qué puedo ayudarte hoy?",
+    ],
+)
+def test_an_answer_after_an_apology_and_a_greeting_are_answers(output: str) -> None:
+    assert answered(output).value == 1.0
+
+
 def test_fallback_texts_of_ones_own_are_known_in_any_case() -> None:
     own = Answered(("Nuestros agentes duermen*", "Beep."))
     assert answered("NUESTROS AGENTES DUERMEN, vuelve a las 9", check=own).value == 0.5

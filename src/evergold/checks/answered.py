@@ -61,13 +61,14 @@ _REPORT = re.compile(
 )
 _JSON_ASKED = re.compile(r"\bjson\b|\bschema\b|\bpayload\b|\barray\b|\bdictionary\b")
 _QUOTES = "\"'«“"
+_DELIVERED = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s|```|^\s*\|.*\|", re.M)  # a list, code or a table: something was given
 
 
 class Answered:
     """1.0 for an answer; 0.0 for nothing, an error text, a stack trace or a raw call; 0.5 for a refusal or an apology."""
 
     name: ClassVar[str] = "answered"
-    version: ClassVar[str] = "1"
+    version: ClassVar[str] = "2"
 
     def __init__(self, fallback_texts: tuple[str, ...] = ()) -> None:
         self._own = tuple(
@@ -183,22 +184,25 @@ def _phrased(reply: str, head: str) -> CheckResult | None:
     sets = phrases()
     if sets.technical.fullmatch(head.strip().rstrip(" .!")):
         return CheckResult(0.0, "the reply is an error text", reply[:80])
-    first, evidence, content, apologised = None, "", 0, False
+    first, evidence, content, apologised, declined = None, "", 0, False, False
     for clause in _clauses(head):
-        kind, sorry = _kind(clause)
+        kind, sorry = _kind(clause, declined=declined, begun=apologised)
         apologised = apologised or (first is None and sorry)
-        if first is None and kind in ("error", "refusal"):
-            first, evidence = kind, clause
+        if first is None and kind in ("error", "refusal", "inability"):
+            first, evidence, declined = kind, clause, kind == "inability"
         elif kind == "content":
             # Content before any apology or error: the reply answers first.
             if first is None and not apologised:
                 return None
             content += len(clause)
+    if declined and _DELIVERED.search(reply):
+        return None
     if content > CONTENT or (first is None and (content or not apologised)):
         return None
     if first == "error" and not apologised:
         return CheckResult(0.0, "the reply is an error text", evidence[:80])
-    reason = {"error": "the reply apologises for an error", "refusal": "the reply refuses or has no answer"}
+    refuses = "the reply refuses or has no answer"
+    reason = {"error": "the reply apologises for an error", "refusal": refuses, "inability": refuses}
     return CheckResult(
         0.5, reason.get(first or "", "the reply is an apology without an answer"), (evidence or head)[:80]
     )
@@ -211,26 +215,39 @@ def _clauses(head: str) -> Iterator[str]:
             yield bare
 
 
-def _kind(clause: str) -> tuple[str, bool]:
-    """Say what a clause is, and whether it begins with an apology."""
+def _kind(clause: str, *, declined: bool = False, begun: bool = False) -> tuple[str, bool]:
+    """Say what a clause is, and whether it begins with an apology.
+
+    `begun`: the reply has apologised before; `declined`: it has said before that it is not able to.
+    """
     sets = phrases()
     if sets.apology.fullmatch(clause):
         return "apology", True
-    sorry, stripped = False, True
-    # Several courtesies may stand in a row ("Hi! Thanks for asking. Unfortunately …").
-    while stripped:
-        opening = sets.opening.match(clause)
-        courtesy = opening or sets.courtesy.match(clause)
-        stripped = courtesy is not None and courtesy.end() > 0
-        if courtesy is not None and stripped:
-            sorry = sorry or opening is not None
-            clause = clause[courtesy.end() :]
+    clause, sorry, as_ai = _bared(clause)
     if not clause:
         return ("apology" if sorry else "filler"), sorry
     if sets.apology.fullmatch(clause):
         return "apology", True
     if (sets.error.fullmatch(clause) or sets.technical.fullmatch(clause)) and not _REPORT.search(clause):
         return "error", sorry
+    if (sorry or as_ai or begun) and sets.inability.match(clause):
+        return "inability", sorry
     if sets.refusal.match(clause):
         return "refusal", sorry
-    return ("filler" if sets.filler.fullmatch(clause) else "content"), sorry
+    filler = sets.filler.fullmatch(clause) or (declined and sets.excuse.fullmatch(clause))
+    return ("filler" if filler else "content"), sorry
+
+
+def _bared(clause: str) -> tuple[str, bool, bool]:
+    """Take courtesies off the beginning of a clause, and say whether one of them apologised or said "as an AI"."""
+    sets = phrases()
+    sorry, as_ai, stripped = False, False, True
+    # Several courtesies may stand in a row ("Hi! Thanks for asking. Unfortunately …").
+    while stripped:
+        opening, self_named = sets.opening.match(clause), sets.self_named.match(clause)
+        courtesy = opening or self_named or sets.courtesy.match(clause)
+        stripped = courtesy is not None and courtesy.end() > 0
+        if courtesy is not None and stripped:
+            sorry, as_ai = sorry or opening is not None, as_ai or self_named is not None
+            clause = clause[courtesy.end() :]
+    return clause, sorry, as_ai

@@ -17,13 +17,20 @@ LANGUAGES = ("english", "spanish")
 
 @dataclass(frozen=True)
 class Phrases:
-    """Compiled sets. `opening` and `courtesy` are stripped; `technical` matches whole replies; `error`, `apology` and
-    `filler` match whole clauses, `refusal` their beginning. Those of signals: `gives_up` matches whole clauses, the others are
-    looked for in a whole message."""
+    """Compiled sets.
+
+    `opening`, `courtesy` and `self_named` ("as an AI") are stripped; `technical` matches whole replies; `error`, `apology` and
+    `filler` match whole clauses, `refusal` their beginning. `inability` matches the beginning of a clause after an apology or
+    `self_named`, `excuse` whole clauses after an inability. Those of signals: `gives_up` matches whole clauses, the others are
+    looked for in a whole message.
+    """
 
     opening: re.Pattern[str]
     courtesy: re.Pattern[str]
+    self_named: re.Pattern[str]
     refusal: re.Pattern[str]
+    inability: re.Pattern[str]
+    excuse: re.Pattern[str]
     apology: re.Pattern[str]
     technical: re.Pattern[str]
     error: re.Pattern[str]
