@@ -44,7 +44,15 @@ def serve(settings: Settings, listener: socket.socket, ready: Callable[[], objec
     gc.freeze()  # what is loaded by now stays: no search need look at it
     gc.set_threshold(YOUNG_OBJECTS)
     ready()
-    config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=LAST_ANSWER_SECONDS)
+    connections = import_module("evergold.api.connections")
+    config = uvicorn.Config(
+        app,
+        http=connections.Connection,
+        backlog=connections.ACCEPTED_AT_ONCE,
+        log_level="warning",
+        access_log=False,
+        timeout_graceful_shutdown=LAST_ANSWER_SECONDS,
+    )
     uvicorn.Server(config).run(sockets=[listener])
 
 
