@@ -143,6 +143,7 @@ LOCAL = {"host": "localhost:8321"}
         ("GET", "/api/v1/x", {}, 403),
         ("GET", "/api/v1/x", {"host": "evil.example"}, 403),
         ("GET", "/api/v1/health", {"host": "10.0.0.3"}, 200),
+        ("GET", "/api/v1/ready", {"host": "10.0.0.3:8321"}, 200),
         ("POST", "/api/v1/x", {**LOCAL, "sec-fetch-site": "same-origin"}, 200),
         ("POST", "/api/v1/x", {**LOCAL, "sec-fetch-site": "cross-site"}, 403),
         ("GET", "/api/v1/x", {**LOCAL, "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"}, 200),

@@ -1,6 +1,7 @@
 """The files of `deploy/` are what their schemas allow, and name routes, settings and programs that exist."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import jsonschema_rs
 import yaml
 
 from evergold.api.app import interface
+from evergold.cli.serve import LAST_ANSWER_SECONDS
 
 DEPLOY = Path(__file__).parent.parent.parent / "deploy"
 SCHEMAS = Path(__file__).parent / "schemas"
@@ -41,6 +43,24 @@ def test_all_start_the_same_command() -> None:
     assert container()["args"] == compose["services"]["evergold"]["command"] == command
     assert "serve --host 0.0.0.0 --port 8321" in (DEPLOY / "evergold.service").read_text()
     assert all(f'"{word}"' in (DEPLOY / "Dockerfile").read_text() for word in command)
+
+
+def test_servers_are_not_root_and_cannot_write_to_their_image() -> None:
+    compose = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]["evergold"]
+    assert compose["read_only"] and compose["cap_drop"] == ["ALL"]
+    inside = container()["securityContext"]
+    assert inside["runAsNonRoot"] and inside["readOnlyRootFilesystem"]
+    assert f"USER {inside['runAsUser']}" in (DEPLOY / "Dockerfile").read_text()
+
+
+def test_grace_periods_leave_time_for_requests_under_way() -> None:
+    needed = LAST_ANSWER_SECONDS + 5  # closing takes up to five seconds more
+    deployment, _ = yaml.safe_load_all((DEPLOY / "kubernetes.yaml").read_text())
+    waits = int(container()["lifecycle"]["preStop"]["exec"]["command"][-1])
+    assert deployment["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] >= needed + waits
+    compose = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]["evergold"]
+    assert int(compose["stop_grace_period"].removesuffix("s")) >= needed
+    assert int(re.findall(r"TimeoutStopSec=(\d+)", (DEPLOY / "evergold.service").read_text())[0]) >= needed
 
 
 def test_the_compose_file_follows_its_published_schema() -> None:

@@ -22,7 +22,7 @@ from evergold.api.errors import refusal
 from evergold.errors import BadInput
 from evergold.settings import Settings
 
-EXEMPT = frozenset({"/api/v1/health", "/metrics"})
+EXEMPT = frozenset({"/api/v1/health", "/api/v1/ready", "/metrics"})
 GUARDED = ("/api/", "/v1/")
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
 SAME = (b"same-origin", b"none")  # "none": the user typed the address or opened a bookmark
