@@ -132,8 +132,9 @@ class Connection(AutoHTTPProtocol):  # type: ignore[misc,valid-type]
         if unsent > self._unsent or self._moved == now:
             self._unsent = unsent
         if unsent:
-            return now - self._moved > STALLED_SECONDS
-        return now - self._watch.waiting.get(self, now) > HEAD_SECONDS
+            return bool(now - self._moved > STALLED_SECONDS)
+        waited: float = now - self._watch.waiting.get(self, now)
+        return waited > HEAD_SECONDS
 
     def give_up(self) -> None:
         """Close at once: a client that reads nothing would not fetch what a polite end still sends."""
