@@ -2,16 +2,18 @@
 
 import shutil
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
+from sqlalchemy import Connection, text
 
 from evergold.errors import BadInput, NotFound
 from evergold.formats import trace_archive
 from evergold.model.trace import Correction, Reaction, Score, Span, Trace
 from evergold.model.trace_notes import Retagging
 from evergold.settings import Settings
-from evergold.store.archiving import Record, records_of
+from evergold.store.archiving import BELONGING, Record, records_of
 from evergold.store.trace_filter import TraceFilter
 from evergold.workspace import Workspace, archives
 from tests.builders import a_case
@@ -149,6 +151,42 @@ def test_a_trace_that_changed_after_it_was_archived_stays_and_its_newest_state_c
     workspace.archives.restore(DAYS[0], archive)
     assert everything(workspace) == before
     assert len(workspace.archives.search(archive, TraceFilter(), 100)) == 6
+
+
+@pytest.mark.parametrize("here", [True, False])
+def test_a_trace_that_changes_between_writing_and_deleting_stays(
+    workspace: Workspace, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, here: bool
+) -> None:
+    """Changed by this process or by another one, after its part was written: it stays, and the next call moves it."""
+    whole = trace_archive.require_whole
+
+    def changed_meanwhile(folder: Path, part: trace_archive.ArchivePartList) -> None:
+        whole(folder, part)
+        monkeypatch.setattr(trace_archive, "require_whole", whole)
+        with nullcontext(workspace) if here else Workspace.open(settings) as other:
+            other.trace_notes.comment(f"{DAYS[0]}-2", "meanwhile", who="ana")
+
+    monkeypatch.setattr(trace_archive, "require_whole", changed_meanwhile)
+    done = workspace.archives.move("1d", tmp_path / "archive")
+    assert (done.traces, done.kept, ids(workspace)) == (5, 1, {f"{DAYS[0]}-2"})
+    assert workspace.archives.move("1d", tmp_path / "archive").traces == 1
+    workspace.archives.restore(DAYS[0], tmp_path / "archive")
+    assert [note.text for note in workspace.trace_notes.comments(f"{DAYS[0]}-2")] == ["meanwhile"]
+
+
+def test_an_archived_trace_leaves_nothing_that_names_it(workspace: Workspace, tmp_path: Path) -> None:
+    def rows(connection: Connection) -> int:
+        if connection.dialect.name == "sqlite":
+            # Keys were not followed while traces were deleted, and are again.
+            assert connection.execute(text("PRAGMA foreign_key_check")).all() == []
+            assert connection.execute(text("PRAGMA foreign_keys")).scalar_one() == 1
+        return sum(
+            connection.execute(text(f"SELECT count(*) FROM {name}")).scalar_one() for name in ("spans", *BELONGING)
+        )
+
+    assert workspace.store.db.write(rows) > 12
+    workspace.archives.move("1d", tmp_path / "archive")
+    assert workspace.store.db.write(rows) == 0
 
 
 def test_an_archive_is_searched_where_it_is(workspace: Workspace, tmp_path: Path) -> None:

@@ -147,7 +147,9 @@ def _column(pyarrow: Any, values: Sequence[Any] | Nested, kind: Any) -> tuple[An
             sum(size for _, size in made),
         )
     known = None
-    if None in values:
+    if missing := values.count(None):
+        if missing == len(values):
+            return pyarrow.nulls(missing, kind), 0
         there = np.array([value is not None for value in values])
         known = pyarrow.py_buffer(np.packbits(there, bitorder="little"))
     if kind in (pyarrow.int64(), pyarrow.float64()):

@@ -6,7 +6,7 @@ another, which is made whole. Numbers that a database gives (`seq`, ids of score
 same state anywhere.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -17,12 +17,13 @@ from evergold.model.ident import hash_bytes
 from evergold.store.compact.chains import COLUMNS, whole_spans
 from evergold.store.compact.folding import fold
 from evergold.store.compact.sharing import unshared
-from evergold.store.retention import UNCITED, delete_traces
+from evergold.store.retention import UNCITED, let_go
 from evergold.store.rows import SpanRow, delete_among, insert_rows, tuples_among
 from evergold.store.schema import metadata, traces
 from evergold.store.spans import insert_spans, insert_traces
 from evergold.store.traces import known_traces
 from evergold.store.values import batches, dumps, loads
+from evergold.store.write_mark import WriteMark, write_mark
 
 Record = dict[str, Any]
 
@@ -40,10 +41,45 @@ class TraceState(NamedTuple):
     spans: Sequence[tuple[Any, ...]]
     belonging: Mapping[str, Sequence[tuple[Any, ...]]]
 
+
+class TraceRows(NamedTuple):
+    """The rows of some traces as the driver gives them, in the order in which the traces came.
+
+    The traces' own (`seq`, `id` and `TRACE`), their spans (`trace_seq` and `SPAN`), and by table and trace what else there is.
+    """
+
+    traces: list[tuple[Any, ...]]
+    spans: list[tuple[Any, ...]]
+    belonging: dict[str, dict[str, list[tuple[Any, ...]]]]
+
     @property
     def size(self) -> int:
-        """How many characters its spans carried, about."""
-        return sum(len(span[RAW]) for span in self.spans)
+        """How many characters the spans carried, about."""
+        return sum(len(span[RAW + 1]) for span in self.spans)
+
+    def states(self) -> dict[str, TraceState]:
+        """The state of each trace."""
+        spans: dict[int, list[tuple[Any, ...]]] = {}
+        for span in self.spans:
+            spans.setdefault(span[0], []).append(span[1:])
+        return {
+            row[1]: TraceState(
+                row[1:],
+                spans.get(row[0], ()),
+                {name: rows[row[1]] for name, rows in self.belonging.items() if row[1] in rows},
+            )
+            for row in self.traces
+        }
+
+    def among(self, trace_ids: Collection[str]) -> "TraceRows":
+        """The rows of some of the traces."""
+        traces = [row for row in self.traces if row[1] in trace_ids]
+        seqs = {row[0] for row in traces}
+        spans = [span for span in self.spans if span[0] in seqs]
+        kept = {
+            name: {one: own for one, own in rows.items() if one in trace_ids} for name, rows in self.belonging.items()
+        }
+        return TraceRows(traces, spans, {name: rows for name, rows in kept.items() if rows})
 
 
 def _belonging() -> dict[str, tuple[Table, list[str], list[str]]]:
@@ -78,39 +114,24 @@ def archivable_days(connection: Connection, before: str) -> list[str]:
     return list(connection.execute(text(query), {"before": before}).scalars())
 
 
-def archivable(connection: Connection, day: str, before: str) -> list[str]:
-    """The traces of a day older than that which no dataset entry cites, in the order in which they came."""
+def archivable(connection: Connection, day: str, before: str) -> list[int]:
+    """The numbers of the traces of a day older than that which no dataset entry cites, in the order in which they came."""
     query = (
-        "SELECT id FROM traces t WHERE started_at >= :day AND started_at < :end AND started_at < :before "
+        "SELECT seq FROM traces t WHERE started_at >= :day AND started_at < :end AND started_at < :before "
         f"AND {UNCITED} ORDER BY seq"
     )
     return list(connection.execute(text(query), {"day": day, "end": f"{day}~", "before": before}).scalars())
 
 
-def states_of(connection: Connection, trace_ids: Sequence[str]) -> dict[str, TraceState]:
-    """The traces of these ids that are there, each with all that belongs to it."""
-    rows = tuples_among(connection, f"SELECT seq, id, {', '.join(TRACE)} FROM traces WHERE id", trace_ids)
-    own = {row[1]: row for row in rows}
-    spans = _spans(connection, rows)
-    belonging = _belonging_rows(connection, own.keys())
-    return {
-        one: TraceState(own[one][1:], spans.get(own[one][0], ()), belonging.get(one, {}))
-        for one in trace_ids
-        if one in own
-    }
-
-
-def _spans(connection: Connection, rows: Sequence[Any]) -> dict[int, list[tuple[Any, ...]]]:
-    """The spans of traces, given by their rows, by the numbers of the traces."""
+def rows_of(connection: Connection, seqs: Sequence[int]) -> TraceRows:
+    """The rows of the traces with these numbers that are there."""
+    # Sorted here and not by the database, whose order of texts depends on its locale; keys come first in a row.
+    rows = sorted(tuples_among(connection, f"SELECT seq, id, {', '.join(TRACE)} FROM traces WHERE seq", seqs))
     query = f"SELECT trace_seq, {', '.join(COLUMNS)} FROM spans WHERE trace_seq"
-    # Sorted here and not by the database, whose order of texts depends on its locale.
-    spans = sorted(tuples_among(connection, query, [row[0] for row in rows]), key=lambda row: (row[0], row[1]))
+    spans = sorted(tuples_among(connection, query, [row[0] for row in rows]))
     if any(span[-1] is not None for span in spans):
         spans = _without_bases(connection, spans, rows)
-    results: dict[int, list[tuple[Any, ...]]] = {}
-    for span in spans:
-        results.setdefault(span[0], []).append(span[1:-2])
-    return results
+    return TraceRows(rows, [span[:-2] for span in spans], _belonging_rows(connection, [row[1] for row in rows]))
 
 
 def _without_bases(connection: Connection, spans: Sequence[Any], rows: Sequence[Any]) -> list[Any]:
@@ -124,25 +145,26 @@ def _without_bases(connection: Connection, spans: Sequence[Any], rows: Sequence[
     ]
 
 
-def _belonging_rows(connection: Connection, trace_ids: Iterable[str]) -> dict[str, dict[str, list[tuple[Any, ...]]]]:
-    """The rows of every table that go with traces, by trace and table."""
-    wanted = list(trace_ids)
+def _belonging_rows(connection: Connection, trace_ids: Sequence[str]) -> dict[str, dict[str, list[tuple[Any, ...]]]]:
+    """The rows of every table that go with traces, by table and trace."""
     results: dict[str, dict[str, list[tuple[Any, ...]]]] = {}
     for name, (_, columns, naming) in BELONGING.items():
         if connection.exec_driver_sql(f"SELECT 1 FROM {name} LIMIT 1").first() is None:
             continue
+        own: dict[str, list[tuple[Any, ...]]] = {}
         first = columns.index(naming[0])
         # A remark names two traces, its message and its target; it goes with either of them.
         for named in naming:
             at = columns.index(named)
-            for row in tuples_among(connection, f"SELECT {', '.join(columns)} FROM {name} WHERE {named}", wanted):
+            for row in tuples_among(connection, f"SELECT {', '.join(columns)} FROM {name} WHERE {named}", trace_ids):
                 if at == first or row[at] != row[first]:
-                    results.setdefault(row[at], {}).setdefault(name, []).append(row)
-    for own in results.values():
+                    own.setdefault(row[at], []).append(row)
         for rows in own.values():
             # In an order of their own, so that a state does not depend on the order in which a database gives rows.
             if len(rows) > 1:
                 rows.sort(key=repr)
+        if own:
+            results[name] = own
     return results
 
 
@@ -157,7 +179,9 @@ def record_of_state(state: TraceState) -> Record:
 
 def records_of(connection: Connection, trace_ids: Sequence[str]) -> list[Record]:
     """The traces of these ids that are there, each with all that belongs to it."""
-    return [record_of_state(state) for state in states_of(connection, trace_ids).values()]
+    seqs = [row[0] for row in tuples_among(connection, "SELECT seq FROM traces WHERE id", trace_ids)]
+    states = rows_of(connection, seqs).states()
+    return [record_of_state(states[one]) for one in trace_ids if one in states]
 
 
 def digest_of(record: Record) -> str:
@@ -169,18 +193,36 @@ def digest_of(record: Record) -> str:
     return hash_bytes(orjson.dumps(record | looked_at, option=orjson.OPT_SORT_KEYS))
 
 
-def delete_archived(connection: Connection, states: Mapping[str, TraceState]) -> int:
-    """Delete these traces where they are as they were archived; one that changed or was cited meanwhile stays."""
-    now = states_of(connection, list(states))
-    same = [one for one, state in now.items() if state == states[one]]
-    free = [row[0] for row in tuples_among(connection, f"SELECT t.id FROM traces t WHERE {UNCITED} AND t.id", same)]
-    filled = {name for one in free for name in now[one].belonging}
+def delete_archived(connection: Connection, read: TraceRows, mark: WriteMark | None) -> tuple[int, WriteMark | None]:
+    """Delete these traces where they are as they were read; one that changed or was cited meanwhile stays.
+
+    `mark` is of the moment before they were read. Returns how many went and, if nobody has written since, the mark of now:
+    what else was read since that moment need not be compared either.
+    """
+    if mark is None or write_mark(connection) != mark:
+        mark, read = None, _unchanged(connection, read)
+    free = tuples_among(
+        connection, f"SELECT t.seq, t.id FROM traces t WHERE {UNCITED} AND t.seq", [row[0] for row in read.traces]
+    )
+    seqs, trace_ids = [row[0] for row in free], [row[1] for row in free]
+    let_go(connection, trace_ids)
     with _without_overwriting(connection):
         # By one statement for each table: following a foreign key from row to row costs more.
-        for name in filled:
+        for name in read.belonging:
             for column in BELONGING[name][2]:
-                delete_among(connection, name, column, free)
-        return delete_traces(connection, free)
+                delete_among(connection, name, column, trace_ids)
+        delete_among(connection, "spans", "trace_seq", seqs)
+        deleted = delete_among(connection, "traces", "seq", seqs)
+    return deleted, mark and write_mark(connection)
+
+
+def _unchanged(connection: Connection, read: TraceRows) -> TraceRows:
+    """Those of the rows that are as they were read."""
+    now = rows_of(connection, [row[0] for row in read.traces])
+    if now == read:
+        return read
+    before = read.states()
+    return read.among({one for one, state in now.states().items() if state == before[one]})
 
 
 @contextmanager

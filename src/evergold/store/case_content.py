@@ -18,7 +18,8 @@ from evergold.model.conversation import Conversation
 from evergold.model.tool_calls import ToolCall, calls_in
 from evergold.model.trace import Trace
 from evergold.store.case_rows import body_of, case_of
-from evergold.store.schema import eval_dataset, traces
+from evergold.store.rows import tuples_among
+from evergold.store.schema import eval_dataset
 from evergold.store.sessions import Sessions, traces_with_spans
 from evergold.store.values import batches, dumps
 
@@ -99,23 +100,23 @@ def _facts(conversation: Conversation) -> dict[str, Any]:
     return ({"model": model} if model else {}) | ({"parameters": parameters} if parameters else {})
 
 
-def keep_contents(connection: Connection, trace_ids: Iterable[str]) -> int:
+def keep_contents(connection: Connection, trace_ids: Sequence[str]) -> int:
     """Write down the content of cases that is read from these traces or their sessions, before they are deleted."""
-    kept = 0
-    for batch in batches(trace_ids):
-        # Earlier turns may be read from other traces of the session, so cases of all of them are made whole.
-        sessions = select(traces.c.session_id).where(traces.c.id.in_(batch), traces.c.session_id.is_not(None))
-        cited = select(traces.c.id).where(traces.c.id.in_(batch) | traces.c.session_id.in_(sessions))
-        query = select(eval_dataset).where(eval_dataset.c.whole == 0, eval_dataset.c.trace_id.in_(cited))
-        rows = connection.execute(query).mappings().all()
-        kept += _keep(connection, rows)
-    return kept
+    # Earlier turns may be read from other traces of the session, so cases of all of them are made whole.
+    named = "SELECT DISTINCT session_id FROM traces WHERE session_id IS NOT NULL AND id"
+    sessions = [row[0] for row in tuples_among(connection, named, trace_ids)]
+    unwritten = "SELECT d.id FROM traces t JOIN eval_dataset d ON d.trace_id = t.id WHERE d.whole = 0 AND t."
+    entries = {row[0] for row in tuples_among(connection, f"{unwritten}id", trace_ids)}
+    entries |= {row[0] for row in tuples_among(connection, f"{unwritten}session_id", sessions)}
+    for batch in batches(sorted(entries)):
+        query = select(eval_dataset).where(eval_dataset.c.id.in_(batch))
+        _keep(connection, connection.execute(query).mappings().all())
+    return len(entries)
 
 
-def _keep(connection: Connection, rows: Sequence[RowMapping]) -> int:
+def _keep(connection: Connection, rows: Sequence[RowMapping]) -> None:
     read = Contents(connection, {row["trace_id"] for row in rows})
     for row in rows:
         case = read.completed(case_of(row, ()), row["trace_id"])
         values = {"body": body_of(case), "metadata": dumps(case.metadata), "whole": 1}
         connection.execute(update(eval_dataset).where(eval_dataset.c.id == row["id"]).values(values))
-    return len(rows)

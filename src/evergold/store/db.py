@@ -98,6 +98,14 @@ class Database:
         with explained(self.url):
             return self.submit(work).result()
 
+    def write_with_own_keys(self, work: Work[T]) -> T:
+        """Run `work` alone, without following foreign keys on SQLite: it deletes or keeps what names the rows it deletes."""
+        job = Job(work, Future(), alone=True, own_keys=True)
+        with explained(self.url):
+            self._writer.put(job)
+            result: T = job.done.result()
+            return result
+
     def write_async(self, work: Work[T]) -> Awaitable[T]:
         return wrap_future(self.submit(work))
 

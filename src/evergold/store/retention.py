@@ -92,10 +92,14 @@ def prune_batch(connection: Connection, before: str) -> int:
 
 def delete_traces(connection: Connection, trace_ids: Sequence[str]) -> int:
     """Delete traces with all that belongs to them; what is read from them elsewhere is written down first."""
-    # Before anything is deleted: cases read their conversation, and spans their base, from these rows.
+    let_go(connection, trace_ids)
+    return delete_among(connection, "traces", "id", trace_ids)
+
+
+def let_go(connection: Connection, trace_ids: Sequence[str]) -> None:
+    """Write down what is read from traces that are about to be deleted: cases their conversation, spans their base."""
     keep_contents(connection, trace_ids)
     release(connection, trace_ids)
-    return delete_among(connection, "traces", "id", trace_ids)
 
 
 def copies_of(connection: Connection, user: str) -> Erased:

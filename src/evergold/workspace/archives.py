@@ -5,6 +5,7 @@ what was written. A command that was killed leaves traces in both places at wors
 """
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -22,18 +23,19 @@ from evergold.store.archiving import (
     LISTS,
     SPAN,
     TRACE,
-    TraceState,
+    TraceRows,
     archivable,
     archivable_days,
     delete_archived,
     digest_of,
     put_records,
     record_of_state,
-    states_of,
+    rows_of,
 )
 from evergold.store.trace_filter import TraceFilter
 from evergold.store.values import batches
 from evergold.store.workspace_facts import ARCHIVES, fact, put_fact
+from evergold.store.write_mark import write_mark
 from evergold.workspace.archive_search import ArchivedTurn, days_of, of_session, row_in, search_archive, trace_of_row
 from evergold.workspace.live import cutoff
 
@@ -76,36 +78,42 @@ class Archives:
 
     def _move_day(self, folder: Path, day: str, before: str, done: Archived, progress: Progress) -> None:
         with self._store.db.read() as connection:
-            trace_ids = archivable(connection, day, before)
+            seqs = archivable(connection, day, before)
         written = self._digests(folder)  # of an earlier call
-        waiting = batches(trace_ids, BATCH)
+        waiting = batches(seqs, BATCH)
         done.days += 1
-        while moved := self._write_some(folder, waiting, written, done):
-            for batch, states in moved:
-                deleted = self._store.db.write(partial(delete_archived, states=states))
+        while True:
+            # Before they are read: where nobody writes until they are deleted, they need not be read again.
+            mark = self._store.db.write(write_mark)
+            read = self._write_some(folder, waiting, written, done)
+            if not read:
+                return
+            for wanted, rows in read:
+                deleted, mark = self._store.db.write_with_own_keys(partial(delete_archived, read=rows, mark=mark))
                 done.traces += deleted
-                # A trace without a state was not read in time, for instance deleted meanwhile, and counts as kept.
-                done.kept += len(batch) - deleted
-                progress(len(batch))
+                # A trace without a row was not read in time, for instance deleted meanwhile, and counts as kept.
+                done.kept += wanted - deleted
+                progress(wanted)
 
     def _write_some(
-        self, folder: Path, waiting: Iterator[Sequence[str]], written: dict[str, str], done: Archived
-    ) -> list[tuple[Sequence[str], dict[str, TraceState]]]:
+        self, folder: Path, waiting: Iterator[Sequence[int]], written: dict[str, str], done: Archived
+    ) -> list[tuple[int, TraceRows]]:
         """Write a part of the traces that wait, but for those that the archive holds; return all that were read.
 
         They are held in memory until they are deleted, so that each is compared with what was written, value by value.
         """
-        read: list[tuple[Sequence[str], dict[str, TraceState]]] = []
+        read: list[tuple[int, TraceRows]] = []
 
         def unwritten() -> Iterator[files.Columns]:
             size = 0
             for batch in waiting:
                 with self._store.db.read() as connection:
-                    states = states_of(connection, batch)
-                read.append((batch, states))
-                if fresh := [state for one, state in states.items() if not _is_written(written.get(one), state)]:
+                    rows = rows_of(connection, batch)
+                read.append((len(batch), rows))
+                fresh = _unwritten(rows, written)
+                if fresh.traces:
                     yield _columns(fresh)
-                size += sum(state.size for state in states.values())
+                size += rows.size
                 if size >= PART_CHARACTERS:
                     return
 
@@ -183,24 +191,32 @@ class Archives:
             )
 
 
-def _is_written(digest: str | None, state: TraceState) -> bool:
-    """Whether an archive holds a trace in this state, given the digest of what it holds."""
-    return digest is not None and digest == digest_of(record_of_state(state))
+def _unwritten(rows: TraceRows, written: dict[str, str]) -> TraceRows:
+    """Those of the rows whose traces an archive does not hold in this state, given the digests of what it holds."""
+    if not any(row[1] in written for row in rows.traces):
+        return rows
+    return rows.among(
+        {
+            one
+            for one, state in rows.states().items()
+            if one not in written or written[one] != digest_of(record_of_state(state))
+        }
+    )
 
 
-def _columns(states: Sequence[TraceState]) -> files.Columns:
-    """States as the columns of a part."""
-    spans = [span for state in states for span in state.spans]
+def _columns(rows: TraceRows) -> files.Columns:
+    """Rows as the columns of a part."""
+    seqs, *of_traces = zip(*rows.traces, strict=True)
     # Without a span there is nothing to turn into columns.
-    of_spans = zip(*spans, strict=True) if spans else ((),) * len(SPAN)
-    columns: dict[str, Any] = dict(zip(("id", *TRACE), zip(*(state.row for state in states), strict=True), strict=True))
-    columns["spans"] = files.Nested([len(state.spans) for state in states], dict(zip(SPAN, of_spans, strict=True)))
-    filled = {name for state in states for name in state.belonging}
+    named, *of_spans = zip(*rows.spans, strict=True) if rows.spans else ((),) * (len(SPAN) + 1)
+    columns: dict[str, Any] = dict(zip(("id", *TRACE), of_traces, strict=True))
+    counts = Counter(named)
+    columns["spans"] = files.Nested([counts[seq] for seq in seqs], dict(zip(SPAN, of_spans, strict=True)))
     for name, (_, names, _) in BELONGING.items():
-        columns[name] = ["[]"] * len(states)
-        if name in filled:
-            rows = (state.belonging.get(name, ()) for state in states)
-            columns[name] = [[dict(zip(names, row, strict=True)) for row in own] for own in rows]
+        columns[name] = ["[]"] * len(seqs)
+        if own := rows.belonging.get(name):
+            given = (own.get(one, ()) for one in columns["id"])
+            columns[name] = [[dict(zip(names, row, strict=True)) for row in each] for each in given]
     return columns
 
 

@@ -7,9 +7,9 @@ at that moment fails with the same reason: each would otherwise wait as long aga
 
 import queue
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,7 @@ class Job:
     alone: bool = False
     whole_file: bool = False  # not a transaction: something done to the file itself
     wanted: Callable[[], bool] = lambda: True  # false once every caller has given up
+    own_keys: bool = False  # it deletes what names a row that it deletes, so that SQLite need not look for it
 
 
 @dataclass(frozen=True)
@@ -152,6 +153,7 @@ class Writer:
         try:
             with (
                 self._engine.connect() as connection,
+                _keys_unfollowed(connection) if jobs[0].own_keys else nullcontext(),
                 nullcontext() if jobs[0].whole_file else connection.begin(),
             ):
                 began = True
@@ -185,6 +187,21 @@ class Writer:
             _fail([job] if job is not None else [], problem)
         if ends:
             self._jobs.put(None)
+
+
+@contextmanager
+def _keys_unfollowed(connection: Connection) -> Iterator[None]:
+    """Let SQLite follow no foreign keys in the next transaction; it looks into every table that may name a deleted row."""
+    driver = connection.connection.driver_connection
+    if connection.dialect.name != "sqlite" or driver is None:
+        yield
+        return
+    # By the driver: within a transaction, which SQLAlchemy would begin, this changes nothing.
+    driver.execute("PRAGMA foreign_keys = OFF")
+    try:
+        yield
+    finally:
+        driver.execute("PRAGMA foreign_keys = ON")
 
 
 def _ends_group(job: Job | None) -> bool:
