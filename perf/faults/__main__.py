@@ -1,4 +1,4 @@
-"""`python -m perf.faults kill|fuzz|soak|outage|scheduler`: one campaign, bounded and seeded; exit 1 when anything failed."""
+"""`python -m perf.faults kill|fuzz|soak|outage|scheduler|upgrade`: one campaign, bounded and seeded; exit 1 when it failed."""
 
 import argparse
 import sys
@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from math import inf
 from pathlib import Path
 
-from perf.faults import fuzz, kill, outage, scheduler, soak
+from perf.faults import fuzz, kill, outage, scheduler, soak, upgrade
 from perf.faults.postgres import own_database
 from perf.faults.server import Summary
 
@@ -40,6 +40,10 @@ def main(arguments: list[str]) -> int:
     losing = commands.add_parser("scheduler")
     losing.add_argument("--seed", type=int, default=1)
     losing.add_argument("--times", type=int, default=4)
+    upgrading = commands.add_parser("upgrade")
+    upgrading.add_argument("--seed", type=int, default=1)
+    upgrading.add_argument("--traces", type=int, default=10_000)
+    upgrading.add_argument("--commit", default="", help="of the older version; default: today's, and two after it")
     chosen = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="evergold-faults-") as folder, ExitStack() as stack:
         if getattr(chosen, "db", "") == OWN:
@@ -59,6 +63,8 @@ def _run(chosen: argparse.Namespace, home: Path) -> Summary:
         return soak.run(home, chosen.minutes, chosen.load, chosen.seed, chosen.db)
     if chosen.campaign == "scheduler":
         return scheduler.run(home, chosen.times, chosen.seed)
+    if chosen.campaign == "upgrade":
+        return upgrade.run(home, chosen.traces, chosen.seed, chosen.commit)
     return outage.run(home, chosen.rounds, chosen.seed, chosen.database, chosen.only)
 
 

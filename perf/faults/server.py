@@ -70,6 +70,7 @@ class Sender:
 
     def __init__(self, port: int) -> None:
         self._client = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+        self.body = b""  # of the last answer
 
     def __enter__(self) -> Self:
         return self
@@ -88,7 +89,7 @@ class Sender:
         try:
             self._client.request(method, path, body, headers)
             reply = self._client.getresponse()
-            reply.read()
+            self.body = reply.read()
             status = str(reply.status)
         except TimeoutError:
             status = "none"
