@@ -182,7 +182,7 @@ def run(home: Path, traces: int, seed: int, commit: str = "") -> Summary:
 def _check_stored(url: str, summary: Summary) -> None:
     """Count what was acknowledged and is not there, and traces whose one span is missing or there twice."""
     with psycopg.connect(url) as connection:
-        spans = dict(
+        spans: dict[str, int] = dict(
             connection.execute(
                 "SELECT t.id, count(s.id) FROM traces t LEFT JOIN spans s ON s.trace_seq = t.seq WHERE t.id = ANY(%s) GROUP BY 1",
                 (list(summary.acknowledged),),

@@ -10,6 +10,7 @@ EvergoldError
 ├── Conflict          somebody else was first, or a lock is held        HTTP 409
 ├── Incomplete        a case or file lacks something it needs           HTTP 422
 └── Unavailable       a database, port or program that is not there     HTTP 503
+    └── Contended     two writers waited for each other, one was undone HTTP 503
 
 A message is one line: what happened, with which value, what is allowed, what to do next. The statuses stand here,
 beside the tree, so that HTTP and the command line map an error in one place each and no interface needs a `try`.
@@ -66,6 +67,10 @@ class Incomplete(EvergoldError):
 
 class Unavailable(EvergoldError):
     status = 503
+
+
+class Contended(Unavailable):
+    """Nothing was written, and the same can be written at once: PostgreSQL ended a deadlock by this transaction."""
 
 
 def unknown(what: str, name: str, valid: Sequence[str]) -> str:

@@ -18,7 +18,7 @@ from typing import Protocol
 from pydantic import BaseModel
 
 from evergold.curate.queued import NotCurated
-from evergold.errors import Unavailable
+from evergold.errors import Contended, Unavailable
 from evergold.store.curation import Changes
 
 POLL_SECONDS = 1.0
@@ -29,6 +29,7 @@ POLITE_SECONDS = 1.0  # a batch that took longer is followed by one of half its 
 MOST_STOP_SECONDS = 2.0  # for what waits when it is told to stop; then the batch under way is the last
 GRACE_SECONDS = 1.5  # for that batch: a database that does not answer must not hold up the end
 KEPT_FAILURES = 20
+CONTENDED_TRIES = 5  # after which it waits for the next look
 
 
 class CurationFailure(BaseModel, frozen=True):
@@ -129,11 +130,17 @@ class Curator:
             self._last_error = _line(problem)
 
     def _empty(self) -> None:
-        limit = POLITE_BATCH
+        limit, contended = POLITE_BATCH, 0
         while True:
             began = time.monotonic()
             try:
                 taken, changes = self._curation.step(limit)
+            except Contended as problem:
+                contended += 1
+                if contended == CONTENDED_TRIES:
+                    self._last_error = problem.message
+                    return
+                continue
             except Unavailable as problem:
                 self._last_error = problem.message
                 return

@@ -19,8 +19,8 @@ from typing import BinaryIO, NamedTuple, TypeVar
 
 from sqlalchemy import Connection
 
-from evergold.errors import BadInput, Unavailable
-from evergold.ingest.batcher import Batcher
+from evergold.errors import BadInput, Contended, Unavailable
+from evergold.ingest.batcher import CONTENDED_TRIES, Batcher
 from evergold.ingest.file_parts import FileReading, ReadFile, read_files, redaction_of, require_file
 from evergold.ingest.open_file import Lines, open_lines
 from evergold.ingest.prepare import Request, RequestReader
@@ -125,11 +125,9 @@ class Ingest:
 
     def _write(self, batch: _Batch, report: IngestReport) -> None:
         """Write a batch. One that fails though the database works is written in halves: the bad record alone is rejected."""
-        records, cleaner = batch.records, self._cleaner(batch)
-        # A report of its own: counts of a batch that is rolled back must not reach the caller's.
-        attempt = IngestReport()
+        records = batch.records
         try:
-            self._store.db.write(partial(write_records, records=records, report=attempt, cleaner=cleaner))
+            attempt = self._write_whole(batch)
         # The database itself failed: halves would fail alike, one after the other.
         except Unavailable:
             raise
@@ -144,6 +142,17 @@ class Ingest:
             return
         report.add(attempt)
         self.on_commit()
+
+    def _write_whole(self, batch: _Batch, tries: int = CONTENDED_TRIES) -> IngestReport:
+        # A report of its own: counts of a batch that is rolled back must not reach the caller's.
+        attempt, cleaner = IngestReport(), self._cleaner(batch)
+        try:
+            self._store.db.write(partial(write_records, records=batch.records, report=attempt, cleaner=cleaner))
+        except Contended:
+            if tries > 1:
+                return self._write_whole(batch, tries - 1)
+            raise
+        return attempt
 
     def _strictly(self, parts: Iterator[_Batch], report: IngestReport) -> IngestReport:
         def work(connection: Connection) -> None:

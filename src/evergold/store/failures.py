@@ -15,7 +15,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DataError, DBAPIError, StatementError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from evergold.errors import BadInput, EvergoldError, Unavailable
+from evergold.errors import BadInput, Contended, EvergoldError, Unavailable
 
 _SQLITE = {
     sqlite3.SQLITE_CANTOPEN: "check that the folder exists and may be written, or set EVERGOLD_HOME",
@@ -31,12 +31,13 @@ _SQLITE = {
     sqlite3.SQLITE_NOMEM: "free some memory, then try again",
     sqlite3.SQLITE_NOLFS: "move the database to a file system that takes large files",
 }
+_CONTENDED = "several writers met; try again"
 _POSTGRES = {  # by SQLSTATE, or by its class, which is the first two characters
     "25006": "the server takes no writes now; name the primary server in EVERGOLD_DATABASE_URL",
     "28": "check user and password in EVERGOLD_DATABASE_URL",
     "3D": "create the database first, or correct EVERGOLD_DATABASE_URL",
     "08": "check that the server runs and that EVERGOLD_DATABASE_URL is right",
-    "40": "several writers met; try again",
+    "40": _CONTENDED,
     "42501": "grant the user of EVERGOLD_DATABASE_URL the right to write",
     "53100": "free some space on the server's disk, then try again",
     "53": "the server has no room for it now; try again, or raise its limits",
@@ -78,7 +79,8 @@ def _from_driver(url: str, problem: DBAPIError) -> EvergoldError | None:
     text = _line(problem.orig)
     advice = _advice(problem)
     if advice is not None:
-        return Unavailable(f"database {shown(url)}: {text}; {advice}")
+        kind = Contended if advice is _CONTENDED else Unavailable
+        return kind(f"database {shown(url)}: {text}; {advice}")
     if isinstance(problem, DataError):
         return BadInput(f"a value cannot be stored or looked for: {text}; correct it and send it again")
     return None
