@@ -29,13 +29,17 @@ LOST = ("went away", "no Dask scheduler")  # in the middle, or before the comman
 
 
 class DaskCluster:
-    """A scheduler and its workers in processes of their own, on a port that stays the same after a restart."""
+    """A scheduler and its workers in processes of their own, on a port that stays the same after a restart.
 
-    def __init__(self, folder: Path, workers: int = WORKERS) -> None:
+    With `pinned`, each worker and every process it starts keep to one core of their own, as on a machine with one core.
+    """
+
+    def __init__(self, folder: Path, workers: int = WORKERS, pinned: bool = False) -> None:
         with socket.create_server(("127.0.0.1", 0)) as free:
             self._port = free.getsockname()[1]
         self._folder = folder
         self._workers = workers
+        self._pinned = pinned
         self._processes: list[subprocess.Popen[bytes]] = []
 
     @property
@@ -44,8 +48,10 @@ class DaskCluster:
 
     def start(self) -> None:
         self._run("scheduler", "--host", "127.0.0.1", "--port", str(self._port), "--no-dashboard")
-        for _ in range(self._workers):
-            self._run("worker", self.address, "--nthreads", "1", "--no-dashboard", "--no-nanny")
+        cores = sorted(os.sched_getaffinity(0))
+        for core in (cores[number % len(cores)] for number in range(self._workers)):
+            kept = ("taskset", "--cpu-list", str(core)) if self._pinned else ()
+            self._run("worker", self.address, "--nthreads", "1", "--no-dashboard", "--no-nanny", kept=kept)
         self._wait_for_workers()
 
     def kill_scheduler(self) -> None:
@@ -57,8 +63,8 @@ class DaskCluster:
             process.wait()
         self._processes.clear()
 
-    def _run(self, kind: str, *arguments: str) -> None:
-        command = [sys.executable, "-m", f"distributed.cli.dask_{kind}", *arguments]
+    def _run(self, kind: str, *arguments: str, kept: Sequence[str] = ()) -> None:
+        command = [*kept, sys.executable, "-m", f"distributed.cli.dask_{kind}", *arguments]
         quiet = subprocess.DEVNULL
         self._processes.append(subprocess.Popen(command, cwd=self._folder, stdout=quiet, stderr=quiet))
 
@@ -177,10 +183,10 @@ def _trace_files(folder: Path) -> list[Path]:
 
 
 @contextmanager
-def running_cluster(folder: Path, workers: int = WORKERS) -> Iterator[DaskCluster]:
+def running_cluster(folder: Path, workers: int = WORKERS, pinned: bool = False) -> Iterator[DaskCluster]:
     """Start a cluster for the length of a block."""
     with ExitStack() as stack:
-        cluster = DaskCluster(folder, workers)
+        cluster = DaskCluster(folder, workers, pinned)
         stack.callback(cluster.end)
         cluster.start()
         yield cluster

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import evergold
+from evergold.extract.run import HistoryQuery
 from evergold.model.case import Case
 from evergold.model.run import RunSpec
 from evergold.settings import Settings
@@ -148,6 +149,13 @@ def extract_sessions(folder: Path, inputs: Inputs, cluster: str | None, kill: Ki
     return flows.check_rows(path, inputs.repo, cluster=cluster), path.read_bytes(), summary.remarks
 
 
+def extract_git(folder: Path, inputs: Inputs, cluster: str | None, kill: Kill) -> Any:
+    flows = Workspace(Settings(home=folder)).flows
+    summary = flows.history(HistoryQuery(inputs.repo), Destination(folder), cluster=cluster)
+    assert summary.counts["new"] == 3
+    return summary.needs_query, [path.read_bytes() for path in sorted(folder.glob("*.jsonl"))]
+
+
 def answered_cases() -> list[Case]:
     return [a_case(f"c{number}", dataset="mine", output="Lima.", expected="Lima.") for number in range(6)]
 
@@ -161,4 +169,4 @@ def run(folder: Path, inputs: Inputs, cluster: str | None, kill: Kill) -> Any:
         return ended.status, [(one.case_id, one.output, one.error, one.measurements) for one in attempts]
 
 
-VERBS: list[Verb] = [ingest, check_traces, export, generate, check, score_retrieval, extract_sessions, run]
+VERBS: list[Verb] = [ingest, check_traces, export, generate, check, score_retrieval, extract_git, extract_sessions, run]

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from evergold.formats.dataset_pair import PairLines
 from evergold.model.case import Case
 
 DATASET = "context"
@@ -14,13 +15,17 @@ Wanted = Callable[[str], bool]
 
 @dataclass(frozen=True)
 class Extracted:
-    """A case, why it lacks what it lacks, what was odd about its rows, and what a reviewer wants to see beside it."""
+    """A case, why it lacks what it lacks, what was odd about its rows, and what a reviewer wants to see beside it.
+
+    `lines`: its rows as bytes, where a worker has made them already.
+    """
 
     case: Case
     why_no_query: str = ""
     why_no_base: str = ""
     remarks: tuple[str, ...] = ()
     evidence: dict[str, Any] | None = None
+    lines: PairLines | None = None
 
 
 class SkippedItem(str):

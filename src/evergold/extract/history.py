@@ -5,6 +5,7 @@ they go; everything else is a filter with a name.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,6 +18,7 @@ from evergold.extract.fingerprint import Head
 from evergold.extract.message import Message, read_message
 from evergold.extract.ranking import PathRanking, RangeSource
 from evergold.extract.spans import base_texts, spans_of
+from evergold.formats.dataset_pair import lines_of
 from evergold.model.case import Case, CaseKind, Provenance, RankedPath
 from evergold.model.ident import hash_bytes
 from evergold.model.rejected import Rejected
@@ -129,9 +131,13 @@ def _parts(looked_at: Iterator[Commit | LeftOut], left_out: list[LeftOut]) -> It
 
 
 def cases_of_part(repo_dir: Path, rules: HistoryRules, part: list[Commit]) -> list[HistoryItem]:
-    """The cases of some commits, by a worker that sees the same repository."""
+    """The cases of some commits with their rows, by a worker that sees the same repository."""
     with Repo.open(repo_dir) as repo:
-        return list(_cases(repo, {commit.id: commit for commit in part}, rules))
+        # Rows are made here too: whoever gave the command only writes them, and can feed many workers.
+        return [
+            replace(item, lines=lines_of(item.case)) if isinstance(item, Extracted) else item
+            for item in _cases(repo, {commit.id: commit for commit in part}, rules)
+        ]
 
 
 def _cases(repo: Repo, chosen: dict[str, Commit], rules: HistoryRules) -> Iterator[Extracted | Rejected | SkippedItem]:

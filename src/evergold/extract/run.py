@@ -105,7 +105,7 @@ def _take(item: Item, pair: DatasetPair, into: Extraction, summary: Summary) -> 
         summary.counts["known"] += 1
         into.keep(_with_evidence(item))
     else:
-        outcome = pair.put(item.case)
+        outcome = pair.put(item.case, item.lines)
         summary.counts[outcome] += 1
         if item.why_no_query:
             summary.needs_query[item.case.id] = item.why_no_query

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 from evergold.errors import BadInput, Conflict
 from evergold.formats.atomic import FileSet
@@ -51,6 +51,17 @@ class Known:
         return self.in_a and self.in_b and (self.edited or not (self.needs_query or self.needs_base))
 
 
+class PairLines(NamedTuple):
+    """The rows of one case, as bytes for the two files."""
+
+    a: bytes
+    b: bytes
+
+
+def lines_of(case: Case) -> PairLines:
+    return PairLines(stamped_line(row_a(case)), stamped_line(row_b(case)))
+
+
 class DatasetPair:
     """`full` forgets what is there. Use it inside `locked`."""
 
@@ -59,7 +70,7 @@ class DatasetPair:
         self.path_b = folder / f"{FILE_B}.{UNVALIDATED}"
         self.full = full
         self.known: dict[str, Known] = {}
-        self._replaced: dict[str, tuple[bytes, bytes]] = {}
+        self._replaced: dict[str, PairLines] = {}
         self._changed = full
         recover(folder)
         # Taken before the files are read: what changes after it is a conflict at commit.
@@ -74,20 +85,23 @@ class DatasetPair:
     def is_edited(self, case_id: str) -> bool:
         return self.known.get(case_id, Known()).edited
 
-    def put(self, case: Case) -> RowOutcome:
-        """Take a case in: as a new row, as the half that is missing, or in the place of a row that lacked more."""
+    def put(self, case: Case, lines: PairLines | None = None) -> RowOutcome:
+        """Take a case in: as a new row, as the half that is missing, or in the place of a row that lacked more.
+
+        `lines` are its rows, where somebody has made them already.
+        """
         before = self.known.get(case.id, Known())
-        lines = {self.path_a: stamped_line(row_a(case)), self.path_b: stamped_line(row_b(case))}
+        lines = lines or lines_of(case)
         if not before.in_a:
-            self._added[self.path_a].write(lines[self.path_a])
+            self._added[self.path_a].write(lines.a)
         if not before.in_b:
-            self._added[self.path_b].write(lines[self.path_b])
+            self._added[self.path_b].write(lines.b)
         # The needs stay as they were read, so that the same case put twice in one run resolves both times.
         self.known[case.id] = replace(before, in_a=True, in_b=True)
         resolved = not before.edited and _resolves(case, before)
         if resolved:
             # Held in memory: rows that lacked something are few beside those that are copied.
-            self._replaced[case.id] = (lines[self.path_a], lines[self.path_b])
+            self._replaced[case.id] = lines
         outcome = _outcome(before, resolved)
         self._changed = self._changed or outcome is not RowOutcome.UNCHANGED
         return outcome

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from evergold.settings import Settings
 from evergold.spread import Spread
@@ -15,6 +16,16 @@ Part = TypeVar("Part")
 Result = TypeVar("Result")
 
 
+PARTS_UNDER_WAY = 4  # for each worker: the others go on while one is busy with a long part, whose result comes first
+
+
+@dataclass(frozen=True)
+class SealedPart(Generic[Part]):
+    """A part that Dask does not look into: it searches every list and tuple of an argument for tasks, one value at a time."""
+
+    part: Part
+
+
 @dataclass(frozen=True)
 class ClusterSpread:
     """Has parts done by the workers, a few for each of them under way."""
@@ -24,8 +35,13 @@ class ClusterSpread:
     def __call__(self, work: Callable[[Part], Result], parts: Iterable[Part], /) -> Iterator[Result]:
         from evergold.build.pace import in_order
 
-        # Two parts for each worker: one is worked on while the next is already there.
-        return in_order(self.workers.executor, work, parts, 2 * self.workers.count)
+        sealed = (SealedPart(part) for part in parts)
+        return in_order(self.workers.executor, partial(_do, work), sealed, PARTS_UNDER_WAY * self.workers.count)
+
+
+def _do(work: Callable[[Part], Result], sealed: SealedPart[Part]) -> Result:
+    """Do the work for a part, on a worker."""
+    return work(sealed.part)
 
 
 @contextmanager
