@@ -25,13 +25,15 @@ PAIRS = ("fever", "fm2", "symmetric", "mnli")
 
 @dataclass(frozen=True)
 class Graded:
-    """An answer, what was expected, and the grade that the rule gives it. `group` names the expected answer."""
+    """An answer, what was expected, and its grade. `group` names the expected answer, `document` what folds keep together."""
 
     family: str
     group: int
     expected: str
     answer: str
     target: float
+    question: str = ""
+    document: int | None = None
 
 
 @dataclass(frozen=True)

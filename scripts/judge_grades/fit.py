@@ -1,96 +1,113 @@
 """Fit how model and words grade answers to expected answers of several sentences.
 
-    python -m scripts.judge_grades.fit DATA ROWS.jsonl SUBSTITUTES.json.xz      writes judge/long_answers.json
+    python -m scripts.judge_grades.fit DATA ROWS.jsonl SUBSTITUTES.json.xz GRADED      writes judge/long_answers.json
 
-DATA and ROWS are those of `scripts.judge_model.combine_data`. Printed for each family of examples, five folds that keep
-the answers to one expected answer together: the correlation of grade and target, and that of their differences between
-two answers to the same expected answer, as a person compares them.
+DATA and ROWS are those of `scripts.judge_model.combine_data`, GRADED is the folder that `people.py` describes. The weights
+are fitted to the differences between answers to the same expected answer, as a person compares them. Their scale and the
+constant follow from two anchors: a copy of the expected answer gets 1, an answer to something else `UNRELATED`.
+
+Printed for each family of examples, five folds that keep documents together: the correlation of grade and target, and in
+brackets that of the differences; for the shared words alone (F1) and for the fit. About twenty minutes of one core.
 """
 
 import json
 import lzma
 import random
 import sys
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 
 from evergold.judge import long_answers
+from evergold.judge.answer_words import likeness
 from evergold.judge.claim_model import ClaimModel, shipped_model
 from evergold.judge.entailment import entail
 from evergold.judge.grading import SHORT
 from evergold.judge.long_answers import long_features
 from evergold.text.words import sentences
 from scripts.judge_grades.examples import Graded, examples
+from scripts.judge_grades.people import people_graded
 from scripts.judge_model.combine_data import LONG, documents
 
 PACKAGE = Path(long_answers.__file__).parent
 SEED, FOLDS, RIDGE = 29, 5, 1e-3
-GROUPS = {"claims": 50, "documents": 19}  # expected answers of each family: about three minutes of one core
-SIGNS = {
-    "recall": 1,
-    "precision": 1,
-    "refuted": -1,
-    "word_recall": 1,
-    "word_precision": 1,
-    "missing_numbers": -1,
-}
-"""The direction of each feature, known beforehand; one that the fit would turn around is left out."""
+FEATURES = ("support", "near_words", "near_f1", "support_back")
+UNRELATED, OTHERS = 0.05, 16
+"""The mean grade of an answer to something else, and how many such pairs of each family set it."""
 
 
 def main() -> None:
-    data, rows = Path(sys.argv[1]), Path(sys.argv[2])
+    data, rows, graded = Path(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[4])
     with lzma.open(sys.argv[3], "rt") as opened:
         table = json.load(opened)
-    chosen = _sample(examples(rows, _held_documents(data, rows), table, SEED))
+    made = examples(rows, _held_documents(data, rows), table, SEED)
+    every = [one for one in (*people_graded(graded, SEED), *made) if len(sentences(one.expected)) > SHORT]
     model = shipped_model()
-    matrix, target = _matrix(chosen, model), np.array([one.target for one in chosen])
-    families = np.array([one.family for one in chosen])
-    groups = np.array([f"{one.family} {one.group}" for one in chosen])
-    order = {group: number % FOLDS for number, group in enumerate(sorted(set(groups)))}
-    folds = np.array([order[group] for group in groups])
+    matrix, target = _matrix(every, model), np.array([one.target for one in every])
+    others = _matrix(list(_mismatched(every)), model)
+    families = np.array([one.family for one in every])
+    groups = np.array([f"{one.family} {one.group}" for one in every])
+    kept = [f"{one.family} {one.group if one.document is None else one.document}" for one in every]
+    order = {name: number % FOLDS for number, name in enumerate(sorted(set(kept)))}
+    folds = np.array([order[name] for name in kept])
     out = np.zeros(len(target))
     for fold in range(FOLDS):
-        fitted = fit(matrix, target, families, folds != fold)
-        out[folds == fold] = (matrix @ fitted[:-1] + fitted[-1])[folds == fold]
-    for family in sorted(set(families)):
-        _show(family, families == family, out, target, groups)
-    *slopes, bias = fit(matrix, target, families, np.ones(len(target), dtype=bool)).tolist()
-    weights = {name: round(slope, 4) for name, slope in zip(SIGNS, slopes, strict=True) if slope}
-    stored = {"weights": weights, "bias": round(bias, 4)}
+        weights, bias = anchored(slopes(matrix, target, (families, groups), folds != fold), others)
+        out[folds == fold] = np.clip(matrix @ weights + bias, 0, 0.99)[folds == fold]
+    words = np.array([likeness(one.expected, one.answer) for one in every])
+    for family in dict.fromkeys(families.tolist()):
+        shown = [_shown(families == family, values, target, groups) for values in (words, out)]
+        print(f"{family:10} n={(families == family).sum():4} words {shown[0]} fit {shown[1]}")
+    weights, bias = anchored(slopes(matrix, target, (families, groups), np.ones(len(target), dtype=bool)), others)
+    named = {name: round(float(weight), 4) for name, weight in zip(FEATURES, weights, strict=True)}
+    stored = {"weights": named, "bias": round(bias, 4)}
     print(json.dumps(stored))
     (PACKAGE / "long_answers.json").write_text(json.dumps(stored, indent=1) + "\n")
 
 
-def fit(matrix: np.ndarray, target: np.ndarray, families: np.ndarray, used: np.ndarray) -> np.ndarray:
-    """Least squares, each family by the same weight; a feature of the wrong sign gets none, and the rest is fitted anew."""
-    weight = used / np.array([(families[used] == family).sum() or 1 for family in families])
-    kept = np.append(np.ones(matrix.shape[1], dtype=bool), True)
-    design = np.column_stack([matrix, np.ones(len(target))])
-    signs = np.array([*SIGNS.values(), 0])
+def slopes(
+    matrix: np.ndarray, target: np.ndarray, names: tuple[np.ndarray, np.ndarray], used: np.ndarray
+) -> np.ndarray:
+    """Least squares within each expected answer, each family by the same weight; a feature of the wrong sign gets none."""
+    families, groups = names
+    weight = used / np.array([(families == family).sum() for family in families])
+    middle = {group: groups == group for group in sorted(set(groups))}
+    features = matrix - np.array([matrix[middle[group]].mean(axis=0) for group in groups])
+    wanted = target - np.array([target[middle[group]].mean() for group in groups])
+    kept = np.ones(matrix.shape[1], dtype=bool)
     while True:
-        part = design[:, kept]
+        part = features[:, kept]
         curvature = (part * weight[:, None]).T @ part + RIDGE * np.eye(part.shape[1])
         solution = np.zeros(len(kept))
-        solution[kept] = np.linalg.solve(curvature, part.T @ (weight * target))
-        wrong = solution * signs < 0
-        if not wrong.any():
+        solution[kept] = np.linalg.solve(curvature, part.T @ (weight * wanted))
+        if (solution >= 0).all():
             return solution
-        kept &= ~wrong
+        kept &= solution >= 0
 
 
-def _sample(made: list[Graded]) -> list[Graded]:
-    """`GROUPS` expected answers of each family with all their answers."""
-    every = sorted({(one.family, one.group) for one in made})
-    random.Random(1).shuffle(every)
-    used = {key for family, most in GROUPS.items() for key in [key for key in every if key[0] == family][:most]}
-    return [one for one in made if (one.family, one.group) in used and len(sentences(one.expected)) > SHORT]
+def anchored(weights: np.ndarray, others: np.ndarray) -> tuple[np.ndarray, float]:
+    """The weights scaled, and the constant: every feature of a copy is 1 and so is its grade; `others` get `UNRELATED`."""
+    scaled = weights * (1 - UNRELATED) / (weights.sum() - (others @ weights).mean())
+    return scaled, float(1 - scaled.sum())
 
 
-def _matrix(chosen: list[Graded], model: ClaimModel) -> np.ndarray:
-    rows = [long_features(one.expected, one.answer, entail(one.expected, one.answer, model)) for one in chosen]
-    return np.array([[row[name] for name in SIGNS] for row in rows])
+def _mismatched(every: Sequence[Graded]) -> Iterator[Graded]:
+    """Expected answers with the answer to another one of the same family."""
+    rng = random.Random(SEED)
+    for family in dict.fromkeys(one.family for one in every):
+        inside = [one for one in every if one.family == family]
+        for one in rng.sample(inside, OTHERS):
+            far = [other for other in inside if (other.document, other.group) != (one.document, one.group)]
+            if one.document is not None:
+                far = [other for other in far if other.document != one.document]
+            yield Graded(family, one.group, one.expected, rng.choice(far).answer, 0.0)
+
+
+def _matrix(chosen: Sequence[Graded], model: ClaimModel) -> np.ndarray:
+    rows = [long_features(one.expected, one.answer, entail(one.expected, one.answer, model), model) for one in chosen]
+    return np.array([[row[name] for name in FEATURES] for row in rows])
 
 
 def _held_documents(data: Path, rows: Path) -> list[tuple[str, ...]]:
@@ -99,12 +116,13 @@ def _held_documents(data: Path, rows: Path) -> list[tuple[str, ...]]:
     return sorted({whole[row["claim"]] for row in held if row["claim"] in whole})
 
 
-def _show(family: str, chosen: np.ndarray, out: np.ndarray, target: np.ndarray, groups: np.ndarray) -> None:
+def _shown(chosen: np.ndarray, out: np.ndarray, target: np.ndarray, groups: np.ndarray) -> str:
     pairs = [pair for group in sorted(set(groups[chosen])) for pair in combinations(np.flatnonzero(groups == group), 2)]
     one, other = np.array(pairs).T
-    alone = np.corrcoef(out[chosen], target[chosen])[0, 1]
-    compared = np.corrcoef(out[one] - out[other], target[one] - target[other])[0, 1]
-    print(f"{family:10} n={chosen.sum()}: {alone:.3f}, of two answers {compared:.3f} ({len(pairs)} pairs)")
+    given, wanted = out[one] - out[other], target[one] - target[other]
+    # About zero, not about the mean: which of two answers stands first means nothing.
+    compared = (given * wanted).sum() / np.sqrt((given**2).sum() * (wanted**2).sum())
+    return f"{np.corrcoef(out[chosen], target[chosen])[0, 1]:.3f} ({compared:.3f})"
 
 
 if __name__ == "__main__":

@@ -20,8 +20,9 @@ import numpy as np
 
 from evergold.judge.claim_model import REFUTED, ClaimModel, shipped_model
 from evergold.judge.combination import combined_features
-from evergold.judge.evidence import EvidenceSearch, window
+from evergold.judge.evidence import EvidenceSearch
 from evergold.judge.features import claim_features
+from evergold.judge.reading import read
 from evergold.text.words import Text, sentences
 from scripts.judge_model.extracts import extracts
 from scripts.judge_model.made import SUPPORTED, UNSUPPORTED
@@ -103,7 +104,7 @@ def rows_of(example: Example, model: ClaimModel) -> list[dict[str, float]]:
         return []
     answer = example.answer
     if answer is None:
-        answer = tuple(model.probabilities([(window(text, evidence), text.raw)])[0].tolist())
+        answer = tuple(read([text], evidence, model)[0].tolist())
     made = [claim_features(text, evidence)]
     if example.answer is None:
         plain = EvidenceSearch(map(str.lower, example.document), None)

@@ -56,13 +56,12 @@ PAGE = (
     "Repairs are paid by the village.",
     "The pump rests in winter.",
 )
+NUMBERED = ["first", "second", "third", "fourth", "fifth"]
 
 
 def test_what_a_long_answer_says_at_its_end_counts() -> None:
     """The sentences of the expected answer come after ten of something else."""
-    other = " ".join(
-        f"The {word} shop sells bread and cheese." for word in ["first", "second", "third", "fourth", "fifth"] * 2
-    )
+    other = " ".join(f"The {word} shop sells bread and cheese." for word in NUMBERED * 2)
     late = grade("How does the water supply work?", " ".join(PAGE), f"{other} {' '.join(PAGE)}", shipped_model())
     never = grade("How does the water supply work?", " ".join(PAGE), f"{other} {other}", shipped_model())
     assert late is not None and never is not None
@@ -89,3 +88,21 @@ def test_an_opposite_somewhere_in_a_page_does_not_make_all_of_it_wrong() -> None
     more = (*PAGE, "The old pump stopped at night.", "No house is without water.")
     made = grade("How does it work?", " ".join(PAGE), " ".join(more), shipped_model())
     assert made is not None and made.value > 0.7
+
+
+def test_length_alone_earns_nothing_on_a_page() -> None:
+    """More words about something else neither make a wrong answer right nor a right one better."""
+    padding = " ".join(f"The {word} shop sells bread, cheese, milk and fruit to guests." for word in NUMBERED)
+    answers = ("It is cold in the north.", padding, " ".join(PAGE[:6]), f"{' '.join(PAGE[:6])} {padding}")
+    made = [grade("How does it work?", " ".join(PAGE), answer, shipped_model()) for answer in answers]
+    brief, long, half, padded = [one.value for one in made if one is not None]
+    assert max(brief, long) < 0.2 and padded < half
+
+
+def test_a_page_in_near_words_is_graded_above_one_on_something_else() -> None:
+    expected = "The physician treats sick children. The clinic opens early. Parents pay nothing."
+    near = "A doctor cares for ill kids. The hospital starts at dawn. Mothers and fathers are not charged."
+    other = "A sailor repairs old boats. The harbour closes late. Tourists rent bicycles."
+    made = [grade("What is offered?", expected, answer, shipped_model()) for answer in (near, other)]
+    values = [one.value for one in made if one is not None]
+    assert values[0] > values[1] + 0.2

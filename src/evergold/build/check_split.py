@@ -36,7 +36,7 @@ from evergold.errors import BadInput
 from evergold.model.build import FileEntry
 
 MOST_UNGROUNDED = 0.4
-"""The judge finds no support for 29 to 31 % of restated sentences that people call supported (`docs/offline-judge.md`). Of 50
+"""The judge finds no support for 24 to 25 % of restated sentences that people call supported (`docs/offline-judge.md`). Of 50
 records with one such sentence each, 40 % are passed by nearly every sound split and by none that is unsupported throughout."""
 
 

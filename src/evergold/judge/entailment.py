@@ -38,11 +38,6 @@ class Entailment:
             refuted = (refuted + float(self.back[0, REFUTED])) / 2
         return refuted
 
-    @property
-    def share_refuted(self) -> float:
-        """The share of the expected answer that the answer refutes."""
-        return float(self.there[:, REFUTED].mean())
-
 
 def entail(expected: str, output: str, model: ClaimModel) -> Entailment:
     """Ask the model about sentences of either text, each with the nearest sentences of the other as evidence."""

@@ -18,6 +18,7 @@ class EvidenceSearch:
     def __init__(self, texts: Iterable[str], embedder: Embedder | None) -> None:
         self.embedder = embedder
         self.sentences = [text for text in map(Text, texts) if text.tokens]
+        self.size = sum(len(text.raw.split()) for text in self.sentences)
         self.stems = [frozenset(text.stems) for text in self.sentences]
         self.bigrams = [frozenset(ngrams(text.stems, 2)) for text in self.sentences]
         self.where: dict[str, list[int]] = {}
@@ -98,6 +99,24 @@ def window(claim: Text, evidence: EvidenceSearch) -> str:
                 break
         # Words that are covered count less, so the next sentence adds something new.
         gain = match.presence @ left + 0.3 * (match.bearing - match.coverage)
+    return " ".join(chosen[index] for index in sorted(chosen))
+
+
+def passage(claim: Text, evidence: EvidenceSearch) -> str:
+    """The sentence that bears most on a claim and the ones before and after it, at most about `WINDOW_WORDS` words."""
+    best = int(Match(claim, evidence).order[0])
+    chosen = {best: _excerpt(evidence.sentences[best], claim)}
+    room = WINDOW_WORDS - len(chosen[best].split())
+    ends = {-1: best, 1: best}
+    while ends:
+        for step, end in list(ends.items()):
+            index = end + step
+            text = _excerpt(evidence.sentences[index], claim) if 0 <= index < len(evidence.sentences) else ""
+            if not text or len(text.split()) > room:
+                del ends[step]
+                continue
+            chosen[index], ends[step] = text, index
+            room -= len(text.split())
     return " ".join(chosen[index] for index in sorted(chosen))
 
 

@@ -37,7 +37,7 @@ def entailed(expected: str, output: str, model: ClaimModel) -> Grade:
     """Entailment both ways: how much of the expected answer the answer supports, and whether either refutes the other."""
     entailment = entail(expected, output, model)
     if entailment.sentences > SHORT:
-        return _page(expected, output, entailment)
+        return _page(expected, output, entailment, model)
     recall, precision, refuted = entailment.recall, entailment.precision, entailment.refuted
     shared = likeness(expected, output)
     value = RECALL * recall + PRECISION * precision + WORDS * shared + SURE * recall * precision
@@ -47,12 +47,11 @@ def entailed(expected: str, output: str, model: ClaimModel) -> Grade:
     return _checked(expected, output, value, reason)
 
 
-def _page(expected: str, output: str, entailment: Entailment) -> Grade:
+def _page(expected: str, output: str, entailment: Entailment, model: ClaimModel) -> Grade:
     """An answer to compare with several sentences: one wrong number or opposite makes a part of it wrong, not all."""
-    row = long_features(expected, output, entailment)
-    reason = (
-        f"supported {row['recall']:.2f} and back {row['precision']:.2f}, words {row['word_recall']:.2f} of the expected"
-    )
+    row = long_features(expected, output, entailment, model)
+    support = f"supported {entailment.recall:.2f} and back {entailment.precision:.2f}"
+    reason = f"{support}, words the same or near {row['near_words']:.2f} of the expected"
     if row["missing_numbers"]:
         reason += "; numbers are missing"
     return Grade(max(0.0, min(0.99, shipped_long_grading().value(row))), reason)

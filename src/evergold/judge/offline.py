@@ -16,11 +16,12 @@ from evergold.judge.claim_model import LONGEST_CLAIM as LONGEST_READ
 from evergold.judge.claim_model import REFUTED, ClaimModel, ModelDamaged, shipped_model
 from evergold.judge.code import has_code, looks_like_code
 from evergold.judge.combination import MANY_SENTENCES, shipped_combination, shipped_thresholds
-from evergold.judge.evidence import EvidenceSearch, window
+from evergold.judge.evidence import EvidenceSearch
 from evergold.judge.features import claim_features
 from evergold.judge.grading import grade
 from evergold.judge.long_answers import shipped_long_grading
 from evergold.judge.polarity import refuses
+from evergold.judge.reading import read
 from evergold.judge.regression import shipped_weights
 from evergold.judge.relevance import basis, relevance, shipped_relevance
 from evergold.model.ident import hash_bytes
@@ -30,7 +31,7 @@ from evergold.text.embed import Embedder, embedder
 from evergold.text.markers import without_markers
 from evergold.text.words import Text, sentences
 
-VERSION = "9"
+VERSION = "10"
 ALIKE_FROM = 0.8
 NEAR_SENTENCE = 0.5
 SAME_CODE, OTHER_CODE = 0.97, 0.3
@@ -130,7 +131,7 @@ class OfflineJudge:
         if self.model is None:
             return by_words
         asked = [number for number, text in enumerate(texts) if rows[number] and _readable(text)]
-        answers = self.model.probabilities([(window(texts[i], evidence), texts[i].raw) for i in asked])
+        answers = read([texts[number] for number in asked], evidence, self.model)
         answered = dict(zip(asked, answers.tolist(), strict=True))
         whole = {sentence.stems for sentence in evidence.sentences}
         support = []
