@@ -14,9 +14,11 @@ import evergold
 from evergold.extract.run import HistoryQuery
 from evergold.model.case import Case
 from evergold.model.run import RunSpec
+from evergold.model.trace import Score, Trace
 from evergold.settings import Settings
 from evergold.store.cases import CaseFilter
 from evergold.workspace import Workspace
+from evergold.workspace.archive_days import ArchivedDays
 from evergold.workspace.flows import Destination, SessionQuery
 from evergold.workspace.rag import build_rag
 from evergold.workspace.retrieval import ScoringQuery
@@ -112,6 +114,23 @@ def check_traces(folder: Path, inputs: Inputs, cluster: str | None, kill: Kill) 
         return vars(would), vars(done)
 
 
+def work_on_archive(folder: Path, inputs: Inputs, cluster: str | None, kill: Kill) -> Any:
+    days = ArchivedDays(folder / "archive")
+    moments = [f"2026-01-{day:02}T10:00:00Z" for day in (5, 6)]
+    with _opened(folder) as workspace:
+        workspace.intake.accept([_scored(at) for at in moments])
+        workspace.archives.move("1d", days.source)
+        checked = workspace.archived_work.check(days, cluster=cluster)
+        curated = workspace.archived_work.curate(days, cluster=cluster)
+        assert (checked.traces, curated.by_kind) == (2, {"added": 2})
+        return vars(checked), curated.by_tier, [workspace.intake.get(at).spans for at in moments]
+
+
+def _scored(moment: str) -> Trace:
+    given = (Score(name="ok", value=0.9),)
+    return Trace(id=moment, input="Who is it?", output="It is Ann of the shop.", started_at=moment, scores=given)
+
+
 def export(folder: Path, inputs: Inputs, cluster: str | None, kill: Kill) -> Any:
     with _opened(folder) as workspace:
         workspace.cases.put([a_case(f"c{number}", dataset="mine") for number in range(9)])
@@ -169,4 +188,15 @@ def run(folder: Path, inputs: Inputs, cluster: str | None, kill: Kill) -> Any:
         return ended.status, [(one.case_id, one.output, one.error, one.measurements) for one in attempts]
 
 
-VERBS: list[Verb] = [ingest, check_traces, export, generate, check, score_retrieval, extract_git, extract_sessions, run]
+VERBS: list[Verb] = [
+    ingest,
+    check_traces,
+    work_on_archive,
+    export,
+    generate,
+    check,
+    score_retrieval,
+    extract_git,
+    extract_sessions,
+    run,
+]

@@ -87,6 +87,11 @@ class CheckStage:
         """Whether a check may take more than a few milliseconds."""
         return bool(self.suite.slow)
 
+    @property
+    def asks_judges(self) -> bool:
+        """Whether a check asks a judge, whose questions of a day are counted in one place."""
+        return len(self.suite.portable) < len(self.suite.checks)
+
     def run_ahead(self, trace_ids: Sequence[str], *, everything: bool = False, seconds: float = AHEAD_SECONDS) -> int:
         """Run the slow checks over these traces outside any transaction, so that they do not hold up the writer.
 

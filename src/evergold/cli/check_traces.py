@@ -8,7 +8,6 @@ from evergold.cli.opening import opened
 from evergold.cli.output import cluster_option, emit_json, json_flag, progress, table
 from evergold.errors import BadInput
 from evergold.model.checking import Checked
-from evergold.workspace import Workspace
 from evergold.workspace.archive_days import ArchivedDays
 
 
@@ -33,11 +32,16 @@ def command(
     """Run the checks over the traces that no check has seen yet. The entries follow with the next `evergold curate`."""
     if sum(map(bool, (backfill, dry_run, trace_id))) > 1:
         raise BadInput("--backfill, --dry-run and --explain exclude each other; give one")
-    if days is not None and cluster:
-        raise BadInput("--archive and --cluster exclude each other; give one")
+    if trace_id and cluster:
+        raise BadInput("--explain looks at one trace; leave out --cluster")
     with opened(ctx) as workspace:
         if days is not None:
-            _on_archive(workspace, days, trace_id, dry_run, as_json)
+            if trace_id:
+                _explain(workspace.archived_work.explain_checks(days.source, trace_id), as_json)
+                return
+            with progress("checking", None) as advance:
+                report = workspace.archived_work.check(days, advance, dry_run=dry_run, cluster=cluster)
+            _show(report, dry_run, as_json)
             return
         checks = workspace.live.checks
         if trace_id:
@@ -49,24 +53,16 @@ def command(
         with progress("checking", workspace.live.trace_count()) as advance:
             report = work(advance, cluster)
         hint = checks.state()["hint"]
+    _show(report, dry_run, as_json, hint)
+
+
+def _show(report: CheckReport, dry_run: bool, as_json: bool, hint: object = None) -> None:
     if as_json:
         emit_json(vars(report) | {"dry_run": dry_run, "hint": hint})
-    else:
-        _print(report, dry_run)
-        if hint:
-            click.echo(str(hint))
-
-
-def _on_archive(workspace: Workspace, days: ArchivedDays, trace_id: str | None, dry_run: bool, as_json: bool) -> None:
-    if trace_id:
-        _explain(workspace.archived_work.explain_checks(days.source, trace_id), as_json)
         return
-    with progress("checking", None) as advance:
-        report = workspace.archived_work.check(days, advance, dry_run=dry_run)
-    if as_json:
-        emit_json(vars(report) | {"dry_run": dry_run})
-    else:
-        _print(report, dry_run)
+    _print(report, dry_run)
+    if hint:
+        click.echo(str(hint))
 
 
 def _explain(outcomes: list[Checked], as_json: bool) -> None:

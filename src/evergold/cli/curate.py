@@ -6,7 +6,7 @@ import click
 
 from evergold.cli.archiving import on_archive
 from evergold.cli.opening import opened
-from evergold.cli.output import emit_json, json_flag, progress, table
+from evergold.cli.output import cluster_option, emit_json, json_flag, progress, table
 from evergold.cli.paths import A_PATH
 from evergold.curate.explain import Explanation
 from evergold.errors import BadInput
@@ -38,6 +38,7 @@ STAYS_BACK = (
 )
 @click.option("--policies", "list_policies", is_flag=True, help="List policy revisions.")
 @on_archive
+@cluster_option
 @json_flag
 @click.pass_context
 def command(
@@ -48,6 +49,7 @@ def command(
     backfill: bool,
     dry_run: bool,
     days: ArchivedDays | None,
+    cluster: str | None,
     **asked: object,
 ) -> None:
     """Apply the policies to everything new: golden, failure and correction entries, each change a revision.
@@ -60,9 +62,17 @@ def command(
         raise BadInput(
             "--against, --backfill, --refresh, --dry-run, --explain, --undo and --policies exclude each other; give one"
         )
+    if cluster and (days is None or trace_id):
+        raise BadInput("--cluster goes with --archive and --backfill or --dry-run; the database judges its own traces")
     with opened(ctx) as workspace:
-        if days is not None:
-            _on_archive(workspace, days, policy_files, as_json, str(trace_id) if trace_id else None, dry_run)
+        if days is not None and trace_id:
+            _explain(workspace.archived_work.explain(days.source, str(trace_id), policy_files), as_json)
+        elif days is not None and dry_run:
+            _print_dry_run(workspace.archived_work.dry_run(days, policy_files, cluster), as_json)
+        elif days is not None:
+            with progress("curating", None) as advance:
+                changes = workspace.archived_work.curate(days, policy_files, advance, cluster)
+            _print(changes, as_json)
         elif trace_id:
             _explain(workspace.live.with_policy_files(policy_files).explain(str(trace_id)), as_json)
         elif label:
@@ -101,25 +111,6 @@ def _print(changes: Changes, as_json: bool) -> None:
     else:
         hint = "" if changes.traces else f" ({NOTHING_NEW})"
         click.echo(f"curated {changes.traces} traces: {_changes_text(changes)}{hint}")
-
-
-def _on_archive(
-    workspace: Workspace,
-    days: ArchivedDays,
-    policy_files: tuple[Path, ...],
-    as_json: bool,
-    trace_id: str | None,
-    dry_run: bool,
-) -> None:
-    work = workspace.archived_work
-    if trace_id:
-        _explain(work.explain(days.source, trace_id, policy_files), as_json)
-    elif dry_run:
-        _print_dry_run(work.dry_run(days, policy_files), as_json)
-    else:
-        with progress("curating", None) as advance:
-            changes = work.curate(days, policy_files, advance)
-        _print(changes, as_json)
 
 
 def _refresh(workspace: Workspace, as_json: bool) -> None:
