@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,17 +18,45 @@ KEYS = st.sampled_from(
         *("role", "content", "parts", "type", "text", "tool_calls", "function", "name", "arguments", "id", "messages"),
         *("kwargs", "lc_kwargs", "data", "message", "choices", "contents", "candidates", "function_call", "input"),
         *("toolUse", "toolResult", "tool_call", "function_response", "blocks", "items", "images", "source", "output"),
-        *("tool_calls", "additional_kwargs", "generations", "kind", "part_kind", "event.name", "tool_results", "image"),
+        *(
+            "tool_calls",
+            "invalid_tool_calls",
+            "additional_kwargs",
+            "generations",
+            "kind",
+            "part_kind",
+            "event.name",
+            "tool_results",
+            "image",
+        ),
     ]
 )
 WORDS = st.sampled_from(
-    ["user", "ai", "tool", "text", "tool_use", "tool_result", "function_call", "[{}]", '{"a":1}', ""]
+    [
+        *("user", "ai", "tool", "text", "tool_use", "tool_result", "function_call", "[{}]", '{"a":1}', ""),
+        *("tool-call", "Calling tools:\n{{1}}", "Calling tools: [{}, {[]: 1}]", "A(a={{1}})", "A(a=<B: 'b'>, c=-[])"),
+    ]
 )
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**63), 2**63) | WORDS | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=4),
     max_leaves=25,
 )
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"role": "tool-call", "content": "Calling tools:\n{{1}}"},
+        {"role": "tool-call", "content": "Calling tools:\n{[]: 1}"},
+        {"type": "ai", "data": {"content": "x", "tool_calls": 1.5}},
+        {"type": "ai", "data": {"content": "x", "invalid_tool_calls": 1}},
+        {"type": "ai", "data": {"content": "x", "additional_kwargs": {"tool_calls": True}}},
+    ],
+)
+def test_calls_of_another_kind_are_none(message: dict[str, Any]) -> None:
+    (read,) = messages_in([message], "input")
+    assert not read.get("tool_calls") and read["content"] == (message.get("data") or message)["content"]
 
 
 @settings(max_examples=300, deadline=None)

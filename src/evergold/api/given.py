@@ -14,6 +14,7 @@ from evergold.model.rejected import Rejected
 from evergold.seams import Incoming
 
 T = TypeVar("T")
+SHOWN = 100  # problems in one answer
 
 
 class _OrRejected:
@@ -51,5 +52,5 @@ def given(sent: Sequence[Incoming | Rejected] | Incoming) -> list[Incoming | Rej
     ]
     bad = [str(item) for item in records if isinstance(item, Rejected)]
     if bad and len(bad) == len(records):
-        raise BadInput(f"no record of the list can be used: {bad[0]}", problems=bad)
+        raise BadInput(f"no record of the list can be used: {bad[0]}", problems=bad[:SHOWN])
     return records

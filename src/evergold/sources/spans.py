@@ -12,10 +12,12 @@ from typing import Any, TypeVar
 
 import orjson
 
+from evergold.errors import TooLarge
 from evergold.model.nesting import MOST_KEYS
 
 ItemsT = TypeVar("ItemsT", bound=Sized)
 Attributes = dict[str, Any]
+MOST_RECORDS = 100_000  # of one request; exporters send some thousands at most
 NO_TRACE, NO_SPAN = "0" * 32, "0" * 16  # what the protocol says for "none"
 
 
@@ -98,6 +100,12 @@ def _id_problem(what: str, value: str, digits: int) -> str | None:
     if not value.strip("0"):
         return f"{what} is all zeros"
     return None
+
+
+def require_few_records(number: int, noun: str) -> None:
+    """Refuse a request of so many parts that reading it would hold up all others: an empty one is two bytes long."""
+    if number > MOST_RECORDS:
+        raise TooLarge(f"{number} {noun} in one request; at most {MOST_RECORDS} are taken: send smaller batches")
 
 
 def require_few(items: ItemsT) -> ItemsT:

@@ -38,18 +38,23 @@ def _speaker(name: str) -> str:
     return name.removesuffix("Chunk").removesuffix("Message").lower() or "assistant"
 
 
+def _listed(calls: Any) -> list[Any]:
+    """Calls as a list; a value of another kind is none."""
+    return calls if isinstance(calls, list) else [calls] if isinstance(calls, dict) else []
+
+
 def _fields(fields: dict[str, Any], kind: str) -> dict[str, Any]:
     """The fields of a message as a chat message has them. Calls may stand twice: read and as the provider wrote them."""
     kind = kind.removesuffix("Chunk").removesuffix("Message").lower() if kind[:1].isupper() else kind
     role = str(fields.get("role") or "user") if kind in ("chat", "generic") else kind
     beside = decoded(fields.get("additional_kwargs"))
     beside = beside if isinstance(beside, dict) else {}
-    calls = fields.get("tool_calls") or beside.get("tool_calls") or []
+    calls = _listed(fields.get("tool_calls")) or _listed(beside.get("tool_calls"))
     older = beside.get("function_call")
     if not calls and isinstance(older, dict):
         calls = [older]
     # Calls whose arguments LangChain could not parse: the model made them all the same.
-    invalid = fields.get("invalid_tool_calls") or []
+    invalid = _listed(fields.get("invalid_tool_calls"))
     message: dict[str, Any] = {"role": role, "content": fields.get("content")}
     if role in ("ai", "assistant") and (calls or invalid):
         message["tool_calls"] = [*calls, *invalid]

@@ -24,7 +24,7 @@ def as_chat(item: dict[str, Any]) -> list[dict[str, Any]] | None:
         try:
             # Printed by Python's repr, so single quotes and None: no JSON. `literal_eval` runs no code.
             calls = calls_in(ast.literal_eval(text.lstrip().removeprefix(CALLING).strip()))
-        except (ValueError, SyntaxError, RecursionError, MemoryError):
+        except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
             calls = []
         if calls:
             return [{"role": "assistant", "content": None, "tool_calls": calls}]

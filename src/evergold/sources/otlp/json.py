@@ -18,7 +18,7 @@ import orjson
 
 from evergold.errors import BadInput
 from evergold.model.json_text import load_json
-from evergold.model.nesting import LARGEST, MOST_LEVELS
+from evergold.model.nesting import LARGEST, MOST_KEYS, MOST_LEVELS, MOST_VALUES
 from evergold.sources.spans import (
     NO_SPAN,
     NO_TRACE,
@@ -28,6 +28,7 @@ from evergold.sources.spans import (
     WireLog,
     WireSpan,
     require_few,
+    require_few_records,
 )
 
 ERROR_CODES = (2, "STATUS_CODE_ERROR")
@@ -104,6 +105,9 @@ def _resource(by_resource: dict[str, Any], path: str, received: Received) -> Att
     resource = by_resource.get("resource")
     pairs = resource.get("attributes") if isinstance(resource, dict) else None
     attributes: Attributes = {}
+    if isinstance(pairs, list) and len(pairs) > MOST_KEYS:
+        received.refused.append(f"{path}: {len(pairs)} attributes; at most {MOST_KEYS} are taken, all are left out")
+        return attributes
     for number, pair in enumerate(pairs if isinstance(pairs, list) else ()):
         try:
             # Pair by pair, so that a bad one costs only itself.
@@ -124,6 +128,7 @@ def _objects(parent: dict[str, Any], key: str, path: str, received: Received) ->
     if not isinstance(objects, list):
         received.refused.append(f"{path}: must be a list, not {type(objects).__name__}")
         return []
+    require_few_records(len(objects), key)
     good = [item for item in objects if isinstance(item, dict)]
     if len(good) < len(objects):
         received.refused.append(f"{path}: {len(objects) - len(good)} items are not objects")
@@ -204,7 +209,12 @@ def _value(value: dict[str, Any], level: int = 1) -> Any:
         if kind == "doubleValue":
             return float(content)
         if kind == "arrayValue":
-            return [_value(item, level + 1) for item in content.get("values") or []]
+            values = content.get("values") or []
+            if len(values) > MOST_VALUES:
+                raise ValueError(
+                    f"a list has {len(values)} values; at most {MOST_VALUES} are taken: write it as a text"
+                )
+            return [_value(item, level + 1) for item in values]
         if kind == "kvlistValue":
             return attributes_of(content.get("values"), level + 1)
         if kind == "bytesValue":

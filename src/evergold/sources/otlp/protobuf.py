@@ -1,6 +1,7 @@
 """OTLP protobuf → wire spans and logs. The message is parsed once and walked once."""
 
 from base64 import b64encode
+from contextlib import suppress
 from typing import Any
 
 from google.protobuf.message import DecodeError
@@ -8,59 +9,73 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsSer
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from evergold.errors import BadInput
-from evergold.model.nesting import MOST_KEYS
-from evergold.sources.spans import Attributes, Received, WireEvent, WireLog, WireSpan
+from evergold.model.nesting import MOST_KEYS, MOST_VALUES
+from evergold.sources.otlp.salvage import LOGS, SPANS, Layout, salvaged
+from evergold.sources.spans import (
+    Attributes,
+    Received,
+    WireEvent,
+    WireLog,
+    WireSpan,
+    require_few,
+    require_few_records,
+)
 
 STATUS_ERROR = 2
 
 
 def read_traces(body: bytes) -> Received:
     """Every span of an export request."""
-    request = _parse(ExportTraceServiceRequest, body)
-    received = Received()
+    request, unread = _parse(ExportTraceServiceRequest, body, SPANS)
+    received = Received(refused=unread)
+    require_few_records(len(request.resource_spans), "resources")
     for by_resource in request.resource_spans:
-        resource = attributes_of(by_resource.resource.attributes)
+        resource = _resource(by_resource.resource.attributes, received)
+        require_few_records(len(by_resource.scope_spans), "scopes")
         for by_scope in by_resource.scope_spans:
             scope = by_scope.scope.name or None
+            require_few_records(len(by_scope.spans) + len(received.spans) + len(received.refused), "spans")
             for span in by_scope.spans:
                 # Counted before they are converted: a dict of a million attributes is what the limit protects from.
                 if len(span.attributes) > MOST_KEYS or len(span.events) > MOST_KEYS:
                     received.refused.append(f"span {span.name!r}: more than {MOST_KEYS} attributes or events")
-                else:
+                    continue
+                try:
                     received.check(_span(span, resource, scope))
+                except ValueError as problem:
+                    received.refused.append(f"span {span.name!r}: {problem}")
     return received
 
 
 def read_logs(body: bytes) -> Received:
     """Every log record of an export request."""
-    request = _parse(ExportLogsServiceRequest, body)
-    received = Received()
+    request, unread = _parse(ExportLogsServiceRequest, body, LOGS)
+    received = Received(refused=unread)
+    require_few_records(len(request.resource_logs), "resources")
     for by_resource in request.resource_logs:
-        resource = attributes_of(by_resource.resource.attributes)
+        resource = _resource(by_resource.resource.attributes, received)
+        require_few_records(len(by_resource.scope_logs), "scopes")
         for by_scope in by_resource.scope_logs:
+            require_few_records(len(by_scope.log_records) + len(received.logs) + len(received.refused), "log records")
             for record in by_scope.log_records:
                 if len(record.attributes) > MOST_KEYS:
                     received.refused.append(f"log record {record.event_name!r}: more than {MOST_KEYS} attributes")
                     continue
-                attributes = attributes_of(record.attributes)
-                # Older SDKs have no field for it and send it as an attribute.
-                name = record.event_name or str(attributes.get("event.name", ""))
-                received.logs.append(
-                    WireLog(
-                        record.trace_id.hex() or None,
-                        record.span_id.hex() or None,
-                        WireEvent(name, record.time_unix_nano or record.observed_time_unix_nano, attributes),
-                        _value(record.body),
-                        resource,
-                    )
-                )
+                try:
+                    received.logs.append(_log(record, resource))
+                except ValueError as problem:
+                    received.refused.append(f"log record {record.event_name!r}: {problem}")
     return received
 
 
-def _parse(kind: Any, body: bytes) -> Any:
+def _parse(kind: Any, body: bytes, layout: Layout) -> tuple[Any, list[str]]:
+    """Parse a request; of one that cannot be parsed as a whole, what can be, and a line for each record that cannot."""
     try:
-        return kind.FromString(body)
+        return kind.FromString(body), []
     except DecodeError as error:
+        # Garbage is told from a request with bad records in it by taking it apart.
+        with suppress(DecodeError):
+            return salvaged(kind, body, layout)
         raise BadInput(f"the body is not an OTLP protobuf message: {error}") from None
 
 
@@ -82,6 +97,23 @@ def _span(span: Any, resource: Attributes, scope: str | None) -> WireSpan:
     )
 
 
+def _log(record: Any, resource: Attributes) -> WireLog:
+    attributes = attributes_of(record.attributes)
+    # Older SDKs have no field for it and send it as an attribute.
+    name = record.event_name or str(attributes.get("event.name", ""))
+    event = WireEvent(name, record.time_unix_nano or record.observed_time_unix_nano, attributes)
+    return WireLog(record.trace_id.hex() or None, record.span_id.hex() or None, event, _value(record.body), resource)
+
+
+def _resource(pairs: Any, received: Received) -> Attributes:
+    """The attributes of a resource; too many are left out, since its records are good without them."""
+    try:
+        return attributes_of(require_few(pairs))
+    except ValueError as problem:
+        received.refused.append(f"resource: {problem}; its attributes are left out")
+        return {}
+
+
 def attributes_of(pairs: Any) -> Attributes:
     """Key-value pairs as a plain dict. Most values are texts or numbers, which is tried before asking which kind it is."""
     attributes: Attributes = {}
@@ -96,10 +128,23 @@ def _value(value: Any) -> Any:
     kind = value.WhichOneof("value")
     if kind is None:
         return None
-    if kind == "array_value":
-        return [_value(item) for item in value.array_value.values]
-    if kind == "kvlist_value":
-        return {pair.key: _value(pair.value) for pair in value.kvlist_value.values}
+    if kind in ("array_value", "kvlist_value"):
+        return _many(value, [MOST_VALUES])
     if kind == "bytes_value":
         return b64encode(value.bytes_value).decode("ascii")
     return getattr(value, kind)
+
+
+def _many(value: Any, room: list[int]) -> Any:
+    """Convert a list or an object; `room` is how many values one attribute may still hold."""
+    inner = value.array_value.values if value.HasField("array_value") else value.kvlist_value.values
+    room[0] -= len(inner)
+    if room[0] < 0:
+        raise ValueError(f"an attribute holds more than {MOST_VALUES} values; write a long list as a text")
+    if value.HasField("array_value"):
+        return [_inner(item, room) for item in inner]
+    return {pair.key: _inner(pair.value, room) for pair in inner}
+
+
+def _inner(value: Any, room: list[int]) -> Any:
+    return _many(value, room) if value.WhichOneof("value") in ("array_value", "kvlist_value") else _value(value)
