@@ -11,6 +11,7 @@ from evergold.settings import Settings
 from evergold.store import Store, migrate, migrations
 from evergold.store.migrate import COMPATIBLE
 from evergold.store.migrations import FIRST_SIDE_BY_SIDE, HEAD, REMOVES, REVISIONS, compatible_since
+from evergold.store.online_upgrade import upgrade_online
 from evergold.store.trace_filter import TraceFilter
 from evergold.workspace import Workspace
 from tests.builders import a_score, a_trace
@@ -91,3 +92,30 @@ def test_the_database_notes_what_can_work_on_it(store: Store) -> None:
     with store.db.read() as connection:
         assert migrate._oldest_program(connection, HEAD) == compatible_since(HEAD)
         assert migrate._oldest_program(connection, "9999") is None
+
+
+def test_indexes_are_built_beside_writers_before_the_revisions_that_need_them(
+    migrated_url: str, tmp_path: Path
+) -> None:
+    store = Store.open(Settings(home=tmp_path, database_url=migrated_url))
+    for statement in (
+        "DROP INDEX traces_by_took",
+        # What a build that was interrupted leaves behind.
+        "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'traces_by_cost'::regclass",
+        "UPDATE alembic_version SET version_num = '0013'",
+    ):
+        store.db.write(lambda connection, statement=statement: connection.execute(text(statement)).close())  # type: ignore[misc]
+    built: list[str] = []
+
+    def look(connection: Connection, revision: str) -> None:
+        valid = "SELECT c.relname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE indisvalid"
+        built.extend({"traces_by_took", "traces_by_cost"} & set(connection.execute(text(valid)).scalars()))
+        migrate._step(connection, revision)
+        assert migrate._oldest_program(connection, revision) == compatible_since(revision)
+
+    upgrade_online(store.db, lambda: migrate._revisions_left(store.db), look)
+    assert sorted(built[:2]) == ["traces_by_cost", "traces_by_took"]
+    assert migrate._revisions_left(store.db) == []
+    # A server that waited for its turn finds nothing left to do.
+    migrate.bring_up_to_date(store.db)
+    store.close()

@@ -4,6 +4,7 @@ One that a newer version has migrated is used as it is while nothing was removed
 The database itself says which: the newer version left a fact that names its revision and the oldest one that can work on it.
 """
 
+from functools import partial
 from pathlib import Path
 
 from sqlalchemy import Connection, inspect, text
@@ -14,6 +15,7 @@ from evergold.store.failures import shown
 from evergold.store.migrations import HEAD, REVISIONS, compatible_since
 from evergold.store.schema import metadata
 
+ONLINE_SINCE = "0013"  # databases from before are upgraded in one transaction, while writers wait
 COMPATIBLE = "schema.compatible"  # the fact: a revision, and the oldest one whose programs can work on it
 BEGINS_WITH_CHECKS = "on"  # a new workspace has the built-in checks on; one from before they existed has not
 
@@ -31,7 +33,18 @@ def bring_up_to_date(db: Database) -> None:
             f"database {shown(db.url)} has schema {current}, newer than this program knows ({HEAD}){needed}; "
             "upgrade evergold, or name another database with --db"
         )
-    db.write(_create if current is None else _upgrade)
+    if current is not None and current >= ONLINE_SINCE and db.dialect == "postgresql":
+        from evergold.store.online_upgrade import upgrade_online
+
+        upgrade_online(db, partial(_revisions_left, db), _step)
+    else:
+        db.write(_create if current is None else _upgrade)
+
+
+def _revisions_left(db: Database) -> list[str]:
+    with db.read() as connection:
+        current = _revision(connection)
+    return [revision for revision in REVISIONS if current is not None and revision > current]
 
 
 def _revision(connection: Connection) -> str | None:
@@ -82,14 +95,19 @@ def create_tables(connection: Connection) -> None:
     connection.execute(text("INSERT INTO alembic_version VALUES (:head)"), {"head": HEAD})
 
 
-def _note_compatible(connection: Connection) -> None:
+def _note_compatible(connection: Connection, revision: str = HEAD) -> None:
     """Leave word for programs of earlier versions, which may open this database during an upgrade."""
     connection.execute(text("DELETE FROM workspace_facts WHERE name = :name"), {"name": COMPATIBLE})
-    fact = {"name": COMPATIBLE, "value": f"{HEAD} {compatible_since(HEAD)}"}
+    fact = {"name": COMPATIBLE, "value": f"{revision} {compatible_since(revision)}"}
     connection.execute(text("INSERT INTO workspace_facts (name, value) VALUES (:name, :value)"), fact)
 
 
 def _upgrade(connection: Connection) -> None:
+    """Take every revision in one transaction."""
+    _step(connection, HEAD)
+
+
+def _step(connection: Connection, revision: str) -> None:
     from alembic import command
     from alembic.config import Config
 
@@ -98,5 +116,5 @@ def _upgrade(connection: Connection) -> None:
     config.attributes["connection"] = connection
     if not inspect(connection).has_table("alembic_version"):
         command.stamp(config, REVISIONS[0])
-    command.upgrade(config, "head")
-    _note_compatible(connection)
+    command.upgrade(config, revision)
+    _note_compatible(connection, revision)
