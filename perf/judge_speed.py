@@ -10,11 +10,21 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"
 import resource
 import time
 
-from evergold.judge.claim_model import shipped_model
+from evergold.judge.claim_model import ClaimModel, shipped_model
+from evergold.judge.evidence import EvidenceSearch
+from evergold.judge.reading import read
+from evergold.text.words import Text
 
 EVIDENCE_TOKENS, CLAIMS = 128, 12
 SENTENCE = "The committee met on Tuesday and agreed to raise the budget for public parks by twelve percent next year. "
 CLAIM = "The budget for parks will rise by twelve percent in the next year, the committee said."
+TOPICS = ["lamps", "benches", "paths", "trees", "bridges", "fountains", "markets", "schools", "libraries", "trams"]
+DOCUMENT = [
+    f"Report {number} on {topic}: the work went on as planned, and {number + 3} people of the town took part in it."
+    for number, topic in enumerate(TOPICS * 4)
+]
+DOCUMENT.insert(20, SENTENCE.strip())
+OTHER_CLAIM = "The libraries lost a third of their people in the year when the trams and the markets were closed."
 
 
 def main() -> None:
@@ -34,7 +44,20 @@ def main() -> None:
         model.probabilities(pairs)
         spent.append((time.process_time() - started) / CLAIMS * 1000)
     print(f"a claim with {EVIDENCE_TOKENS} tokens of evidence: {min(spent):.0f} ms of CPU time (best of 3)")
+    for name, claim in (("supported", CLAIM), ("not supported, so read twice", OTHER_CLAIM)):
+        print(f"a claim on a document of {len(DOCUMENT)} sentences, {name}: {_on_a_document(claim, model):.0f} ms")
     print(f"memory: {_megabytes() - before:.0f} MB more at the peak")
+
+
+def _on_a_document(claim: str, model: ClaimModel) -> float:
+    """Milliseconds of CPU time for one claim at a time, the choice of evidence included; the best of three."""
+    evidence = EvidenceSearch(DOCUMENT, None)
+    spent = []
+    for _ in range(3):
+        started = time.process_time()
+        read([Text(claim)], evidence, model)
+        spent.append((time.process_time() - started) * 1000)
+    return min(spent)
 
 
 def _megabytes() -> float:
