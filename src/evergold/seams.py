@@ -201,8 +201,9 @@ class Format(Protocol):
     """Writes cases as another tool reads them, and reads them back without loss.
 
     `suffix` is the usual ending of the file; a format that writes a folder gives "". A case that cannot be said in the
-    format at all is appended to `options["rejected"]` with the reason. Optional: `joinable: bool`, true where files of some
-    cases, one after the other, are the file of all of them; then workers of a cluster may write the parts.
+    format at all is appended to `options["rejected"]` with the reason. Optional: `joining` (`formats/joining.py`), which
+    joins the files of some cases to those of all of them; then workers of a cluster may write the parts. And
+    `may_write(path)`: the files that an export may leave, of which those that this one did not write are removed.
     """
 
     suffix: ClassVar[str]

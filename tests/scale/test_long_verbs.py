@@ -67,11 +67,11 @@ def test_workers_give_what_this_process_gives(verb: Verb, inputs: Inputs, worker
     assert workers.done > 0
 
 
-def test_formats_that_are_one_table_and_standard_input_are_refused(workers: Pickling, tmp_path: Path) -> None:
+def test_task_files_and_standard_input_are_refused(workers: Pickling, tmp_path: Path) -> None:
     with Workspace.open(Settings(home=tmp_path)) as workspace:
         workspace.cases.put([a_case(dataset="mine")])
-        with pytest.raises(BadInput, match=r"parquet is written by one process; .* case-jsonl"):
-            workspace.cases.export(CaseFilter(dataset="mine"), "parquet", tmp_path / "x", cluster=ADDRESS)
+        with pytest.raises(BadInput, match=r"yaml is written by one process.* case-jsonl"):
+            workspace.cases.export(CaseFilter(dataset="mine"), "yaml", tmp_path / "x", cluster=ADDRESS)
         with (tmp_path / "evergold.db").open("rb") as stdin, pytest.raises(BadInput, match="standard input"):
             workspace.intake.ingest([stdin], cluster=ADDRESS)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from evergold.formats.carrying import MOVING
+from evergold.formats.joining import JoinedLines, Joining
 from evergold.formats.lines import Record, first_record, numbered_lines, one_case, write_lines
 from evergold.model.case import Case, written_case
 from evergold.model.rejected import Rejected
@@ -18,7 +19,7 @@ CANARY = "canary"
 
 class CaseLines:
     suffix: ClassVar[str] = ".cases.jsonl"
-    joinable: ClassVar[bool] = True
+    joining: ClassVar[Joining] = JoinedLines
 
     def accepts(self, head: bytes) -> bool:
         first = first_record(head)

@@ -6,6 +6,7 @@ texts stay texts, and what has no column travels as the JSON text of one.
 """
 
 from collections.abc import Iterable, Iterator
+from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar
 
@@ -15,6 +16,7 @@ import yaml
 from evergold.errors import BadInput
 from evergold.formats.atomic import FileSet
 from evergold.formats.carrying import KEY, carried, rebuilt, shown_reference, unread_of, with_edits
+from evergold.formats.joining import JoinedFile, Joining, Opener
 from evergold.formats.lines import Record, attempted, read_lines
 from evergold.model.case import Case
 from evergold.model.rejected import Rejected
@@ -101,9 +103,52 @@ class _Table:
             self._flush()
         self._writer.close()
 
+    def write(self, rows: Any) -> None:
+        """Write an Arrow table of such rows."""
+        self._writer.write_table(rows)
+
     def _flush(self) -> None:
-        self._writer.write_table(self._arrow.Table.from_pylist(self._rows, self._schema))
+        self.write(self._arrow.Table.from_pylist(self._rows, self._schema))
         self._rows = []
+
+
+class JoinedTable:
+    """Parquet files of the same columns as one."""
+
+    def __init__(self, _name: str, opener: Opener) -> None:
+        self._arrow, self._parquet = arrow()
+        self._table = _Table(opener())
+        self._waiting: list[Any] = []
+
+    def add(self, content: bytes) -> None:
+        self._waiting.append(self._parquet.read_table(BytesIO(content)))
+        # Row groups as large as those that one process writes.
+        if sum(len(rows) for rows in self._waiting) >= BATCH:
+            self._flush()
+
+    def close(self) -> None:
+        if self._waiting:
+            self._flush()
+        self._table.close()
+
+    def _flush(self) -> None:
+        self._table.write(self._arrow.concat_tables(self._waiting))
+        self._waiting = []
+
+
+class JoinedCard:
+    """The cards of folders as the card of all of them, written last."""
+
+    def __init__(self, _name: str, opener: Opener) -> None:
+        self._open = opener
+        self._splits: set[str] = set()
+
+    def add(self, content: bytes) -> None:
+        head = yaml.safe_load(content.split(b"---\n")[1])
+        self._splits |= {one["split"] for one in head["configs"][0]["data_files"]}
+
+    def close(self) -> None:
+        self._open().write(_card(sorted(self._splits)).encode())
 
 
 class HuggingFace:
@@ -113,6 +158,9 @@ class HuggingFace:
     """
 
     suffix: ClassVar[str] = ""
+
+    def joining(self, name: str, opener: Opener) -> JoinedFile:
+        return JoinedTable(name, opener) if name.endswith(".parquet") else JoinedCard(name, opener)
 
     def accepts(self, head: bytes) -> bool:
         return head.startswith(b"---\n") and b"data_files" in head
@@ -210,6 +258,7 @@ class Parquet:
     """One Parquet file with declared types; needs `pip install 'evergold[export]'`."""
 
     suffix: ClassVar[str] = ".parquet"
+    joining: ClassVar[Joining] = JoinedTable
 
     def accepts(self, head: bytes) -> bool:
         return head.startswith(b"PAR1")

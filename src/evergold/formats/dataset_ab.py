@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from evergold.errors import BadInput, Incomplete
 from evergold.formats.atomic import FileSet, write_chunks
 from evergold.formats.dataset_rows import HELD, ORIGIN, Row, case_of_rows, dump_row, parse_row, row_a, row_b
+from evergold.formats.joining import JoinedLines, Joining
 from evergold.formats.journal import recover
 from evergold.formats.rows import open_rows
 from evergold.model.case import Case, CaseKind, ReviewState
@@ -98,6 +99,7 @@ class _Dataset:
     """What the two formats share; each names its list and the function that makes its row."""
 
     suffix: ClassVar[str] = ".jsonl"
+    joining: ClassVar[Joining] = JoinedLines
     list_name: ClassVar[str]
 
     def accepts(self, head: bytes) -> bool:

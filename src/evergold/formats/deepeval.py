@@ -30,6 +30,7 @@ from evergold.formats.carrying import (
     with_edits,
 )
 from evergold.formats.deepeval_turns import beside, conversational, is_conversation, read_conversation
+from evergold.formats.joining import JoinedArray, Joining
 from evergold.formats.lines import Record, first_record, one_case, read_lines
 from evergold.model.case import Case
 from evergold.model.rejected import Rejected
@@ -59,6 +60,7 @@ _decode_array = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 class DeepEval:
     suffix: ClassVar[str] = ".deepeval.json"
+    joining: ClassVar[Joining] = JoinedArray
     expresses: ClassVar[frozenset[str]] = frozenset({"messages", "turn", "tool_calls", "expected_tools", "contexts"})
 
     def accepts(self, head: bytes) -> bool:
@@ -79,6 +81,10 @@ class DeepEval:
             if not goldens.close(even_empty=True) or not turns.close():
                 beside(path).unlink(missing_ok=True)  # of an earlier export
         return goldens.count
+
+    def may_write(self, path: Path) -> tuple[Path, ...]:
+        """The goldens, and those of several turns where there are any."""
+        return path, beside(path)
 
     def read(self, path: Path) -> Iterator[Case | Rejected]:
         """One golden after the other; an array is mapped into memory, not copied and decoded whole."""

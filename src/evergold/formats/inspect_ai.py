@@ -14,6 +14,7 @@ from evergold.formats.carrying import (
     with_reference,
 )
 from evergold.formats.inspect_messages import spelled, unspelled
+from evergold.formats.joining import JoinedLines, Joining
 from evergold.formats.lines import Record, first_record, read_lines, write_lines
 from evergold.formats.messages import last_user_text
 from evergold.model.case import Case
@@ -25,7 +26,7 @@ HELD = {"id", "input", "expected"}
 
 class Inspect:
     suffix: ClassVar[str] = ".inspect.jsonl"
-    joinable: ClassVar[bool] = True
+    joining: ClassVar[Joining] = JoinedLines
     expresses: ClassVar[frozenset[str]] = frozenset({"messages"})
 
     def accepts(self, head: bytes) -> bool:

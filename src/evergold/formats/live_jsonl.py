@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from evergold.formats.carrying import KEY, MOVING, unread_of
+from evergold.formats.joining import JoinedLines, Joining
 from evergold.formats.lines import first_record, read_lines, write_lines
 from evergold.model.case import Case
 from evergold.model.rejected import Rejected
@@ -35,7 +36,7 @@ OWN = {"id", "entry_type", "input", "output", "expected", "metadata", "tags", "p
 
 class LiveJsonl:
     suffix: ClassVar[str] = ".jsonl"
-    joinable: ClassVar[bool] = True
+    joining: ClassVar[Joining] = JoinedLines
     numbered: ClassVar[bool] = True  # lines are named by the integer of `eval_dataset`, where a store knows it
 
     def accepts(self, head: bytes) -> bool:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import orjson
 
 from evergold.formats.carrying import KEY, carried, rebuilt, shown_reference, unread_of, with_edited_reference
+from evergold.formats.joining import JoinedLines, Joining
 from evergold.formats.lines import Record, first_record, read_lines, write_lines
 from evergold.model.case import Case
 from evergold.model.rejected import Rejected
@@ -17,7 +18,7 @@ QUESTION_KEYS = ("question", "query", "input", "prompt", "request")
 
 class MLflow:
     suffix: ClassVar[str] = ".mlflow.jsonl"
-    joinable: ClassVar[bool] = True
+    joining: ClassVar[Joining] = JoinedLines
     expresses: ClassVar[frozenset[str]] = frozenset()
 
     def accepts(self, head: bytes) -> bool:

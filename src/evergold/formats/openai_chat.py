@@ -22,6 +22,7 @@ from evergold.formats.carrying import (
     with_edits,
     with_reference,
 )
+from evergold.formats.joining import JoinedLines, Joining
 from evergold.formats.lines import Record, first_record, numbered_lines, one_case, read_lines, write_lines
 from evergold.formats.messages import (
     assistant,
@@ -51,6 +52,8 @@ def beside(path: Path) -> Path:
 
 class _Training:
     """A training file and the one beside it."""
+
+    joining: ClassVar[Joining] = JoinedLines
 
     suffix: ClassVar[str] = ".jsonl"
 
@@ -215,7 +218,7 @@ class Evals:
     """`{"input": [messages], "ideal": …}`, with our metadata beside."""
 
     suffix: ClassVar[str] = ".openai-evals.jsonl"
-    joinable: ClassVar[bool] = True
+    joining: ClassVar[Joining] = JoinedLines
     expresses: ClassVar[frozenset[str]] = frozenset({"messages"})
     held: ClassVar[set[str]] = {"input", "expected"}
 

@@ -1,21 +1,24 @@
-"""Cases of an export as parts of work: a worker writes the file of some of them, and the parts are joined here."""
+"""Cases of an export as parts of work: a worker writes the files of some of them, and the parts are joined here."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, BinaryIO
 
 from evergold import plugins
 from evergold.errors import BadInput
 from evergold.formats.atomic import FileSet
+from evergold.formats.joining import JoinedFile
 from evergold.formats.unheld import counted_unheld
 from evergold.model.case import Case
 from evergold.model.rejected import Rejected
 from evergold.seams import Format
 from evergold.spread import Spread
+from evergold.storage.packing import ENDINGS
 
 
 @dataclass(frozen=True)
@@ -28,9 +31,9 @@ class CasesPart:
 
 @dataclass
 class WrittenPart:
-    """The bytes of a part's file, and what a caller of the format would have got beside it."""
+    """The files of a part by their names, and what a caller of the format would have got beside them."""
 
-    content: bytes = b""
+    files: dict[str, bytes] = field(default_factory=dict)
     count: int = 0
     rejected: list[Rejected] = field(default_factory=list)
     unheld: Counter[str] = field(default_factory=Counter)
@@ -38,39 +41,66 @@ class WrittenPart:
 
 def require_joinable(format_name: str) -> None:
     """Refuse a format whose parts do not make a file."""
-    able = [name for name in plugins.names("formats") if _is_joinable(name)]
+    able = [name for name in plugins.names("formats") if hasattr(plugins.factory("formats", name), "joining")]
     if format_name not in able:
         raise BadInput(
-            f"{format_name} is written by one process; leave --cluster out, or take one of: {', '.join(able)}"
+            f"{format_name} is written by one process, since a part of its file is no file; leave --cluster out, or take "
+            f"one of: {', '.join(able)}"
         )
 
 
-def _is_joinable(format_name: str) -> bool:
-    return bool(getattr(plugins.factory("formats", format_name), "joinable", False))
-
-
-def write_cases(format_name: str, part: CasesPart) -> WrittenPart:
-    """Write some cases; what a worker does."""
+def write_cases(format_name: str, name: str, part: CasesPart) -> WrittenPart:
+    """Write some cases as `name` and whatever belongs beside it; what a worker does."""
     chosen: Format = plugins.load("formats", format_name)
     written = WrittenPart()
     options: dict[str, Any] = {"rejected": written.rejected}
     if part.numbers is not None:
         options["numbers"] = lambda cases: part.numbers
     with TemporaryDirectory(prefix="evergold-") as folder:
-        path = Path(folder) / "part"
+        root = Path(folder)
         cases = counted_unheld(part.cases, chosen, written.unheld, written.rejected)
-        written.count = chosen.write(cases, path, **options)
-        written.content = path.read_bytes()
+        written.count = chosen.write(cases, root / name, **options)
+        files = [path for path in sorted(root.rglob("*")) if path.is_file()]
+        written.files = {path.relative_to(root).as_posix(): path.read_bytes() for path in files}
     return written
 
 
 def write_joined(spread: Spread, format_name: str, parts: Iterable[CasesPart], path: Path, total: WrittenPart) -> int:
-    """Have workers write the parts and join them; the file appears whole or not at all. `total` gets what was left out."""
+    """Have workers write the parts and join them; the files appear whole or not at all. `total` gets what was left out."""
+    chosen: Any = plugins.load("formats", format_name)
+    # Parts are never packed: the file of all of them is, by its name.
+    name = path.stem if path.suffix in ENDINGS else path.name
+    work = partial(write_cases, format_name, name)
     with FileSet() as files:
-        out = files.open(path)
-        for part in spread(partial(write_cases, format_name), parts):
-            out.write(part.content)
+        joined = _Joined(chosen, lambda one: files.open(path if one == name else path.parent / one))
+        # No cases at first: an export of none has files too.
+        for part in chain([work(CasesPart(()))], spread(work, parts)):
+            joined.add(part.files)
             total.count += part.count
             total.rejected += part.rejected
             total.unheld.update(part.unheld)
+        joined.close()
+    for left in getattr(chosen, "may_write", lambda path: ())(path):
+        if left.name != name and left.name not in joined.files:
+            left.unlink(missing_ok=True)  # of an earlier export
     return total.count
+
+
+class _Joined:
+    """The files of an export as they grow, each opened when the first part has something for it."""
+
+    def __init__(self, chosen: Any, opened: Callable[[str], BinaryIO]) -> None:
+        self._chosen = chosen
+        self._opened = opened
+        self.files: dict[str, JoinedFile] = {}
+
+    def add(self, contents: Mapping[str, bytes]) -> None:
+        for name, content in contents.items():
+            if name not in self.files:
+                self.files[name] = self._chosen.joining(name, partial(self._opened, name))
+            self.files[name].add(content)
+
+    def close(self) -> None:
+        """Files in folders first: the one at the top, which names them, is the last to appear in a store."""
+        for name in sorted(self.files, key=lambda one: -one.count("/")):
+            self.files[name].close()

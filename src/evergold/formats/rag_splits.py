@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from evergold.formats.carrying import metadata_of, rebuilt, unread_of, with_edits
+from evergold.formats.joining import JoinedLines, Joining
 from evergold.formats.lines import Record, first_record, read_lines, write_lines
 from evergold.model.case import Case, CaseKind
 from evergold.model.rejected import Rejected
@@ -17,7 +18,7 @@ KNOWN = ("task_id", "task_type", "rag_prompt", "metadata", "extra", *LISTS)
 
 class _Split:
     suffix: ClassVar[str] = ".jsonl"
-    joinable: ClassVar[bool] = True
+    joining: ClassVar[Joining] = JoinedLines
     kind: CaseKind
     task_type: str
     question: str

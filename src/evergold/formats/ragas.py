@@ -12,6 +12,7 @@ from evergold.formats.carrying import (
     with_edited_reference,
     with_edits,
 )
+from evergold.formats.joining import JoinedLines, Joining
 from evergold.formats.lines import Record, first_record, read_lines, write_lines
 from evergold.formats.messages import last_user_text
 from evergold.model.case import Case, CaseKind
@@ -22,7 +23,7 @@ HELD = {"input", "output", "expected"}
 
 class Ragas:
     suffix: ClassVar[str] = ".ragas.jsonl"
-    joinable: ClassVar[bool] = True
+    joining: ClassVar[Joining] = JoinedLines
     expresses: ClassVar[frozenset[str]] = frozenset({"contexts"})
 
     def accepts(self, head: bytes) -> bool:

@@ -19,6 +19,7 @@ from evergold.formats.carrying import (
     with_edited_reference,
     with_reference,
 )
+from evergold.formats.joining import JoinedYaml, Joining
 from evergold.formats.lines import Record, attempted
 from evergold.formats.messages import conversation, conversation_or_none
 from evergold.formats.yaml_items import items
@@ -33,6 +34,7 @@ class _ListInYaml:
     """One list of cases under one key."""
 
     suffix: ClassVar[str] = ".yaml"
+    joining: ClassVar[Joining] = JoinedYaml
     key: ClassVar[str]
 
     def record(self, case: Case) -> Record:
