@@ -17,7 +17,9 @@ ROWS = (
     """INSERT INTO trace_scores (trace_id, name, value, source, key)
         SELECT md5(n::text), 'format', mod(n, 5) / 4.0, 'system', 'a' FROM generate_series(1, %s) n""",
 )
-INDEXES = """SELECT indexname, indexdef FROM pg_indexes WHERE tablename = ANY(%s) AND schemaname = 'public'
+# Those of a partitioned table stay: they would have to be made again for each partition.
+INDEXES = """SELECT indexname, indexdef FROM pg_indexes JOIN pg_class c ON c.relname = indexname
+    WHERE tablename = ANY(%s) AND schemaname = 'public' AND c.relkind = 'i'
     AND indexname NOT IN (SELECT conname FROM pg_constraint)"""
 
 

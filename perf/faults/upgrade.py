@@ -128,6 +128,7 @@ class Upgrade:
     home: Path
     url: str
     traffic: Traffic
+    ending: ExitStack
 
     def migrate(self, program: Program) -> None:
         began = time.perf_counter()
@@ -139,6 +140,8 @@ class Upgrade:
     def start(self, program: Program) -> Server:
         server = program.server(self.home, self.url)
         server.start()
+        assert server.process is not None
+        self.ending.callback(server.process.kill)  # whatever goes wrong; one that has ended is left alone
         self.traffic.servers.append(server)
         return server
 
@@ -174,7 +177,8 @@ def run(home: Path, traces: int, seed: int, commit: str = "") -> Summary:
         room = stack.enter_context(tempfile.TemporaryDirectory(prefix="evergold-pg-", ignore_cleanup_errors=True))
         url = stack.enter_context(own_database(Path(room)))
         traffic = Traffic(summary, seed)
-        _upgraded(Upgrade(home, url, traffic), traces, _programs(home, commit), knows_the_rule=not commit)
+        upgrade = Upgrade(home, url, traffic, stack)
+        _upgraded(upgrade, traces, _programs(home, commit), knows_the_rule=not commit)
         _check_stored(url, summary)
     return summary
 

@@ -75,11 +75,13 @@ def build_indexes(db: "Database") -> None:
 def _missing(session: Connection) -> list[Index]:
     """Indexes that are not there or were left half-built, of plain tables that are: a partitioned one has none of its own."""
     tables = set(session.execute(text("SELECT relname FROM pg_class WHERE relkind = 'r'")).scalars())
-    query = "SELECT c.relname, i.indisvalid FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid"
+    query = (
+        "SELECT c.relname, i.indisvalid FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE c.relkind = 'i'"
+    )
     held = {str(name): bool(valid) for name, valid in session.execute(text(query))}
-    for name, valid in held.items():
-        if not valid and any(index.name == name for table in metadata.tables.values() for index in table.indexes):
-            session.execute(text(f"DROP INDEX CONCURRENTLY IF EXISTS {name}"))
+    known = {str(index.name) for table in metadata.sorted_tables for index in table.indexes}
+    for name in known & {name for name, valid in held.items() if not valid}:
+        session.execute(text(f"DROP INDEX CONCURRENTLY IF EXISTS {name}"))
     return [
         index
         for table in metadata.sorted_tables
