@@ -125,12 +125,14 @@ def invoke(args: list[str] | None = None) -> int:
 
 
 def _explain(problem: Exception, debug: bool) -> int:
+    from evergold.cli.output import echo
     from evergold.errors import EvergoldError
 
     if debug or not isinstance(problem, EvergoldError):
         # A bug keeps its traceback; only expected errors are one line.
         raise problem
-    click.echo(f"evergold: {problem.message}", err=True)
+    # A message may quote a file or a name.
+    echo(f"evergold: {problem.message}", err=True)
     for detail in problem.problems:
-        click.echo(f"  {detail}", err=True)
+        echo(f"  {detail}", err=True)
     return problem.exit_code

@@ -3,7 +3,7 @@
 import click
 
 from evergold.cli.opening import opened
-from evergold.cli.output import emit_json, json_flag, table
+from evergold.cli.output import echo, emit_json, json_flag, table
 from evergold.model.alert import Alert, DeliveryStatus
 
 
@@ -30,7 +30,7 @@ def list_command(ctx: click.Context, firing: bool, limit: int, as_json: bool) ->
     ]
     table(f"{len(rows)} alerts", ("alert", "state", "rule", "since", "notified", "what"), rows)
     if state.hint:
-        click.echo(state.hint, err=True)
+        echo(state.hint, err=True)
 
 
 @command.command("test")
@@ -44,13 +44,13 @@ def test_command(ctx: click.Context, as_json: bool) -> int:
         emit_json(tested)
         return int(tested.sent is False)
     for reading in tested.readings:
-        click.echo(f"{'fires' if reading.firing else 'calm '}  {reading.rule}: {reading.text}")
+        echo(f"{'fires' if reading.firing else 'calm '}  {reading.rule}: {reading.text}")
     if tested.sent is None:
-        click.echo("alerts.webhook is not set: alerts go to the log of the server and to the Overview")
+        echo("alerts.webhook is not set: alerts go to the log of the server and to the Overview")
     elif tested.sent:
-        click.echo(f"{tested.webhook} took the test message in {tested.seconds:g} s")
+        echo(f"{tested.webhook} took the test message in {tested.seconds:g} s")
     else:
-        click.echo(f"the test message did not arrive: {tested.error}", err=True)
+        echo(f"the test message did not arrive: {tested.error}", err=True)
     return int(tested.sent is False)
 
 

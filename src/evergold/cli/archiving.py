@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from evergold.cli.opening import opened
-from evergold.cli.output import emit_json, json_flag, progress, table
+from evergold.cli.output import echo, emit_json, json_flag, progress, table
 from evergold.cli.paths import A_PATH
 from evergold.errors import BadInput
 from evergold.model.trace import Trace
@@ -55,7 +55,7 @@ def archive_command(ctx: click.Context, older_than: str, target: Path, as_json: 
         emit_json(vars(done))
         return
     kept = f"; {done.kept} changed meanwhile and stay" if done.kept else ""
-    click.echo(f"archived {done.traces} traces of {done.days} days, {done.bytes / 1e6:.1f} MB, in {target}{kept}")
+    echo(f"archived {done.traces} traces of {done.days} days, {done.bytes / 1e6:.1f} MB, in {target}{kept}")
 
 
 @click.command("restore")
@@ -70,7 +70,7 @@ def restore_command(ctx: click.Context, day: str, source: Path, as_json: bool) -
     if as_json:
         emit_json({"restored": count, "day": day})
     else:
-        click.echo(f"restored {count} traces of {day}")
+        echo(f"restored {count} traces of {day}")
 
 
 def show_archived(traces: list[Trace], as_json: bool) -> None:

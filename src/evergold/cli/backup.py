@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from evergold.cli.opening import opened
-from evergold.cli.output import emit_json, json_flag, progress
+from evergold.cli.output import echo, emit_json, json_flag, progress
 from evergold.cli.paths import PathOrUrl
 from evergold.workspace.backups import STEPS, BackupReport
 
@@ -30,9 +30,9 @@ def show(report: BackupReport, done: str, as_json: bool) -> None:
         emit_json(report)
         return
     rows = report.rows
-    click.echo(
+    echo(
         f"{done}: {report.file}, {report.bytes / 1e6:.1f} MB; {rows['traces']} traces, {rows['eval_dataset']} cases, "
         f"{rows['runs']} runs, {len(report.builds)} builds; {report.hash}"
     )
     for one in report.missing:
-        click.echo(f"files of a build are not in it: {one}", err=True)
+        echo(f"files of a build are not in it: {one}", err=True)

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from evergold.cli.opening import opened, without_database
-from evergold.cli.output import cluster_option, emit_json, json_flag, progress, table
+from evergold.cli.output import cluster_option, echo, emit_json, json_flag, progress, table
 from evergold.cli.paths import A_PATH
 from evergold.errors import BadInput
 from evergold.model.build import Manifest
@@ -88,7 +88,7 @@ def _build_file(ctx: click.Context, flags: dict[str, Any]) -> tuple[Manifest, Pa
             progress=progress,
         )
     if built.registered is not None:
-        click.echo(f"in the workspace as {built.registered.dataset}@{built.registered.version}", err=True)
+        echo(f"in the workspace as {built.registered.dataset}@{built.registered.version}", err=True)
     return built.manifest, built.path
 
 
@@ -133,13 +133,13 @@ def _print_summary(manifest: Manifest, path: Path) -> None:
     table(f"build {manifest.version}", ("split", "records", "bytes", "file"), rows, numbers=("records", "bytes"))
     rejected = extra.get("rejected_records", {})
     if rejected.get("count"):
-        click.echo(f"{rejected['count']} rejected records, with line and reason, are in {rejected['path']}", err=True)
+        echo(f"{rejected['count']} rejected records, with line and reason, are in {rejected['path']}", err=True)
     pairs = (extra.get("near_duplicates") or {}).get("count")
     if pairs:
-        click.echo(f"{pairs} cases are nearly the same as one in another split; the manifest names the first", err=True)
+        echo(f"{pairs} cases are nearly the same as one in another split; the manifest names the first", err=True)
     for note in _repeat_notes(extra.get("repeats") or {}, str(extra.get("group_by"))):
-        click.echo(note, err=True)
+        echo(note, err=True)
     for name, entry in manifest.splits.items():
         if not entry.count:
-            click.echo(f"split {name} is empty{EMPTY_SPLIT if extra.get('shares') else ''}", err=True)
-    click.echo(f"manifest: {path}", err=True)
+            echo(f"split {name} is empty{EMPTY_SPLIT if extra.get('shares') else ''}", err=True)
+    echo(f"manifest: {path}", err=True)

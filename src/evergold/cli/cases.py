@@ -4,7 +4,7 @@ import click
 
 from evergold.cli.case_view import lines_of
 from evergold.cli.opening import opened
-from evergold.cli.output import emit_json, json_flag, table
+from evergold.cli.output import echo, emit_json, json_flag, table
 from evergold.model.case import Case, CaseKind, CaseStatus, EntryType, ReviewState
 from evergold.store.cases import CaseFilter
 
@@ -58,11 +58,9 @@ def show_command(ctx: click.Context, dataset: str, case_id: str, history: bool, 
         emit_json(case.model_dump(mode="json") | ({"history": revisions} if history else {}))
         return
     for line in lines_of(case):
-        click.echo(line)
+        echo(line)
     for revision in revisions:
-        click.echo(
-            f"v{revision.version} {revision.created_at} {revision.who}: {revision.action} {revision.why}".rstrip()
-        )
+        echo(f"v{revision.version} {revision.created_at} {revision.who}: {revision.action} {revision.why}".rstrip())
 
 
 @command.command("tag")
@@ -78,7 +76,7 @@ def tag_command(
     """Add or remove tags of a case."""
     with opened(ctx) as workspace:
         case = workspace.cases.tag(dataset, case_id, add=add, remove=remove, who=who)
-    click.echo(f"{case.dataset}/{case.id}: {', '.join(case.tags) or 'no tags'}")
+    echo(f"{case.dataset}/{case.id}: {', '.join(case.tags) or 'no tags'}")
 
 
 def _mark(case: Case) -> str:

@@ -7,7 +7,7 @@ import click
 from evergold.build.check import MOST_UNGROUNDED, CheckLimits
 from evergold.build.spec import DEFAULT_FOLDER
 from evergold.cli.opening import without_database
-from evergold.cli.output import cluster_option, emit_json, json_flag, progress
+from evergold.cli.output import cluster_option, echo, emit_json, json_flag, progress
 from evergold.cli.paths import A_PATH
 from evergold.cli.verdict import print_report
 from evergold.errors import BadInput
@@ -77,14 +77,14 @@ def _print_check(result: RowCheck, as_json: bool) -> int:
     if as_json:
         emit_json(vars(result))
         return int(bool(result.stale))
-    click.echo(
+    echo(
         f"{result.rows} rows: {result.proved} proved, {len(result.stale)} stale, {len(result.open)} without a base commit, "
         f"{len(result.overridden)} approved against the repository, {result.without_hashes} without hashes; "
         f"{result.unproved_ranges} golden ranges carry no hash, {result.not_at_base} secondary entries are not at base"
     )
     for case_id, reasons in result.stale.items():
         for reason in reasons:
-            click.echo(f"stale {case_id}: {reason}")
+            echo(f"stale {case_id}: {reason}")
     for case_id, reason in result.overridden.items():
-        click.echo(f"approved against the repository {case_id}: {reason}")
+        echo(f"approved against the repository {case_id}: {reason}")
     return int(bool(result.stale))

@@ -5,7 +5,7 @@ import click
 from evergold.checks.stage import CheckReport
 from evergold.cli.archiving import on_archive
 from evergold.cli.opening import opened
-from evergold.cli.output import cluster_option, emit_json, json_flag, progress, table
+from evergold.cli.output import cluster_option, echo, emit_json, json_flag, progress, table
 from evergold.errors import BadInput
 from evergold.model.checking import Checked
 from evergold.workspace.archive_days import ArchivedDays
@@ -62,7 +62,7 @@ def _show(report: CheckReport, dry_run: bool, as_json: bool, hint: object = None
         return
     _print(report, dry_run)
     if hint:
-        click.echo(str(hint))
+        echo(str(hint))
 
 
 def _explain(outcomes: list[Checked], as_json: bool) -> None:
@@ -96,13 +96,13 @@ def _reason(each: Checked) -> str:
 
 def _print(report: CheckReport, dry_run: bool) -> None:
     done = "would change" if dry_run else "changed"
-    click.echo(f"looked at {report.traces} traces" + ("" if dry_run else f"; {report.changed} scores {done}"))
+    echo(f"looked at {report.traces} traces" + ("" if dry_run else f"; {report.changed} scores {done}"))
     rows = [
         (name, value, number) for name, by_value in report.values.items() for value, number in sorted(by_value.items())
     ]
     if rows:
         table("results", ("check", "value", "traces"), rows, numbers=("traces",))
     for name, number in report.errors.items():
-        click.echo(f"{name} could not be run on {number} traces")
+        echo(f"{name} could not be run on {number} traces")
     for what, examples in report.examples.items():
-        click.echo(f"{what} (for example {', '.join(examples[:3])})")
+        echo(f"{what} (for example {', '.join(examples[:3])})")

@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from evergold.cli.opening import opened
-from evergold.cli.output import emit_json, json_flag, table
+from evergold.cli.output import echo, emit_json, json_flag, table
 
 INCONCLUSIVE = 3
 
@@ -63,7 +63,7 @@ def command(ctx: click.Context, /, first: str, second: str, gate: bool, as_json:
     ]
     table(f"{second} against {first}", columns, rows)
     if result.weighted:
-        click.echo("note: each question counts once, however many cases ask it", err=True)
+        echo("note: each question counts once, however many cases ask it", err=True)
     for warning in [*result.warnings, *doubts]:
-        click.echo(f"note: {warning}", err=True)
+        echo(f"note: {warning}", err=True)
     return exit_code if gate else 0

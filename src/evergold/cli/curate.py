@@ -6,7 +6,7 @@ import click
 
 from evergold.cli.archiving import on_archive
 from evergold.cli.opening import opened
-from evergold.cli.output import cluster_option, emit_json, json_flag, progress, table
+from evergold.cli.output import cluster_option, echo, emit_json, json_flag, progress, table
 from evergold.cli.paths import A_PATH
 from evergold.curate.explain import Explanation
 from evergold.errors import BadInput
@@ -110,7 +110,7 @@ def _print(changes: Changes, as_json: bool) -> None:
         emit_json(_counts(changes))
     else:
         hint = "" if changes.traces else f" ({NOTHING_NEW})"
-        click.echo(f"curated {changes.traces} traces: {_changes_text(changes)}{hint}")
+        echo(f"curated {changes.traces} traces: {_changes_text(changes)}{hint}")
 
 
 def _refresh(workspace: Workspace, as_json: bool) -> None:
@@ -119,7 +119,7 @@ def _refresh(workspace: Workspace, as_json: bool) -> None:
     if as_json:
         emit_json({"cases": seen, "refreshed": changed})
     else:
-        click.echo(f"completed {changed} of {seen} cases that cite a stored trace")
+        echo(f"completed {changed} of {seen} cases that cite a stored trace")
 
 
 def _dry_run(workspace: Workspace, policy_files: tuple[Path, ...], as_json: bool) -> None:
@@ -131,9 +131,9 @@ def _print_dry_run(shown: dict[str, Changes], as_json: bool) -> None:
         emit_json({"dry_run": True, "policies": {label: _counts(changes) for label, changes in shown.items()}})
         return
     for label, changes in shown.items():
-        click.echo(f"{label}: of {changes.traces} traces {_changes_text(changes)}")
+        echo(f"{label}: of {changes.traces} traces {_changes_text(changes)}")
         for kind, examples in changes.examples.items():
-            click.echo(f"  would be {kind}, for example: {', '.join(examples)}")
+            echo(f"  would be {kind}, for example: {', '.join(examples)}")
 
 
 def _explain(explanations: list[Explanation], as_json: bool) -> None:
@@ -141,16 +141,16 @@ def _explain(explanations: list[Explanation], as_json: bool) -> None:
         emit_json([explanation.model_dump(mode="json") for explanation in explanations])
         return
     for shown in explanations:
-        click.echo(f"{shown.policy}: {shown.tier.value}, because {shown.reason}")
+        echo(f"{shown.policy}: {shown.tier.value}, because {shown.reason}")
         for score in shown.deciding:
             why = f": {score.comment}" if score.comment else ""
-            click.echo(f"  decided by  {score.name} = {score.value:g} ({score.source.value}){why}")
+            echo(f"  decided by  {score.name} = {score.value:g} ({score.source.value}){why}")
         for score in shown.left_out:
-            click.echo(f"  left out    {score.name} = {score.value:g} ({score.source.value})")
+            echo(f"  left out    {score.name} = {score.value:g} ({score.source.value})")
         for remark in shown.remarks:
-            click.echo(f"  remark      {remark_line(remark)}")
+            echo(f"  remark      {remark_line(remark)}")
         for change in shown.changes:
-            click.echo(f"  if {change.when}, it would be {change.then.value}")
+            echo(f"  if {change.when}, it would be {change.then.value}")
 
 
 def remark_line(remark: ShownRemark) -> str:
@@ -168,8 +168,8 @@ def _undo(workspace: Workspace, label: str, as_json: bool) -> None:
         emit_json(vars(done))
     else:
         left = f"; {done.left} were changed by somebody since and stand" if done.left else ""
-        click.echo(f"took back what {done.policy} did to {done.undone} entries{left}")
-        click.echo(STAYS_BACK)
+        echo(f"took back what {done.policy} did to {done.undone} entries{left}")
+        echo(STAYS_BACK)
 
 
 def _policies(workspace: Workspace, as_json: bool) -> None:

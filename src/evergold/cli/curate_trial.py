@@ -2,9 +2,7 @@
 
 from collections.abc import Sequence
 
-import click
-
-from evergold.cli.output import emit_json, table
+from evergold.cli.output import echo, emit_json, table
 from evergold.model.policy_trial import PolicyTrial, Proportion
 
 SHOWN = 10
@@ -23,9 +21,9 @@ def print_trials(trials: Sequence[PolicyTrial], as_json: bool) -> None:
         table(f"{trial.policy} on {trial.labelled} labelled traces", ("class", "precision", "recall"), rows)
         if trial.missing:
             named = ", ".join(trial.missing_examples)
-            click.echo(f"{trial.missing} labels are of traces that are not here, for example: {named}", err=True)
+            echo(f"{trial.missing} labels are of traces that are not here, for example: {named}", err=True)
         for each in trial.differences[:SHOWN]:
-            click.echo(f"  {each.trace_id}: people say {each.label}, the policy {each.verdict}: {each.reason}")
+            echo(f"  {each.trace_id}: people say {each.label}, the policy {each.verdict}: {each.reason}")
 
 
 def _shown(share: Proportion) -> str:

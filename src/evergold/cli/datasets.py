@@ -6,7 +6,7 @@ import click
 
 from evergold.build.diff import Diff
 from evergold.cli.opening import opened, without_database
-from evergold.cli.output import emit_json, json_flag, table
+from evergold.cli.output import echo, emit_json, json_flag, table
 from evergold.cli.paths import PathOrUrl
 
 
@@ -43,8 +43,8 @@ def lint_command(ctx: click.Context, /, path: Path, as_json: bool) -> int:
         emit_json(vars(check))
         return int(bool(check.problems))
     for problem in check.problems:
-        click.echo(problem)
-    click.echo(f"{check.files} files, {check.tasks} tasks, {len(check.problems)} problems")
+        echo(problem)
+    echo(f"{check.files} files, {check.tasks} tasks, {len(check.problems)} problems")
     return int(bool(check.problems))
 
 
@@ -112,4 +112,4 @@ def _print(result: Diff) -> None:
     title = ", ".join(f"{count} {what}" for what, count in counts.items())
     table(f"{result.before} → {result.after}: {title}", ("", "case", "field", "before", "after"), rows)
     if not rows:
-        click.echo(f"no difference between {result.before} and {result.after}", err=True)
+        echo(f"no difference between {result.before} and {result.after}", err=True)

@@ -3,7 +3,7 @@
 import click
 
 from evergold.cli.opening import opened
-from evergold.cli.output import emit_json, json_flag, table
+from evergold.cli.output import echo, emit_json, json_flag, table
 from evergold.model.operations import DatabaseStatus
 
 
@@ -27,7 +27,7 @@ def status_command(ctx: click.Context, as_json: bool) -> None:
     ]
     table(f"{status.engine}, {_megabytes(status.bytes)}", ("table", "size", "rows"), rows)
     for line in _lines(status):
-        click.echo(line)
+        echo(line)
 
 
 def _lines(status: DatabaseStatus) -> list[str]:

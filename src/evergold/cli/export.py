@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from evergold.cli.opening import opened
-from evergold.cli.output import cluster_option, emit_json, json_flag
+from evergold.cli.output import cluster_option, echo, emit_json, json_flag
 from evergold.cli.paths import A_PATH
 from evergold.model.case import EntryType, ReviewState
 from evergold.model.rejected import Rejected
@@ -52,13 +52,13 @@ def command(
             wanted, format_name, path, limit=limit, cluster=cluster, rejected=unfit, unheld=unheld
         )
     for item in unfit:
-        click.echo(f"left out: {item}", err=True)
+        echo(f"left out: {item}", err=True)
     if as_json:
         emit_json(
             {"path": str(path), "format": format_name, "cases": count, "left_out": len(unfit), "unheld": dict(unheld)}
         )
         return
-    click.echo(f"exported {count} cases to {path}" + (f"; {len(unfit)} left out" if unfit else ""))
+    echo(f"exported {count} cases to {path}" + (f"; {len(unfit)} left out" if unfit else ""))
     if unheld:
         fields = ", ".join(f"{name}: {number}" for name, number in unheld.most_common())
-        click.echo(f"{format_name} has no place for {fields}; they travel with the file and are read back", err=True)
+        echo(f"{format_name} has no place for {fields}; they travel with the file and are read back", err=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from evergold.cli.output import emit_json, json_flag, table
+from evergold.cli.output import echo, emit_json, json_flag, table
 from evergold.cli.paths import PathOrUrl
 from evergold.extract.run import Summary
 from evergold.workspace.flows import Destination
@@ -44,7 +44,7 @@ def report(summary: Summary, as_json: bool, left_out: str = "commits") -> int:
         emit_json(summary.as_dict())
         return int(bool(summary.rejected))
     counts = summary.counts
-    click.echo(
+    echo(
         f"{counts['new']} new, {counts['known']} known, {counts['completed']} completed, {counts['resolved']} resolved, "
         f"{counts['unchanged']} still open as before"
     )
@@ -53,11 +53,11 @@ def report(summary: Summary, as_json: bool, left_out: str = "commits") -> int:
     if summary.skipped:
         table("left out", (left_out, "reason"), [(count, name) for name, count in summary.skipped.most_common()])
     for remark in summary.remarks[:SHOWN]:
-        click.echo(f"note: {remark}", err=True)
+        echo(f"note: {remark}", err=True)
     for item in summary.rejected:
-        click.echo(f"rejected: {item}", err=True)
+        echo(f"rejected: {item}", err=True)
     for name in summary.files:
-        click.echo(name)
+        echo(name)
     return int(bool(summary.rejected))
 
 
@@ -65,6 +65,6 @@ def _print_reasons(what: str, reasons: dict[str, str]) -> None:
     """How many cases are open, and for which reasons; single cases are in the rows and in --json."""
     if not reasons:
         return
-    click.echo(f"{len(reasons)} {what}:")
+    echo(f"{len(reasons)} {what}:")
     for reason, count in Counter(reasons.values()).most_common(SHOWN):
-        click.echo(f"  {count}  {reason}")
+        echo(f"  {count}  {reason}")

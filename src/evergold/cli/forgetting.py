@@ -3,7 +3,7 @@
 import click
 
 from evergold.cli.opening import opened
-from evergold.cli.output import emit_json, json_flag
+from evergold.cli.output import echo, emit_json, json_flag
 
 
 @click.command("prune")
@@ -21,7 +21,7 @@ def prune_command(ctx: click.Context, older_than: str, dry_run: bool, as_json: b
         verb = "would delete" if dry_run else "deleted"
         waited = f"; {verb} {pruned.waiting} records whose trace never came" if pruned.waiting else ""
         dropped = f"; dropped {pruned.partitions} partitions of spans" if pruned.partitions else ""
-        click.echo(f"{verb} {pruned.deleted} traces; kept {pruned.kept} that the dataset cites{waited}{dropped}")
+        echo(f"{verb} {pruned.deleted} traces; kept {pruned.kept} that the dataset cites{waited}{dropped}")
 
 
 @click.command("erase")
@@ -41,6 +41,4 @@ def erase_command(ctx: click.Context, user: str, who: str, why: str, as_json: bo
     if as_json:
         emit_json(erased.counts())
     else:
-        click.echo(
-            "erased " + ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in erased.counts().items())
-        )
+        echo("erased " + ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in erased.counts().items()))

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from evergold.cli.opening import settings_of
-from evergold.cli.output import cluster_option, emit_json, json_flag, progress, table
+from evergold.cli.output import cluster_option, echo, emit_json, json_flag, progress, table
 from evergold.cli.paths import A_PATH
 from evergold.model.generation import GenerationReport
 from evergold.workspace import Workspace
@@ -67,10 +67,10 @@ def _print_summary(report: GenerationReport, output: Path) -> None:
     if report.calls or report.calls_from_log:
         rows += [("calls", report.calls, _cost(report)), ("from the log", report.calls_from_log, "not asked again")]
     table("generated", ("what", "count", "details"), rows, numbers=("count",))
-    click.echo(f"{report.label} ({report.writer}); contexts by {report.retrieval}", err=True)
+    echo(f"{report.label} ({report.writer}); contexts by {report.retrieval}", err=True)
     if report.rejected:
-        click.echo(f"what was rejected, and why: {output.with_name(report.rejected_output)}", err=True)
-    click.echo(f"dataset: {output}", err=True)
+        echo(f"what was rejected, and why: {output.with_name(report.rejected_output)}", err=True)
+    echo(f"dataset: {output}", err=True)
 
 
 def _skipped(report: GenerationReport) -> list[tuple[str, int, str]]:

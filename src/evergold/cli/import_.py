@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from evergold.cli.opening import opened
-from evergold.cli.output import emit_json, json_flag
+from evergold.cli.output import echo, emit_json, json_flag
 from evergold.cli.paths import A_PATH
 from evergold.model.rejected import Rejected
 from evergold.storage import matching
@@ -34,10 +34,10 @@ def command(
             counts.update(vars(result))
             rejected += bad
     for item in rejected:
-        click.echo(str(item), err=True)
+        echo(str(item), err=True)
     if as_json:
         emit_json({**counts, "rejected": len(rejected)})
     else:
         counts_text = ", ".join(f"{count} {name}" for name, count in counts.items())
-        click.echo(f"imported {file}: {counts_text}, {len(rejected)} rejected")
+        echo(f"imported {file}: {counts_text}, {len(rejected)} rejected")
     return int(bool(rejected))

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from evergold.cli.opening import opened
-from evergold.cli.output import cluster_option, emit_json, json_flag, progress
+from evergold.cli.output import cluster_option, echo, emit_json, json_flag, progress
 from evergold.storage import matching
 
 
@@ -35,16 +35,14 @@ def command(ctx: click.Context, /, files: tuple[str, ...], as_json: bool, strict
     with opened(ctx) as workspace, progress("ingesting", size or None) as advance:
         report = workspace.intake.ingest(inputs, strict=strict, progress=advance, **how)
     for problem in report.problems:
-        click.echo(problem, err=True)
+        echo(problem, err=True)
     if report.rejected > len(report.problems):
-        click.echo(f"… and {report.rejected - len(report.problems)} more rejected records", err=True)
+        echo(f"… and {report.rejected - len(report.problems)} more rejected records", err=True)
     if as_json:
         emit_json(report.counts())
     else:
         counts_text = ", ".join(
             f"{count} {name}" for name, count in report.counts().items() if count or name == "traces"
         )
-        click.echo(
-            f"ingested: {counts_text}" + ("; nothing was stored (--strict)" if strict and report.rejected else "")
-        )
+        echo(f"ingested: {counts_text}" + ("; nothing was stored (--strict)" if strict and report.rejected else ""))
     return int(report.rejected > 0)

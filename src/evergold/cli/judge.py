@@ -6,7 +6,7 @@ import click
 
 from evergold.bench.calibrate import Calibration, Label
 from evergold.cli.opening import opened
-from evergold.cli.output import emit_json, json_flag, table
+from evergold.cli.output import echo, emit_json, json_flag, table
 from evergold.cli.paths import A_PATH
 from evergold.errors import BadInput
 from evergold.workspace import Workspace
@@ -73,8 +73,8 @@ def compare_command(ctx: click.Context, /, first: str, second: str, as_json: boo
         _show(calibration)
     if result.difference is not None:
         bounds = "" if result.low is None else f" ({result.low:+.3f} … {result.high:+.3f})"
-        click.echo(f"agreement with people, second minus first: {result.difference:+.3f}{bounds}, n={result.n}")
-    click.echo(result.advice)
+        echo(f"agreement with people, second minus first: {result.difference:+.3f}{bounds}, n={result.n}")
+    echo(result.advice)
 
 
 def _labels(workspace: Workspace, options: dict[str, Any]) -> list[Label]:
@@ -89,7 +89,7 @@ def _show(result: Calibration) -> None:
     rows = [(name.replace("_", " "), *_cells(getattr(result, name))) for name in names]
     table(f"{result.judge} on {result.metric}: {result.labels} labels", ("", "value", "95 % interval", "n"), rows)
     for reason, count in result.unscored.items():
-        click.echo(f"{count} unscored: {reason}", err=True)
+        echo(f"{count} unscored: {reason}", err=True)
 
 
 def _cells(figure: Any) -> tuple[str, str, str]:

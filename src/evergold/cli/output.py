@@ -1,5 +1,10 @@
-"""Print results: JSON when asked for, tables and progress bars on a terminal, neither in a pipe."""
+"""Print results: JSON when asked for, tables and progress bars on a terminal, neither in a pipe.
 
+Texts of traces, files and models may hold control characters. A terminal would take them for commands: to clear lines that were
+printed before, to set its title, to answer as if somebody had typed. They are printed as signs instead.
+"""
+
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -14,10 +19,33 @@ cluster_option = click.option(
 )
 
 
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but the tab and the line end
+PICTURES = 0x2400  # where Unicode begins to show the control characters of ASCII
+DELETE, DELETE_PICTURE = 0x7F, "\u2421"
+
+
+def echo(message: object = "", *, err: bool = False, nl: bool = True) -> None:
+    """Print a text, with signs for the control characters in it."""
+    click.echo(printable(str(message)), err=err, nl=nl)
+
+
+def printable(text: str) -> str:
+    """Write control characters as signs; a line end of Windows stays a line end."""
+    return CONTROL.sub(_sign, text.replace("\r\n", "\n")) if CONTROL.search(text) else text
+
+
+def _sign(control: re.Match[str]) -> str:
+    code = ord(control[0])
+    if code == DELETE:
+        return DELETE_PICTURE
+    return chr(PICTURES + code) if code < DELETE else f"\\x{code:02x}"
+
+
 def emit_json(value: Any) -> None:
     # Counters by number (such as histograms) are keys of JSON objects here.
-    text = orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS, default=_plain)
-    click.echo(text.decode())
+    text = orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS, default=_plain).decode()
+    # JSON escapes the control characters of ASCII; the others are escaped alike, which means the same to a reader.
+    click.echo(CONTROL.sub(lambda control: f"\\u{ord(control[0]):04x}", text))
 
 
 def _plain(value: Any) -> Any:
@@ -30,23 +58,28 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], *, 
     """A table on a terminal; tab-separated lines in a pipe, where programs read them."""
     if not sys.stdout.isatty():
         for row in [columns, *rows]:
-            click.echo("\t".join(one_line(cell) for cell in row))
+            echo("\t".join(one_line(cell) for cell in row))
         return
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    drawn = Table(title=title, title_justify="left", box=None, header_style="bold", padding=(0, 2, 0, 0))
+    # As a Text, a name in the title or a heading is not read as markup.
+    drawn = Table(
+        title=Text(one_line(title)), title_justify="left", box=None, header_style="bold", padding=(0, 2, 0, 0)
+    )
     for column in columns:
         # A cell of a table must not push the others off the screen; --json has texts whole.
-        drawn.add_column(column, justify="right" if column in numbers else "left", overflow="ellipsis", max_width=60)
+        drawn.add_column(
+            Text(one_line(column)), justify="right" if column in numbers else "left", overflow="ellipsis", max_width=60
+        )
     for row in rows:
         drawn.add_row(*(Text(one_line(cell)) for cell in row))
     Console().print(drawn)
 
 
 def one_line(cell: Any) -> str:
-    return " ".join(str("" if cell is None else cell).split())
+    return printable(" ".join(str("" if cell is None else cell).split()))
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import click
 
 from evergold.cli.build import filters_of
 from evergold.cli.opening import opened
-from evergold.cli.output import emit_json, json_flag
+from evergold.cli.output import echo, emit_json, json_flag
 from evergold.workspace.replays import ReplaySet
 
 
@@ -31,20 +31,20 @@ def command(ctx: click.Context, /, dataset: str, out: str, model: str | None, as
 
 def _show(result: ReplaySet, model: str | None) -> None:
     plan = result.plan
-    click.echo(f"{result.dataset}@{result.version}: {result.cases} cases can be replayed")
+    echo(f"{result.dataset}@{result.version}: {result.cases} cases can be replayed")
     for reason, count in result.left_out.items():
-        click.echo(f"  left out {count}: {reason}")
+        echo(f"  left out {count}: {reason}")
     for case_id, reasons in list(result.cases_left_out.items())[:5]:
-        click.echo(f"    {case_id}: {'; '.join(reasons)}", err=True)
+        echo(f"    {case_id}: {'; '.join(reasons)}", err=True)
     if result.with_calls < result.cases:
         kept = "--filter tag=tool:* keeps such cases"
-        click.echo(f"  calls    {result.with_calls} of them have tool calls, which `trajectory` measures; {kept}")
+        echo(f"  calls    {result.with_calls} of them have tool calls, which `trajectory` measures; {kept}")
     effect = plan.smallest_visible_effect
     tokens = f"about {plan.input_tokens:,} tokens in, {plan.output_tokens:,} out"
-    click.echo(f"  a run    {result.requests} requests, {tokens} ({_price(plan.cost, model)})")
-    click.echo(f"  visible  {'no difference (too few cases)' if effect is None else f'differences of {effect:.3f} up'}")
+    echo(f"  a run    {result.requests} requests, {tokens} ({_price(plan.cost, model)})")
+    echo(f"  visible  {'no difference (too few cases)' if effect is None else f'differences of {effect:.3f} up'}")
     name = model or "openai/gpt-4o"
-    click.echo(f"next: evergold run {result.dataset}@{result.version} --model {name} --replay --metric trajectory")
+    echo(f"next: evergold run {result.dataset}@{result.version} --model {name} --replay --metric trajectory")
 
 
 def _price(cost: float | None, model: str | None) -> str:

@@ -4,7 +4,7 @@ import click
 
 from evergold.cli.build import filters_of
 from evergold.cli.opening import opened
-from evergold.cli.output import emit_json, json_flag
+from evergold.cli.output import echo, emit_json, json_flag
 
 
 @click.group()
@@ -26,13 +26,13 @@ def draft_command(ctx: click.Context, dataset: str, filters: tuple[str, ...], mo
         emit_json(result)
         return
     authors = ", ".join(f"{count} by {author}" for author, count in result.by.items())
-    click.echo(f"{result.drafted} drafted{f' ({authors})' if authors else ''}, {result.had_one} had a user already")
+    echo(f"{result.drafted} drafted{f' ({authors})' if authors else ''}, {result.had_one} had a user already")
     if result.without_messages:
-        click.echo(f"{result.without_messages} without a message of a user")
+        echo(f"{result.without_messages} without a message of a user")
     for problem, count in result.problems.items():
-        click.echo(f"  {count} by rule instead: {problem}", err=True)
+        echo(f"  {count} by rule instead: {problem}", err=True)
     if result.drafted:
-        click.echo(f"they wait for a person: evergold cases list --dataset {dataset} --tag user:drafted, or Review")
+        echo(f"they wait for a person: evergold cases list --dataset {dataset} --tag user:drafted, or Review")
 
 
 @command.command("confirm")
@@ -49,4 +49,4 @@ def confirm_command(
     given = {name: text for name, text in (("goal", goal), ("persona", persona)) if text is not None}
     with opened(ctx) as workspace:
         case = workspace.replay_users.confirm(dataset, case_id, given, who=who)
-    click.echo(f"{case.dataset}/{case.id}: {case.metadata['goal']}")
+    echo(f"{case.dataset}/{case.id}: {case.metadata['goal']}")

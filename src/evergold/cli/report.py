@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from evergold.cli.opening import opened
-from evergold.cli.output import json_flag, one_line, table
+from evergold.cli.output import echo, json_flag, one_line, table
 from evergold.cli.paths import PathOrUrl
 from evergold.report.summary import Options, RunReport
 from evergold.workspace.judging import FORMATS
@@ -40,11 +40,11 @@ def command(
             return
         text = workspace.judging.rendered(run_id, "json" if as_json else _from(form, output), chosen)
     if output is None:
-        click.echo(text, nl=False)
+        echo(text, nl=False)
         return
     output.parent.mkdir(parents=True, exist_ok=True)
     output.write_text(text, encoding="utf-8")
-    click.echo(f"wrote {output}", err=True)
+    echo(f"wrote {output}", err=True)
 
 
 def _from(form: str, output: Path | None) -> str:
@@ -85,4 +85,4 @@ def _show(report: RunReport, tables: dict[str, list[tuple[str, ...]]]) -> None:
     table("cost and time", ("side", "calls", "tokens in", "tokens out", "cost", "median", "p95"), tables["spending"])
     table("provenance", ("what", "value"), tables["provenance"])
     for warning in report.warnings:
-        click.echo(f"note: {one_line(warning)}", err=True)
+        echo(f"note: {one_line(warning)}", err=True)

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from evergold.cli.opening import opened, settings_of
-from evergold.cli.output import emit_json, json_flag, table
+from evergold.cli.output import echo, emit_json, json_flag, table
 from evergold.model.case import CaseKind, ReviewState
 from evergold.model.review import CaseKey, Decision, QueueQuery, ReviewVerdict, Standing
 
@@ -35,7 +35,7 @@ def command(
         url = url_of(listener) + PAGES[page]
 
         def ready() -> None:
-            click.echo(f"evergold: {url}  (stop with Ctrl-C)")
+            echo(f"evergold: {url}  (stop with Ctrl-C)")
             if browser:
                 # The server begins to listen a moment after this is called.
                 threading.Timer(0.8, webbrowser.open, [url]).start()
@@ -80,7 +80,7 @@ def decide_command(ctx: click.Context, /, dataset: str, case_id: str, verdict: s
         version = workspace.review.case(key).case.version
         decision = Decision(version=version, verdict=ReviewVerdict(verdict), **given)
         case = workspace.review.decide(key, decision, who)
-    click.echo(f"{case.dataset}/{case.id}: {case.review.value}, {case.status.value}, version {case.version}")
+    echo(f"{case.dataset}/{case.id}: {case.review.value}, {case.status.value}, version {case.version}")
 
 
 @command.command("questions")
@@ -113,4 +113,4 @@ def progress_command(ctx: click.Context, as_json: bool) -> None:
     table("Reviewers", fields, [[dict(row)[name] for name in fields] for row in result["reviewers"]])
     kappa = agreed["fleiss"]
     shown = kappa["reason"] if kappa["value"] is None else f"{kappa['value']:.2f} ({kappa['low']} to {kappa['high']})"
-    click.echo(f"Fleiss' kappa over {agreed['shared']} shared cases: {shown}")
+    echo(f"Fleiss' kappa over {agreed['shared']} shared cases: {shown}")

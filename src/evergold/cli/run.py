@@ -11,7 +11,7 @@ import click
 import orjson
 
 from evergold.cli.opening import opened
-from evergold.cli.output import cluster_option, emit_json, json_flag, progress, table
+from evergold.cli.output import cluster_option, echo, emit_json, json_flag, progress, table
 from evergold.cli.paths import PathOrUrl
 from evergold.cli.replay_options import replay_of, replay_options
 from evergold.errors import BadInput
@@ -91,7 +91,7 @@ def _find_cases(workspace: Workspace, options: dict[str, Any]) -> None:
         return
     with progress("commits", None) as advance:
         result = workspace.flows.fill_from_history(Path(options["repo"]), CASES_OF_HISTORY, advance)
-    click.echo(
+    echo(
         f"dataset {CONTEXT!r} was empty: {result} cases were extracted from the newest commits of {options['repo']} "
         "(evergold extract git --into-store takes all)",
         err=True,
@@ -198,16 +198,16 @@ def _show_plan(workspace: Workspace, options: dict[str, Any]) -> int:
         emit_json(plan)
         return 0
     effect = plan.smallest_visible_effect
-    click.echo(f"{plan.dataset} {plan.version}: {plan.cases} cases against {plan.model}")
-    click.echo(f"  calls    {plan.calls} of the model, {plan.judge_calls} of the judge")
-    click.echo(f"  tokens   about {plan.input_tokens:,} in, {plan.output_tokens:,} out ({_price(plan.cost)})")
+    echo(f"{plan.dataset} {plan.version}: {plan.cases} cases against {plan.model}")
+    echo(f"  calls    {plan.calls} of the model, {plan.judge_calls} of the judge")
+    echo(f"  tokens   about {plan.input_tokens:,} in, {plan.output_tokens:,} out ({_price(plan.cost)})")
     if plan.judge is not None:
         tokens = f"about {plan.judge_input_tokens:,} tokens in, {plan.judge_output_tokens:,} out"
-        click.echo(f"  judging  {plan.judge}: {tokens} ({_price(plan.judge_cost)})")
-    click.echo(f"  visible  {'no difference (too few cases)' if effect is None else f'differences of {effect:.3f} up'}")
+        echo(f"  judging  {plan.judge}: {tokens} ({_price(plan.judge_cost)})")
+    echo(f"  visible  {'no difference (too few cases)' if effect is None else f'differences of {effect:.3f} up'}")
     if plan.derived_tools:
-        click.echo(f"  tools    derived from the expected calls for {plan.derived_tools} cases that offer none")
-    click.echo(f"  assumes  {plan.assumes}")
+        echo(f"  tools    derived from the expected calls for {plan.derived_tools} cases that offer none")
+    echo(f"  assumes  {plan.assumes}")
     return 0
 
 
@@ -226,26 +226,22 @@ def _show(workspace: Workspace, run: Run, options: dict[str, Any]) -> int:
         emit_json({"run": run, "means": means, "below": unmet, "unmeasured": unmeasured})
     else:
         table(f"{run.id}: {run.spec.model} on {run.spec.dataset}", ("metric", "mean"), [(m.metric, m) for m in means])
-        click.echo(summary_line(run, workspace.bench.results.cached(run.id)))
+        echo(summary_line(run, workspace.bench.results.cached(run.id)))
         for name in unmet:
-            click.echo(f"{name} is below {thresholds[name]:g}", err=True)
+            echo(f"{name} is below {thresholds[name]:g}", err=True)
         for name in unmeasured:
-            click.echo(
-                f"{name}: nothing was measured, so --fail-under {thresholds[name]:g} cannot be decided", err=True
-            )
+            echo(f"{name}: nothing was measured, so --fail-under {thresholds[name]:g} cannot be decided", err=True)
     # A threshold that could not be decided neither opens nor closes an alert.
     if thresholds and not unmeasured:
         why = ", ".join(f"{name} {known[name]:.3f} of at least {least:g}" for name, least in thresholds.items())
         workspace.alerts.gate(run.spec.dataset, run.spec.model, passed=not unmet, why=f"{why} in {run.id}")
     if run.error:
-        click.echo(f"evergold: {run.error}", err=True)
+        echo(f"evergold: {run.error}", err=True)
     # Every call failed: the target is wrong, not its answers.
     if run.done and run.failed == run.done:
         return COULD_NOT_RUN
     if run.status is RunStatus.COMPLETED and not unmet and means and all(mean.of == 0 for mean in means):
-        click.echo(
-            "no metric applies to any case: nothing was measured; see `evergold report` for the reasons", err=True
-        )
+        echo("no metric applies to any case: nothing was measured; see `evergold report` for the reasons", err=True)
         return NOTHING_MEASURED
     if run.status is RunStatus.COMPLETED and unmeasured and not unmet:
         return NOTHING_MEASURED

@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from evergold.cli.opening import opened
-from evergold.cli.output import emit_json, json_flag, table
+from evergold.cli.output import echo, emit_json, json_flag, table
 from evergold.cli.run import summary_line
 from evergold.model.run import Attempt, RunStatus
 
@@ -60,12 +60,12 @@ def show_command(
         return
     if case is not None:
         for name, value in case.model_dump(mode="json", exclude_defaults=True).items():
-            click.echo(f"{name}: {value}")
+            echo(f"{name}: {value}")
     rows = [(a.case_id, a.trial, a.error or a.output, "; ".join(_score_texts(a))) for a in attempts]
     table(f"{run.spec.model} on {run.spec.dataset}", ("case", "trial", "answer", "measurements"), rows)
     for mean in means:
-        click.echo(f"{mean.metric}: {mean}")
-    click.echo(summary_line(run, cached) + (f"\n{run.error}" if run.error else ""))
+        echo(f"{mean.metric}: {mean}")
+    echo(summary_line(run, cached) + (f"\n{run.error}" if run.error else ""))
 
 
 @command.command("cancel")
@@ -75,7 +75,7 @@ def cancel_command(ctx: click.Context, run_id: str) -> None:
     """Stop a run, wherever it is being worked on."""
     with opened(ctx) as workspace:
         run = workspace.bench.cancel(run_id)
-    click.echo(f"{run.id}: {run.status}" + ("" if run.status.ended else ", stopping"))
+    echo(f"{run.id}: {run.status}" + ("" if run.status.ended else ", stopping"))
 
 
 @command.command("delete")
@@ -85,7 +85,7 @@ def delete_command(ctx: click.Context, run_id: str) -> None:
     """Delete a run with its attempts."""
     with opened(ctx) as workspace:
         workspace.bench.delete(run_id)
-    click.echo(f"deleted {run_id}")
+    echo(f"deleted {run_id}")
 
 
 @command.command("rescore")
@@ -127,7 +127,7 @@ def leaderboard_command(ctx: click.Context, dataset: str | None, weighted: bool 
     for board in boards:
         name = f"{board.dataset} {board.version}"
         if board.weighted:
-            click.echo(f"{name}: each question counts once", err=True)
+            echo(f"{name}: each question counts once", err=True)
         rows = [
             (name, rank, entry.model, *entry.means, entry.failed, entry.judge or "none")
             for rank, entry in enumerate(board.entries, start=1)
@@ -146,7 +146,7 @@ def to_review_command(ctx: click.Context, run_id: str, case_id: str, trial: int,
     """Turn an attempt into a case to review."""
     with opened(ctx) as workspace:
         case = workspace.bench.results.to_review(run_id, case_id, trial, dataset=dataset, who=who)
-    click.echo(f"{case.dataset}/{case.id} waits for review")
+    echo(f"{case.dataset}/{case.id} waits for review")
 
 
 def _failing(attempt: Attempt) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from evergold.cli.opening import without_database
-from evergold.cli.output import cluster_option, emit_json, json_flag, table
+from evergold.cli.output import cluster_option, echo, emit_json, json_flag, table
 from evergold.cli.paths import A_PATH
 from evergold.workspace.retrieval import Retrieval, ScoringQuery
 
@@ -70,23 +70,23 @@ def _print(retrieval: Retrieval, figures: dict[str, Any], every: bool) -> None:
     counts_text = ", ".join(
         f"{figures[name]} {name.replace('_', ' ')}" for name in ("abstained", "missing", "not_applicable", "extra")
     )
-    click.echo(f"{figures['n']} cases scored ({counts_text}, {len(figures['duplicates'])} duplicate)")
+    echo(f"{figures['n']} cases scored ({counts_text}, {len(figures['duplicates'])} duplicate)")
     rows = retrieval.rows(figures)
     shown = rows if every else [row for row in rows if row[:2] in DECIDING]
     table("retrieval", ("level", "figure", "value", "95 % interval"), shown, numbers=("value",))
     if len(shown) < len(rows):
-        click.echo(f"{len(rows) - len(shown)} more figures: --all shows them, --json has them all")
+        echo(f"{len(rows) - len(shown)} more figures: --all shows them, --json has them all")
     for name, slices in figures["slices"].items():
         if len(slices) > 1:
             rows = [(key, *(_rounded(value) for value in row.values())) for key, row in slices.items()]
             table(f"by {name.replace('_', ' ')}", (name, "n", "line recall", "line precision", "file recall"), rows)
     if "compare" in figures:
         table("second minus first", ("figure", "difference", "95 % interval", "n"), retrieval.comparison_rows(figures))
-    click.echo(figures["note"])
+    echo(figures["note"])
     for problem in figures["problems"][:PROBLEMS_SHOWN]:
-        click.echo(problem, err=True)
+        echo(problem, err=True)
     if len(figures["problems"]) > PROBLEMS_SHOWN:
-        click.echo(f"… and {len(figures['problems']) - PROBLEMS_SHOWN} more problems (--json lists all)", err=True)
+        echo(f"… and {len(figures['problems']) - PROBLEMS_SHOWN} more problems (--json lists all)", err=True)
 
 
 def _rounded(value: Any) -> Any:

@@ -3,7 +3,7 @@
 import click
 
 from evergold.cli.opening import opened
-from evergold.cli.output import emit_json, json_flag, table
+from evergold.cli.output import echo, emit_json, json_flag, table
 
 
 @click.command()
@@ -33,7 +33,7 @@ def command(ctx: click.Context, dataset: str, days: int, as_json: bool) -> None:
     ]
     table(f"{dataset}: {stats.total} entries, from {covered}", ("entries", "count"), totals, numbers=("count",))
     if repeats.looked_at < repeats.cases:
-        click.echo(f"note: repeats are counted among the newest {repeats.looked_at} cases", err=True)
+        echo(f"note: repeats are counted among the newest {repeats.looked_at} cases", err=True)
     if stats.tags:
         table("by tag", ("tag", "count"), list(stats.tags.items()), numbers=("count",))
     if stats.days:

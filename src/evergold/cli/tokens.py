@@ -3,7 +3,7 @@
 import click
 
 from evergold.cli.opening import opened
-from evergold.cli.output import emit_json, json_flag, table
+from evergold.cli.output import echo, emit_json, json_flag, table
 from evergold.model.access import Role
 
 
@@ -29,8 +29,8 @@ def add_command(ctx: click.Context, name: str, role: str, as_json: bool) -> None
     if as_json:
         emit_json(made)
     else:
-        click.echo(made.token)
-        click.echo(f"{made.id}: {made.name}, {made.role}; keep the token, it is not shown again", err=True)
+        echo(made.token)
+        echo(f"{made.id}: {made.name}, {made.role}; keep the token, it is not shown again", err=True)
 
 
 @command.command("list")
@@ -58,7 +58,7 @@ def revoke_command(ctx: click.Context, token_id: str, as_json: bool) -> None:
     if as_json:
         emit_json(revoked)
     else:
-        click.echo(f"{revoked.id} ({revoked.name}) is revoked")
+        echo(f"{revoked.id} ({revoked.name}) is revoked")
 
 
 @command.command("forget-revoked")
@@ -72,4 +72,4 @@ def forget_command(ctx: click.Context, as_json: bool) -> None:
     if as_json:
         emit_json({"forgotten": forgotten, "left": left})
     else:
-        click.echo(f"forgot {forgotten} revoked tokens; {left} are left")
+        echo(f"forgot {forgotten} revoked tokens; {left} are left")

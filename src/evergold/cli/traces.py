@@ -7,7 +7,7 @@ import click
 from evergold.cli.archiving import archive_command, in_archive, restore_command, show_archived
 from evergold.cli.forgetting import erase_command, prune_command
 from evergold.cli.opening import opened
-from evergold.cli.output import emit_json, json_flag, one_line, table
+from evergold.cli.output import echo, emit_json, json_flag, one_line, table
 from evergold.model.trace import Span, Trace, TraceStatus
 from evergold.store.trace_filter import TraceFilter
 
@@ -78,13 +78,13 @@ def show_command(ctx: click.Context, trace_id: str, archive: Path | None, as_jso
         ("output", trace.output),
     ):
         if value:
-            click.echo(f"{name + ':':9}{value}")
+            echo(f"{name + ':':9}{value}")
     for depth, span in _tree(trace):
-        click.echo(_step(depth, span))
+        echo(_step(depth, span))
     for score in trace.scores:
         comment = f"  {score.comment}" if score.comment else ""
         number = f"#{score.id} " if score.id is not None else ""
-        click.echo(f"score:   {number}{score.name} = {score.value:g} ({score.source}){comment}")
+        echo(f"score:   {number}{score.name} = {score.value:g} ({score.source}){comment}")
 
 
 @command.command("unscore")
@@ -99,7 +99,7 @@ def unscore_command(ctx: click.Context, score_id: int, as_json: bool) -> None:
     if as_json:
         emit_json({"id": score_id, "trace_id": trace_id})
     else:
-        click.echo(f"took score {score_id} of trace {trace_id} back")
+        echo(f"took score {score_id} of trace {trace_id} back")
 
 
 def _when(trace: Trace) -> str:

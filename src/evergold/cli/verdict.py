@@ -3,11 +3,10 @@
 from collections.abc import Iterator
 from typing import Any
 
-import click
 import orjson
 
 from evergold.build.findings import Finding, Report
-from evergold.cli.output import table
+from evergold.cli.output import echo, table
 
 NAME_WIDTH = 22
 SHOWN_ITEMS = 3
@@ -19,16 +18,14 @@ def print_report(report: Report) -> None:
     table(f"{report.manifest} ({report.version})", ("result", "check", "split", "note"), rows)
     for finding in report.failed:
         for example in finding.examples:
-            click.echo(f"{finding.split}: {finding.check}: {example}", err=True)
+            echo(f"{finding.split}: {finding.check}: {example}", err=True)
         if finding.count > len(finding.examples):
-            click.echo(
-                f"{finding.split}: {finding.check}: … and {finding.count - len(finding.examples)} more", err=True
-            )
+            echo(f"{finding.split}: {finding.check}: … and {finding.count - len(finding.examples)} more", err=True)
     for split, records in report.samples.items():
         for record in records:
-            click.echo(f"\n{split}: {record.get('task_id') or record.get('id') or ''}")
+            echo(f"\n{split}: {record.get('task_id') or record.get('id') or ''}")
             for name, text in _compact(record):
-                click.echo(f"  {name:<{NAME_WIDTH}} {text}")
+                echo(f"  {name:<{NAME_WIDTH}} {text}")
 
 
 def _compact(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
