@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -53,6 +54,14 @@ def test_the_next_reply_is_the_reference_when_it_admits(ws: Workspace) -> None:
     case = pair(ws, turn(1, "When?", "Tuesday."), turn(2, "that is the wrong day", told), correction=remark)
     reference = case.reference()
     assert reference is not None and reference.text == told
+
+
+def test_a_reply_that_apologises_and_refuses_is_no_reference(tmp_path: Path) -> None:
+    refusal = "I apologize for the mistake. As an AI, I am not able to look up trains. Is there anything else I can do for you?"
+    remark = Correction(trace_id="t1", text="that is the wrong day", kind=CorrectionKind.REMARK)
+    with Workspace.open(Settings(home=tmp_path, checks_builtin="true")) as ws:
+        case = pair(ws, turn(1, "When?", "Tuesday."), turn(2, "that is the wrong day", refusal), correction=remark)
+    assert case.expected == "that is the wrong day" and case.reference() is None
 
 
 def booked(number: int, said: str, reply: str, *tool: str, **args: object) -> Trace:

@@ -103,3 +103,51 @@ def test_a_problem_with_something_else_is_a_new_matter(question: str, answer: st
 def test_a_problem_with_what_was_answered_is_an_alarm(message: str) -> None:
     guess = classify(message, "Use the link on the login page.", "How do I reset my password?")
     assert guess.kind in ALARMS
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "message"),
+    [
+        ("I lost my card", "Please describe what happened in a short report.", "Money is missing, about 300"),
+        ("I need a cab to the fair", "I need to know the pick-up address.", "Harbour Street 12 is the address"),
+        ("Mars in the 4th house", "Mars in the 4th house stands for 4 things.", "Mars in the 7th house"),
+        ("7*6+2", "7*6+2 = 44", "8*5+3"),
+        ("When was the bridge built?", "It was opened in 1932.", "My sister turned 40, we all went dancing"),
+        (
+            "Tell me a joke",
+            "Two hats meet. One says: you stay, I go on ahead.",
+            "now a joke on how robots see the human race",
+        ),
+        ("What is an epic poem?", "A long poem about heroes.", "Why is human history told in songs"),
+        ("Count to three in Rust", "```\nfor i in 1..=3 {}\n```", "```\nfn main() { let wrong = false; }\n```"),
+        ("Cheap trains to Vienna?", "The night train is 39 EUR.", "sorry, I meant Venice"),
+    ],
+)
+def test_a_reply_a_next_task_and_a_slip_are_no_alarms(question: str, answer: str, message: str) -> None:
+    assert classify(message, answer, question).kind not in ALARMS
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "message"),
+    [
+        ("Book for four", "For how many people should I book?", "I just said four"),
+        ("Tell me a joke", "Two hats meet. One stays.", "That is not a joke, you just told me nonsense"),
+        ("Mars in the 4th house", "Mars in the 7th house stands for quarrels.", "I said the 4th house, not the 7th"),
+        ("When was the bridge built?", "It was opened in 1932.", "That's wrong, it was opened in 1934"),
+    ],
+)
+def test_remarks_in_the_same_situations_are_alarms(question: str, answer: str, message: str) -> None:
+    assert classify(message, answer, question).kind in ALARMS
+
+
+def test_an_apology_that_leads_up_to_a_refusal_is_no_admission() -> None:
+    asked = ("Could it also be read aloud, slowly and clearly", "Guten Morgen", "How do I greet people in German?")
+    plain = classify(*asked)
+    refused = classify(*asked, "I apologize, but as a text-based assistant I have no voice.")
+    admitted = classify(*asked, "I apologize for the mistake, here it is.")
+    assert refused.alarm == plain.alarm < admitted.alarm
+
+
+def test_an_answer_to_a_quiz_that_is_called_correct_is_no_alarm() -> None:
+    quiz = ("Snail", "A ____ takes 33 hours to crawl a mile", "Next one, please")
+    assert classify(*quiz, "Correct! Would you like another question?").kind not in ALARMS

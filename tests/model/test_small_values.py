@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from evergold.errors import BadInput
 from evergold.model.access import INCLUDES, Role
-from evergold.model.admission import admits, agrees
+from evergold.model.admission import admits, agrees, grants, regrets
 from evergold.model.build import without_tags
 from evergold.model.code_tests import CodeTests
 from evergold.model.generation import Passage
@@ -135,6 +135,12 @@ def test_every_role_may_do_its_own_and_no_role_but_the_owner_more_than_the_owner
         ("Correct, at 5.", False, True),
         ("Oh, good point.", False, True),
         ("Cierto, gracias.", False, True),
+        ("I apologize for the mistake: it is Lima.", True, False),
+        ("I apologize, but I cannot open files.", False, False),
+        ("I apologize for the confusion, but as an AI I have no voice.", False, False),
+        ("I apologize, but you are right: it is Lima.", True, False),
+        ("Lo siento, perdona, pero no puedo abrirlo.", False, False),
+        ("I apologize if that was unclear.", False, False),
         ("It is Lima.", False, False),
         ("The correct answer is 5.", False, False),
         ("x" * 300 + " my mistake", False, False),
@@ -144,6 +150,12 @@ def test_every_role_may_do_its_own_and_no_role_but_the_owner_more_than_the_owner
 )
 def test_admissions_stand_at_the_beginning(reply: str | None, admitted: bool, agreed: bool) -> None:
     assert (admits(reply), agrees(reply)) == (admitted, agreed)
+
+
+def test_an_apology_for_what_may_have_been_regrets_and_grants() -> None:
+    said = "I apologize if that was unclear: it is Lima."
+    assert (admits(said), regrets(said), grants(said)) == (False, True, True)
+    assert not grants("I apologize, but I cannot open files.")
 
 
 @pytest.mark.parametrize(

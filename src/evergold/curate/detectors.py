@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from evergold.curate.remark_features import touches
 from evergold.curate.remark_model import ALARMS, classify
-from evergold.model.admission import admits, agrees
+from evergold.model.admission import grants
 from evergold.model.remark import EarlierTurn, Remark, RemarkKind, UserMessage
 from evergold.seams import Detector
 
@@ -36,7 +36,7 @@ class PatternDetector:
         recent = recent_turns(message)
         if not recent or len(message.text) > LONGEST:
             return None
-        granted = message.reply if admits(message.reply) or agrees(message.reply) else None
+        granted = message.reply if grants(message.reply) else None
         turn = _concerned(f"{message.text}\n{granted}" if granted else message.text, recent)
         guess = classify(message.text, turn.output, turn.input, message.reply)
         # Only an alarm may be about an earlier turn; anything else belongs to the last answer.

@@ -37,14 +37,13 @@ _HAS_NONE = re.compile(  # the answer has nothing to offer, so a next message wi
     r"(?:there (?:is|are)|i have|we have) (?:no|not any)|lo siento|lamento|lamentablemente|"
     r"(?:lo )?sentimos|no (?:hay|quedan?|tenemos|encuentro|dispongo|esta disponible))\b"
 )
-_SENTENCE = re.compile(r"(?<=[.!?])\s+")
+SENTENCE = re.compile(r"(?<=[.!?])\s+")
 _OPEN = re.compile(
     r"\b(?:what|which|why|how|who|whom|where|when|name|tell|give|describe|que|cual|cuales|por que|como|quien|donde|cuando|"
     r"cuant[oa]s?|dime|cuentame|explica\w*)\b"
 )
 _REQUEST_VERBS = re.compile(r"\b(?:please|tell me|give|name|describe|dime|cuentame|explica\w*|por favor)\b")
 _LETTERS = re.compile(r"[^\W\d_]")
-_THERE = re.compile(r"\bthere\b(?!'s| (?:is|are|was|were|will|has|have|seems?)\b)")  # a place, not "there is"
 _QUOTED = re.compile(r"[\"“«']([^\"”»']{2,40})[\"”»']")
 COUNTS = """zero one two three four five six seven eight nine ten eleven twelve
 cero uno dos tres cuatro cinco seis siete ocho nueve diez once doce"""
@@ -58,11 +57,9 @@ el la los las un una unos unas y o u pero si no ya de del al a en por para con s
 esta estan estaba este esto ese eso esa esos esas estas yo tu te ti me mi mis se su sus lo le les nos os muy mas
 menos tan tanto hay ha he has han hoy solo pues porque cuando donde quien cual cuanto tengo tiene tienes va voy
 eh che jaja lol um hm vale bueno gracias thanks thank"""
-TO_ASSISTANT = """you your yours tu te ti usted ustedes vos su this that it esto eso ahi alli"""
 ANSWER_CUES = """denial wrong_of_answer wrong_opens i_said i_meant should_be source you_did opposite again doubts actually
 angry human gives_up understands_nothing"""
-ADDRESSING, OF_ANSWERS = frozenset(TO_ASSISTANT.split()), frozenset(ANSWER_CUES.split())
-OF_THINGS = frozenset({"fails", "wrong"})  # cues that a thing may have as well as an answer
+OF_ANSWERS = frozenset(ANSWER_CUES.split())
 _DENYING, _FUNCTION = frozenset(DENYING.split()), frozenset(FUNCTION.split())
 _AUXILIARY = frozenset(word for plain in AUXILIARY.split() for word in (plain, f"{plain}n't", f"{plain}nt"))
 _COUNTS = {word: str(at % 13) for at, word in enumerate(COUNTS.split())} | {"una": "1"}
@@ -82,6 +79,7 @@ class MessageFeatures:
 
     values: dict[str, float]
     words: dict[str, str] = field(default_factory=dict)
+    text: str = ""  # the message as it was looked at: folded, its beginning
 
 
 @dataclass(frozen=True)
@@ -124,23 +122,7 @@ def see(message: str, answer: str | None, question: str) -> MessageFeatures:
     values["gives_value"] = float(not values["question"] and _gives_value(spoken, given, asked))
     values |= _together(values, cues)
     values["doubt_asked"] = float("doubts" in cues and "?" in spoken)  # also "sure? it was 5 yesterday"
-    return MessageFeatures({name: value for name, value in values.items() if value}, words | evidence)
-
-
-def speaks_of_its_own(message: str, answer: str | None, question: str, seen: MessageFeatures) -> bool:
-    """Whether a message tells of a problem with something that neither question nor answer speaks of: a new matter.
-
-    "My printer does not work" after opening hours is a question for help. After an answer with code in it, or where the
-    message speaks to the assistant, it may well be the answer that does not work.
-    """
-    cues = {name.removeprefix("cue:") for name in seen.values if name.startswith("cue:")}
-    if not cues & OF_THINGS or cues & OF_ANSWERS or "```" in (answer or ""):
-        return False
-    text = folded(message[:MESSAGE])
-    words = Words.of(text)
-    if len(words.content) < 3 or not ADDRESSING.isdisjoint(words.tokens) or _THERE.search(text):
-        return False
-    return touches(message, answer, question) == 0
+    return MessageFeatures({name: value for name, value in values.items() if value}, words | evidence, spoken)
 
 
 def touches(message: str, answer: str | None, question: str) -> int:
@@ -182,7 +164,7 @@ def _form(message: str, message_words: Words, answer: str | None) -> dict[str, f
 
 def _asks_open(answer: str | None) -> bool:
     """Whether an answer ends by asking for more than a yes or no: then the next message most probably replies to it."""
-    last = _SENTENCE.split(folded((answer or "")[-OPEN_END:]).strip())[-1]
+    last = SENTENCE.split(folded((answer or "")[-OPEN_END:]).strip())[-1]
     return bool(_OPEN.search(last)) and (last.endswith("?") or _REQUEST_VERBS.search(last) is not None)
 
 

@@ -10,22 +10,18 @@ from functools import cache
 from importlib.resources import files
 from math import exp
 
-from evergold.curate.remark_features import OF_ANSWERS, MessageFeatures, see, speaks_of_its_own
-from evergold.model.admission import admits, agrees
+from evergold.curate.remark_features import MessageFeatures, see
+from evergold.curate.remark_rules import LEFT, asks_for, is_no_remark, left_of_alarm, of_topic_left_out
+from evergold.model.admission import admits, agrees, regrets
 from evergold.model.remark import RemarkKind
 
 ALARMS = (RemarkKind.CORRECTION, RemarkKind.COMPLAINT)
 THRESHOLD = 0.5  # of an alarm; below it a message is no correction and no complaint
 ADMITTED = 40.0  # how many times likelier an admission is after a correction or complaint than after any other message
-AGREED = 10.0  # the same of an opening that grants what the user stated ("that is true, …")
-SIGNAL = (
-    0.03  # how much of an alarm is left where a message only asks for a person: a signal of its own (checks/signals.py)
+AGREED = (
+    10.0  # the same of an opening that grants what the user stated ("that is true, …") or regrets ("I apologize if …")
 )
-TAKEN_UP = 0.03  # the same where a message only takes up what the answer said
-OWN_MATTER = 0.03  # how much of an alarm is left where a message speaks of a problem that is not the answer's
-ASKED_AGAIN = 0.5  # share of a message's words that stood in the question already
 MOST_EVIDENCE = 3
-SPEAKS_OF_ANSWER = (OF_ANSWERS | {"fails", "wrong", "denial"}) - {"human"}
 
 
 @dataclass(frozen=True)
@@ -56,18 +52,14 @@ def shipped() -> RemarkWeights:
 
 def classify(message: str, answer: str | None, question: str, reply: str | None = None) -> Guess:
     """Say what a message is, held against the answer before it and the answer it got."""
-    seen = see(message, answer, question)
+    seen = of_topic_left_out(see(message, answer, question), question)
     cues = {name.removeprefix("cue:") for name in seen.values if name.startswith("cue:")}
-    admitted = _admission(seen, cues, reply)
-    shares = _shares(seen)
-    # Rules weaken an alarm only if the assistant did not admit a mistake itself.
-    if admitted == 1.0 and "human" in cues and not cues & SPEAKS_OF_ANSWER:
-        shares = _weighed(shares, SIGNAL)
-    elif admitted == 1.0 and _takes_up(seen, cues):
-        shares = _weighed(shares, TAKEN_UP)
-    elif admitted == 1.0 and speaks_of_its_own(message, answer, question, seen):
-        shares = _weighed(shares, OWN_MATTER)
-    shares = _weighed(shares, admitted)
+    unremarkable = is_no_remark(message)
+    asked = asks_for(answer, seen) or bool(seen.values.get("question"))
+    admitted = 1.0 if unremarkable else _admission(cues, reply, asked)
+    # An admission of the assistant outweighs the situation of the message.
+    factor = admitted if admitted > 1.0 else left_of_alarm(message, answer, question, seen)
+    shares = _weighed(_shares(seen), LEFT if unremarkable else factor)
     alarm = sum(shares[kind] for kind in ALARMS)
     rest = {kind: share for kind, share in shares.items() if kind not in ALARMS}
     # Alarms are decided on their sum: correction and complaint may share the probability.
@@ -75,22 +67,16 @@ def classify(message: str, answer: str | None, question: str, reply: str | None 
     return Guess(kind, alarm if kind in ALARMS else shares[kind], alarm, _evidence(seen, kind, admitted > 1.0))
 
 
-def _admission(seen: MessageFeatures, cues: set[str], reply: str | None) -> float:
-    """How much likelier an alarm is by the answer that the message got; "sorry" to "never mind" is a courtesy."""
+def _admission(cues: set[str], reply: str | None, asked: bool) -> float:
+    """How much likelier an alarm is by the answer that the message got; "sorry" to "never mind" is a courtesy.
+
+    After a question of either side a reply may only confirm: "Is it at 5?" "Correct, at 5", or a quiz.
+    """
     if "gives_up" in cues:
         return 1.0
     if admits(reply):
         return ADMITTED
-    return AGREED if not seen.values.get("question") and agrees(reply) else 1.0
-
-
-def _takes_up(seen: MessageFeatures, cues: set[str]) -> bool:
-    """Whether a message denies nothing and only says what the answer said, to choose or confirm it ("at 6" of "at 5 or at 6"),
-    or asks again for what an answer did not have."""
-    if cues & SPEAKS_OF_ANSWER or seen.values.get("denied_word"):
-        return False
-    without = seen.values.get("answer_has_none") or seen.values.get("no_answer")
-    return seen.values.get("of_answer") == 1.0 or bool(without and seen.values.get("of_question", 0.0) >= ASKED_AGAIN)
+    return AGREED if regrets(reply) or (agrees(reply) and not asked) else 1.0
 
 
 def _weighed(shares: dict[RemarkKind, float], factor: float) -> dict[RemarkKind, float]:

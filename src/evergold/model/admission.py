@@ -21,17 +21,38 @@ _AGREES = re.compile(
     r"telling (?:me|us)|flagging|spotting|noticing|clarifying)|gracias por (?:la (?:aclaracion|informacion)|aclarar\w*|"
     r"decir\w*|el aviso))\b"
 )
+# An apology that leads up to a refusal ("I apologize, but I cannot …") admits no mistake.
+_EXCUSES = re.compile(
+    r"\b(?:apologi[sz]e|(?:my|our) apologies|sorry|mis disculpas|disculpa\w*|perdon\w*)\b(?: (?:for|por)[^.!?]{0,40}?)?[,;]? "
+    r"(?:but|however|pero|sin embargo|aunque|as an?|como (?:un |una )?(?:modelo|ia|inteligencia))\b"
+)
+# An apology for what may have been: polite after a complaint, and after many other messages.
+_REGRETS = re.compile(
+    r"\b(?:apologi[sz]e|apologies|sorry) (?:if|for any|that (?:you|my))\b|\b(?:disculpas|perdon) si\b"
+)
 OPENING = 200  # an admission stands at the beginning
 
 
 def admits(reply: str | None) -> bool:
     """Whether a reply opens by admitting a mistake."""
-    return _ADMITS.search(_opening(reply)) is not None
+    opening = _opening(reply)
+    certain = _REGRETS.sub(" ", _EXCUSES.sub(" ", opening))
+    return _ADMITS.search(certain) is not None
+
+
+def regrets(reply: str | None) -> bool:
+    """Whether a reply opens by apologising for what may have been wrong ("I apologize if …", "for any confusion")."""
+    return _REGRETS.search(_EXCUSES.sub(" ", _opening(reply))) is not None
 
 
 def agrees(reply: str | None) -> bool:
     """Whether a reply opens by granting what the user stated."""
     return _AGREES.match(_opening(reply)) is not None
+
+
+def grants(reply: str | None) -> bool:
+    """Whether a reply opens by admitting a mistake, regretting one or agreeing: then it may be the corrected answer."""
+    return admits(reply) or regrets(reply) or agrees(reply)
 
 
 def _opening(reply: str | None) -> str:
