@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
 
@@ -128,3 +129,11 @@ def test_nothing_in_the_source_is_there_for_tests_alone() -> None:
         and node.name not in elsewhere
     }
     assert alone == set()
+
+
+def test_every_folder_of_tests_is_collected(pytestconfig: pytest.Config) -> None:
+    # A folder that pytest passes over leaves no trace in its output: `build` did, by pytest's own list.
+    folders = {file.parent for file in (REPOSITORY / "tests").rglob("test_*.py")}
+    parts = {part for folder in folders for part in folder.relative_to(REPOSITORY).parts}
+    skipped = [part for part in parts for pattern in pytestconfig.getini("norecursedirs") if fnmatch(part, pattern)]
+    assert not skipped

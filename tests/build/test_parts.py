@@ -296,7 +296,8 @@ def test_a_field_of_rag_is_opened_one_level_and_keeps_its_bytes() -> None:
         (b"[1]", "not an object"),
         (b"{", "not JSON"),
         (b'{"a": NaN}', "not JSON"),
-        (b"[" * 100_000, "not JSON"),
+        (b"[" * 100_000, "not an object"),
+        (b'{"a": ' + b"[" * 100_000, "not JSON"),
     ],
 )
 def test_a_line_that_is_no_object_says_why(line: bytes, reason: str) -> None:
