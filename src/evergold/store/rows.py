@@ -209,10 +209,10 @@ def _among(connection: Connection, statement: str, values: Sequence[str | int]) 
     if connection.dialect.name == "postgresql":
         # As an array, since PostgreSQL may read a whole table to join it with a query.
         number = "" if isinstance(values[0], str) else "::bigint"
-        found = f"= ANY(ARRAY(SELECT value{number} FROM ({listed}) AS listed))"
+        among = f"= ANY(ARRAY(SELECT value{number} FROM ({listed}) AS listed))"
     else:
-        found = f"IN ({listed})"
-    return connection.exec_driver_sql(f"{statement} {found}", (dumps(values),))
+        among = f"IN ({listed})"
+    return connection.exec_driver_sql(f"{statement} {among}", (dumps(values),))
 
 
 def listed_by(connection: Connection) -> str:
