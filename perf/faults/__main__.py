@@ -1,4 +1,4 @@
-"""`python -m perf.faults kill|fuzz|soak|outage|scheduler|upgrade`: one campaign, bounded and seeded; exit 1 when it failed."""
+"""`python -m perf.faults kill|fuzz|soak|outage|scheduler|upgrade|shared-work`: one seeded campaign; exit 1 when it failed."""
 
 import argparse
 import sys
@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from math import inf
 from pathlib import Path
 
-from perf.faults import fuzz, kill, outage, scheduler, soak, upgrade
+from perf.faults import fuzz, kill, outage, scheduler, shared_work, soak, upgrade
 from perf.faults.postgres import own_database
 from perf.faults.server import Summary
 
@@ -40,6 +40,9 @@ def main(arguments: list[str]) -> int:
     losing = commands.add_parser("scheduler")
     losing.add_argument("--seed", type=int, default=1)
     losing.add_argument("--times", type=int, default=4)
+    sharing = commands.add_parser("shared-work")
+    sharing.add_argument("--seed", type=int, default=1)
+    sharing.add_argument("--rounds", type=int, default=5)
     upgrading = commands.add_parser("upgrade")
     upgrading.add_argument("--seed", type=int, default=1)
     upgrading.add_argument("--traces", type=int, default=10_000)
@@ -63,6 +66,8 @@ def _run(chosen: argparse.Namespace, home: Path) -> Summary:
         return soak.run(home, chosen.minutes, chosen.load, chosen.seed, chosen.db)
     if chosen.campaign == "scheduler":
         return scheduler.run(home, chosen.times, chosen.seed)
+    if chosen.campaign == "shared-work":
+        return shared_work.run(home, chosen.rounds, chosen.seed)
     if chosen.campaign == "upgrade":
         return upgrade.run(home, chosen.traces, chosen.seed, chosen.commit)
     return outage.run(home, chosen.rounds, chosen.seed, chosen.database, chosen.only)

@@ -32,6 +32,12 @@ class Settings:
         "PostgreSQL URL (`postgresql://…`) or SQLite file; empty: `evergold.db` in `home`.",
         secret=True,
     )
+    database_connections: int = setting(
+        "database.connections", 15, "Connections to PostgreSQL that a process may open for reading; one more writes."
+    )
+    database_statement_seconds: float = setting(
+        "database.statement_seconds", 0.0, "Longest statement that reads from PostgreSQL, in seconds; 0: no limit."
+    )
     server_host: str = setting("server.host", "127.0.0.1", "Address to listen on; any but loopback needs a token.")
     server_hosts: tuple[str, ...] = setting(
         "server.hosts",

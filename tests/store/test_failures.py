@@ -66,6 +66,7 @@ def test_a_failure_of_sqlite_names_the_file_and_the_next_step(code: int, advice:
         ("53300", "no room for it now"),
         ("40001", "several writers met"),
         ("57P01", "stopping or starting"),
+        ("57014", "database.statement_seconds"),
         ("XX001", "may be damaged"),
     ],
 )

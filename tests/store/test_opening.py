@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from sqlalchemy import inspect, text
+from sqlalchemy.pool import QueuePool
 
 from evergold.cli import root
-from evergold.errors import Refused, Unavailable
+from evergold.errors import BadInput, Refused, Unavailable
 from evergold.model.case import Case
 from evergold.settings import Settings
 from evergold.store import Store
@@ -154,3 +155,22 @@ def test_a_damaged_database_is_one_line_with_what_to_do(tmp_path: Path, verb: li
     assert isinstance(failure, Unavailable) or done.exit_code == 2, failure
     said = failure.message if isinstance(failure, Unavailable) else done.output
     assert "evergold.db" in said and "damaged; restore a backup" in said
+
+
+def test_limits_of_postgres_are_settings(migrated_url: str, tmp_path: Path) -> None:
+    settings = Settings(
+        home=tmp_path, database_url=migrated_url, database_connections=4, database_statement_seconds=0.02
+    )
+    store = Store.open(settings)
+    with pytest.raises(Unavailable, match=r"database\.statement_seconds"), store.db.read() as connection:
+        connection.execute(text("SELECT pg_sleep(1)"))
+    for unlimited in (store.db.aside, store.db.snapshot):  # upkeep and backups read whole tables
+        with unlimited() as connection:
+            assert connection.execute(text("SHOW statement_timeout")).scalar() == "0"
+    pool = store.db._reader_engine.pool
+    assert isinstance(pool, QueuePool) and (pool.size(), pool._max_overflow) == (4, 0)
+    store.close()
+    with pytest.raises(BadInput, match=r"database\.connections = 2 is not 4 or more"):
+        Store.open(Settings(home=tmp_path, database_connections=2))
+    with pytest.raises(BadInput, match=r"database\.statement_seconds = -1 is below 0"):
+        Store.open(Settings(home=tmp_path, database_statement_seconds=-1.0))

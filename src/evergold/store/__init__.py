@@ -24,7 +24,7 @@ class Store:
     @classmethod
     def open(cls, settings: Settings) -> Self:
         """Open (and create or migrate) the database that the settings name."""
-        from evergold.store.db import Database
+        from evergold.store.db import Database, DatabaseLimits
         from evergold.store.migrate import bring_up_to_date
 
         if not settings.database_url:
@@ -34,7 +34,8 @@ class Store:
                 raise Unavailable(
                     f"cannot create the workspace folder {str(settings.home)!r}: {problem.strerror}; set EVERGOLD_HOME"
                 ) from problem
-        db = Database(settings.database)
+        limits = DatabaseLimits(settings.database_connections, settings.database_statement_seconds)
+        db = Database(settings.database, limits)
         try:
             bring_up_to_date(db)
         except BaseException:

@@ -12,6 +12,7 @@ from asyncio import wrap_future
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -35,7 +36,24 @@ READ_LOCK_SECONDS = POOL_SECONDS = 4
 # Pages of SQLite that a connection keeps. Readers have several connections, whose caches fill over hours and are emptied by
 # every commit of the writer; the system keeps the file's pages as well.
 WRITER_CACHE_KB, READER_CACHE_KB = 32_000, 8_000
+FEWEST_CONNECTIONS = 4  # an upgrade uses three at once
+KEPT_CONNECTIONS = 5  # stay open between two uses
+TAKE_ANY_TIME = "SET LOCAL statement_timeout = 0"  # for upkeep and backups, which read whole tables
 SESSIONS = "evergold/"  # how the sessions of every process of ours are called in PostgreSQL
+
+
+@dataclass(frozen=True)
+class DatabaseLimits:
+    """What a process may take of PostgreSQL: connections that read, and seconds for one of their statements (0: any time)."""
+
+    connections: int = 15
+    statement_seconds: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.connections < FEWEST_CONNECTIONS:
+            raise BadInput(f"database.connections = {self.connections} is not {FEWEST_CONNECTIONS} or more")
+        if self.statement_seconds < 0:
+            raise BadInput(f"database.statement_seconds = {self.statement_seconds:g} is below 0; 0 sets no limit")
 
 
 class _Rehearsed(Exception):
@@ -49,9 +67,9 @@ class _Rehearsed(Exception):
 class Database:
     """A database, open for reading by anybody and for writing through one queue."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, limits: DatabaseLimits | None = None) -> None:
         self.url = url
-        self._writer_engine, self._reader_engine = _engines(url)
+        self._writer_engine, self._reader_engine = _engines(url, limits or DatabaseLimits())
         self._writer = Writer(url, self._writer_engine, _log_of(url), self._reader_engine)
         self._watch = None if self.dialect == "sqlite" else Watch(url, (self._writer_engine, self._reader_engine))
 
@@ -76,12 +94,15 @@ class Database:
         with explained(self.url), self._reader_engine.connect() as connection:
             if self.dialect == "postgresql":
                 connection = connection.execution_options(isolation_level="REPEATABLE READ")
+                connection.exec_driver_sql(TAKE_ANY_TIME)
             yield connection
 
     @contextmanager
     def aside(self) -> Iterator[Connection]:
         """A transaction beside the queue, for upkeep of PostgreSQL that may take long; SQLite has one writer alone."""
         with explained(self.url), self._reader_engine.begin() as connection:
+            if self.dialect == "postgresql":
+                connection.exec_driver_sql(TAKE_ANY_TIME)
             yield connection
 
     def submit(self, work: Work[T], *, alone: bool = False, wanted: Callable[[], bool] = lambda: True) -> Future[T]:
@@ -163,14 +184,16 @@ def _written_anew(connection: Connection) -> None:
         driver.execute(statement).fetchall()
 
 
-def _engines(url: str) -> tuple[Engine, Engine]:
+def _engines(url: str, limits: DatabaseLimits) -> tuple[Engine, Engine]:
     try:
         if make_url(url).drivername.startswith("sqlite"):
             # IMMEDIATE takes the write lock at once; a lock taken later could fail in the middle of a transaction.
             writer = _sqlite(url, "BEGIN IMMEDIATE", WRITE_LOCK_SECONDS, WRITER_CACHE_KB)
             return writer, _sqlite(url, "BEGIN", READ_LOCK_SECONDS, READER_CACHE_KB)
         # One connection for the one writer thread.
-        return _postgres(url, pool_size=1, max_overflow=0), _postgres(url)
+        writer = _postgres(url, pool_size=1, max_overflow=0)
+        kept = min(limits.connections, KEPT_CONNECTIONS)
+        return writer, _postgres(url, limits.statement_seconds, pool_size=kept, max_overflow=limits.connections - kept)
     except (ArgumentError, NoSuchModuleError) as problem:
         raise BadInput(
             f"database URL {url!r} cannot be used: {problem}; give postgresql://… or a file name"
@@ -197,7 +220,7 @@ def session_name() -> str:
     return f"{SESSIONS}{socket.gethostname()[:40]}/{os.getpid()}"
 
 
-def _postgres(url: str, **pool: int) -> Engine:
+def _postgres(url: str, statement_seconds: float = 0.0, **pool: int) -> Engine:
     """A server that vanished without a word is noticed by the kernel; one that is paused, by `Watch`."""
     arguments = {
         "connect_timeout": CONNECT_SECONDS,
@@ -218,6 +241,8 @@ def _postgres(url: str, **pool: int) -> Engine:
     @event.listens_for(engine, "connect")
     def configure(connection: Any, _: Any) -> None:
         connection.execute(f"SET lock_timeout = '{WRITE_LOCK_SECONDS}s'")
+        if statement_seconds:
+            connection.execute(f"SET statement_timeout = {round(statement_seconds * 1000)}")
         connection.commit()
 
     return engine

@@ -42,6 +42,7 @@ _POSTGRES = {  # by SQLSTATE, or by its class, which is the first two characters
     "53100": "free some space on the server's disk, then try again",
     "53": "the server has no room for it now; try again, or raise its limits",
     "55": "another session holds a lock; try again",
+    "57014": "it took longer than database.statement_seconds allows; ask for less, or raise that",
     "57": "the server is stopping or starting; try again",
     "58": "look at the server's log and disk",
     "XX": "the server's files may be damaged: look at its log, restore a backup",

@@ -62,14 +62,18 @@ def build_indexes(db: "Database") -> None:
     """Build the indexes of today's schema that can be built now; the others are left to the revisions that add their columns."""
     with db.read() as connection:
         session = connection.execution_options(isolation_level="AUTOCOMMIT")
-        limit = session.execute(text("SHOW lock_timeout")).scalar_one()
+        before = {
+            name: session.execute(text(f"SHOW {name}")).scalar_one() for name in ("lock_timeout", "statement_timeout")
+        }
         # An index that is built beside writers waits for every transaction that began before.
-        session.execute(text("SET lock_timeout = 0"))
+        for name in before:
+            session.execute(text(f"SET {name} = 0"))
         try:
             for index in _missing(session):
                 _build(session, index)
         finally:
-            session.execute(text(f"SET lock_timeout = '{limit}'"))
+            for name, limit in before.items():
+                session.execute(text(f"SET {name} = '{limit}'"))
 
 
 def _missing(session: Connection) -> list[Index]:
