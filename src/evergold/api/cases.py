@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from starlette.background import BackgroundTask
 
 from evergold.api.opened import Opened
+from evergold.api.paging import bounded
 from evergold.api.routing import Router
 from evergold.api.who import Who
 from evergold.model.case import Case
@@ -21,7 +22,7 @@ router = Router(prefix="/api/v1/cases", tags=["cases"])
 
 
 class CasePage(BaseModel):
-    """A page of cases, newest first; `next` asks for the one after it."""
+    """A page of cases, newest first, of 8 million characters or so; `next` asks for the one after it."""
 
     total: int
     next: str | None
@@ -53,9 +54,11 @@ class ExportQuery(CaseFilter):
 def list_cases(workspace: Opened, query: Annotated[CaseQuery, Query()]) -> CasePage:
     """Cases that pass every filter given."""
     wanted = CaseFilter(**query.model_dump(include=set(CaseFilter.model_fields)))
-    result, cursor = workspace.cases.page(
-        wanted, limit=query.limit, before=query.before or None, order=query.order, preview=query.preview
-    )
+
+    def page(limit: int, before: str | None) -> tuple[list[Case], str | None]:
+        return workspace.cases.page(wanted, limit=limit, before=before, order=query.order, preview=query.preview)
+
+    result, cursor = bounded(page, query.limit, query.before or None)
     return CasePage(total=workspace.cases.count(wanted), next=cursor, cases=result)
 
 

@@ -7,6 +7,7 @@ from pydantic import BaseModel
 
 from evergold.api.given import Sent, given
 from evergold.api.opened import Opened
+from evergold.api.paging import bounded
 from evergold.api.routing import Router
 from evergold.api.who import Who
 from evergold.model.conversation import Conversation
@@ -19,7 +20,7 @@ router = Router(prefix="/api/v1", tags=["traces"])
 
 
 class TracePage(BaseModel):
-    """A page of traces without their spans, newest first; `next` asks for the one after it."""
+    """A page of traces without their spans, newest first, of 8 million characters or so; `next` asks for the one after it."""
 
     next: str | None
     traces: list[Trace]
@@ -53,14 +54,12 @@ class Accepted(BaseModel):
 def list_traces(workspace: Opened, query: Annotated[TraceQuery, Query()]) -> TracePage:
     """Traces that pass every filter given."""
     wanted = TraceFilter(**query.model_dump(include=set(TraceFilter.model_fields)))
-    result, cursor = workspace.intake.page(
-        wanted,
-        limit=query.limit,
-        before=query.before or None,
-        order=query.order,
-        scores=query.scores,
-        preview=query.preview,
-    )
+    options = query.model_dump(include={"order", "scores", "preview"})
+
+    def page(limit: int, before: str | None) -> tuple[list[Trace], str | None]:
+        return workspace.intake.page(wanted, limit=limit, before=before, **options)
+
+    result, cursor = bounded(page, query.limit, query.before or None)
     return TracePage(traces=result, next=cursor)
 
 

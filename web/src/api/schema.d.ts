@@ -3071,7 +3071,7 @@ export interface components {
         CaseOrder: "newest" | "oldest" | "changed";
         /**
          * CasePage
-         * @description A page of cases, newest first; `next` asks for the one after it.
+         * @description A page of cases, newest first, of 8 million characters or so; `next` asks for the one after it.
          */
         CasePage: {
             /** Total */
@@ -6195,7 +6195,7 @@ export interface components {
         TraceOrder: "newest" | "oldest" | "slowest" | "quickest" | "most_tokens" | "fewest_tokens" | "dearest" | "cheapest" | "match";
         /**
          * TracePage
-         * @description A page of traces without their spans, newest first; `next` asks for the one after it.
+         * @description A page of traces without their spans, newest first, of 8 million characters or so; `next` asks for the one after it.
          */
         TracePage: {
             /** Next */
