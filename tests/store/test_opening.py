@@ -84,6 +84,22 @@ def test_a_database_of_the_first_days_is_migrated_with_everything_in_it(settings
     Store.open(settings_of_nothing).close()
 
 
+def test_postgres_compresses_by_the_better_way_it_has_unless_another_is_chosen(store: Store) -> None:
+    if store.db.dialect != "postgresql":
+        pytest.skip("a setting of PostgreSQL")
+    asked = "SELECT setting, 'lz4' = ANY (enumvals) FROM pg_settings WHERE name = 'default_toast_compression'"
+    with store.db.read() as connection:
+        setting, has_lz4 = connection.execute(text(asked)).one()
+        options = connection.execute(text("SELECT reloptions FROM pg_class WHERE relname = 'trace_words'")).scalar_one()
+    assert setting == ("lz4" if has_lz4 else "pglz")
+    assert options == ["gin_pending_list_limit=1024"]
+    join = "&" if "?" in store.db.url else "?"
+    chosen = Database(f"{store.db.url}{join}options=-cdefault_toast_compression%3Dpglz")
+    with chosen.read() as connection:
+        assert connection.execute(text(asked)).one()[0] == "pglz"
+    chosen.close()
+
+
 def test_a_newer_database_is_refused(settings: Settings) -> None:
     store = Store.open(settings)
     store.db.write(lambda c: c.execute(text("UPDATE alembic_version SET version_num = '9999'")).rowcount)

@@ -39,6 +39,12 @@ WRITER_CACHE_KB, READER_CACHE_KB = 32_000, 8_000
 FEWEST_CONNECTIONS = 4  # an upgrade uses three at once
 KEPT_CONNECTIONS = 5  # stay open between two uses
 TAKE_ANY_TIME = "SET LOCAL statement_timeout = 0"  # for upkeep and backups, which read whole tables
+# PostgreSQL compresses long texts by lz4 where it can and nobody has chosen another way: a third less of its processor time
+# for a span than by its own, older default.
+COMPRESSION = (
+    "SELECT set_config('default_toast_compression', 'lz4', false) FROM pg_settings "
+    "WHERE name = 'default_toast_compression' AND source = 'default' AND 'lz4' = ANY (enumvals)"
+)
 SESSIONS = "evergold/"  # how the sessions of every process of ours are called in PostgreSQL
 
 
@@ -243,6 +249,7 @@ def _postgres(url: str, statement_seconds: float = 0.0, **pool: int) -> Engine:
         connection.execute(f"SET lock_timeout = '{WRITE_LOCK_SECONDS}s'")
         if statement_seconds:
             connection.execute(f"SET statement_timeout = {round(statement_seconds * 1000)}")
+        connection.execute(COMPRESSION)
         connection.commit()
 
     return engine
