@@ -50,7 +50,12 @@ FLAG = byte_pattern(
     rb"--(?:password|passwd|pass|secret|token|api-key|client-secret)[ \t]{1,2}(?:" + QUOTED + rb"|" + BARE + rb")"
 )
 PIN = byte_pattern(
-    rb"\b(?:PIN|pin|Pin)(?:[ -]?(?:code|number|no))?(?:\s{0,2}[:=]\s{0,2}|\s(?:is|es|ist|est)\s)([0-9]{4,8})\b"
+    rb"\b(?:PIN|pin|Pin)(?:[ -]?(?:code|number|no))?(?:\s{0,2}[:=]\s{0,2}|\s(?:is|es|ist|est|was)\s)([0-9]{4,8})\b"
+)
+# Said without a sign or a verb ("with PIN 1596"): four digits, and in lower case nothing that it could count ("pin 1200 tweets").
+BARE_PIN = byte_pattern(
+    rb"\bPIN(?:[ -]?(?:code|number|no))?\s([0-9]{4})(?:[^\w.,:]|[.,:](?:[^0-9]|$)|$)|"
+    rb"\b[Pp]in(?:[ -]?(?:code|number|no))?\s([0-9]{4})(?:\s{0,2}(?:[;!?)]|[.,](?:\s|$)|$)|\s(?:and|or|but|y|und|et|please)\b)"
 )
 # The names themselves are compared in the unfolded text, because folding makes all their letters \x80 or \x81.
 NON_LATIN = byte_pattern(rb"([\x80\x81 ]{2,24})[\"']?\s{0,2}(?:[:=]|\x81{1,2})?\s{0,2}[\"']?([!-~]{4,64})")
@@ -89,7 +94,7 @@ BEFORE = 24  # characters in which a word such as `primary` must stand right bef
 COOKIE = byte_pattern(rb"(?i)\b(set-)?cookie" + SIGN + rb"\\{0,3}[\"']?([!#-&(-+\--:<-\[\]-~=; ]{3,})")
 PAIR = byte_pattern(rb"(?:^|;) {0,2}([A-Za-z0-9_.!#$%&*+^|~-]{1,100})=([^;]*)")
 ATTRIBUTES = frozenset((b"path", b"domain", b"expires", b"max-age", b"samesite", b"priority", b"version", b"comment"))
-NAMES_AND_SIGNS = (BEARER, BASIC, PASSWORD, FLAG, ELEMENT, PIN, NON_LATIN_HINT, NAMED, ANY_KEY, COOKIE)
+NAMES_AND_SIGNS = (BEARER, BASIC, PASSWORD, FLAG, ELEMENT, PIN, BARE_PIN, NON_LATIN_HINT, NAMED, ANY_KEY, COOKIE)
 
 
 def assigned_in(folded: Folded) -> Iterator[PrivateSpan]:
@@ -117,6 +122,8 @@ def assigned_in(folded: Folded) -> Iterator[PrivateSpan]:
             yield PrivateSpan(SECRET, start, end)
     for _, (start, end) in matches(PIN, data):
         yield PrivateSpan(SECRET, start, end)
+    for _, upper, lower in matches(BARE_PIN, data):
+        yield PrivateSpan(SECRET, *(upper if upper[0] >= 0 else lower))
     if not folded.text.isascii():
         yield from _non_latin(folded)
 
