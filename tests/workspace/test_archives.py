@@ -107,8 +107,8 @@ def test_a_large_day_is_written_in_parts_and_the_first_format_is_restored(
 def test_what_a_dataset_cites_stays(workspace: Workspace, tmp_path: Path) -> None:
     cited = f"{DAYS[0]}-1"
     workspace.cases.put([a_case("c", dataset="live", provenance={"trace_id": cited})])
-    workspace.archives.move("1d", tmp_path / "archive")
-    assert ids(workspace) == {cited}
+    done = workspace.archives.move("1d", tmp_path / "archive")
+    assert (ids(workspace), done.traces, done.cited) == ({cited}, 5, 1)
 
 
 class Killed(BaseException):
@@ -219,6 +219,16 @@ def test_erasing_a_user_reaches_the_archive(workspace: Workspace, tmp_path: Path
     assert workspace.live.erase("user2").archived == 0
 
 
+def test_an_archive_that_is_gone_or_was_never_written_does_not_keep_a_user_from_being_erased(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    assert workspace.archives.move("9999d", tmp_path / "never").days == 0
+    workspace.archives.move("1d", tmp_path / "archive")
+    assert workspace.archives.locations() == [str(tmp_path / "archive")]
+    shutil.rmtree(tmp_path / "archive")
+    assert workspace.live.erase("user2").archived == 0
+
+
 def test_a_damaged_archive_brings_nothing_back(workspace: Workspace, tmp_path: Path) -> None:
     archive = tmp_path / "archive"
     workspace.archives.move("1d", archive)
@@ -228,6 +238,16 @@ def test_a_damaged_archive_brings_nothing_back(workspace: Workspace, tmp_path: P
     part.write_bytes(data)
     with pytest.raises(BadInput, match="does not match its hash"):
         workspace.archives.restore(DAYS[0], archive)
-    with pytest.raises(NotFound, match=f"no day 2020-01-01 in the archive .* from {DAYS[0]} to {DAYS[1]}"):
+    damaged, whole = workspace.archives.verify(archive)
+    assert (damaged.day, damaged.traces, whole.day, whole.problems) == (DAYS[0], 3, DAYS[1], [])
+    assert [problem.endswith("does not match its hash; use another copy of it") for problem in damaged.problems] == [
+        True
+    ]
+    part.unlink()
+    assert "is missing" in next(workspace.archives.verify(archive)).problems[0]
+    part.with_suffix(".json").write_text("{}")
+    assert "no list of a part" in next(workspace.archives.verify(archive)).problems[0]
+    part.with_suffix(".json").unlink()
+    with pytest.raises(NotFound, match=f"no day 2020-01-01 in the archive .* from {DAYS[1]} to {DAYS[1]}"):
         workspace.archives.restore("2020-01-01", archive)
     assert ids(workspace) == set()

@@ -55,7 +55,11 @@ def archive_command(ctx: click.Context, older_than: str, target: Path, as_json: 
         emit_json(vars(done))
         return
     kept = f"; {done.kept} changed meanwhile and stay" if done.kept else ""
-    echo(f"archived {done.traces} traces of {done.days} days, {done.bytes / 1e6:.1f} MB, in {target}{kept}")
+    kept += f"; {done.cited} that datasets cite stay" if done.cited else ""
+    if done.days:
+        echo(f"archived {done.traces} traces of {done.days} days, {done.bytes / 1e6:.1f} MB, in {target}{kept}")
+    else:
+        echo(f"nothing to archive that is older than {older_than}{kept}")
 
 
 @click.command("restore")
@@ -73,9 +77,36 @@ def restore_command(ctx: click.Context, day: str, source: Path, as_json: bool) -
         echo(f"restored {count} traces of {day}")
 
 
+@click.command("verify")
+@click.argument("archive", type=A_PATH, metavar="URL")
+@json_flag
+@click.pass_context
+def verify_command(ctx: click.Context, archive: Path, as_json: bool) -> int:
+    """Compare every file of the archive at URL with its hash, and list its days. Ends with 1 if one is damaged."""
+    with opened(ctx) as workspace:
+        days = list(workspace.archives.verify(archive))
+    problems = [problem for day in days for problem in day.problems]
+    if as_json:
+        emit_json({"whole": not problems, "days": [vars(day) for day in days]})
+        return int(bool(problems))
+    rows = [
+        (day.day, day.parts, day.traces, f"{day.bytes / 1e6:.1f}", "damaged" if day.problems else "whole")
+        for day in days
+    ]
+    table(f"{len(days)} days", ("day", "files", "traces", "MB", "state"), rows, numbers=("files", "traces", "MB"))
+    for problem in problems:
+        echo(problem, err=True)
+    return int(bool(problems))
+
+
+def when(trace: Trace) -> str:
+    """When a trace began, for a table: in UTC, to the second."""
+    return trace.started_at.isoformat(sep=" ", timespec="seconds").removesuffix("+00:00") if trace.started_at else ""
+
+
 def show_archived(traces: list[Trace], as_json: bool) -> None:
     if as_json:
         emit_json({"traces": [trace.model_dump(mode="json") for trace in traces]})
         return
-    rows = [(trace.started_at, trace.id, trace.status, trace.name, trace.input, trace.output) for trace in traces]
+    rows = [(when(trace), trace.id, trace.status, trace.name, trace.input, trace.output) for trace in traces]
     table(f"{len(traces)} traces", ("started", "id", "status", "name", "input", "output"), rows)

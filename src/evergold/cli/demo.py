@@ -97,7 +97,8 @@ def command(no_serve: bool, keep: bool, port: int) -> int:
             if code not in (0, 1):
                 return code
         click.echo(
-            f"\nAll of it is in {FOLDER}. Start over with your own data: evergold ingest FILE, then evergold curate."
+            f"\nAll of it is in {FOLDER}; look around in it with `evergold --home {FOLDER / 'home'} traces list`."
+            "\nStart over with your own data: evergold ingest FILE, then evergold curate."
         )
         return 0 if no_serve else invoke(["serve", "--port", str(port)])
 

@@ -4,7 +4,14 @@ from pathlib import Path
 
 import click
 
-from evergold.cli.archiving import archive_command, in_archive, restore_command, show_archived
+from evergold.cli.archiving import (
+    archive_command,
+    in_archive,
+    restore_command,
+    show_archived,
+    verify_command,
+    when,
+)
 from evergold.cli.forgetting import erase_command, prune_command
 from evergold.cli.opening import opened
 from evergold.cli.output import echo, emit_json, json_flag, one_line, table
@@ -23,6 +30,7 @@ command.add_command(prune_command)
 command.add_command(erase_command)
 command.add_command(archive_command)
 command.add_command(restore_command)
+command.add_command(verify_command)
 
 
 @command.command("list")
@@ -53,7 +61,7 @@ def list_command(
     if as_json:
         emit_json({"total": total, "next": cursor, "traces": [trace.model_dump(mode="json") for trace in result]})
         return
-    rows = [(_when(trace), trace.id, trace.status, trace.name, trace.input, trace.output) for trace in result]
+    rows = [(when(trace), trace.id, trace.status, trace.name, trace.input, trace.output) for trace in result]
     table(f"{total} traces", ("started", "id", "status", "name", "input", "output"), rows)
 
 
@@ -70,7 +78,7 @@ def show_command(ctx: click.Context, trace_id: str, archive: Path | None, as_jso
         emit_json(trace)
         return
     for name, value in (
-        ("trace", f"{trace.id}  {trace.status}  {_when(trace)}"),
+        ("trace", f"{trace.id}  {trace.status}  {when(trace)}"),
         ("session", trace.session_id),
         ("user", trace.user_id),
         ("tags", ", ".join(trace.tags)),
@@ -100,10 +108,6 @@ def unscore_command(ctx: click.Context, score_id: int, as_json: bool) -> None:
         emit_json({"id": score_id, "trace_id": trace_id})
     else:
         echo(f"took score {score_id} of trace {trace_id} back")
-
-
-def _when(trace: Trace) -> str:
-    return trace.started_at.isoformat(sep=" ", timespec="seconds").removesuffix("+00:00") if trace.started_at else ""
 
 
 def _tree(trace: Trace) -> list[tuple[int, Span]]:

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from evergold.errors import NotFound
+from evergold.errors import BadInput, NotFound
 from evergold.formats import trace_archive as files
 from evergold.formats.columns import arrow
 from evergold.model.trace import Reaction, Trace
@@ -32,6 +32,7 @@ from evergold.store.archiving import (
     record_of_state,
     rows_of,
 )
+from evergold.store.retention import count_prunable
 from evergold.store.trace_filter import TraceFilter
 from evergold.store.values import batches
 from evergold.store.workspace_facts import ARCHIVES, fact, put_fact
@@ -47,13 +48,25 @@ Progress = Callable[[int], None]
 
 @dataclass
 class Archived:
-    """What one call moved. `kept` changed or was cited while it was being moved, and stays."""
+    """What one call moved. `kept` changed or was cited while it was being moved, and stays, as do those `cited` before."""
 
     days: int = 0
     traces: int = 0
     kept: int = 0
+    cited: int = 0
     bytes: int = 0
     json_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class VerifiedDay:
+    """A day of an archive: its files, the traces and bytes in them, and what is wrong with them."""
+
+    day: str
+    parts: int
+    traces: int
+    bytes: int
+    problems: list[str]
 
 
 class Archives:
@@ -67,11 +80,12 @@ class Archives:
         # The library that writes the files is optional; it must be missed before anything is moved.
         arrow()
         before, archive = cutoff(older_than), location(to)
-        # Remembered first: an archive that was begun and cut short must be found when a user is erased.
-        self.remember(archive)
         with self._store.db.read() as connection:
             days = archivable_days(connection, before)
-        done = Archived()
+            done = Archived(cited=count_prunable(connection, before).kept)
+        if days:
+            # Remembered first: an archive that was begun and cut short must be found when a user is erased.
+            self.remember(archive)
         for day in days:
             self._move_day(files.folder_of(archive, day), day, before, done, progress)
         return done
@@ -144,9 +158,8 @@ class Archives:
         folder = files.folder_of(location(source), day)
         parts = files.parts_of(folder)
         if not parts:
-            days = files.days_in(location(source))
-            listed = f"from {days[0]} to {days[-1]}" if days else "no day"
-            raise NotFound(f"no day {day} in the archive {source}; it has {listed}")
+            days = [known for known, _ in days_of(source)]
+            raise NotFound(f"no day {day} in the archive {source}; it has days from {days[-1]} to {days[0]}")
         # All parts are verified before the first is stored: half a day must not come back.
         for part in parts:
             files.require_whole(folder, part)
@@ -175,11 +188,24 @@ class Archives:
     def erase(self, user: str) -> int:
         """Take a user's traces, and what the user said of others, out of every archive; returns how many traces went."""
         gone = 0
-        for archive in self.locations():
-            for _, folder in days_of(archive):
+        for archive in map(location, self.locations()):
+            # One that was removed since has nothing of theirs. One that cannot be reached may have, and is an error.
+            for day in files.days_in(archive):
+                folder = files.folder_of(archive, day)
                 for part in files.parts_of(folder):
                     gone += _without_user(folder, part, user)
         return gone
+
+    def verify(self, source: str | Path) -> Iterator[VerifiedDay]:
+        """Compare every file of an archive with its hash, the oldest day first."""
+        for day, folder in sorted(days_of(source)):
+            try:
+                parts = files.parts_of(folder)
+            except BadInput as damage:
+                yield VerifiedDay(day, 0, 0, 0, [str(damage)])
+                continue
+            problems = [problem for part in parts if (problem := _problem(folder, part))]
+            yield VerifiedDay(day, len(parts), sum(p.traces for p in parts), sum(p.bytes for p in parts), problems)
 
     def remember(self, archive: Path) -> None:
         """Note where archives are, so that erasing a user finds them."""
@@ -189,6 +215,15 @@ class Archives:
                 # The list is read again inside the write, which is alone: two archives noted at once are both kept.
                 lambda connection: put_fact(connection, ARCHIVES, json.dumps([*self.locations(), name]))
             )
+
+
+def _problem(folder: Path, part: files.ArchivePartList) -> str:
+    """What is wrong with a file; nothing, if it matches its hash."""
+    try:
+        files.require_whole(folder, part)
+    except (BadInput, NotFound) as problem:
+        return str(problem)
+    return ""
 
 
 def _unwritten(rows: TraceRows, written: dict[str, str]) -> TraceRows:
