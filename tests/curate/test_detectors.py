@@ -3,7 +3,9 @@
 import pytest
 
 from evergold.curate.detectors import HIGH, LOW, PatternDetector
+from evergold.curate.remark_features import feature_names
 from evergold.curate.remark_model import ALARMS, classify
+from evergold.curate.remark_words import PLAIN_WORDS
 from evergold.model.remark import EarlierTurn, Remark, RemarkKind, UserMessage
 from scripts.remark_data import LISTS, Labelled, remarks
 
@@ -53,6 +55,12 @@ def test_a_remark_has_kind_target_probability_and_evidence() -> None:
     assert found is not None
     assert (found.kind, found.trace_id) == (RemarkKind.CORRECTION, "t1")
     assert 0.5 <= found.probability <= 1 and any("monday" in words for words in found.evidence)
+
+
+def test_evidence_is_in_plain_words() -> None:
+    assert set(PLAIN_WORDS) == set(feature_names())
+    found = classify("no, it is on Friday, not on Monday", "It is on Monday.", "When is the exam?")
+    assert "denies words of the answer: monday" in found.evidence
 
 
 def test_the_turn_is_the_one_whose_content_the_message_touches() -> None:

@@ -12,6 +12,7 @@ from math import exp
 
 from evergold.curate.remark_features import MessageFeatures, see
 from evergold.curate.remark_rules import LEFT, asks_for, is_no_remark, left_of_alarm, of_topic_left_out
+from evergold.curate.remark_words import PLAIN_WORDS
 from evergold.model.admission import admits, agrees, regrets
 from evergold.model.remark import RemarkKind
 
@@ -114,5 +115,7 @@ def _evidence(seen: MessageFeatures, kind: RemarkKind, admitted: bool) -> tuple[
         name: (weights.features[name][at] - weights.features[name][none]) * value for name, value in seen.values.items()
     }
     loudest = sorted((name for name in gain if gain[name] > 0.1), key=lambda name: -gain[name])[:MOST_EVIDENCE]
-    evidence = [f"{name.removeprefix('cue:')}: {seen.words[name]}" if name in seen.words else name for name in loudest]
+    evidence = [
+        f"{PLAIN_WORDS[name]}: {seen.words[name]}" if name in seen.words else PLAIN_WORDS[name] for name in loudest
+    ]
     return (*evidence, "the next answer admits it") if admitted else tuple(evidence)
