@@ -101,3 +101,26 @@ def test_checks_run_over_an_archive_and_write_what_changed(workspace: Workspace,
     # Checked once more, nothing has changed, and nothing is written.
     assert checking.check(ArchivedDays(archive, since=DAYS[1])).changed == 0
     assert set(archive.rglob("*.parquet")) == written
+
+
+def test_what_the_next_turn_said_of_an_answer_stays_although_that_turn_is_elsewhere(tmp_path: Path) -> None:
+    """The next turn is of another day, and neither the day alone nor the workspace shows it; its score is kept."""
+    archive = tmp_path / "archive"
+    with Workspace.open(Settings(home=tmp_path / "home", checks_builtin="true")) as workspace:
+        turns = [("23:59:50", DAYS[0], "Where is my order?"), ("00:00:30", DAYS[1], "Thanks. And the invoice?")]
+        workspace.intake.accept(
+            [
+                Trace(id=day, session_id="s", input=words, output="It left today.", started_at=f"{day}T{at}Z")
+                for at, day, words in turns
+            ]
+        )
+        workspace.live.checks.backfill()
+
+        def names(trace: Trace) -> set[str]:
+            return {score.name for score in trace.scores}
+
+        assert "not_given_up" in names(workspace.intake.get(DAYS[0]))
+        workspace.archives.move("1d", archive)
+        assert workspace.archived_work.check(ArchivedDays(archive)).changed == 0
+        assert "not_given_up" in names(workspace.archives.get(archive, DAYS[0]))
+        assert len(list(archive.rglob("*.parquet"))) == 2

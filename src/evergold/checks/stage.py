@@ -138,7 +138,7 @@ class CheckStage:
         turns = turns_of(connection, trace_ids)
         outcomes = list(self.suite.run(turns, only))
         marks = [(turn.id, *likeness(turn.id, turn.input, turn.output)) for turn in turns]
-        return outcomes, put_checked(connection, outcomes, marks, self.suite.identity)
+        return outcomes, put_checked(connection, outcomes, marks, self.suite.identity, _unseen(turns, outcomes))
 
     def backfill(
         self, *, everything: bool, progress: Callable[[int], None] = lambda _: None, until: float = inf
@@ -223,6 +223,13 @@ class CheckStage:
             # A changed score may change the verdict, so the trace is curated again.
             enqueue(connection, wanted)
         return outcomes, changed
+
+
+def _unseen(turns: Sequence[Turn], outcomes: Sequence[Checked]) -> set[tuple[str, str]]:
+    """Traces and checks of the next turn that say nothing because that turn is not here: it may be archived, or cited."""
+    last = {turn.id for turn in turns if turn.next_input is None}
+    silent = (each for each in outcomes if each.check in FOLLOW_UP and each.result is None)
+    return {(each.trace_id, each.check) for each in silent if each.trace_id in last}
 
 
 def _ids(connection: Connection, after: str, upto: str) -> list[str]:

@@ -4,7 +4,7 @@ A result is a score under the key `check:` and the check's name. It queues nothi
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -131,11 +131,16 @@ def before_in_session(connection: Connection, trace_ids: Sequence[str]) -> list[
 
 
 def put_checked(
-    connection: Connection, outcomes: Sequence[Checked], marks: Sequence[tuple[str, ...]], suite: str
+    connection: Connection,
+    outcomes: Sequence[Checked],
+    marks: Sequence[tuple[str, ...]],
+    suite: str,
+    unseen: Collection[tuple[str, str]] = (),
 ) -> int:
     """Replace the scores that these checks gave these traces before; returns how many scores are new or changed.
 
-    `marks` has a row for each trace that has been through the whole suite: trace, question, cluster, point.
+    `marks` has a row for each trace that has been through the whole suite: trace, question, cluster, point. `unseen` are
+    traces and checks that could not see what they look at: an earlier score of theirs stays.
     """
     wanted = {(each.trace_id, CHECK_KEY + each.check): each for each in outcomes}
     held = _held(connection, {trace_id for trace_id, _ in wanted})
@@ -146,7 +151,12 @@ def put_checked(
         if row is not None and row != held.get(location):
             fresh.append((*location, *row, moment))
     # A check that failed with an error says nothing new: its earlier score stays.
-    gone = [key for key in held if key in wanted and _row(wanted[key]) != held[key] and wanted[key].error is None]
+    silent = {(trace_id, CHECK_KEY + check) for trace_id, check in unseen}
+    gone = [
+        key
+        for key in held
+        if key in wanted and _row(wanted[key]) != held[key] and wanted[key].error is None and key not in silent
+    ]
     whole = {mark[0] for mark in marks}
     stale = [key for key in held if key not in wanted and key[0] in whole]
     drop_scores(connection, [*gone, *stale])
