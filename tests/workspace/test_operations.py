@@ -1,8 +1,12 @@
 """What an operator asks of the database, on both engines."""
 
 from datetime import UTC, datetime
+from pathlib import Path
 
-from evergold.model.trace import Trace
+from sqlalchemy import text
+
+from evergold.cli.db import _lines
+from evergold.model.trace import Span, Trace
 from evergold.settings import Settings
 from evergold.store.leases import leased
 from evergold.workspace import Workspace
@@ -41,3 +45,22 @@ def test_the_backlog_counts_what_waits_and_for_how_long(settings: Settings) -> N
         after = workspace.operations.backlog()
     assert after is not None
     assert (after.traces, after.lag_seconds) == (0, 0.0)
+
+
+def test_status_is_given_while_a_partition_is_locked_and_names_the_session(migrated_url: str, tmp_path: Path) -> None:
+    with Workspace.open(Settings(home=tmp_path, database_url=migrated_url)) as workspace:
+        spans = [Span(id=f"{n:016x}", name="step") for n in range(3)]
+        workspace.intake.accept([Trace(id="t", input="q", output="a", spans=tuple(spans))])
+        workspace.store.db.write(lambda connection: connection.execute(text("ANALYZE")).close())
+        part = workspace.operations.status().partitions[-1].name
+        with workspace.store.db.aside() as holder:
+            holder.execute(text(f"LOCK TABLE {part} IN ACCESS EXCLUSIVE MODE"))
+            status = workspace.operations.status()
+            session = holder.execute(text("SELECT pg_backend_pid()")).scalar_one()
+    assert [(one.name, one.session, one.program.split("/")[0]) for one in status.locked] == [
+        (part, session, "evergold")
+    ]
+    # The estimate of the whole table holds those of its partitions.
+    assert [one.rows for one in status.tables if one.name == "spans"] == [3]
+    (line,) = [line for line in _lines(status) if "locked" in line]
+    assert line.startswith(f"{part} is locked by session {session} (evergold/") and "pg_terminate_backend" in line

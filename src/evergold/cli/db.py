@@ -57,6 +57,11 @@ def _partitions(status: DatabaseStatus) -> list[str]:
 def _use(status: DatabaseStatus) -> list[str]:
     """Connections, locks and work under way."""
     lines = [f"{one.name} is held by {one.owner} since {one.since}, until {one.until}" for one in status.work]
+    lines += [
+        f"{one.name} is locked by session {one.session} ({one.program or 'without a name'}), whose transaction is "
+        f"{one.seconds:.0f} s old: its rows can be neither read nor written; SELECT pg_terminate_backend({one.session}) ends it"
+        for one in status.locked
+    ]
     if (now := status.connections) is not None:
         lines.append(
             f"{now.open} of {now.most} connections: {now.active} active, {now.waiting_for_locks} wait for locks, "

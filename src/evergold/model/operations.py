@@ -49,6 +49,15 @@ class OpenConnections(BaseModel):
     longest_transaction_seconds: float
 
 
+class LockedTable(BaseModel):
+    """A table of PostgreSQL that one session keeps all others out of: which session, its program, and for how long."""
+
+    name: str
+    session: int
+    program: str
+    seconds: float
+
+
 class WorkUnderWay(BaseModel):
     """Work that one process holds by lease: who, since when, and until when if the lease is not renewed."""
 
@@ -73,6 +82,7 @@ class DatabaseStatus(BaseModel):
     bytes_per_trace: float | None = None
     slow_queries: list[SlowQuery] | None = None
     connections: OpenConnections | None = None
+    locked: list[LockedTable] = []
     work: list[WorkUnderWay] = []
     partitions: list[SpanPartition] = []
 

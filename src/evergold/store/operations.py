@@ -9,6 +9,7 @@ from sqlalchemy import Connection, func, select, text
 from evergold.model.operations import (
     Backlog,
     DatabaseStatus,
+    LockedTable,
     OpenConnections,
     SlowQuery,
     SpanPartition,
@@ -22,6 +23,7 @@ from evergold.store.values import stamp
 SLOWEST = 5
 DAY = timedelta(days=1)
 WEEK = timedelta(days=7)
+KEPT_OUT = "l.granted AND l.mode = 'AccessExclusiveLock' AND l.pid <> pg_backend_pid()"
 
 
 def require_answer(connection: Connection) -> None:
@@ -62,6 +64,7 @@ def status_of(connection: Connection, file: Path | None) -> DatabaseStatus:
         bytes_per_trace=round(total / counted, 1) if counted else None,
         slow_queries=None if file is not None else _slow_queries(connection),
         connections=None if file is not None else _connections(connection),
+        locked=[] if file is not None else _locked(connection),
         work=_work(connection),
         partitions=[] if file is not None else _partitions(connection),
     )
@@ -114,15 +117,31 @@ def _partitions(connection: Connection) -> list[SpanPartition]:
 
 
 def _relation_sizes(connection: Connection, names: Sequence[str]) -> dict[str, tuple[int, int]]:
-    """Bytes with indexes, and rows by PostgreSQL's own estimate; a partitioned table has those of its partitions."""
+    """Bytes with indexes, and rows by PostgreSQL's own estimate; a partitioned table has those of its partitions.
+
+    The size of a table that a session keeps others out of is an estimate as well: whoever asks for it would have to wait.
+    """
+    size = f"""CASE WHEN p.oid IN (SELECT relation FROM pg_locks l WHERE {KEPT_OUT})
+        THEN p.relpages * current_setting('block_size')::bigint ELSE pg_total_relation_size(p.oid) END"""
+    # `reltuples` is -1 for a table that was never analysed; a partitioned table's is the sum of its partitions.
     query = text(
-        # `reltuples` is -1 for a table that was never analysed.
-        "SELECT t.relname, sum(pg_total_relation_size(p.oid))::bigint, sum(greatest(p.reltuples, 0))::bigint "
+        f"SELECT t.relname, sum({size})::bigint, sum(greatest(p.reltuples, 0)) FILTER (WHERE p.relkind = 'r') "
         "FROM pg_class t CROSS JOIN LATERAL (SELECT t.oid UNION SELECT inhrelid FROM pg_inherits WHERE inhparent = t.oid) part "
         "JOIN pg_class p ON p.oid = part.oid WHERE t.relkind IN ('r', 'p') AND t.relname = ANY(:names) "
         "AND t.relnamespace = current_schema()::regnamespace GROUP BY t.relname"
     )
-    return {name: (size, rows) for name, size, rows in connection.execute(query, {"names": list(names)})}
+    return {name: (size, int(rows or 0)) for name, size, rows in connection.execute(query, {"names": list(names)})}
+
+
+def _locked(connection: Connection) -> list[LockedTable]:
+    """Tables of ours that a session keeps everybody else out of, longest first."""
+    query = text(
+        "SELECT c.relname AS name, l.pid AS session, a.application_name AS program, "
+        "extract(epoch FROM clock_timestamp() - a.xact_start)::float AS seconds "
+        "FROM pg_locks l JOIN pg_class c ON c.oid = l.relation JOIN pg_stat_activity a ON a.pid = l.pid "
+        f"WHERE {KEPT_OUT} AND c.relkind IN ('r', 'p') AND c.relnamespace = current_schema()::regnamespace ORDER BY 4 DESC, 1"
+    )
+    return [LockedTable.model_validate(dict(row)) for row in connection.execute(query).mappings()]
 
 
 def _connections(connection: Connection) -> OpenConnections:

@@ -43,8 +43,9 @@ def keep_partitions(spans: Table) -> None:
 
 def span_ranges(connection: Connection) -> list[SpanRange]:
     """The partitions in their order; none where `spans` is still one plain table."""
+    # With the table's own number instead of 0, PostgreSQL would wait for whoever has locked it.
     query = text(
-        "SELECT c.relname, pg_get_expr(c.relpartbound, c.oid) FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid "
+        "SELECT c.relname, pg_get_expr(c.relpartbound, 0) FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid "
         "WHERE i.inhparent = 'spans'::regclass"
     )
     ranges = [SpanRange(name, *_limits(bound)) for name, bound in connection.execute(query)]
