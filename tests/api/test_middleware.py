@@ -5,10 +5,12 @@ import base64
 from typing import Any
 
 import pytest
+from fastapi.testclient import TestClient
 from hypothesis import given
 from hypothesis import strategies as st
 
 from evergold.api.access import configured_tokens, given_token
+from evergold.api.app import create_app
 from evergold.api.given import given as records_given
 from evergold.api.middleware.cross_site import CrossSiteCheck, known_host
 from evergold.api.middleware.guard import Guard
@@ -243,3 +245,14 @@ def test_the_reference_page_shows_text_as_text() -> None:
     assert "&lt;b&gt; 1" in page and "a &lt; b" in page and "<b>" not in page
     assert "<code>n (query)</code> *<td>integer or &#x27;a&#x27;" in page
     assert '<a href="#Case">Case</a>' in page and "list of string" in page
+
+
+def test_answers_of_the_interface_are_kept_by_nobody_and_no_type_is_guessed(settings: Settings) -> None:
+    with TestClient(create_app(settings), base_url="http://localhost") as client:
+        for path in ("/api/v1/me", "/api/v1/cases/export", "/api/v1/nothing", "/metrics"):
+            answer = client.get(path)
+            assert answer.headers["cache-control"] == "no-store", path
+            assert answer.headers["x-content-type-options"] == "nosniff", path
+        # Pages and the documentation of the interface have headers of their own, once.
+        for path in ("/", "/api/docs"):
+            assert client.get(path).headers.get_list("cache-control") == ["no-cache"]

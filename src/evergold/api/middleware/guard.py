@@ -18,6 +18,8 @@ from evergold.workspace.access import Access
 
 LONGEST_LENGTH = 18  # digits of a length; more are beyond any limit, and thousands of them no number for Python
 GUARDED = ("/api/", "/v1/", "/metrics")
+PRIVATE = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"))
+"""Headers of every answer of the API: no browser or proxy keeps what belongs to the holder of a token, or guesses its type."""
 PUBLIC = frozenset({"/api/v1/health", "/api/v1/ready", "/api/docs"})
 """Open to everybody: they say nothing of the data."""
 
@@ -90,7 +92,14 @@ class _Counted:
 
     def guarding(self, send: Send) -> Send:
         async def send_unless_over(message: Message) -> None:
-            if not self.over:
-                await send(message)
+            if self.over:
+                return
+            if message["type"] == "http.response.start":
+                names = {name for name, _ in message["headers"]}
+                message = {
+                    **message,
+                    "headers": [*message["headers"], *(one for one in PRIVATE if one[0] not in names)],
+                }
+            await send(message)
 
         return send_unless_over
