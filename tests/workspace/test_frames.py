@@ -1,12 +1,14 @@
 """Traces, datasets and runs in other people's tools."""
 
+import re
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from evergold.model.run import RunSpec
+from evergold.model.run import Run, RunSpec, Usage
 from evergold.model.trace import Trace
 from evergold.settings import Settings
 from evergold.store.trace_filter import TraceFilter
@@ -79,6 +81,19 @@ def test_notebooks_show_the_first_rows_and_escape_every_text(workspace: Workspac
     assert "the first 10" in html
     assert "&lt;b&gt;a&lt;/b&gt;" in html
     assert "<b>a" not in html
+    assert '<span dir="auto" class="tex2jax_ignore mathjax_ignore"' in html  # $5 and $10 are prices and no formula
     case = a_case("c1", input="<script>", expected="x" * 5000)._repr_html_()
     assert "&lt;script&gt;" in case
     assert "(5000 characters)" in case
+
+
+def test_a_run_shows_itself_in_a_notebook() -> None:
+    spec = RunSpec(dataset="<live>", model="recorded", metrics=("correctness",))
+    began = datetime(2026, 1, 5, 10, tzinfo=UTC)
+    run = Run(id="r1", spec=spec, created_at=began, total=9, done=9, failed=1, usage=Usage(input_tokens=5))
+    ended = run.model_copy(update={"started_at": began, "ended_at": began + timedelta(seconds=90)})
+    shown = re.sub(r"<[^>]+>", "|", ended._repr_html_())
+    assert "&lt;live&gt; against recorded, queued" in shown
+    for words in ("9 of 9, 1 failed", "correctness", "90.0 s", "2026-01-05 10:00:00"):
+        assert f"|{words}" in shown
+    assert "judge" not in re.sub(r"<[^>]+>", "|", run._repr_html_())

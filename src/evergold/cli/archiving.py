@@ -90,7 +90,7 @@ def verify_command(ctx: click.Context, archive: Path, as_json: bool) -> int:
         emit_json({"whole": not problems, "days": [vars(day) for day in days]})
         return int(bool(problems))
     rows = [
-        (day.day, day.parts, day.traces, f"{day.bytes / 1e6:.1f}", "damaged" if day.problems else "whole")
+        (day.day, day.parts, day.traces, f"{day.bytes / 1e6:.2f}", "damaged" if day.problems else "whole")
         for day in days
     ]
     table(f"{len(days)} days", ("day", "files", "traces", "MB", "state"), rows, numbers=("files", "traces", "MB"))

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from html import escape
 
 SHOWN_LETTERS = 2000
+IN_A_ROW = 200  # letters of a cell in a table of many columns
 
 
 def html_of_pairs(title: str, pairs: Iterable[tuple[str, object]]) -> str:
@@ -15,12 +16,15 @@ def html_of_pairs(title: str, pairs: Iterable[tuple[str, object]]) -> str:
 def html_of_rows(title: str, columns: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
     """A table with a head."""
     head = "".join(f"<th>{escape(name)}</th>" for name in columns)
-    body = "".join(f"<tr>{''.join(f'<td>{_cell(value)}</td>' for value in row)}</tr>" for row in rows)
+    body = "".join(f"<tr>{''.join(f'<td>{_cell(value, IN_A_ROW)}</td>' for value in row)}</tr>" for row in rows)
     return f"<p><b>{escape(title)}</b></p><table><tr>{head}</tr>{body}</table>"
 
 
-def _cell(value: object) -> str:
+def _cell(value: object, most: int = SHOWN_LETTERS) -> str:
     text = "" if value is None else ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-    shown = text if len(text) <= SHOWN_LETTERS else f"{text[:SHOWN_LETTERS]}… ({len(text)} characters)"
-    # `dir="auto"` shows Arabic and Hebrew from the right; `pre-wrap` keeps line breaks.
-    return f'<span dir="auto" style="white-space: pre-wrap">{escape(shown)}</span>'
+    shown = text if len(text) <= most else f"{text[:most]}… ({len(text)} characters)"
+    # `dir="auto"` shows Arabic and Hebrew from the right; `pre-wrap` keeps line breaks; the classes keep notebooks from
+    # setting what stands between two prices in dollars as a formula.
+    return (
+        f'<span dir="auto" class="tex2jax_ignore mathjax_ignore" style="white-space: pre-wrap">{escape(shown)}</span>'
+    )

@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field, model_validator
 from evergold.model.case import LineRange
 from evergold.model.moment import UtcTime
 from evergold.model.nesting import Values
+from evergold.model.notebook import html_of_pairs
 from evergold.model.replay import Replay
 from evergold.model.tool_calls import ToolCall
 
@@ -172,3 +173,21 @@ class Run(BaseModel, frozen=True, extra="forbid"):
     judge_usage: Usage = Usage()
     metrics: tuple[MetricSpec, ...] = ()
     provenance: dict[str, Any] = Field(default_factory=dict)
+
+    def _repr_html_(self) -> str:
+        took = self.ended_at - self.started_at if self.started_at and self.ended_at else None
+        failed = f", {self.failed} failed" if self.failed else ""
+        return html_of_pairs(
+            f"{self.id}: {self.spec.dataset} against {self.spec.model}, {self.status.value}",
+            [
+                ("cases", f"{self.done} of {self.total}{failed}"),
+                ("metrics", self.spec.metrics),
+                ("judge", self.spec.judge),
+                ("tokens", self.usage.input_tokens + self.usage.output_tokens),
+                ("tokens of judges", self.judge_usage.input_tokens + self.judge_usage.output_tokens),
+                ("cost", self.usage.cost),
+                ("began", self.started_at and self.started_at.isoformat(sep=" ", timespec="seconds")),
+                ("took", took and f"{took.total_seconds():.1f} s"),
+                ("error", self.error),
+            ],
+        )
