@@ -24,7 +24,7 @@ from evergold.errors import BadInput, Unavailable
 from evergold.model.ident import unit_interval
 from evergold.store.commit.writer import Job, Writer
 from evergold.store.failures import explained
-from evergold.store.watch import CONNECT_SECONDS, Watch
+from evergold.store.watch import CONNECT_SECONDS, DatabaseWatch
 
 T = TypeVar("T")
 Work = Callable[[Connection], T]
@@ -77,7 +77,9 @@ class Database:
         self.url = url
         self._writer_engine, self._reader_engine = _engines(url, limits or DatabaseLimits())
         self._writer = Writer(url, self._writer_engine, _log_of(url), self._reader_engine)
-        self._watch = None if self.dialect == "sqlite" else Watch(url, (self._writer_engine, self._reader_engine))
+        self._watch = (
+            None if self.dialect == "sqlite" else DatabaseWatch(url, (self._writer_engine, self._reader_engine))
+        )
 
     @property
     def dialect(self) -> str:
@@ -227,7 +229,7 @@ def session_name() -> str:
 
 
 def _postgres(url: str, statement_seconds: float = 0.0, **pool: int) -> Engine:
-    """A server that vanished without a word is noticed by the kernel; one that is paused, by `Watch`."""
+    """A server that vanished without a word is noticed by the kernel; one that is paused, by `DatabaseWatch`."""
     arguments = {
         "connect_timeout": CONNECT_SECONDS,
         "application_name": session_name(),

@@ -26,7 +26,7 @@ LOOK_SECONDS, REST_SECONDS = 0.5, 1.0  # between two looks, and after a server t
 NO_ANSWER = "timeout expired"  # psycopg's words; every other refusal comes from a living server
 
 
-class Watch:
+class DatabaseWatch:
     """Watches the connections of some engines from their first use until it is closed."""
 
     def __init__(self, url: str, engines: Sequence[Engine]) -> None:
