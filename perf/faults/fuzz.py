@@ -9,12 +9,13 @@ from math import inf
 from pathlib import Path
 from statistics import median
 
-from perf.faults import otlp_requests
+from perf.faults import otlp_requests, recorded_requests
 from perf.faults.schema_requests import SchemaRequests
 from perf.faults.server import JSON, Sender, Server, Summary
 
 LOOKS = 500  # requests between two looks at memory; a multiple of the senders, so that the first one looks
 TOKEN = "fuzz"  # some requests make tokens, and from then on every caller needs one
+RECORDED_SHARE = 0.05  # exports of real packages, twisted; two requests each
 OTLP_SHARE = 0.5
 SENDERS = 4  # connections at once; each draws from a seed of its own
 SHOWN = 20
@@ -65,12 +66,21 @@ def _send(server: Server, drawn: SchemaRequests, source: random.Random, share: t
 
 def _one(sender: Sender, drawn: SchemaRequests, source: random.Random, summary: Summary) -> None:
     owner = {"authorization": f"Bearer {TOKEN}"}
-    if source.random() < OTLP_SHARE:
+    chance = source.random()
+    if chance < RECORDED_SHARE:
+        request, trace_id = recorded_requests.draw(source)
+        _sent(sender, ("POST", request.path, request.body, request.headers | owner), summary)
+        _sent(sender, ("GET", f"/api/v1/traces/{trace_id}/conversation", b"", owner), summary)
+    elif chance < OTLP_SHARE:
         request = otlp_requests.draw(source)
-        method, path, body, headers = "POST", request.path, request.body, request.headers | owner
+        _sent(sender, ("POST", request.path, request.body, request.headers | owner), summary)
     else:
         rest = drawn.draw(source)
-        method, path, body, headers = rest.method, rest.path, rest.body or b"", JSON | owner
+        _sent(sender, (rest.method, rest.path, rest.body or b"", JSON | owner), summary)
+
+
+def _sent(sender: Sender, request: tuple[str, str, bytes, dict[str, str]], summary: Summary) -> None:
+    method, path, body, headers = request
     status = sender.send(method, path, body, _plain(headers), summary)
     if ((status[0] == "5" and status != "503") or status == "none") and len(summary.problems) < SHOWN:
         summary.problems.append(f"{status} for {method} {path[:200]} {body[:200]!r}")

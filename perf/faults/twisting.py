@@ -1,6 +1,8 @@
 """Values that no sender means: what parsers, columns and paths stumble over."""
 
+import json
 import random
+from contextlib import suppress
 from typing import Any
 
 TEXTS: tuple[str, ...] = (
@@ -51,6 +53,8 @@ VALUES: tuple[Any, ...] = (
     {"a": {"b": {"c": {"d": {"e": {"f": [[[[[[]]]]]]}}}}}},
 )
 
+FRAGMENTS: tuple[str, ...] = (*"{}[]()<>'\"\\=,:\n", "{{1}}", "{[]: 1}", "None", "1e999", "\u202e")
+
 
 def twisted(value: Any, source: random.Random) -> Any:
     """A copy with one value somewhere in it replaced, dropped, doubled or renamed."""
@@ -67,4 +71,15 @@ def twisted(value: Any, source: random.Random) -> Any:
         if source.random() < 0.1:
             return [*value, value[at]]
         return [*value[:at], twisted(value[at], source), *value[at + 1 :]]
+    if isinstance(value, str) and source.random() < 0.7:
+        return _twisted_text(value, source)
     return source.choice(VALUES)
+
+
+def _twisted_text(text: str, source: random.Random) -> str:
+    """A text with something else in one place of it; JSON in a text is twisted as what it stands for."""
+    if text[:1] in ("{", "[") and source.random() < 0.8:
+        with suppress(ValueError, RecursionError):
+            return json.dumps(twisted(json.loads(text), source))
+    at = source.randrange(len(text) + 1)
+    return text[:at] + source.choice(FRAGMENTS) + text[at + source.randrange(4) :]

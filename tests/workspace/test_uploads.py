@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from evergold.errors import BadInput
+from evergold.errors import BadInput, TooLarge
 from evergold.model.uploads import Upload, UploadOf
 from evergold.settings import Settings
 from evergold.store.cases import CaseFilter
@@ -30,6 +30,8 @@ def test_traces_and_cases_are_read_and_bad_lines_named(tmp_path: Path) -> None:
         tasks = Upload(name="../small.yaml", of=UploadOf.CASES, text=TASKS, dataset="small")
         assert workspace.uploads.take(tasks, "mira").stored == 1
         assert workspace.cases.count(CaseFilter(dataset="small")) == 1
+        with pytest.raises(TooLarge, match=r"^x\.jsonl has 200001 lines; at most 200000"):
+            workspace.uploads.take(Upload(name="x.jsonl", of=UploadOf.TRACES, text="{}\n" * 200_001), "mira")
         with pytest.raises(BadInput, match=r"^x\.bin: none of the known formats") as refused:
             workspace.uploads.take(Upload(name="x.bin", of=UploadOf.CASES, text="\x01"), "mira")
         assert "--" not in refused.value.message  # the page has no options

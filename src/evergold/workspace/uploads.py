@@ -8,7 +8,7 @@ from io import BytesIO
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
-from evergold.errors import BadInput
+from evergold.errors import BadInput, TooLarge
 from evergold.ingest.report import IngestReport
 from evergold.model.uploads import Upload, Uploaded, UploadOf
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 DAY = re.compile(r"\b20\d\d-\d\d-\d\d(?=T)")
 SHOWN = 5
+MOST_LINES = 200_000  # half a minute or so; a file of the largest size has as many traces of 160 characters
 FLAG = re.compile(r"; name one with --\w+")
 TEMPORARY = re.compile(r"\S*/upload(\.\w{1,8})?(?=[:\s])")
 SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,8}")
@@ -33,9 +34,13 @@ class Uploads:
         try:
             return self._taken(upload, who)
         except BadInput as problem:
-            raise BadInput(_for_page(problem.message, upload.name)) from problem
+            raise type(problem)(_for_page(problem.message, upload.name)) from problem
 
     def _taken(self, upload: Upload, who: str) -> Uploaded:
+        lines = upload.text.count("\n")
+        # A line of two characters takes as long to be refused as a good one to be stored.
+        if lines > MOST_LINES:
+            raise TooLarge(f"{upload.name} has {lines} lines; at most {MOST_LINES} come through a page: split the file")
         if upload.of is UploadOf.TRACES:
             return self._traces(self._workspace.intake.ingest([BytesIO(upload.text.encode())]))
         with tempfile.TemporaryDirectory() as folder:
