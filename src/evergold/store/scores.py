@@ -72,13 +72,21 @@ def insert_scores(connection: Connection, columns: Sequence[str], rows: Sequence
     if connection.dialect.name == "postgresql":
         # A list for each column: one statement, prepared once, whatever the number of rows.
         lists = ", ".join(f"%s::{'float8' if name == 'value' else 'text'}[]" for name in columns)
-        values = tuple(list(column) for column in zip(*rows, strict=True))
+        values = tuple(
+            _of_one_type(name, column) for name, column in zip(columns, zip(*rows, strict=True), strict=True)
+        )
         connection.exec_driver_sql(f"{head} SELECT * FROM unnest({lists}) {tail}", values)
         return
     one = f"({', '.join('?' * len(columns))})"
     for batch in batches(rows, ROWS):
         listed = ", ".join([one] * len(batch))
         connection.exec_driver_sql(f"{head} VALUES {listed} {tail}", tuple(chain.from_iterable(batch)))
+
+
+def _of_one_type(name: str, column: Sequence[Any]) -> list[Any]:
+    """The driver sends lists of one type alone: a check may give 1 beside 0.5."""
+    kind = float if name == "value" else str
+    return [None if value is None else kind(value) for value in column]
 
 
 def drop_scores(connection: Connection, keys: Collection[Key]) -> None:
