@@ -54,6 +54,9 @@ class DaskCluster:
             self._run("worker", self.address, "--nthreads", "1", "--no-dashboard", "--no-nanny", kept=kept)
         self._wait_for_workers()
 
+    def kill_worker(self) -> None:
+        self._processes[-1].kill()
+
     def kill_scheduler(self) -> None:
         self._processes[0].kill()
 
@@ -78,7 +81,7 @@ class DaskCluster:
 def run(folder: Path, times: int, seed: int) -> Summary:
     """Kill the scheduler so often, each time in the middle of one of the verbs."""
     summary, source = Summary(), random.Random(seed)
-    inputs = _trace_files(folder / "traces")
+    inputs = trace_files(folder / "traces")
     with running_cluster(folder) as cluster:
         expected = {verb: _undisturbed(folder, verb, inputs, cluster) for verb in VERBS}
         for number in range(times):
@@ -168,7 +171,7 @@ def _environment(home: Path) -> dict[str, str]:
     return {**os.environ, "EVERGOLD_HOME": str(home), "EVERGOLD_CHECKS_BUILTIN": "false"}
 
 
-def _trace_files(folder: Path) -> list[Path]:
+def trace_files(folder: Path) -> list[Path]:
     folder.mkdir()
     paths = [folder / f"{number}.jsonl" for number in range(FILES)]
     for number, path in enumerate(paths):

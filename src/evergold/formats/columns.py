@@ -80,6 +80,24 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str) and bool(value.strip())
 
 
+class _Sink:
+    """A file for Arrow, which writes the end of a table even when the file was given up: that goes nowhere."""
+
+    def __init__(self, handle: BinaryIO) -> None:
+        self._handle = handle
+        self.closed = False
+
+    def write(self, content: bytes) -> int:
+        return len(content) if self._handle.closed else self._handle.write(content)
+
+    def flush(self) -> None:
+        if not self._handle.closed:
+            self._handle.flush()
+
+    def close(self) -> None:
+        """The file is closed by those who opened it."""
+
+
 class _Table:
     """One Parquet file with declared types as it grows, a thousand rows at a time."""
 
@@ -88,7 +106,7 @@ class _Table:
         kinds = {"tags": self._arrow.list_(self._arrow.string()), "contexts": self._arrow.list_(self._arrow.string())}
         # Declared and not inferred: a batch whose texts are all null would otherwise get the type null.
         self._schema = self._arrow.schema([(name, kinds.get(name, self._arrow.string())) for name in COLUMNS])
-        self._writer = parquet.ParquetWriter(handle, self._schema)
+        self._writer = parquet.ParquetWriter(_Sink(handle), self._schema)
         self._rows: list[Record] = []
         self.count = 0
 

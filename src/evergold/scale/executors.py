@@ -24,7 +24,10 @@ from evergold.machine import usable_cores
 SMALL_BYTES = 200 << 20
 """Below this a pool of two saves less than it may cost to start: half a second, where its processes are no copies."""
 CONNECT_SECONDS = 30
-CLUSTER_LOGS = ("distributed", "distributed.client", "distributed.core", "distributed.comm", "distributed.batched")
+CLUSTER_LOGS = (
+    *("distributed", "distributed.client", "distributed.core", "distributed.comm", "distributed.batched"),
+    *("tornado.application", "asyncio"),  # what Dask's coroutines left unawaited when the connection broke
+)
 
 
 @dataclass(frozen=True)

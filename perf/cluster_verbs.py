@@ -1,0 +1,226 @@
+"""Every long verb on a Dask cluster of processes that is disturbed: does it end as an undisturbed one does?
+
+    python -m perf.cluster_verbs FOLDER --repo REPO [--verb VERB …]
+
+Each verb is given as a command with `--cluster`, to a scheduler and two workers: undisturbed, with a worker killed halfway,
+interrupted halfway (Ctrl-C), and with the scheduler killed halfway. A dead worker must change nothing. An interrupt and a
+scheduler that goes away must end the command with one line, and the same command must then end as the undisturbed one.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from evergold.settings import Settings
+from evergold.workspace import Workspace
+from perf.data.web_workspace import WORDS, many_cases
+from perf.faults.scheduler import DaskCluster, trace_files
+from perf.faults.server import EVERGOLD
+from perf.score_retrieval import write as write_ranges
+
+RECORDS = 60_000  # of the RAG build
+CASES = 6_000
+DOCUMENTS = 60
+MOST_SECONDS = 240
+DISTURBANCES = ("nothing", "worker", "interrupt", "scheduler")
+
+
+class Inputs(NamedTuple):
+    folder: Path
+    repo: Path
+
+
+class Verb(NamedTuple):
+    """The words of the command, what it needs first, and the files or the rows that it leaves."""
+
+    command: Callable[[Inputs, Path], Sequence[str]]
+    prepare: Callable[[Inputs, Path], None] = lambda inputs, home: None
+    rows: bool = False
+
+
+def stored_cases(inputs: Inputs, home: Path) -> None:
+    with Workspace.open(Settings(home=home)) as workspace:
+        workspace.cases.put(case.model_copy(update={"dataset": "mine"}) for case in many_cases(CASES))
+
+
+def stored_traces(inputs: Inputs, home: Path) -> None:
+    with Workspace.open(Settings(home=home, checks_builtin="false")) as workspace:
+        workspace.intake.ingest(sorted((inputs.folder / "traces").glob("*.jsonl")))
+
+
+def built(inputs: Inputs, home: Path) -> None:
+    subprocess.run([EVERGOLD, *build(inputs, home)], env=environment(home), check=True, capture_output=True)
+
+
+def build(inputs: Inputs, home: Path) -> list[str]:
+    source = str(inputs.folder / "offline.jsonl")
+    outputs = ["--qa-output", str(home / "qa.jsonl"), "--summary-output", str(home / "summaries.jsonl")]
+    return ["build", "--offline-dataset", source, "--manifest-output", str(home / "manifest.json"), *outputs, "--force"]
+
+
+VERBS: Mapping[str, Verb] = {
+    "ingest": Verb(lambda given, home: ["ingest", *map(str, sorted((given.folder / "traces").glob("*")))], rows=True),
+    "check-traces": Verb(lambda given, home: ["check-traces", "--backfill"], stored_traces, rows=True),
+    "extract": Verb(
+        lambda given, home: [
+            *("extract", "git", "--repo", str(given.repo), "--since", "HEAD~2000", "--first-parent"),
+            *("--out-dir", str(home)),
+        ]
+    ),
+    "export": Verb(
+        lambda given, home: ["export", "mine", "--format", "parquet", "--out", str(home / "x.parquet")], stored_cases
+    ),
+    "generate": Verb(
+        lambda given, home: ["generate", "--documents", str(given.folder / "documents"), "--out", str(home / "x.jsonl")]
+    ),
+    "check": Verb(lambda given, home: ["check", str(home / "manifest.json")], built),
+    "score-retrieval": Verb(
+        lambda given, home: ["score-retrieval", str(given.folder / "golden.jsonl"), str(given.folder / "found.jsonl")]
+    ),
+    "run": Verb(
+        lambda given, home: ["run", "mine", "--model", "recorded", "--metric", "rouge_l,token_f1"],
+        stored_cases,
+        rows=True,
+    ),
+    "build": Verb(build),
+}
+
+
+def make_inputs(folder: Path, repo: Path) -> Inputs:
+    inputs = Inputs(folder, repo.absolute())
+    if (folder / "made").exists():
+        return inputs
+    folder.mkdir(parents=True, exist_ok=True)
+    trace_files(folder / "traces")
+    write_ranges(folder / "golden.jsonl", 10_000, 30, "lineRanges", sources=["golden_diff"])
+    write_ranges(folder / "found.jsonl", 10_000, 30, "ranges")
+    (folder / "documents").mkdir()
+    for number in range(DOCUMENTS):
+        sentences = (
+            f"{WORDS[(number + at) % len(WORDS)].capitalize()} number {at} of {number} is known." for at in range(900)
+        )
+        (folder / "documents" / f"{number}.txt").write_text(" ".join(sentences))
+    with (folder / "offline.jsonl").open("w") as out:
+        out.writelines(json.dumps(_record(number)) + "\n" for number in range(RECORDS))
+    (folder / "made").touch()
+    return inputs
+
+
+def _record(number: int) -> dict[str, object]:
+    rag = {"prompt": "Answer.", "contexts": [f"The sea {number} is flat. " * 40], "sources": [f"{number}.txt#page=1"]}
+    rag |= {"retrieved": [{"score": 0.5}], "citations": [{"marker": 1}]}
+    kept = {
+        "task_id": f"r{number}",
+        "task_type": "qa",
+        "instruction": f"What of {number}?",
+        "metadata": {"document": "a"},
+    }
+    return {**kept, "expected_response": "That it is flat [1].", "rag": rag}
+
+
+def environment(home: Path) -> dict[str, str]:
+    return {**os.environ, "EVERGOLD_HOME": str(home)}
+
+
+def begin(words: Sequence[str], home: Path, cluster: DaskCluster) -> "subprocess.Popen[str]":
+    command = [EVERGOLD, *words, "--cluster", cluster.address]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, env=environment(home), cwd=home, stdout=pipe, stderr=pipe, text=True)
+
+
+def outcome(home: Path, verb: Verb, printed: str) -> object:
+    """The rows that the verb has stored, else its files and what it printed."""
+    if verb.rows:
+        with Workspace.open(Settings(home=home)) as workspace:
+            status = workspace.operations.status()
+        return {
+            table.name: table.rows for table in status.tables if table.name not in ("work_leases", "benchmark_runs")
+        }
+    files = {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(home.glob("*.*")) if path.is_file()
+    }
+    kept = {name: hashed for name, hashed in files.items() if not name.startswith((".", "evergold.db", "manifest"))}
+    return kept or printed
+
+
+def disturbed(
+    verb: Verb, inputs: Inputs, home: Path, cluster: DaskCluster, kind: str, after: float
+) -> tuple[str, object]:
+    """Give the command, disturb it, and give it again where it could not end; returns what it said and its outcome."""
+    words = verb.command(inputs, home)
+    process = begin(words, home, cluster)
+    time.sleep(after)
+    if kind == "worker":
+        cluster.kill_worker()
+    elif kind == "scheduler":
+        cluster.kill_scheduler()
+    elif kind == "interrupt":
+        process.send_signal(signal.SIGINT)
+    began = time.perf_counter()
+    printed, problem = process.communicate(timeout=MOST_SECONDS)
+    lines = problem.strip().splitlines()
+    said = (
+        f"exit {process.returncode} after {time.perf_counter() - began:.1f} s {lines if len(lines) < 2 else lines[:30]}"
+    )
+    if process.returncode:
+        cluster.end()
+        cluster.start()
+        again = begin(_resumed(words, home), home, cluster)
+        printed, problem = again.communicate(timeout=MOST_SECONDS)
+        said += f"; again: exit {again.returncode} {problem.strip().splitlines()[-1:] if again.returncode else ''}"
+    return said, outcome(home, verb, printed)
+
+
+def _resumed(words: Sequence[str], home: Path) -> Sequence[str]:
+    """A run that has begun goes on where it ended; the other commands are given as they were."""
+    if words[0] != "run":
+        return words
+    shown = subprocess.run([EVERGOLD, "runs", "list", "--json"], env=environment(home), check=True, capture_output=True)
+    begun = [run["id"] for run in json.loads(shown.stdout)["runs"]]
+    return ["run", "--resume", begun[0]] if begun else words
+
+
+def main(arguments: Sequence[str]) -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--repo", type=Path, required=True)
+    parser.add_argument("--verb", action="append", choices=VERBS)
+    given = parser.parse_args(arguments)
+    # A shell that starts this in the background has interrupts ignored, and the commands would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    inputs = make_inputs(given.folder.absolute(), given.repo)
+    for name in given.verb or VERBS:
+        verb, expected, took = VERBS[name], None, 0.0
+        # Prepared once: cases hold the moment in which they were stored.
+        prepared = inputs.folder / f"{name}-{time.time_ns()}"
+        prepared.mkdir()
+        verb.prepare(inputs, prepared)
+        for kind in DISTURBANCES:
+            home = prepared.with_name(f"{prepared.name}-{kind}")
+            shutil.copytree(prepared, home)
+            cluster = DaskCluster(inputs.folder)
+            cluster.start()
+            try:
+                began = time.perf_counter()
+                said, result = disturbed(verb, inputs, home, cluster, kind, 0.5 * took)
+                took = took or time.perf_counter() - began
+            finally:
+                cluster.end()
+            expected = expected or result
+            print(
+                f"  {name:15} {kind:10} {'same' if result == expected else f'DIFFERS {result} {expected}'}; {said}",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
