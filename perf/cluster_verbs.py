@@ -22,9 +22,10 @@ from typing import NamedTuple
 
 from evergold.settings import Settings
 from evergold.workspace import Workspace
-from perf.data.web_workspace import WORDS, many_cases
+from perf.data.web_workspace import many_cases
 from perf.faults.scheduler import DaskCluster, trace_files
 from perf.faults.server import EVERGOLD
+from perf.otlp_load import WORDS
 from perf.score_retrieval import write as write_ranges
 
 RECORDS = 60_000  # of the RAG build
@@ -116,8 +117,12 @@ def make_inputs(folder: Path, repo: Path) -> Inputs:
 
 
 def _record(number: int) -> dict[str, object]:
-    rag = {"prompt": "Answer.", "contexts": [f"The sea {number} is flat. " * 40], "sources": [f"{number}.txt#page=1"]}
-    rag |= {"retrieved": [{"score": 0.5}], "citations": [{"marker": 1}]}
+    rag: dict[str, object] = {
+        "prompt": "Answer.",
+        "contexts": [f"The sea {number} is flat. " * 40],
+        "sources": [f"{number}.txt#page=1"],
+    }
+    rag |= {"sources": [f"{number}.txt#page=1"], "retrieved": [{"score": 0.5}], "citations": [{"marker": 1}]}
     kept = {
         "task_id": f"r{number}",
         "task_type": "qa",

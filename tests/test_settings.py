@@ -60,6 +60,7 @@ def test_a_value_of_the_environment_is_read_by_the_type_of_its_setting(
         ("server.port", "eighty", "is not a int"),
         ("tracing_sample_rate", "half", "is not a float"),
         ("tracing_enabled", "maybe", "use true or false"),
+        ("home", "s3://bucket/home", "of this machine"),
         ("alerts.rules", "{}", "a list of tables"),
         ("alerts.rules", "[1]", "a list of tables"),
         ("alerts.rules", "not json", "a list of tables"),

@@ -7,6 +7,7 @@ remembers where its value came from, so that `evergold settings` can answer "why
 
 import json
 import os
+import re
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
@@ -269,6 +270,13 @@ def _as_bool(raw: Any) -> bool:
     raise ValueError("use true or false")
 
 
+def _as_path(raw: Any) -> Path:
+    # Both slashes or one: a path has lost the second. One letter is a drive of Windows.
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", str(raw)):
+        raise ValueError("it must be a folder or file of this machine; exports, builds and backups may go to a store")
+    return Path(str(raw)).expanduser()
+
+
 def _as_tuple(raw: Any) -> tuple[str, ...]:
     parts = raw.split(",") if isinstance(raw, str) else list(raw)
     return tuple(str(part).strip() for part in parts if str(part).strip())
@@ -286,7 +294,7 @@ _PARSERS: dict[str, Callable[[Any], Any]] = {
     "int": int,
     "float": float,
     "str": str,
-    "Path": lambda raw: Path(str(raw)).expanduser(),
+    "Path": _as_path,
     "tuple": _as_tuple,
     "tables": _as_tables,
 }

@@ -22,6 +22,7 @@ class NoCredentialsError(Exception):
     [
         (FileNotFoundError("no key"), NotFound, "no key; check the bucket and the name"),
         (FileNotFoundError(), NotFound, "no such object"),
+        (FileNotFoundError(URL.split("://")[1]), NotFound, f"{URL}: no such object"),
         (PermissionError("403"), Unavailable, f"403; {CREDENTIALS}"),
         (NoCredentialsError("Unable to locate"), Unavailable, CREDENTIALS),
         (ConnectionError("reset\n by peer"), Unavailable, "reset by peer; run the command again"),

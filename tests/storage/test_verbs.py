@@ -68,6 +68,32 @@ def test_an_export_is_imported_again(s3: str, tmp_path: Path, name: str, format_
         assert {case.input for case in workspace.cases.iterate(CaseFilter(dataset="again"))} == {"Q0?", "Q1?", "Q2?"}
 
 
+CONFIG = b"""
+generation: {documents: ../texts, output: ../made/offline.jsonl}
+evaluation:
+  offline_dataset: ../made/offline.jsonl
+  manifest: ../made/manifest.json
+  splits: {qa: {output: ../made/qa.jsonl}, summaries: {output: ../made/summaries.jsonl}}
+"""
+
+
+def test_documents_of_a_store_become_a_dataset_and_its_build_there(s3: str, tmp_path: Path) -> None:
+    documents = Path(__file__).parents[2] / "src" / "evergold" / "samples" / "documents"
+    put("texts/returns.md", (documents / "returns.md").read_bytes())
+    put("texts/more/warranty.txt", (documents / "warranty.txt").read_bytes())
+    put("texts/.cache/x.txt", b"hidden")
+    put("settings/rag.yaml", CONFIG)
+    workspace, config = Workspace(Settings(home=tmp_path)), location(f"{ROOT}/settings/rag.yaml")
+    plan = workspace.generation.plan(config, {})
+    corpus = workspace.generation.read(plan)
+    assert list(corpus.documents) == ["more/warranty.txt", "returns.md"]
+    assert [(one.name, one.reason) for one in corpus.skipped] == [(".cache", "hidden")]
+    workspace.generation.generate(plan, corpus)
+    workspace.rag.build(config, {})
+    assert not workspace.rag.check(location(f"{ROOT}/made/manifest.json")).failed
+    assert {"made/offline.jsonl", "made/qa.jsonl", "made/manifest.json"} < stored()
+
+
 def test_a_rag_build_in_a_store_is_checked_and_verified_there(s3: str, tmp_path: Path) -> None:
     put(
         "offline.jsonl.gz",

@@ -125,10 +125,11 @@ def load_spec(config: Path | None, flags: Mapping[str, Any]) -> RagSpec:
     _require_separate_types(splits)
     source = _text("offline_dataset", chosen.get("offline_dataset", f"{DEFAULT_FOLDER}/offline_dataset.jsonl"))
     manifest = root / location(_text("manifest", chosen.get("manifest", f"{DEFAULT_FOLDER}/manifest.json")))
+    path = root / location(source)
     return RagSpec(
         root=manifest.parent if isinstance(manifest, RemotePath) else root,  # names in a manifest start where it is
-        source=root / location(source),
-        url=source if is_url(source) else None,
+        source=path,
+        url=str(path) if isinstance(path, RemotePath) else source if is_url(source) else None,
         manifest=manifest,
         outputs=outputs,
         splits=tuple(splits),

@@ -9,6 +9,7 @@ from evergold.cli.extract_agents import VERBS
 from evergold.cli.extracting import destination, report, shared_options
 from evergold.cli.opening import without_database
 from evergold.cli.output import cluster_option, progress
+from evergold.cli.paths import A_PATH
 from evergold.extract.filters import HistoryRules
 from evergold.extract.flow_cases import Rules
 from evergold.extract.run import HistoryQuery
@@ -27,10 +28,8 @@ def command() -> None:
 
 @command.command()
 @click.option("--workspace-id", required=True, help="Workspace to extract from.")
-@click.option(
-    "--repo-dir", type=click.Path(path_type=Path), help="Repository for base commits (default: the workspace's)."
-)
-@click.option("--sidekick-db", type=click.Path(path_type=Path), help="Database (default: where the app keeps it).")
+@click.option("--repo-dir", type=A_PATH, help="Repository for base commits (default: the workspace's).")
+@click.option("--sidekick-db", type=A_PATH, help="Database (default: where the app keeps it).")
 @click.option("--skip-archived", is_flag=True, help="Leave archived tasks out.")
 @click.option("--all-approvals", is_flag=True, help="A case per merge request, approved or not.")
 @click.option(
@@ -55,7 +54,7 @@ def sidekick(ctx: click.Context, /, as_json: bool, **given: Any) -> int:
 
 
 @command.command()
-@click.option("--repo", type=click.Path(path_type=Path), default=Path(), help="The repository (default: here).")
+@click.option("--repo", type=A_PATH, default=Path(), help="The repository (default: here).")
 @click.option("--revision", default="HEAD", show_default=True, help="Branch, tag or commit to start from.")
 @click.option("--since", default="", metavar="DATE|COMMIT", help="Only what is newer.")
 @click.option("--first-parent", is_flag=True, help="The main line only: a merge is one case.")

@@ -9,6 +9,7 @@ from evergold.cli.opening import settings_of
 from evergold.cli.output import cluster_option, echo, emit_json, json_flag, progress, table
 from evergold.cli.paths import A_PATH
 from evergold.model.generation import GenerationReport
+from evergold.storage import location
 from evergold.workspace import Workspace
 
 SHOWN_FILES = 10
@@ -55,7 +56,7 @@ def command(
 
 def _absolute(path: str | None) -> str | None:
     """A path that was typed starts where it was typed; one in the config starts beside the config."""
-    return str(Path(path).absolute()) if path else None
+    return str(location(path).absolute()) if path else None
 
 
 def _print_summary(report: GenerationReport, output: Path) -> None:

@@ -9,6 +9,7 @@ import click
 
 from evergold.cli.opening import opened, settings_of
 from evergold.cli.output import echo, emit_json, json_flag, table
+from evergold.cli.paths import A_PATH
 from evergold.model.case import CaseKind, ReviewState
 from evergold.model.review import CaseKey, Decision, QueueQuery, ReviewVerdict, Standing
 
@@ -85,7 +86,7 @@ def decide_command(ctx: click.Context, /, dataset: str, case_id: str, verdict: s
 
 @command.command("questions")
 @click.argument("dataset")
-@click.argument("file", required=False, type=click.Path(path_type=Path))
+@click.argument("file", required=False, type=A_PATH)
 @click.option("--who", default="cli", show_default=True, help="Who changes the questions.")
 @click.pass_context
 def questions_command(ctx: click.Context, dataset: str, file: Path | None, who: str) -> None:

@@ -16,6 +16,7 @@ from evergold.errors import BadInput, NotFound
 from evergold.generate.pdf import read_pdf
 from evergold.generate.spec import GenerationLimits
 from evergold.model.generation import Document, Skipped
+from evergold.storage import RemotePath, relative
 
 KINDS = {
     ".txt": "text",
@@ -64,6 +65,9 @@ def read_documents(folder: Path, limits: GenerationLimits) -> Iterator[Document 
 
 def _walk(folder: Path) -> Iterator[tuple[str, Path | Skipped]]:
     """Files by name; hidden ones and links to folders are one entry each, whatever is behind them."""
+    if isinstance(folder, RemotePath):
+        yield from _walk_store(folder)
+        return
     # A stack instead of recursion: folders may be nested deeper than Python's limit.
     waiting: list[tuple[str, os.DirEntry[str]]] = _listed(folder, "")
     while waiting:
@@ -79,6 +83,20 @@ def _walk(folder: Path) -> Iterator[tuple[str, Path | Skipped]]:
                 yield name, Skipped(name=name, reason="unreadable", detail=problem.strerror or "")
         else:
             yield name, Path(entry.path)
+
+
+def _walk_store(folder: RemotePath) -> Iterator[tuple[str, Path | Skipped]]:
+    """The objects below a folder of a store, which has neither links nor folders of their own."""
+    hidden: set[str] = set()
+    for path in (folder / "**" / "*").expand():
+        parts = relative(path, folder).split("/")
+        depth = next((at for at, part in enumerate(parts, 1) if part.startswith(".")), 0)
+        name = "/".join(parts[:depth] if depth else parts)
+        if not depth:
+            yield name, path
+        elif name not in hidden:
+            hidden.add(name)
+            yield name, Skipped(name=name, reason="hidden")
 
 
 def _listed(folder: Path, prefix: str) -> list[tuple[str, os.DirEntry[str]]]:

@@ -38,7 +38,10 @@ def answering(url: str) -> Iterator[None]:
     except EvergoldError:
         raise
     except FileNotFoundError as problem:
-        raise NotFound(f"{url}: {_reason(problem) or 'no such object'}; check the bucket and the name") from problem
+        # Some clients give the name alone, which says nothing of what is wrong.
+        reason = _reason(problem)
+        said = "no such object" if url.endswith(reason) else reason
+        raise NotFound(f"{url}: {said}; check the bucket and the name") from problem
     except PermissionError as problem:
         raise Unavailable(f"{url}: {_reason(problem) or 'access denied'}; {CREDENTIALS}") from problem
     except Exception as problem:

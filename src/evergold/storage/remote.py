@@ -6,6 +6,7 @@ listing go to the store. What only a disk can do (`os.fspath`, writing in place)
 
 import io
 import os
+import posixpath
 import re
 import stat
 from collections.abc import Generator, Iterator
@@ -35,7 +36,9 @@ class RemotePath(PosixPath):
         parts = self.parts
         if not parts or not parts[0].endswith(":"):  # a part of an URL, as `relative_to` gives
             return "/".join(parts) or "."
-        return f"{parts[0]}//{'/'.join(parts[1:])}"
+        name = "/".join(parts[1:])
+        # A config may name a file by `../`, which a store would take for a part of its name.
+        return f"{parts[0]}//{posixpath.normpath(name) if '..' in parts else name}"
 
     def __repr__(self) -> str:
         return f"RemotePath({str(self)!r})"

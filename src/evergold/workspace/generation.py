@@ -19,6 +19,7 @@ from evergold.generate.retrieve import VectorSearch
 from evergold.generate.spec import GenerationSpec, load_section
 from evergold.model.generation import GenerationReport
 from evergold.settings import Settings
+from evergold.storage import location
 from evergold.workspace.cluster import settings_to_send, workers_of
 from evergold.workspace.generation_calls import open_calls
 from evergold.workspace.generation_parts import DocumentWork, library_of, maker_of
@@ -60,8 +61,9 @@ class Generation:
         root = project_root(config)
         if not spec.documents:
             raise BadInput("no documents are named; give --documents DIR, or `documents` in the generation section")
-        output = root / spec.output if spec.output else load_spec(config, {}).source
-        folder = Path(spec.documents) if flags.get("documents") else root / spec.documents
+        output = root / location(spec.output) if spec.output else load_spec(config, {}).source
+        documents = location(spec.documents)
+        folder = documents if flags.get("documents") else root / documents
         plan = GenerationPlan(spec, folder, Outputs(output), resume)
         plan.require_room()
         # Wrong prompts and judges are errors of the plan, before documents are read for minutes.

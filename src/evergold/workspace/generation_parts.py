@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evergold import plugins
@@ -18,6 +17,7 @@ from evergold.generate.spec import GenerationSpec
 from evergold.model.generation import Passage
 from evergold.seams import Writer
 from evergold.settings import Settings
+from evergold.storage import location
 from evergold.workspace.generation_support import open_support
 
 if TYPE_CHECKING:
@@ -80,5 +80,5 @@ def library_of(corpus: Corpus, spec: GenerationSpec, search: Search | None = Non
 def _read(folder: str, spec_json: str) -> tuple[Corpus, Library]:
     """The documents and the index over them, once for all documents that a worker makes."""
     spec = GenerationSpec.model_validate_json(spec_json)
-    corpus = read_corpus(Path(folder), spec)
+    corpus = read_corpus(location(folder), spec)
     return corpus, library_of(corpus, spec)
