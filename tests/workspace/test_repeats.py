@@ -1,8 +1,13 @@
 """Repeats of questions for lists and pages: counted anew when the dataset changes, and never for long."""
 
-import pytest
+from collections.abc import Sequence
 
+import pytest
+from sqlalchemy import Connection, RowMapping
+
+from evergold.model.case import Case
 from evergold.settings import Settings
+from evergold.store.case_content import completed
 from evergold.workspace import Workspace, repeats
 from tests.builders import a_case
 
@@ -23,3 +28,19 @@ def test_a_slow_reading_stops_and_says_how_far_it_came(settings: Settings, monke
         workspace.cases.put(a_case(f"c{n}", dataset="faq", input="When are you open?") for n in range(3))
         counts = workspace.repeats.of("faq").counts
     assert (counts.cases, counts.looked_at, counts.questions) == (3, 1, 0)
+
+
+def test_slow_cases_are_read_a_few_at_a_time(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a clock that moves a second for every case read, three of six are reached in the time of two."""
+    clock = [0.0]
+
+    def slowly(connection: Connection, rows: Sequence[RowMapping], own: Sequence[Case]) -> list[Case]:
+        clock[0] += len(rows)
+        return completed(connection, rows, own)
+
+    monkeypatch.setattr("evergold.store.cases.completed", slowly)
+    monkeypatch.setattr(repeats, "READ", 1)
+    monkeypatch.setattr("time.monotonic", lambda: clock[0])
+    with Workspace.open(settings) as workspace:
+        workspace.cases.put(a_case(f"c{n}", dataset="faq", input="When are you open?") for n in range(6))
+        assert workspace.repeats.of("faq").counts.looked_at == 3

@@ -148,12 +148,14 @@ def _cursor(text: str) -> tuple[str, int]:
     return moment, int(number)
 
 
-def iterate_cases(connection: Connection, wanted: CaseFilter, *, oldest_first: bool = True) -> Iterator[Case]:
+def iterate_cases(
+    connection: Connection, wanted: CaseFilter, *, oldest_first: bool = True, batch: int = 1000
+) -> Iterator[Case]:
     """All of them, a batch in memory at a time."""
     last: int | None = None
     order = eval_dataset.c.id.asc() if oldest_first else eval_dataset.c.id.desc()
     while True:
-        query = filtered(select(eval_dataset), wanted, connection.dialect.name).order_by(order).limit(1000)
+        query = filtered(select(eval_dataset), wanted, connection.dialect.name).order_by(order).limit(batch)
         if last is not None:
             query = query.where(eval_dataset.c.id > last if oldest_first else eval_dataset.c.id < last)
         rows = connection.execute(query).mappings().all()

@@ -18,6 +18,7 @@ from evergold.store.cases import CaseFilter, dataset_state, iterate_cases
 
 LOOKED_AT = 10_000
 MOST_SECONDS = 2.0  # long conversations take milliseconds each; what was not reached then is not looked at
+READ = 100  # cases read at once: a thousand long conversations alone take longer than MOST_SECONDS
 EXAMPLES = 10
 PATIENCE = 20.0  # a slow reading that took a second is shown for twenty, even when the dataset has changed since
 SLOW_SECONDS = 0.5
@@ -58,7 +59,7 @@ class RepeatedQuestions:
     def _read(self, dataset: str, state: tuple[int, str]) -> _Reading:
         began = time.monotonic()
         with self._store.db.read() as connection:
-            newest = iterate_cases(connection, CaseFilter(dataset=dataset), oldest_first=False)
+            newest = iterate_cases(connection, CaseFilter(dataset=dataset), oldest_first=False, batch=READ)
             clusters = clusters_of(_until(began + MOST_SECONDS, islice(newest, LOOKED_AT)))
         repeated = clusters.repeated().values()
         counts = RepeatCounts(
