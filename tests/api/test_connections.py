@@ -37,15 +37,15 @@ class Server(uvicorn.Server):
 
 
 @asynccontextmanager
-async def serving() -> AsyncIterator[int]:
+async def serving(*, forced: bool = True) -> AsyncIterator[int]:
     server = Server(uvicorn.Config(app, http=Connection, lifespan="off", log_level="error"))
     with socket.create_server(("127.0.0.1", 0)) as listener:
         # Served without the signal handlers of `serve`, which belong to the test runner.
         task = asyncio.create_task(server._serve([listener]))
         await server.listening.wait()
         yield listener.getsockname()[1]
-        server.should_exit = server.force_exit = True
-        await task
+        server.should_exit, server.force_exit = True, forced
+        await asyncio.wait_for(task, PATIENCE)
 
 
 def connected(port: int, sent: bytes = b"") -> socket.socket:
@@ -82,6 +82,19 @@ def test_a_request_that_does_not_come_or_an_answer_that_nobody_reads_ends_its_co
             with connected(port, sent) as client:
                 assert await asyncio.to_thread(ended, client)
             assert await asyncio.to_thread(answered, port)
+
+    asyncio.run(work())
+
+
+def test_the_end_of_a_server_does_not_wait_for_who_does_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "STALLED_SECONDS", 10 * PATIENCE)
+    monkeypatch.setattr(connections, "ENDING_SECONDS", 0.1)
+
+    async def work() -> None:
+        with ExitStack() as opened:
+            async with serving(forced=False) as port:
+                opened.enter_context(connected(port, ASK.replace(b"/ ", b"/large ")))
+                assert await asyncio.to_thread(answered, port)
 
     asyncio.run(work())
 

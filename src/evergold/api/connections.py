@@ -17,6 +17,7 @@ from uvicorn.server import ServerState
 
 HEAD_SECONDS = 20.0  # for the head of a request, from its connection or the answer before it
 STALLED_SECONDS = 30.0  # without progress in sending an answer
+ENDING_SECONDS = 2.0  # the same while the server ends, which waits for answers to be fetched
 PROGRESS = 1 << 16  # bytes of an answer that a client fetches in that time at least
 LOOK_SECONDS = 2.0
 WANTED_FILES = 4096
@@ -57,6 +58,7 @@ class Watch:
         self._loop = loop
         self._looking = False
         self.most = most
+        self.ending = False
         self.waiting: dict[Connection, float] = {}
 
     def joined(self, new: "Connection") -> None:
@@ -112,6 +114,10 @@ class Connection(AutoHTTPProtocol):  # type: ignore[misc,valid-type]
         if self.answering:
             self._watch.waiting.pop(self, None)
 
+    def shutdown(self) -> None:
+        self._watch.ending = True
+        super().shutdown()
+
     def resume_writing(self) -> None:
         # The client fetched most of what waited: an answer in pieces goes on.
         self._moved = self.loop.time()
@@ -132,7 +138,7 @@ class Connection(AutoHTTPProtocol):  # type: ignore[misc,valid-type]
         if unsent > self._unsent or self._moved == now:
             self._unsent = unsent
         if unsent:
-            return bool(now - self._moved > STALLED_SECONDS)
+            return bool(now - self._moved > (ENDING_SECONDS if self._watch.ending else STALLED_SECONDS))
         waited: float = now - self._watch.waiting.get(self, now)
         return waited > HEAD_SECONDS
 
