@@ -88,7 +88,7 @@ VERBS: Mapping[str, Verb] = {
         lambda given, home: ["score-retrieval", str(given.folder / "golden.jsonl"), str(given.folder / "found.jsonl")]
     ),
     "run": Verb(
-        lambda given, home: ["run", "mine", "--model", "recorded", "--metric", "rouge_l,token_f1"],
+        lambda given, home: ["run", "mine", "--model", "recorded", "--metric", "rouge_l,token_f1", "--limit", "600"],
         stored_cases,
         rows=True,
     ),

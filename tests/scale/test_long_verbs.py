@@ -100,7 +100,7 @@ def test_workers_that_go_away_end_a_run_that_can_be_resumed(workers: Pickling, t
         run = workspace.bench.work_on(workspace.bench.run_here(spec).id, Workers(Gone(), 1))
         assert (run.status, run.error) == (
             RunStatus.FAILED,
-            "the workers of the cluster went away; what is done stays: start them and go on",
+            "the workers of the cluster went away; what is done stays: start them and go on with --resume",
         )
         assert 0 < run.done < run.total
         again = workspace.bench.work_on(workspace.bench.resume(run.id).id, Workers(workers, 2))

@@ -77,7 +77,7 @@ async def done_elsewhere(executor: Executor, work: Callable[..., Result], *given
         raise TargetUnusable(_LOST) from problem
 
 
-_LOST = "the workers of the cluster went away; what is done stays: start them and go on"
+_LOST = "the workers of the cluster went away; what is done stays: start them and go on with --resume"
 
 
 def _call(make: bytes, method: str, given: tuple[Any, ...]) -> Any:
