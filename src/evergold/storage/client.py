@@ -40,8 +40,8 @@ def answering(url: str) -> Iterator[None]:
     except FileNotFoundError as problem:
         # Some clients give the name alone, which says nothing of what is wrong.
         reason = _reason(problem)
-        said = "no such object" if url.endswith(reason) else reason
-        raise NotFound(f"{url}: {said}; check the bucket and the name") from problem
+        detail = "no such object" if url.endswith(reason) else reason
+        raise NotFound(f"{url}: {detail}; check the bucket and the name") from problem
     except PermissionError as problem:
         raise Unavailable(f"{url}: {_reason(problem) or 'access denied'}; {CREDENTIALS}") from problem
     except Exception as problem:
