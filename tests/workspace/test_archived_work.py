@@ -81,8 +81,9 @@ def test_checks_that_ask_a_judge_are_not_given_to_a_cluster(workspace: Workspace
     own = tmp_path / "own.toml"
     own.write_text('[[check]]\nname = "polite"\nkind = "judge"\njudge = "offline"\nrubric = "Be polite."\n')
     work = Workspace(replace(workspace.settings, checks_files=(str(own),)), workspace.store).archived_work
-    with pytest.raises(BadInput, match="checks that ask a judge"):
-        work.check(ArchivedDays(tmp_path / "archive"), cluster="tcp://localhost:1")
+    for verb in (work.check, work.curate, work.dry_run):
+        with pytest.raises(BadInput, match="checks that ask a judge"):
+            verb(ArchivedDays(tmp_path / "archive"), cluster="tcp://localhost:1")
 
 
 def test_checks_run_over_an_archive_and_write_what_changed(workspace: Workspace, tmp_path: Path) -> None:

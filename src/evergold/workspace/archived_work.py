@@ -66,8 +66,6 @@ class ArchivedWork:
         self, days: ArchivedDays, progress: Progress = _unseen, *, dry_run: bool = False, cluster: str | None = None
     ) -> CheckReport:
         """Check archived traces again; those whose scores changed are written anew."""
-        if cluster and self._live.checks.stage.asks_judges:
-            raise BadInput("checks that ask a judge share one budget and are asked from here; leave out --cluster")
         if not dry_run:
             # Erasing a user must find the archive from now on.
             Archives(self._store).remember(location(days.source))
@@ -131,6 +129,8 @@ class ArchivedWork:
         cluster: str | None,
     ) -> Iterator[Result]:
         """What a stage gives for each wanted day, the oldest first, as they came: an answer is judged before remarks on it."""
+        if cluster and self._live.checks.stage.asks_judges:
+            raise BadInput("checks that ask a judge share one budget and are asked from here; leave out --cluster")
         chosen = dict(sorted(days_of(days.source, days.since, days.until)))
         if not chosen:
             raise BadInput(f"the archive {days.source} has no day from {days.since or 'any'} to {days.until or 'any'}")
