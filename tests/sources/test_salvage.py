@@ -57,6 +57,19 @@ def test_a_resource_that_is_no_utf8_costs_its_attributes_alone() -> None:
     assert (kept.attributes, kept.resource) == ({"input.value": "fine"}, {})
 
 
+@pytest.mark.parametrize("part", ["resource", "scope"])
+def test_where_only_a_resource_or_scope_is_no_utf8_all_spans_are_kept(part: str) -> None:
+    request = ExportTraceServiceRequest.FromString(request_of("fine", "good"))
+    (by_resource,) = request.resource_spans
+    if part == "resource":
+        by_resource.resource.attributes[0].value.string_value = MARK
+    else:
+        by_resource.scope_spans[0].scope.name = MARK
+    received = protobuf.read_traces(request.SerializeToString().replace(MARK.encode(), NOT_UTF8))
+    assert [span.attributes["input.value"] for span in received.spans] == ["fine", "good"]
+    assert received.refused == [f"{part} of spans is left out: {salvage.REASON}"]
+
+
 def test_a_value_nested_too_deep_costs_its_span_alone() -> None:
     attribute = b"\x0a\x01k\x12" + _length(deep(200)) + deep(200)
     span = a_span(1, name="deep").SerializeToString() + b"\x4a" + _length(attribute) + attribute

@@ -38,7 +38,7 @@ LOGS = Layout("log record", (("resource_logs", 1), ("scope_logs", 2), ("log_reco
 
 
 def salvaged(kind: type[Message], body: bytes, layout: Layout) -> tuple[Any, list[str]]:
-    """Read a request without the records that cannot be read, and name those. Raises DecodeError where none is named."""
+    """Read a request without the parts that cannot be read, and name those. Raises DecodeError where none is named."""
     message = kind()
     taking_apart = _TakingApart(layout)
     taking_apart.fill(message, body, layout.levels)
@@ -48,7 +48,7 @@ def salvaged(kind: type[Message], body: bytes, layout: Layout) -> tuple[Any, lis
 
 
 class _TakingApart:
-    """One request: the records that were refused, and how many parts may still be looked at one by one."""
+    """One request: what was refused of it, and how many parts may still be looked at one by one."""
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
@@ -64,9 +64,11 @@ class _TakingApart:
             try:
                 message.MergeFrom(type(message).FromString(field.raw))
             except DecodeError:
-                # A resource or scope that cannot be read is left out; its records are kept.
                 if levels and field.number == levels[0][1]:
                     self._part(getattr(message, levels[0][0]), field.value, levels[1:])
+                elif (known := message.DESCRIPTOR.fields_by_number.get(field.number)) is not None:
+                    # A resource or scope that cannot be read is left out; its records are kept.
+                    self.refused.append(f"{known.name} of {self._layout.noun}s is left out: {REASON}")
 
     def _part(self, parts: Any, value: bytes, levels: Sequence[tuple[str, int]]) -> None:
         if levels:
