@@ -86,6 +86,18 @@ def test_a_request_that_does_not_come_or_an_answer_that_nobody_reads_ends_its_co
     asyncio.run(work())
 
 
+def test_connections_are_given_up_where_the_system_takes_no_option_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "RESET", b"")  # which the system refuses
+
+    async def work() -> None:
+        async with serving() as port:
+            with ExitStack() as opened:
+                for client in [opened.enter_context(connected(port)) for _ in range(2)]:
+                    assert await asyncio.to_thread(ended, client)
+
+    asyncio.run(work())
+
+
 def test_the_end_of_a_server_does_not_wait_for_who_does_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "STALLED_SECONDS", 10 * PATIENCE)
     monkeypatch.setattr(connections, "ENDING_SECONDS", 0.1)

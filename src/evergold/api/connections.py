@@ -147,5 +147,7 @@ class Connection(AutoHTTPProtocol):  # type: ignore[misc,valid-type]
         self._watch.waiting.pop(self, None)
         # A reset instead of an end: the system too forgets what it still had to send.
         if (handle := self.transport.get_extra_info("socket")) is not None:
-            handle.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+            # macOS refuses it where the client has gone already.
+            with suppress(OSError):
+                handle.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
         self.transport.abort()
