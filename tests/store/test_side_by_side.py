@@ -11,7 +11,7 @@ from evergold.settings import Settings
 from evergold.store import Store, migrate, migrations
 from evergold.store.migrate import COMPATIBLE
 from evergold.store.migrations import FIRST_SIDE_BY_SIDE, HEAD, REMOVES, REVISIONS, compatible_since
-from evergold.store.online_upgrade import upgrade_online
+from evergold.store.online_upgrade import build_indexes, upgrade_online
 from evergold.store.trace_filter import TraceFilter
 from evergold.workspace import Workspace
 from tests.builders import a_score, a_trace
@@ -118,4 +118,29 @@ def test_indexes_are_built_beside_writers_before_the_revisions_that_need_them(
     assert migrate._revisions_left(store.db) == []
     # A server that waited for its turn finds nothing left to do.
     migrate.bring_up_to_date(store.db)
+    store.close()
+
+
+def test_indexes_of_another_workspace_in_the_same_database_are_its_own(migrated_url: str, tmp_path: Path) -> None:
+    store = Store.open(Settings(home=tmp_path, database_url=migrated_url))
+    for statement in (
+        "DROP INDEX traces_by_took",
+        "CREATE SCHEMA elsewhere",
+        "CREATE TABLE elsewhere.traces (seq INTEGER)",
+        "CREATE INDEX traces_by_took ON elsewhere.traces (seq)",
+        "CREATE INDEX traces_by_cost ON elsewhere.traces (seq)",
+        # Under construction at this moment.
+        "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'elsewhere.traces_by_cost'::regclass",
+    ):
+        store.db.write(lambda connection, statement=statement: connection.execute(text(statement)).close())  # type: ignore[misc]
+
+    def index(name: str) -> int | None:
+        with store.db.read() as connection:
+            number: int | None = connection.execute(text(f"SELECT to_regclass('{name}')::oid")).scalar_one()
+            return number
+
+    before = index("traces_by_cost")
+    build_indexes(store.db)
+    assert index("traces_by_took") is not None
+    assert index("traces_by_cost") == before
     store.close()

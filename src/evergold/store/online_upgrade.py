@@ -25,6 +25,7 @@ LOCK = 8323  # the number of the lock that whoever migrates holds
 LOOK_SECONDS = 0.2
 MOST_SECONDS = 600.0  # to wait for another process that migrates
 BUILDS = "CREATE INDEX CONCURRENTLY IF NOT EXISTS"
+OF_OURS = "c.relnamespace = current_schema()::regnamespace"
 
 
 class MigrationStep(Protocol):
@@ -78,9 +79,12 @@ def build_indexes(db: "Database") -> None:
 
 def _missing(session: Connection) -> list[Index]:
     """Indexes that are not there or were left half-built, of plain tables that are: a partitioned one has none of its own."""
-    tables = set(session.execute(text("SELECT relname FROM pg_class WHERE relkind = 'r'")).scalars())
+    # Other schemas of the database may hold workspaces of their own, with tables and indexes of the same names.
+    plain = f"SELECT relname FROM pg_class c WHERE relkind = 'r' AND {OF_OURS}"
+    tables = set(session.execute(text(plain)).scalars())
     query = (
-        "SELECT c.relname, i.indisvalid FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE c.relkind = 'i'"
+        "SELECT c.relname, i.indisvalid FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid "
+        f"WHERE c.relkind = 'i' AND {OF_OURS}"
     )
     held = {str(name): bool(valid) for name, valid in session.execute(text(query))}
     known = {str(index.name) for table in metadata.sorted_tables for index in table.indexes}
