@@ -4,6 +4,7 @@ import pytest
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import IntegrityError
 
+from evergold.errors import BadInput
 from evergold.store import Store
 from evergold.store.rows import insert_rows, rows_among
 from evergold.store.schema import counters, traces
@@ -60,3 +61,21 @@ def test_numbers_of_every_size_come_back_as_they_were(store: Store) -> None:
 def test_a_nul_among_the_values_looked_for_finds_nothing(store: Store) -> None:
     with store.db.read() as connection:
         assert list(rows_among(connection, "SELECT id FROM traces WHERE id", ["a\x00b"])) == []
+
+
+@pytest.mark.parametrize("name", ["lone \ud800", "caf\udce9"])
+def test_a_text_that_cannot_be_looked_for_is_said_in_plain_words(store: Store, name: str) -> None:
+    with pytest.raises(BadInput, match="cannot be stored or looked for"), store.db.read() as connection:
+        list(rows_among(connection, "SELECT name FROM counters WHERE name", ["fine", name]))
+
+
+@pytest.mark.parametrize("count", [1, 20])
+@pytest.mark.parametrize(
+    ("name", "value"), [("lone \ud800", 1), ("large", 2**63), ("larger", 2**70), ("lowest", -(2**70))]
+)
+def test_a_value_that_cannot_be_stored_is_said_in_plain_words(store: Store, count: int, name: str, value: int) -> None:
+    """Alone, and among so many that PostgreSQL gets them as a stream."""
+    rows = [(f"n{number}", number) for number in range(count)]
+    with pytest.raises(BadInput, match="cannot be stored or looked for"):
+        store.db.write(lambda connection: insert_rows(connection, counters, ("name", "value"), [*rows, (name, value)]))
+    store.db.write(lambda connection: insert_rows(connection, counters, ("name", "value"), rows))

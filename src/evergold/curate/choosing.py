@@ -54,7 +54,7 @@ class DayChoices:
 
         Returns the traces whose place changed, and the days that were chosen.
         """
-        noted = due_days(connection, policy)
+        noted = due_days(connection, policy, to_change=True)
         state = gathered(connection, policy)
         left, chosen, exchanged = set[str](), list[str](), list[str]()
         for day in sorted(noted | set(days)):

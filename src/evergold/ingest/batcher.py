@@ -13,12 +13,13 @@ from functools import partial
 
 from sqlalchemy import Connection
 
-from evergold.errors import Contended, Unavailable
+from evergold.errors import Unavailable
 from evergold.ingest.isolate import write_in_parts
 from evergold.ingest.prepare import PreparedSpans
 from evergold.ingest.write_spans import SpansWritten, write_spans
 from evergold.store import Store
 from evergold.store.compact.recent_spans import RecentSpans
+from evergold.store.failures import met_another_server
 
 CONTENDED_TRIES = 3
 ENOUGH_SPANS = 300  # no further request joins those that have so many
@@ -104,7 +105,7 @@ class Batcher:
         if problem is None:
             for done, written in zip(waiting.futures, job.result(), strict=True):
                 done.set_result(written)
-        elif isinstance(problem, Contended) and waiting.tries < CONTENDED_TRIES:
+        elif met_another_server(problem) and waiting.tries < CONTENDED_TRIES:
             # Another server wrote to the same traces; one of the two was undone, and can be written now.
             self._submit(_Waiting(waiting.prepared, waiting.futures, waiting.spans, waiting.tries + 1))
         elif isinstance(problem, Unavailable) or not isinstance(problem, Exception):

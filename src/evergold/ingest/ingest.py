@@ -19,7 +19,7 @@ from typing import BinaryIO, NamedTuple, TypeVar
 
 from sqlalchemy import Connection
 
-from evergold.errors import BadInput, Contended, Unavailable
+from evergold.errors import BadInput, Unavailable
 from evergold.ingest.batcher import CONTENDED_TRIES, Batcher
 from evergold.ingest.file_parts import FileReading, ReadFile, read_files, redaction_of, require_file
 from evergold.ingest.open_file import Lines, open_lines
@@ -35,6 +35,7 @@ from evergold.seams import Incoming, Source
 from evergold.settings import Settings
 from evergold.spread import Spread
 from evergold.store import Store
+from evergold.store.failures import met_another_server
 from evergold.store.values import batches
 
 BATCH = 1000
@@ -148,8 +149,8 @@ class Ingest:
         attempt, cleaner = IngestReport(), self._cleaner(batch)
         try:
             self._store.db.write(partial(write_records, records=batch.records, report=attempt, cleaner=cleaner))
-        except Contended:
-            if tries > 1:
+        except Exception as problem:
+            if tries > 1 and met_another_server(problem):
                 return self._write_whole(batch, tries - 1)
             raise
         return attempt

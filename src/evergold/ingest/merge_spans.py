@@ -9,7 +9,7 @@ from evergold.sources.stated_fields import is_mergeable, merged
 from evergold.store.compact.differences import carried_by
 from evergold.store.compact.sharing import unshare_texts
 from evergold.store.rows import SpanKey, SpanRow
-from evergold.store.spans import held_spans, lock_traces, stored_traces
+from evergold.store.spans import held_spans, stored_traces
 from evergold.store.values import loads
 
 
@@ -22,8 +22,6 @@ def merge_spans(connection: Connection, lines: Sequence[SpanLine]) -> tuple[list
     if not parts:
         return list(lines), set()
     trace_ids = {trace_id for trace_id, _ in parts}
-    # Read, merge, write back: without the lock another server could write between the first and the last (PostgreSQL).
-    lock_traces(connection, trace_ids)
     known = {trace_id: one for trace_id, one in stored_traces(connection, trace_ids).items() if not one.given_whole}
     unshare_texts(connection, known)
     stored = {key: _line_of(row) for key, row in held_spans(connection, list(known), parts, known).items()}

@@ -17,7 +17,7 @@ from evergold.model.ident import hash_bytes
 from evergold.store.compact.chains import COLUMNS, whole_spans
 from evergold.store.compact.folding import fold
 from evergold.store.compact.sharing import unshared
-from evergold.store.retention import UNCITED, let_go
+from evergold.store.retention import UNCITED, let_go, lock_traces
 from evergold.store.rows import SpanRow, delete_among, insert_rows, tuples_among
 from evergold.store.schema import metadata, traces
 from evergold.store.spans import insert_spans, insert_traces
@@ -199,6 +199,7 @@ def delete_archived(connection: Connection, read: TraceRows, mark: WriteMark | N
     `mark` is of the moment before they were read. Returns how many went and, if nobody has written since, the mark of now:
     what else was read since that moment need not be compared either.
     """
+    lock_traces(connection, [row[1] for row in read.traces])
     if mark is None or write_mark(connection) != mark:
         mark, read = None, _unchanged(connection, read)
     free = tuples_among(

@@ -14,7 +14,7 @@ from evergold.model.policy import Policy, Reason
 from evergold.store.curation import IN_CHOSEN, IN_RANGE, choose
 from evergold.store.verdict_dialects import dialect_of
 from evergold.store.verdict_sql import CODE, Scope, VerdictQuery
-from evergold.store.workspace_facts import fact, put_fact
+from evergold.store.workspace_facts import fact, fact_to_change, put_fact
 
 # `point` is the seeded random number of a trace; `nth` ranks its question inside its cluster, so that first come all
 # first questions, of the smallest clusters before those of the largest.
@@ -91,7 +91,8 @@ def _gather(
     )
     days |= set(fresh.scalars())
     if days:
-        put_fact(connection, GATHERED + policy.name, str(int(gathered(connection, policy)) + 1))
+        name = GATHERED + policy.name
+        put_fact(connection, name, str(int(fact_to_change(connection, name) or 0) + 1))
     return days
 
 
@@ -137,9 +138,10 @@ def is_small(connection: Connection, policy: Policy, day: str, most: int) -> boo
     return number <= most
 
 
-def due_days(connection: Connection, policy: Policy) -> set[str]:
-    """The days whose choice was put off."""
-    return set((fact(connection, DUE + policy.name) or "").split())
+def due_days(connection: Connection, policy: Policy, *, to_change: bool = False) -> set[str]:
+    """The days whose choice was put off; `to_change`: before `put_due_days` writes others."""
+    look_up = fact_to_change if to_change else fact
+    return set((look_up(connection, DUE + policy.name) or "").split())
 
 
 def put_due_days(connection: Connection, policy: Policy, days: Iterable[str]) -> None:

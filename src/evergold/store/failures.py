@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import DataError, DBAPIError, StatementError
+from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, StatementError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from evergold.errors import BadInput, Contended, EvergoldError, Unavailable
@@ -47,6 +47,7 @@ _POSTGRES = {  # by SQLSTATE, or by its class, which is the first two characters
     "58": "look at the server's log and disk",
     "XX": "the server's files may be damaged: look at its log, restore a backup",
 }
+_OVERTAKEN = ("23503", "23505")  # a key that is not there, or is there already
 _NO_STATE = "check that the server runs and that EVERGOLD_DATABASE_URL is right"
 
 
@@ -74,6 +75,16 @@ def explanation(url: str, problem: BaseException) -> EvergoldError | None:
     if isinstance(cause, OverflowError | UnicodeEncodeError):
         return BadInput(f"a value cannot be stored or looked for: {_line(cause)}; send a smaller number or plain text")
     return None
+
+
+def met_another_server(problem: BaseException) -> bool:
+    """Whether a transaction failed for what another server did at the same moment, so that the same can be written now.
+
+    PostgreSQL ended a deadlock by it; or the other one stored or deleted a row that was not there, or was, when this one looked.
+    """
+    if isinstance(problem, IntegrityError):
+        return getattr(problem.orig, "sqlstate", None) in _OVERTAKEN
+    return isinstance(problem, Contended)
 
 
 def _from_driver(url: str, problem: DBAPIError) -> EvergoldError | None:

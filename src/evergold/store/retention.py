@@ -7,7 +7,7 @@ whom they are about, so the cache is emptied whole.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,7 +21,7 @@ from evergold.store.case_content import keep_contents
 from evergold.store.compact.chains import release
 from evergold.store.corrections import correction_case_id
 from evergold.store.queues import enqueue
-from evergold.store.rows import delete_among
+from evergold.store.rows import delete_among, rows_among
 from evergold.store.values import batches, dumps, loads
 
 BATCH = 5000
@@ -87,13 +87,19 @@ def prune_batch(connection: Connection, before: str) -> int:
     """
     chosen = f"SELECT t.id FROM traces t WHERE t.started_at < :before AND {UNCITED} ORDER BY t.started_at LIMIT :size"
     old = list(connection.execute(text(chosen), {"before": before, "size": BATCH}).scalars())
-    return delete_traces(connection, old)
+    lock_traces(connection, old)
+    # Looked at again: another server may have cited one of them before it was locked.
+    free = [row[0] for row in rows_among(connection, f"SELECT t.id FROM traces t WHERE {UNCITED} AND t.id", old)]
+    let_go(connection, free)
+    return delete_among(connection, "traces", "id", free)
 
 
-def delete_traces(connection: Connection, trace_ids: Sequence[str]) -> int:
-    """Delete traces with all that belongs to them; what is read from them elsewhere is written down first."""
-    let_go(connection, trace_ids)
-    return delete_among(connection, "traces", "id", trace_ids)
+def lock_traces(connection: Connection, trace_ids: Iterable[str]) -> None:
+    """Let no other server change, cite or say anything about traces that are to be deleted; SQLite's writer is alone as it is."""
+    if connection.dialect.name == "postgresql":
+        # In the order in which intake locks them, so that the two never wait for each other in turn.
+        for _ in rows_among(connection, "SELECT seq FROM traces WHERE id", trace_ids, "ORDER BY seq FOR UPDATE"):
+            pass
 
 
 def let_go(connection: Connection, trace_ids: Sequence[str]) -> None:
@@ -120,6 +126,7 @@ def copies_of(connection: Connection, user: str) -> Erased:
 def erase_user(connection: Connection, user: str, who: str, why: str, begun: Erased | None = None) -> Erased:
     """Erase a user in the tables; `begun` says what was erased outside of them, for the tombstone."""
     trace_ids = _traces_of(connection, user)
+    lock_traces(connection, trace_ids)
     # Collected first: what names the copies is gone once the tables are emptied.
     erased = copies_of(connection, user)
     if begun is not None:

@@ -182,10 +182,13 @@ def _copy_rows(
         raise raised from problem
 
 
-def rows_among(connection: Connection, query: str, values: Iterable[str | int]) -> Iterator[Any]:
-    """The rows of `query`, which ends with a column's name, where that column is one of the values."""
+def rows_among(connection: Connection, query: str, values: Iterable[str | int], then: str = "") -> Iterator[Any]:
+    """The rows of `query`, which ends with a column's name, where that column is one of the values.
+
+    `then` follows that condition: an order, or a lock.
+    """
     for batch in batches(values, MANY):
-        yield from _among(connection, query, batch)
+        yield from _among(connection, query, batch, then)
 
 
 def tuples_among(connection: Connection, query: str, values: Iterable[str | int]) -> list[Any]:
@@ -203,7 +206,7 @@ def delete_among(connection: Connection, table: str, column: str, values: Iterab
     return sum(_among(connection, statement, batch).rowcount for batch in batches(values, MANY))
 
 
-def _among(connection: Connection, statement: str, values: Sequence[str | int]) -> CursorResult[Any]:
+def _among(connection: Connection, statement: str, values: Sequence[str | int], then: str = "") -> CursorResult[Any]:
     """Run a statement, which ends with a column's name, where that column is one of the values."""
     listed = listed_by(connection)
     if connection.dialect.name == "postgresql":
@@ -212,7 +215,14 @@ def _among(connection: Connection, statement: str, values: Sequence[str | int]) 
         among = f"= ANY(ARRAY(SELECT value{number} FROM ({listed}) AS listed))"
     else:
         among = f"IN ({listed})"
-    return connection.exec_driver_sql(f"{statement} {among}", (dumps(values),))
+    try:
+        parameter = dumps(values)
+    except TypeError:
+        # A text that no database can look for, such as a file name with bytes of another encoding: said as drivers say it.
+        for value in values:
+            str(value).encode()
+        raise
+    return connection.exec_driver_sql(f"{statement} {among} {then}", (parameter,))
 
 
 def listed_by(connection: Connection) -> str:

@@ -73,16 +73,15 @@ def sort_spans(
 
 
 def stored_traces(connection: Connection, trace_ids: Iterable[str]) -> dict[str, StoredTrace]:
-    """Read which of these traces are stored."""
+    """Read which of these traces are stored, before spans are added to them.
+
+    No other server adds spans to them or deletes them until the transaction ends: each computes the summary of a trace from
+    the spans that it sees. Scores may come meanwhile.
+    """
     query = "SELECT id, seq, content_hash IS NOT NULL FROM traces WHERE id"
-    return {row[0]: StoredTrace(row[1], bool(row[2])) for row in rows_among(connection, query, trace_ids)}
-
-
-def lock_traces(connection: Connection, trace_ids: Iterable[str]) -> None:
-    """Let nobody else change these traces until the transaction ends; SQLite's writer is alone as it is."""
     # In one order everywhere: two transactions that lock the same traces must not wait for each other.
-    for ids in batches(sorted(trace_ids)):
-        connection.execute(select(traces.c.seq).where(traces.c.id.in_(ids)).order_by(traces.c.seq).with_for_update())
+    lock = "ORDER BY seq FOR NO KEY UPDATE" if connection.dialect.name == "postgresql" else ""
+    return {row[0]: StoredTrace(row[1], bool(row[2])) for row in rows_among(connection, query, trace_ids, lock)}
 
 
 def held_spans(

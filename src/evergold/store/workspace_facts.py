@@ -12,12 +12,22 @@ from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from evergold.store.schema import counters
 
 ARCHIVES = "archives"  # the fact that says where this workspace has archives of traces
+LOCKS = 8324  # the first number of the locks of facts; the second is made of a fact's name
 
 
 def fact(connection: Connection, name: str) -> str | None:
     """Look one fact up."""
     value = connection.execute(text("SELECT value FROM workspace_facts WHERE name = :name"), {"name": name}).scalar()
     return None if value is None else str(value)
+
+
+def fact_to_change(connection: Connection, name: str) -> str | None:
+    """Look a fact up of which the next value is made: no other server does the same until the transaction ends."""
+    if connection.dialect.name == "postgresql":
+        # Not by the row, which may not be there yet.
+        lock = text("SELECT pg_advisory_xact_lock(:locks, hashtext(:name))")
+        connection.execute(lock, {"locks": LOCKS, "name": name})
+    return fact(connection, name)
 
 
 def put_fact(connection: Connection, name: str, value: str) -> None:

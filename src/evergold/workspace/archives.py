@@ -12,6 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from sqlalchemy import Connection
+
 from evergold.errors import BadInput, NotFound
 from evergold.formats import trace_archive as files
 from evergold.formats.columns import arrow
@@ -35,7 +37,7 @@ from evergold.store.archiving import (
 from evergold.store.retention import count_prunable
 from evergold.store.trace_filter import TraceFilter
 from evergold.store.values import batches
-from evergold.store.workspace_facts import ARCHIVES, fact, put_fact
+from evergold.store.workspace_facts import ARCHIVES, fact, fact_to_change, put_fact
 from evergold.store.write_mark import write_mark
 from evergold.workspace.archive_search import ArchivedTurn, days_of, of_session, row_in, search_archive, trace_of_row
 from evergold.workspace.live import cutoff
@@ -211,10 +213,14 @@ class Archives:
         """Note where archives are, so that erasing a user finds them."""
         name = str(archive.absolute())
         if name not in self.locations():
-            self._store.db.write(
-                # The list is read again inside the write, which is alone: two archives noted at once are both kept.
-                lambda connection: put_fact(connection, ARCHIVES, json.dumps([*self.locations(), name]))
-            )
+            self._store.db.write(partial(_note_archive, name=name))
+
+
+def _note_archive(connection: Connection, name: str) -> None:
+    # The list is read again here, where nobody else changes it: two archives noted at once are both kept.
+    noted = json.loads(fact_to_change(connection, ARCHIVES) or "[]")
+    if name not in noted:
+        put_fact(connection, ARCHIVES, json.dumps([*noted, name]))
 
 
 def _problem(folder: Path, part: files.ArchivePartList) -> str:
