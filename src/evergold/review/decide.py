@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from evergold.errors import BadInput
 from evergold.model.case import Case, CaseKind, CaseStatus, EntryType, ReviewState
 from evergold.model.ident import content_hash
-from evergold.model.reference import Answer
 from evergold.model.review import OPINIONS, Opinion, ReviewVerdict, Standing
+from evergold.review.answers import approval_of
 
 CONFIRMED = ("confirmed", "confirmed_by")
 
@@ -19,7 +19,7 @@ CONFIRMED = ("confirmed", "confirmed_by")
 def judged(case: Case) -> str:
     """Identity of what a reviewer judges: the content, without the mark that judging it leaves."""
     # Approving writes the approved answer into the case; the identity must not change by that.
-    unmarked = case.model_copy(update={"approved": None}) if case.approved == _approval_of(case) else case
+    unmarked = case.model_copy(update={"approved": None}) if case.approved == approval_of(case) else case
     content = unmarked.identity()
     content["metadata"] = {key: value for key, value in content["metadata"].items() if key not in CONFIRMED}
     return content_hash(content)
@@ -93,7 +93,7 @@ def applied(case: Case, verdict: ReviewVerdict | None, reviewer: str) -> Case:
 def _confirmed(case: Case, reviewer: str) -> Case:
     """A case that a person approved has their reference; a golden candidate is confirmed, and says by whom."""
     if case.approved is None:
-        case = case.model_copy(update={"approved": _approval_of(case)})
+        case = case.model_copy(update={"approved": approval_of(case)})
     if case.kind is not CaseKind.CHAT or case.entry_type is not EntryType.GOLDEN or case.confirmed:
         return case
     return case.model_copy(update={"metadata": {**case.metadata, "confirmed": True, "confirmed_by": reviewer}})
@@ -101,20 +101,12 @@ def _confirmed(case: Case, reviewer: str) -> Case:
 
 def _unconfirmed(case: Case) -> Case:
     """Take back a confirmation that review gave; one that users' scores gave, and an answer a person wrote, stay."""
-    if case.approved == _approval_of(case):
+    if case.approved == approval_of(case):
         case = case.model_copy(update={"approved": None})
     if "confirmed_by" not in case.metadata:
         return case
     metadata = {key: value for key, value in case.metadata.items() if key != "confirmed_by"}
     return case.model_copy(update={"metadata": metadata | {"confirmed": False}})
-
-
-def _approval_of(case: Case) -> Answer | None:
-    """The answer that somebody approves who approves the case as it stands; `expected` stays the source's."""
-    if case.kind is not CaseKind.CHAT:
-        return None
-    reference = case.model_copy(update={"approved": None}).reference()
-    return None if reference is None else Answer(text=reference.text, tool_calls=reference.tool_calls)
 
 
 def check_reviewable(case: Case) -> None:

@@ -6,8 +6,9 @@ from typing import Any, Protocol
 from pydantic import ValidationError
 
 from evergold.errors import BadInput, unknown
-from evergold.model.case import BOOKKEEPING, Case, EntryType, ReviewState
+from evergold.model.case import BOOKKEEPING, Case, ReviewState
 from evergold.model.faults import faults_of
+from evergold.review.answers import with_written_answer, without_outdated_approval
 
 FIXED = frozenset({"id", "dataset", "kind", "provenance"}) | BOOKKEEPING
 EDITABLE = tuple(name for name in Case.model_fields if name not in FIXED)
@@ -33,23 +34,18 @@ def edited(case: Case, changes: Mapping[str, Any]) -> Case:
             raise BadInput(unknown("field to edit", name, EDITABLE))
     try:
         # Validated anew from plain values: `model_copy` would accept anything.
-        draft = Case.model_validate(case.model_dump() | _with_answer(case, changes))
+        updates = with_written_answer(case, changes)
+        draft = Case.model_validate(case.model_dump() | updates)
     except ValidationError as problem:
         raise BadInput(f"case {case.id!r} cannot be saved: {_first(problem)}", problems=_all(problem)) from problem
+    if "approved" not in updates:
+        draft = without_outdated_approval(draft, case)
     if draft.base_commit != case.base_commit:
         extra = {key: value for key, value in draft.extra.items() if key not in DERIVED_FROM_COMMIT}
         draft = draft.model_copy(update={"extra": extra})
     if draft.rev() == case.rev():
         return case
     return draft.model_copy(update={"review": ReviewState.UNVALIDATED})
-
-
-def _with_answer(case: Case, changes: Mapping[str, Any]) -> dict[str, Any]:
-    """The changes; the answer a person writes for a correction is its reference, where the words that corrected are none."""
-    written = changes.get("expected")
-    if case.entry_type is not EntryType.CORRECTION or not written or "approved" in changes:
-        return dict(changes)
-    return dict(changes) | {"approved": {"text": written}}
 
 
 def between(revisions: Sequence[EditedCase], first: int, last: int) -> dict[str, dict[str, Any]]:
