@@ -48,6 +48,13 @@ def test_the_same_words_after_another_question_are_another_question() -> None:
     assert question_of(a_case("d", input="Yes, please", messages=())) == "yes please"
 
 
+@pytest.mark.parametrize("next_turn", ["thanks", "and how long does the refund take after that"])
+def test_the_next_turn_of_a_conversation_is_no_repeat_of_it(next_turn: str) -> None:
+    before = " ".join(f"word{n}" for n in range(60))
+    cases = [talk("a", before, LONG), talk("b", before, LONG, next_turn), talk("c", before, LONG + " please")]
+    assert clusters_of(cases).repeated() == {"a": ["a", "c"]}
+
+
 def test_what_is_near_to_two_joins_them() -> None:
     words = [f"word{n}" for n in range(40)]
     first, middle, last = (" ".join(part) for part in (words, [*words[3:], "x", "y"], [*words[6:], "x", "y", "z"]))

@@ -14,6 +14,7 @@ MEASURED = {
     "one low value": [Measurement.of(1.0), Measurement.of(0.1)],
     "half": [Measurement.of(0.5)],
     "beyond judging": [Measurement.unscored("no reference"), Measurement.error("no reply")],
+    "out of scope": [Measurement.not_applicable("no reference"), Measurement.not_applicable("no contexts")],
     "also half": [Measurement.of(0.5), Measurement.unscored("no reference")],
 }
 
@@ -40,10 +41,10 @@ def a_measured_run(store: Store) -> AttemptStore:
 
 def test_the_worst_of_all_come_first_whatever_the_size_of_a_page(store: Store) -> None:
     attempts = a_measured_run(store)
-    worst = ["broken", "beyond judging", "one low value", "also half", "half", "perfect"]
+    worst = ["broken", "beyond judging", "one low value", "also half", "half", "perfect", "out of scope"]
     assert [attempt.case_id for attempt in attempts.page("r", "worst", 10, 0)] == worst
     pages = [attempts.page("r", "worst", 2, offset) for offset in (0, 2, 4, 6)]
-    assert [[attempt.case_id for attempt in page] for page in pages] == [worst[:2], worst[2:4], worst[4:], []]
+    assert [[attempt.case_id for attempt in page] for page in pages] == [worst[:2], worst[2:4], worst[4:6], worst[6:]]
 
 
 def test_a_page_holds_what_all_attempts_hold(store: Store) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from evergold.model.case import Case
 from evergold.model.reference import Origin
-from evergold.text.near import THRESHOLD, Shingles, jaccard, plain, shingles_of
+from evergold.text.near import THRESHOLD, jaccard, plain, shingles_of
 from evergold.text.pairs import rarest
 
 KEEP, ONE = "keep", "one"
@@ -52,7 +52,7 @@ def clusters_of(cases: Iterable[Case], threshold: float = THRESHOLD) -> Clusters
         if question := question_of(case):
             union.join(first.setdefault(question, case.id), case.id)
     # Exact copies were joined before, so near copies are searched among distinct questions only.
-    _join_near({case_id: shingles_of(question) for question, case_id in first.items()}, union, threshold)
+    _join_near({case_id: question for question, case_id in first.items()}, union, threshold)
     return Clusters({case_id: union.root(case_id) for case_id in union.names()})
 
 
@@ -100,18 +100,27 @@ def _text(content: Any) -> str:
     return content if isinstance(content, str) else ""
 
 
-def _join_near(texts: Mapping[str, Shingles], union: "_Union", threshold: float) -> None:
-    """Join every two texts that are nearly the same; two that are joined already are not measured again."""
+def _join_near(questions: Mapping[str, str], union: "_Union", threshold: float) -> None:
+    """Join every two questions that are nearly the same; two that are joined already are not measured again."""
+    texts = {name: shingles_of(question) for name, question in questions.items()}
+    last = {name: question.rpartition("\n")[2] for name, question in questions.items()}
     often = Counter(chain.from_iterable(texts.values()))
     known: defaultdict[str, list[str]] = defaultdict(list)
     for name, shingles in texts.items():
         # Two sets above the threshold must share one of their rarest shingles: nothing else is compared.
         rare = rarest(shingles, often, threshold) if shingles else []
         for other in dict.fromkeys(chain.from_iterable(known[word] for word in rare)):
-            if union.root(other) != union.root(name) and jaccard(texts[other], shingles) >= threshold:
+            near = union.root(other) != union.root(name) and jaccard(texts[other], shingles) >= threshold
+            # A conversation and its next turn share nearly all words and ask two things.
+            if near and _alike(last[other], last[name], threshold):
                 union.join(other, name)
         for word in rare:
             known[word].append(name)
+
+
+def _alike(one: str, other: str, threshold: float) -> bool:
+    """Whether two last turns say the same: equal words, or nearly the same where they are long enough to tell."""
+    return one == other or jaccard(shingles_of(one), shingles_of(other)) >= threshold
 
 
 class _Union:

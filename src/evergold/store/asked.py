@@ -6,12 +6,22 @@ from typing import Any
 import orjson
 from sqlalchemy import select
 
+from evergold.model.case import Case
 from evergold.model.run import Asked
 from evergold.store.db import Database
 from evergold.store.schema import run_cases
 from evergold.store.values import batches
 
 MOST_CHARACTERS = 300
+_NEEDED = frozenset(Case.model_fields) - {
+    "messages",
+    "turn",
+    "tools",
+    "contexts",
+    "extra",
+    "citations",
+    "answer_citations",
+}
 
 
 def asked(db: Database, run_id: str, case_ids: Iterable[str]) -> dict[str, Asked]:
@@ -27,11 +37,13 @@ def asked(db: Database, run_id: str, case_ids: Iterable[str]) -> dict[str, Asked
     return results
 
 
-def _asked(case: dict[str, Any], case_id: str) -> Asked:
-    tools = ", ".join(str(tool.get("name")) for tool in case.get("expected_tools") or ())
-    reference = case.get("expected") or (f"calls {tools}" if tools else "")
-    question = case.get("input") or case.get("name") or case_id
-    return Asked(question=_short(str(question)), reference=_short(str(reference)))
+def _asked(body: dict[str, Any], case_id: str) -> Asked:
+    # The conversation, contexts and tools are long and say nothing of either.
+    case = Case.model_validate({name: body[name] for name in _NEEDED if name in body})
+    reference = case.reference()
+    calls = (reference and reference.tool_calls) or case.expected_tools or ()
+    text = (reference and reference.text) or (f"calls {', '.join(call.name for call in calls)}" if calls else "")
+    return Asked(question=_short(case.input or case.name or case_id), reference=_short(text))
 
 
 def _short(text: str) -> str:

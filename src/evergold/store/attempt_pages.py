@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any, Literal
 
 import orjson
-from sqlalchemy import ColumnElement, Connection, Select, func, select, tuple_
+from sqlalchemy import ColumnElement, Connection, Select, case, func, select, tuple_
 
 from evergold.model.run import Attempt
 from evergold.store.db import Database
@@ -37,7 +37,10 @@ def all_attempts(db: Database, run_id: str, case_id: str | None = None) -> Itera
 
 
 def attempt_page(db: Database, run_id: str, order: AttemptOrder, limit: int, offset: int) -> list[Attempt]:
-    """One page by case and trial, or the worst first: errors, what nobody could score, then the lowest value of any metric."""
+    """One page by case and trial, or the worst first.
+
+    Errors come before what could not be scored, then the lowest value of any metric, and what no metric applies to last.
+    """
     query = _worst_first(run_id) if order == "worst" else select(*_COLUMNS).order_by(*_KEY)
     with db.read() as connection:
         rows = connection.execute(query.where(attempts.c.run_id == run_id).limit(limit).offset(offset)).all()
@@ -49,15 +52,22 @@ def attempt_page(db: Database, run_id: str, order: AttemptOrder, limit: int, off
 def _worst_first(run_id: str) -> Select[Any]:
     """The lowest value stands beside its attempt; in SQL false comes before true."""
     of_attempt = (measurements.c.case_id, measurements.c.trial)
+    applies = case((measurements.c.state == "not_applicable", 1), else_=0)
     lowest = (
-        select(*of_attempt, func.min(measurements.c.value).label("value"))
+        select(*of_attempt, func.min(measurements.c.value).label("value"), func.min(applies).label("idle"))
         .where(measurements.c.run_id == run_id)
         .group_by(*of_attempt)
         .subquery()
     )
     same = (lowest.c.case_id == attempts.c.case_id) & (lowest.c.trial == attempts.c.trial)
     # `IS NULL` as a sort key, because SQLite and PostgreSQL place NULLs at opposite ends.
-    order = (attempts.c.error.is_(None), lowest.c.value.is_not(None), lowest.c.value, *_KEY)
+    order = (
+        attempts.c.error.is_(None),
+        func.coalesce(lowest.c.idle, 0),
+        lowest.c.value.is_not(None),
+        lowest.c.value,
+        *_KEY,
+    )
     return select(*_COLUMNS).outerjoin(lowest, same).order_by(*order)
 
 
