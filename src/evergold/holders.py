@@ -14,9 +14,21 @@ def new_owner() -> str:
 
 def is_dead(owner: str) -> bool:
     """True only when it is certain: the holder was a process of this machine and is gone."""
+    machine, pid, began = _process(owner)
+    return machine == _machine() and began != "" and _began(pid) != began
+
+
+def is_alive(owner: str) -> bool:
+    """True only when it is certain: the holder is a process of this machine and still there; without /proc, only this one."""
+    machine, pid, began = _process(owner)
+    return machine == _machine() and (began != "" or pid == os.getpid()) and _began(pid) == began
+
+
+def _process(owner: str) -> tuple[str, int, str]:
+    """The machine, the number and the beginning of a holder's process."""
     # A name of another shape was written by another version; nothing certain can be said of its process.
     machine, pid, began, _ = owner.rsplit("/", 3) if owner.count("/") >= 3 else ("", "0", "", "")
-    return machine == _machine() and began != "" and _began(int(pid)) != began
+    return machine, int(pid), began
 
 
 @cache

@@ -110,7 +110,7 @@ def follow(url: str, run_id: str) -> dict[str, Any]:
 def holder(database_url: str) -> int:
     """The process that works on the only run that goes on."""
     store = Store.open(Settings(database_url=database_url))
-    ((_, owner),) = RunStore(store.db).claimable()
+    ((_, owner, _),) = RunStore(store.db).claimable()
     store.close()
     assert owner is not None
     return int(owner.split("/")[-3])

@@ -4,9 +4,9 @@ A holder that dies stops renewing, and the run is free when the lease runs out. 
 the holder's name says which process it is, and whether that process still lives can be looked up.
 """
 
-from evergold.holders import is_dead, new_owner
+from evergold.holders import is_alive, is_dead, new_owner
 
-__all__ = ["BEAT_SECONDS", "LEASE_SECONDS", "MOST_TAKES", "is_dead", "new_owner"]
+__all__ = ["BEAT_SECONDS", "LEASE_SECONDS", "MOST_TAKES", "is_alive", "is_dead", "new_owner"]
 
 # Twenty missed beats: a busy machine or a short outage of the database must not lose a run.
 LEASE_SECONDS = 20.0

@@ -87,7 +87,7 @@ class RunWorker:
 
     def _take(self, room: int) -> Iterable[Run]:
         taken = 0
-        for run, holder in self._runs.claimable() if room > 0 else ():
+        for run, holder, _ in self._runs.claimable() if room > 0 else ():
             if taken >= room:
                 return
             # A holder of another machine keeps its run until its lease is over.

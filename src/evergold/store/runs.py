@@ -8,7 +8,7 @@ servers on one database never work on the same run and a dead one's run can be t
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, and_, case, delete, func, insert, literal, or_, select, update
 
@@ -28,6 +28,14 @@ class Beat:
 
     held: bool
     cancel: bool
+
+
+class LiveRun(NamedTuple):
+    """A run that has not ended: who holds it by a lease that is not over, and who took it last."""
+
+    run: Run
+    holder: str | None
+    taken_by: str | None
 
 
 class RunStore:
@@ -124,14 +132,17 @@ class RunStore:
 
         return self.db.write(work)
 
-    def claimable(self) -> Sequence[tuple[Run, str | None]]:
-        """Live runs, oldest first, with who holds them now; held ones are listed, for their owner may be dead."""
+    def claimable(self) -> Sequence[LiveRun]:
+        """Live runs, oldest first; held ones are listed, for their holder may be dead."""
         oldest = select(runs).where(runs.c.status.in_(LIVE)).order_by(runs.c.created_at, runs.c.id)
         with self.db.read() as connection:
             rows = connection.execute(oldest).all()
             now = _now(connection)
         # By the database's clock, read in the same connection: clocks of workers differ.
-        return [(_run(row), row.owner if row.lease_until and row.lease_until > now else None) for row in rows]
+        return [
+            LiveRun(_run(row), row.owner if row.lease_until and row.lease_until > now else None, row.owner)
+            for row in rows
+        ]
 
     def beat(self, run_id: str, owner: str, seconds: float) -> "Beat":
         """Prolong the lease."""

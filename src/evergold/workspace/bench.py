@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from evergold.bench.lease import LEASE_SECONDS, is_dead, new_owner
+from evergold.bench.lease import LEASE_SECONDS, is_alive, is_dead, new_owner
 from evergold.bench.metric_names import make_metrics
 from evergold.bench.overrun import Slot
 from evergold.bench.runner import Runner
@@ -86,7 +86,7 @@ class Bench:
         """
         owner = new_owner()
         # A lease of a process that is known to be dead is taken at once instead of waiting for its end.
-        holder = next((holder for run, holder in self._runs.claimable() if run.id == run_id), None)
+        holder = next((live.holder for live in self._runs.claimable() if live.run.id == run_id), None)
         dead = holder if holder and is_dead(holder) else None
         if not self._runs.claim(run_id, owner, LEASE_SECONDS, taking_from=dead):
             raise Conflict(f"run {run_id!r} is {self.get(run_id).status} and cannot be taken; is it running elsewhere?")
@@ -217,10 +217,13 @@ class Bench:
 
     def _sweep(self) -> None:
         """No run stays "running" when nobody runs it: a local one has failed, a server's goes back to the queue."""
-        for run, holder in self._runs.claimable():
+        for run, holder, taken_by in self._runs.claimable():
             if run.status is not RunStatus.RUNNING or (holder is not None and not is_dead(holder)):
                 continue
             if run.provenance.get("origin") == "local":
+                # A machine that slept, or is very busy, lets a lease run out although the process goes on.
+                if taken_by is not None and is_alive(taken_by):
+                    continue
                 self._runs.abandon(run.id, holder, RunStatus.FAILED, ABANDONED.format(id=run.id))
             else:
                 self._runs.abandon(run.id, holder, RunStatus.QUEUED)
