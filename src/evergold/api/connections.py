@@ -116,6 +116,9 @@ class Connection(AutoHTTPProtocol):  # type: ignore[misc,valid-type]
 
     def shutdown(self) -> None:
         self._watch.ending = True
+        if self.answering:
+            # Read as `request.state.ending` by answers that would not end by themselves.
+            self.cycle.scope["state"]["ending"] = True
         super().shutdown()
 
     def resume_writing(self) -> None:

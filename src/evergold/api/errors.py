@@ -7,11 +7,13 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from evergold.errors import EvergoldError, Unavailable
 from evergold.model.faults import Fault, faults_of
 
 NOT_JSON = "json_invalid"
+GONE = 499  # the usual number for a client that closed the connection before an answer
 RETRY_SECONDS = "2"  # when to come back; exporters then wait longer each time
 
 
@@ -35,6 +37,11 @@ def install_errors(app: FastAPI) -> None:
     @app.exception_handler(HTTPException)
     async def plain(request: Request, problem: HTTPException) -> JSONResponse:
         return refusal(problem.status_code, f"{request.method} {request.url.path}: {problem.detail}")
+
+    @app.exception_handler(ClientDisconnect)
+    async def gone(request: Request, problem: ClientDisconnect) -> JSONResponse:
+        # Nobody reads this answer; without it every client that leaves in the middle of a body is a traceback in the log.
+        return refusal(GONE, "the client closed the connection before its request was whole")
 
 
 def _faults(errors: Sequence[Any], request: Request) -> list[Fault]:

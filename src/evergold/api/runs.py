@@ -4,12 +4,13 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Annotated
 
 import anyio
-from fastapi import Query, Response
+from fastapi import Query, Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 
 from evergold.api.opened import Opened
 from evergold.api.routing import Router
+from evergold.api.streams import EventStream
 from evergold.bench.calibrate import Calibration
 from evergold.bench.plan import Plan
 from evergold.model.case import Case
@@ -258,8 +259,11 @@ def delete_run(workspace: Opened, run_id: str) -> None:
 
 
 @router.get("/benchmarks/runs/{run_id}/events", response_class=StreamingResponse)
-async def run_events(workspace: Opened, run_id: str) -> StreamingResponse:
-    """Progress as server-sent events: `progress` with the run whenever it changed, `end` with the run when it ended."""
+async def run_events(request: Request, workspace: Opened, run_id: str) -> EventStream:
+    """Progress as server-sent events: `progress` with the run whenever it changed, `end` with the run when it ended.
+
+    A stream also ends when its token is revoked and when the server ends; 503 where 32 are open.
+    """
     # Asked once before the stream begins, so that an unknown run is a 404 and not a broken stream.
     first = await anyio.to_thread.run_sync(workspace.bench.get, run_id)
 
@@ -277,9 +281,7 @@ async def run_events(workspace: Opened, run_id: str) -> StreamingResponse:
             await anyio.sleep(LOOK_SECONDS)
             run = await anyio.to_thread.run_sync(workspace.bench.get, run_id)
 
-    # `X-Accel-Buffering: no` keeps nginx from collecting events before it passes them on.
-    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    return StreamingResponse(events(), media_type="text/event-stream", headers=headers)
+    return EventStream(request, events())
 
 
 def _event(name: str, run: Run) -> str:

@@ -17,6 +17,7 @@ from evergold.model.ident import content_hash
 from evergold.model.run import Attempt, Usage
 
 BATCH = 64
+LARGEST = 1e30
 
 
 class EmbeddingTarget:
@@ -72,7 +73,10 @@ def _rows(made: Any) -> list[list[float]]:
 
 
 def _is_vector(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(number, int | float) for number in value)
+    """Whether it is a list of numbers that 32 bits hold; NaN and infinity are none."""
+    return isinstance(value, list) and all(
+        isinstance(number, int | float) and -LARGEST < number < LARGEST for number in value
+    )
 
 
 def batches(texts: Sequence[str]) -> Iterator[Sequence[str]]:

@@ -1,7 +1,7 @@
 """The JSON object that a model's reply is, or holds."""
 
 import re
-from json import JSONDecodeError, JSONDecoder
+from json import JSONDecoder
 from typing import Any
 
 _OPENING = re.compile(r"```(?:json)?[ \t]{0,20}\r?\n", re.IGNORECASE)
@@ -14,7 +14,7 @@ def parse_object(text: str) -> dict[str, Any] | None:
     for candidate in (text.strip(), _in_fence(text), text[text.find("{") :]):
         try:
             value, _ = JSONDecoder().raw_decode(candidate)
-        except (JSONDecodeError, RecursionError):
+        except (ValueError, RecursionError):  # no JSON, a number of thousands of digits, endless nesting
             continue
         if isinstance(value, dict):
             return value

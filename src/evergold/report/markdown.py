@@ -1,11 +1,14 @@
 """The report as Markdown: for a pull request, an issue, a CI summary."""
 
+import re
 from collections.abc import Iterable, Sequence
 
 from evergold.report.provenance import provenance_rows, spending_rows
 from evergold.report.summary import Failure, RunReport, shortened
 
 LONGEST_TEXT = 600
+_MARKS = re.compile(r"[\\`\[\]]")
+_BLOCK_MARKS = re.compile(r"^(\s*)([#~=+>-])")
 
 
 def to_markdown(report: RunReport) -> str:
@@ -44,7 +47,7 @@ def _headline(failure: Failure) -> str:
     if failure.metric is None:
         return f"failed: {_cell(failure.reason or 'no reason given')}"
     value = "–" if failure.value is None else f"{failure.value:.2f}"
-    return f"{failure.metric} {value}" + (f": {_cell(failure.reason)}" if failure.reason else "")
+    return f"{_cell(failure.metric)} {value}" + (f": {_cell(failure.reason)}" if failure.reason else "")
 
 
 def _slices(report: RunReport) -> list[str]:
@@ -53,18 +56,23 @@ def _slices(report: RunReport) -> list[str]:
         parts = [part for part in report.slices if part.by == by]
         names = [mean.metric for mean in parts[0].means]
         rows = ((part.name, part.cases, *map(str, part.means)) for part in parts)
-        lines += [f"## By {by}", "", *_table((by, "cases", *names), rows)]
+        lines += [f"## By {_cell(by)}", "", *_table((by, "cases", *names), rows)]
     return lines
 
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
-    lines = [f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
+    lines = [f"| {' | '.join(map(_cell, columns))} |", f"|{'---|' * len(columns)}"]
     lines += [f"| {' | '.join(_cell(value) for value in row)} |" for row in rows]
     return [*lines, ""]
 
 
 def _quoted(text: str) -> list[str]:
-    return [f"> {_escaped(line)}" for line in shortened(text, LONGEST_TEXT).splitlines()]
+    lines = shortened(text, LONGEST_TEXT).splitlines()
+    return [f"> {_BLOCK_MARKS.sub(_behind_space, _escaped(line))}" for line in lines]
+
+
+def _behind_space(match: re.Match[str]) -> str:
+    return f"{match[1]}\\{match[2]}"
 
 
 def _cell(value: object) -> str:
@@ -73,5 +81,7 @@ def _cell(value: object) -> str:
 
 
 def _escaped(text: str) -> str:
-    # `&` comes first, or the entities of the others would be escaped again. `>` is left: alone it opens no tag.
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace("`", "\\`")
+    """A text that is no tag, code, link or picture; a picture of another host would be loaded by every reader."""
+    # A backslash of the text would take the one before a mark away. `>` is left: alone it opens no tag.
+    marked = _MARKS.sub(lambda match: "\\" + match[0], text)
+    return marked.replace("&", "&amp;").replace("<", "&lt;")

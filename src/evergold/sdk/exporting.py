@@ -1,12 +1,12 @@
 """The living dataset as a file, from a workspace here or from a server. Called by people and jobs, so it may raise."""
 
 from collections.abc import Iterator
+from http.client import HTTPException
 from itertools import islice
 from pathlib import Path
 from typing import Any
-from urllib.error import HTTPError, URLError
 from urllib.parse import urlencode
-from urllib.request import Request, urlopen
+from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 import orjson
 
@@ -16,6 +16,7 @@ from evergold.model.case import EntryType
 from evergold.settings import Settings
 
 FORMAT = "live-jsonl"
+LONGEST_LINE = 64 << 20
 SECONDS = 300  # a server writes the whole file before its first byte
 
 
@@ -39,8 +40,20 @@ def _lines(url: str, token: str, entry_type: str | None) -> Iterator[dict[str, A
     if token:
         request.add_header("Authorization", f"Bearer {token}")
     try:
-        with urlopen(request, timeout=SECONDS) as response:
-            for line in response:
+        with build_opener(_NotFollowed).open(request, timeout=SECONDS) as response:
+            while line := response.readline(LONGEST_LINE):
                 yield orjson.loads(line)
-    except (HTTPError, URLError) as problem:
+            # The standard reader takes a connection that is cut off for the end of the file.
+            if getattr(response, "length", None):
+                raise HTTPException(f"the answer ended {response.length:,} bytes early")
+    except (OSError, HTTPException) as problem:
         raise Unavailable(f"cannot read cases from {url}: {problem}; check the address and the token") from problem
+    except orjson.JSONDecodeError as problem:
+        raise Unavailable(f"{url} did not answer with lines of cases: {problem}; check the address") from problem
+
+
+class _NotFollowed(HTTPRedirectHandler):
+    """Takes a redirect for the error it is: the standard handler would send the token on to any other host."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None

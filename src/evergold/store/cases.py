@@ -29,6 +29,7 @@ from evergold.store.conditions import Many, Pairs, json_text
 from evergold.store.cutoffs import Cutoff
 from evergold.store.schema import case_reviews, case_revisions, eval_dataset, eval_dataset_tags, trace_scores
 from evergold.store.schema.traces import FAILING_BELOW
+from evergold.store.search import Search
 from evergold.store.text_index.parts import may_hold
 from evergold.store.values import batches, loads
 
@@ -53,7 +54,7 @@ class CaseFilter(BaseModel, frozen=True, extra="forbid"):
     policy: str | None = None
     since: Cutoff | None = None
     until: Cutoff | None = None
-    search: str | None = None
+    search: Search | None = None
 
 
 class CaseOrder(StrEnum):

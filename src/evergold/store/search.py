@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
+from pydantic import AfterValidator
 from sqlalchemy import (
     ColumnElement,
     Connection,
@@ -19,6 +20,7 @@ from sqlalchemy import (
 from sqlalchemy import table as sql_table
 from sqlalchemy.dialects.postgresql import ARRAY
 
+from evergold.errors import BadInput
 from evergold.store.schema import traces
 from evergold.store.text_index.grams import POSTGRES_GRAMS, POSTGRES_HOLDS, RUN, pairs_of
 from evergold.store.text_index.words import POSTGRES_WORDS
@@ -27,6 +29,10 @@ WORD = re.compile(r"[^\W_]+")
 # A page of hits that are no rarer is soon full when the newest traces are read one by one.
 COMMON_SHARE = 0.05
 COMMON_HITS = 10_000
+# Each word is a condition of its own: thousands of them take seconds, and then more depth than SQLite allows a statement.
+LONGEST_SEARCH = 2_000
+MOST_WORDS = 100
+LONGEST_WORD = 500  # characters; PostgreSQL takes words of 2,046 bytes
 
 
 class SearchTerms(NamedTuple):
@@ -42,6 +48,23 @@ class SearchTerms(NamedTuple):
         pieces = tuple(part for part in parts if RUN.search(part))
         words = tuple(word for part in parts if not RUN.search(part) for word in WORD.findall(part))
         return cls(words, pieces)
+
+
+def _bounded(search: str) -> str:
+    words = words_of(search) if len(search) <= LONGEST_SEARCH else []
+    longest = max(map(len, words), default=0)
+    for size, most, unit in (
+        (len(search), LONGEST_SEARCH, "characters"),
+        (len(words), MOST_WORDS, "words"),
+        (longest, LONGEST_WORD, "characters in one word"),
+    ):
+        if size > most:
+            raise BadInput(f"the search has {size:,} {unit}; at most {most:,} are looked for: search for a part of it")
+    return search
+
+
+Search = Annotated[str, AfterValidator(_bounded)]
+"""A text to search for, short enough to be looked for."""
 
 
 def words_of(search: str) -> list[str]:

@@ -14,6 +14,7 @@ from evergold.store.conditions import Many, Pairs, json_text
 from evergold.store.cutoffs import Cutoff
 from evergold.store.schema import trace_scores, trace_tags, traces
 from evergold.store.schema.traces import FAILING, FAILING_BELOW, GIVEN
+from evergold.store.search import Search
 from evergold.store.values import dumps
 
 # The name is matched lazily: `a=b<0.3` is a score called `a=b`.
@@ -79,7 +80,7 @@ class TraceFilter(BaseModel, frozen=True, extra="forbid"):
     tokens_max: Annotated[int | None, Field(ge=0, lt=2**53)] = None
     cost_min: Annotated[float | None, Field(ge=0, lt=2**53, allow_inf_nan=False)] = None
     cost_max: Annotated[float | None, Field(ge=0, lt=2**53, allow_inf_nan=False)] = None
-    search: str | None = None
+    search: Search | None = None
 
 
 class TraceOrder(StrEnum):

@@ -1772,6 +1772,8 @@ export interface paths {
         /**
          * Run Events
          * @description Progress as server-sent events: `progress` with the run whenever it changed, `end` with the run when it ended.
+         *
+         *     A stream also ends when its token is revoked and when the server ends; 503 where 32 are open.
          */
         get: operations["run_events_api_v1_benchmarks_runs__run_id__events_get"];
         put?: never;

@@ -1,8 +1,8 @@
 """Middleware: what every request passes before its route. `install_middleware` is the only function that others call.
 
-From the outside in: counting and timing, cross-site requests, NUL in addresses, tokens and the size of a body, the memory of
-all bodies together, compression of answers, slashes inside names. Each is a plain ASGI layer: OTLP passes them thousands of
-times a second.
+From the outside in: counting and timing, requests with two ends, cross-site requests, NUL in addresses, tokens and the size of a
+body, the memory of all bodies together, compression of answers, slashes inside names. Each is a plain ASGI layer: OTLP passes
+them thousands of times a second.
 """
 
 from fastapi import FastAPI
@@ -10,6 +10,7 @@ from fastapi.middleware.gzip import GZipMiddleware
 
 from evergold.api.access import configured_tokens
 from evergold.api.middleware.cross_site import CrossSiteCheck, known_host
+from evergold.api.middleware.framing import Framing
 from evergold.api.middleware.guard import Guard
 from evergold.api.middleware.inflight import InFlight
 from evergold.api.middleware.meter import Instruments, Meter
@@ -29,4 +30,5 @@ def install_middleware(app: FastAPI, settings: Settings) -> None:
     app.add_middleware(Guard, settings=settings, tokens=configured_tokens(settings))
     app.add_middleware(NulRefused)
     app.add_middleware(CrossSiteCheck, known=known_host(settings))
+    app.add_middleware(Framing)
     app.add_middleware(Meter, instruments=app.state.instruments)

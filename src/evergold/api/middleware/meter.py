@@ -9,6 +9,8 @@ import time
 from prometheus_client import CollectorRegistry, Counter, Histogram
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from evergold.api.errors import GONE
+
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 PARTS = (("/v1/", "otlp"), ("/api/public/", "langfuse"), ("/api/", "rest"))
 
@@ -56,8 +58,7 @@ class Meter:
             await self._app(scope, receive, send)
             return
         began = time.perf_counter()
-        # The usual number for a client that closed the connection before an answer.
-        status = 499
+        status = GONE
 
         async def noted(message: Message) -> None:
             nonlocal status

@@ -1,5 +1,6 @@
 """`anthropic/…`, `google/…`, `mistral/…` as judges: the answer is asked for as a call of one tool, and read from it."""
 
+import asyncio
 from typing import Any
 
 import orjson
@@ -18,7 +19,7 @@ class NativeJudge:
     def __init__(self, model: NativeModel, timeout: float, retry: RetryPolicy | None = None) -> None:
         self._model = model
         self._retry = retry or RetryPolicy()
-        self._settings = {"timeout": timeout}
+        self._timeout = timeout
 
     @property
     def identity(self) -> str:
@@ -34,7 +35,7 @@ class NativeJudge:
         tool = _answer_tool(question)
         response = await retried(
             self._retry,
-            lambda: self._model.request(messages, self._settings, tool),
+            lambda: self._sent(messages, tool),
             lambda reply: reply if isinstance(reply, Failure) else None,
         )
         if isinstance(response, Failure):
@@ -54,6 +55,14 @@ class NativeJudge:
         if response.finish_reason == "length":
             return Reply(text=text, final="the judge's reply was cut off at its token limit", usage=usage)
         return Reply(text=text, usage=usage)
+
+    async def _sent(self, messages: Messages, tool: Any) -> Any | Failure:
+        try:
+            # Of the whole exchange: the limit of the clients is on single reads, which a slow drip never reaches.
+            async with asyncio.timeout(self._timeout):
+                return await self._model.request(messages, {"timeout": self._timeout}, tool)
+        except TimeoutError:
+            return Failure("timeout", f"no reply within {self._timeout:g} s")
 
 
 def make_anthropic_judge(address: str, settings: Settings) -> NativeJudge:

@@ -10,6 +10,8 @@ from evergold.calls.openai_client import first_choice, tool_functions
 from evergold.conversation import text_of
 from evergold.model.run import Usage
 
+ROUNDING = 0.01
+
 
 @dataclass(frozen=True)
 class Reply:
@@ -51,10 +53,21 @@ def _logprobs(choice: dict[str, Any]) -> tuple[dict[str, Any], ...]:
     logprobs = choice.get("logprobs")
     content = logprobs.get("content") if isinstance(logprobs, dict) else None
     entries = [entry for entry in content if isinstance(entry, dict)] if isinstance(content, list) else []
-    return tuple({"token": entry.get("token"), "top": _alternatives(entry)} for entry in entries)
+    tokens = [entry.get("token") for entry in entries]
+    return tuple(
+        {"token": token, "top": _alternatives(entry)}
+        for token, entry in zip(tokens, entries, strict=True)
+        if isinstance(token, str)
+    )
 
 
 def _alternatives(entry: dict[str, Any]) -> list[list[Any]]:
     top = entry.get("top_logprobs")
     others = [other for other in top if isinstance(other, dict)] if isinstance(top, list) else []
-    return [[other["token"], other["logprob"]] for other in others if {"token", "logprob"} <= other.keys()]
+    pairs = [(other.get("token"), other.get("logprob")) for other in others]
+    return [[token, logprob] for token, logprob in pairs if isinstance(token, str) and _is_logprob(logprob)]
+
+
+def _is_logprob(value: Any) -> bool:
+    """A number that is the logarithm of a probability; rounding may lift it a little above zero. NaN is none."""
+    return isinstance(value, int | float) and value <= ROUNDING

@@ -4,7 +4,7 @@ The steps are part of the metric's version. They are not invented per case, beca
 case measures the rubric.
 """
 
-import math
+import sys
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -80,4 +80,4 @@ def _graded(data: dict[str, Any], answer: Answer) -> Measurement:
 
 def _is_number(value: object) -> bool:
     """A judge that is a program (offline, a panel) may grade between whole numbers."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max

@@ -4,6 +4,7 @@ The rule behind all of it: an answer that does not fit the question is no answer
 those three ids; anything else is unscored with the reason, and never a number.
 """
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -92,9 +93,11 @@ def support(verdicts: dict[int, dict[str, Any]], counts_as: frozenset[str]) -> t
     A judge that knows how sure it is gives `p`, the probability that the verdict counts; then the sum is of those.
     """
     # Mixed answers are counted, not weighted: a sum of probabilities and whole votes means nothing.
-    weighted = all("p" in verdict for verdict in verdicts.values())
-    if weighted:
-        return sum(float(verdict["p"]) for verdict in verdicts.values()), True
+    # Any model may write a `p` of its own making: only a probability is one.
+    sure = [verdict.get("p") for verdict in verdicts.values()]
+    known = [float(p) for p in sure if isinstance(p, int | float) and not isinstance(p, bool) and 0 <= p <= 1]
+    if len(known) == len(sure):
+        return sum(known), True
     return float(sum(verdict["verdict"] in counts_as for verdict in verdicts.values())), False
 
 
@@ -105,6 +108,9 @@ def _schema_problem(schema: dict[str, Any], value: Any, where: str) -> str | Non
     # bool is a subclass of int in Python; `true` is no number here.
     if not isinstance(value, kinds[kind]) or (isinstance(value, bool) and kind != "boolean"):
         return f"{where} must be of type {kind}, not {value!r:.60}"
+    # JSON has no NaN and no infinity; readers take them, and 1e999, all the same.
+    if isinstance(value, float) and not math.isfinite(value):
+        return f"{where} must be a finite number, not {value}"
     if "enum" in schema and value not in schema["enum"]:
         return f"{where} must be one of {_listed(schema['enum'])}, not {value!r:.60}"
     if kind == "array":

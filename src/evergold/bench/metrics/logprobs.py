@@ -11,6 +11,7 @@ from typing import Any
 
 # Alternatives below one per cent are noise of the tokenizer and shift a mean more than they mean.
 LEAST_PROBABILITY = 0.01
+DIGITS = 9  # of a grade; Python refuses to read thousands of them
 
 
 def weighted_score(text: str, tokens: Sequence[dict[str, Any]], top: int, key: str = "score") -> float | None:
@@ -38,7 +39,13 @@ def _mean(alternatives: Sequence[Sequence[Any]], top: int) -> float | None:
     mass = total = 0.0
     for word, logprob in alternatives:
         plain, p = word.strip(), math.exp(logprob)
-        if plain.isascii() and plain.isdigit() and int(plain) <= top and p >= LEAST_PROBABILITY:
+        if (
+            plain.isascii()
+            and plain.isdigit()
+            and len(plain) <= DIGITS
+            and int(plain) <= top
+            and p >= LEAST_PROBABILITY
+        ):
             mass += p
             total += p * int(plain)
     return total / mass if mass else None
