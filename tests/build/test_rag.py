@@ -410,6 +410,14 @@ def test_further_splits_come_from_the_config(tmp_path: Path) -> None:
     assert read_jsonl(tmp_path / "d" / "rewrites.jsonl")[0]["before"] == "x"
 
 
+# A kilobyte of aliases that stand for ten million values.
+BOMB = (
+    "[&a [x], "
+    + ", ".join(f"&{new} [{', '.join([f'*{old}'] * 10)}]" for old, new in zip("abcdefg", "bcdefgh", strict=True))
+    + "]"
+)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -434,6 +442,11 @@ def test_further_splits_come_from_the_config(tmp_path: Path) -> None:
         ("evaluation: {max_line_mb: 0}", "max_line_mb must be a number"),
         ("- a", "must be a table of settings"),
         ("evaluation: [", "cannot read config"),
+        ("evaluation: " + "[" * 5000, "nested more than"),
+        ("evaluation: {splits: {qa: " + BOMB + "}}", "aliases expand"),
+        ("evaluation: &a {splits: *a}", "points back"),
+        ("evaluation: !!python/object/apply:os.getpid []", "has no JSON value"),
+        ("evaluation: {splits: [qa]}\nevaluation: {splits: [citations]}", "already set on line 1"),
     ],
 )
 def test_a_wrong_config_is_named(tmp_path: Path, text: str, message: str) -> None:

@@ -168,15 +168,17 @@ def _require_splits_of(given: Mapping[str, Path | None], tables: Mapping[str, An
 
 
 def _read_section(config: Path) -> dict[str, Any]:
-    import yaml
+    from evergold.formats.yaml_reading import Unreadable, bytes_of, read
 
     try:
-        content = yaml.safe_load(config.read_text(encoding="utf-8")) or {}
+        content = read(bytes_of(config)).value or {}
     except FileNotFoundError:
         raise NotFound(f"no config file at {config}") from None
-    except (yaml.YAMLError, UnicodeDecodeError, OSError) as problem:
-        reason = " ".join(str(problem).split())
-        raise BadInput(f"cannot read config {config}: {reason}") from problem
+    except Unreadable as unreadable:
+        where = unreadable.problem.at(config)
+        raise BadInput(f"cannot read config {where}: {unreadable.problem.message}") from unreadable
+    except OSError as problem:
+        raise BadInput(f"cannot read config {config}: {problem.strerror or problem}") from problem
     section = content.get("evaluation") or {} if isinstance(content, dict) else None
     if not isinstance(section, dict):
         raise BadInput(f"{config}: `evaluation` must be a table of settings")

@@ -218,7 +218,7 @@ def _listed(folder: Path) -> list[tuple[str | None, Path]]:
     head = card.read_text("utf-8", "replace").split("---\n") if card.is_file() else []
     try:
         content = yaml.safe_load(head[1]) if len(head) > 2 else None
-    except yaml.YAMLError as problem:
+    except (yaml.YAMLError, ValueError, RecursionError) as problem:
         raise BadInput(f"{card}: its head is not YAML: {' '.join(str(problem).split())}") from problem
     configs = content.get("configs") if isinstance(content, dict) else None
     entries = [

@@ -8,9 +8,11 @@ from typing import Any
 
 import orjson
 
+from evergold.errors import BadInput
 from evergold.model.rejected import Rejected
 
 KEPT = 2000
+LONGEST_DOCUMENT = 512 << 20  # bytes, of a line or of a whole file; decoding takes several times as much memory
 
 
 def documents(lines: Iterable[bytes], name: str) -> Iterator[tuple[str, Any] | Rejected]:
@@ -26,11 +28,27 @@ def documents(lines: Iterable[bytes], name: str) -> Iterator[tuple[str, Any] | R
     try:
         orjson.loads(first)
     except orjson.JSONDecodeError:
-        yield from _whole(first + b"".join(source), name)
+        yield from _whole(b"".join(_bounded(chain([first], source), name)), name)
         return
     for number, line in enumerate(chain([first], source), 1):
         if line.strip():
             yield from _parts(line, f"{name}:{number}")
+
+
+def _bounded(lines: Iterable[bytes], name: str) -> Iterator[bytes]:
+    """The lines of one document. A packed file of a few megabytes may hold more than any memory."""
+    size = 0
+    for line in lines:
+        size += len(line)
+        if size > LONGEST_DOCUMENT:
+            raise too_long(name, "one document of JSON")
+        yield line
+
+
+def too_long(name: str, what: str) -> BadInput:
+    return BadInput(
+        f"{name}: {what} is longer than {LONGEST_DOCUMENT:,} bytes; write one record a line, or several files"
+    )
 
 
 def columns_of(head: bytes) -> list[str]:
