@@ -1,11 +1,11 @@
-"""Puts the browser app and the compiled part of the builder into wheels.
+"""Puts the browser app and the compiled parts into wheels.
 
 The app is built from `web/` when the built one is missing or older than its sources: a wheel from a clean clone is
 complete, and one from a source archive (which carries the built app) needs no Node. An editable install is left
 alone: there `make setup` builds the app.
 
-`_lines.c` is compiled for wheels and editable installs, by the C compiler that is there. Where there is none, or it fails, the
-installation goes on: the same functions are there in Python, and a wheel without compiled parts fits every machine.
+The C sources are compiled for wheels and editable installs, by the C compiler that is there. Where there is none, or it fails,
+the installation goes on: the same is there in Python, and a wheel without compiled parts fits every machine.
 """
 
 import os
@@ -23,10 +23,10 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 NO_NPM = (
     "the browser app is not built and npm was not found: install Node 20.19 or newer (it brings npm), then build again"
 )
-SOURCE = "src/evergold/build/_lines.c"
-COMPILED = "src/evergold/build/_lines.abi3.so"
+SOURCES = ("src/evergold/build/_lines.c", "src/evergold/sources/otlp/_spans.c")
+COMPILED = tuple(source.removesuffix(".c") + ".abi3.so" for source in SOURCES)
 FIRST_PYTHON = "cp311"
-"""The version whose stable interface the compiled part keeps to; later ones load it too."""
+"""The version whose stable interface the compiled parts keep to; later ones load them too."""
 
 
 class EvergoldHook(BuildHookInterface):
@@ -40,25 +40,29 @@ class EvergoldHook(BuildHookInterface):
             build_web_app(root)
         if self.target_name != "wheel":
             return
-        problem = compile_lines(root)
+        problem = compile_all(root)
         if problem is not None:
-            self.app.display_warning(f"evergold builds RAG splits in Python, at a third of the speed: {problem}")
+            self.app.display_warning(
+                f"evergold builds RAG splits in Python, at a third of the speed, and reads spans more slowly: {problem}"
+            )
         else:
-            build_data["artifacts"].append(COMPILED)
+            build_data["artifacts"].extend(COMPILED)
             build_data["pure_python"] = False
             build_data["tag"] = f"{FIRST_PYTHON}-abi3-{platform_tag()}"
 
 
-def compile_lines(root: Path) -> str | None:
-    """Compiles the C source; returns why it could not. What an earlier attempt left is not kept then."""
-    compiled = root / COMPILED
-    problem = _compile(root, compiled)
-    if problem is not None:
-        compiled.unlink(missing_ok=True)
-    return problem
+def compile_all(root: Path) -> str | None:
+    """Compiles the C sources; returns why one could not be. Nothing is kept then, also not of an earlier attempt."""
+    for source, name in zip(SOURCES, COMPILED, strict=True):
+        problem = _compile(root / source, root / name)
+        if problem is not None:
+            for each in COMPILED:
+                (root / each).unlink(missing_ok=True)
+            return problem
+    return None
 
 
-def _compile(root: Path, compiled: Path) -> str | None:
+def _compile(source: Path, compiled: Path) -> str | None:
     include = Path(sysconfig.get_path("include"))
     command = shlex.split(os.environ.get("CC", "")) or ["cc"]
     if os.name != "posix":
@@ -69,7 +73,7 @@ def _compile(root: Path, compiled: Path) -> str | None:
         return f"no Python.h in {include} (on Debian and Ubuntu: apt install python3-dev)"
     linking = ["-bundle", "-undefined", "dynamic_lookup"] if sys.platform == "darwin" else ["-shared"]
     draft = compiled.with_suffix(f".{os.getpid()}.tmp")
-    command += ["-std=c11", "-O2", "-fPIC", *linking, f"-I{include}", "-o", str(draft), str(root / SOURCE)]
+    command += ["-std=c11", "-O2", "-fPIC", *linking, f"-I{include}", "-o", str(draft), str(source)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         draft.unlink(missing_ok=True)

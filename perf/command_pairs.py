@@ -12,7 +12,6 @@ it filled with the same program.
 import argparse
 import os
 import resource
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -43,13 +42,8 @@ COMMANDS = {
 
 
 def other_program(commit: str, folder: Path) -> Path:
-    """The files of a commit, with the compiled part of the builder where its source is still the same."""
+    """The files of a commit, and what names its plug-ins."""
     tree = files_of(commit, folder)
-    source, compiled = (Path("src/evergold/build", name) for name in ("_lines.c", "_lines.abi3.so"))
-    if (ROOT / compiled).exists() and (tree / source).read_bytes() == (ROOT / source).read_bytes():
-        shutil.copy(ROOT / compiled, tree / compiled)
-    else:
-        print("  the compiled part of the builder is not the same in both: `build` compares different things")
     write_metadata(commit, tree / "src")
     return tree
 

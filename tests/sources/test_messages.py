@@ -4,7 +4,10 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from evergold.sources.conventions import messages
 from evergold.sources.conventions.messages import (
     input_text,
     loaded,
@@ -106,3 +109,37 @@ def test_a_flattened_list_is_seen_by_its_numbers(names: list[str], there: bool) 
 @pytest.mark.parametrize(("value", "expected"), [("[1]", [1]), ("[1", "[1"), (" {}", " {}"), (5, 5), ("null", "null")])
 def test_only_what_looks_like_json_is_loaded(value: Any, expected: Any) -> None:
     assert loaded(value) == expected
+
+
+contents = st.none() | st.sampled_from(["", "hello", '[{"type": "text", "text": "in JSON"}]', "[1]", 7])
+kinds = st.sampled_from(["text", "input_text", "image", None])
+parts = st.fixed_dictionaries(
+    {},
+    optional={"type": kinds, "content": contents, "text": contents, "modality": contents, "message_content": contents},
+)
+roles = st.sampled_from(["user", "assistant", "USER", "human", "model", "", None, ["user"], 3])
+listed_messages = st.lists(
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "role": roles,
+            "content": contents | st.lists(parts | st.text(max_size=3), max_size=2),
+            "parts": contents | st.lists(parts, max_size=2),
+            "message": st.none() | st.fixed_dictionaries({"content": contents}),
+        },
+    )
+    | contents,
+    max_size=3,
+)
+
+
+@given(listed_messages, st.sampled_from([messages.INPUT, messages.OUTPUT]))
+def test_the_short_way_to_a_text_gives_what_the_long_one_does(document: list[Any], side: int) -> None:
+    text = messages._plain_text(document, side) if document else None
+    assert text is None or text == messages._unwrapped(document, side)
+
+
+def test_plain_messages_take_the_short_way() -> None:
+    part = {"type": "text", "content": "hello"}
+    for message in ({"role": "user", "parts": [part]}, {"role": "user", "content": "hello"}):
+        assert messages._plain_text([message], messages.INPUT) == "hello"

@@ -105,7 +105,8 @@ def test_any_bytes_are_taken_apart_or_refused(body: bytes) -> None:
 
 
 def test_too_many_parts_are_refused_before_they_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "MOST_RECORDS", 5)
+    for module in (limits, protobuf):
+        monkeypatch.setattr(module, "MOST_RECORDS", 5)
     monkeypatch.setattr(salvage, "MOST_PARTS", 5)
     for body in (b"\x0a\x00" * 6, request_of(*["x"] * 6)):
         with pytest.raises(TooLarge, match=r"6 .* in one request; at most 5 are taken"):

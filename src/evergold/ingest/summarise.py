@@ -222,7 +222,10 @@ def summarise_spans(spans: Sequence[SpanWithFacts]) -> tuple[list[SpanRow], dict
         # With a repeated span the rows may yet turn out to be conflicts: their texts stay with them.
         if len(first_seen) == len(numbers):
             for number in numbers:
-                rows[number] = share_texts(rows[number], trace, input=True, output=True)
+                row = rows[number]
+                # Of most spans neither is: the call alone would cost more than the comparisons.
+                if row.input_text == trace.input_text or row.output_text == trace.output_text:
+                    rows[number] = share_texts(row, trace, input=True, output=True)
     return rows, summaries
 
 

@@ -41,7 +41,10 @@ def storable(text: str | None) -> str | None:
 
 def dumps(value: Any) -> str:
     """JSON that both databases can read into: PostgreSQL refuses NUL in it even as an escape."""
-    text = orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS).decode()
+    try:
+        text = orjson.dumps(value).decode()
+    except TypeError:  # keys that are no texts, which nearly no value has and every other pays for
+        text = orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS).decode()
     return NUL_IN_JSON.sub("\\1\ufffd", text) if NUL in text else text
 
 

@@ -62,6 +62,9 @@ def _meaning(value: Any, side: int) -> str | None:
     document = loaded(value)
     if document == []:
         return None
+    text = _plain_text(document, side)
+    if text is not None:
+        return text
     text = _unwrapped(document, side)
     if text is None and isinstance(document, dict | list):
         text = _from_messages(document, side)
@@ -71,6 +74,30 @@ def _meaning(value: Any, side: int) -> str | None:
     if isinstance(document, list) and all(map(_is_hollow, document)):
         return None
     return value if isinstance(value, str) else as_json(document)
+
+
+def _plain_text(document: Any, side: int) -> str | None:
+    """The text of a list whose last message is of the wanted role and has one text: what most spans hold, in a third of the time.
+
+    `_unwrapped` gives the same, and the text of every other document.
+    """
+    if type(document) is not list or not all(map(_is_object, document)):
+        return None
+    last = document[-1]
+    role = last.get("role")
+    wanted = REPLY_ROLES if side == OUTPUT else USER_ROLES
+    if type(role) is not str or role not in wanted or not WRAPPED.isdisjoint(last):
+        return None
+    content = last.get("content") or last.get("parts")
+    if type(content) is list and len(content) == 1 and type(part := content[0]) is dict:
+        is_text = part.get("type") == "text" and "modality" not in part and "message_content" not in part
+        content = part.get("content" if "content" in part else "text") if is_text else None
+        return content if type(content) is str and content else None
+    return content if type(content) is str and content[:1] != "[" else None
+
+
+def _is_object(item: Any) -> bool:
+    return type(item) is dict
 
 
 def _from_messages(document: Any, side: int) -> str | None:

@@ -224,6 +224,8 @@ def _usage(attributes: Attributes) -> Attributes:
 
 
 def _count(value: Any) -> int | None:
+    if type(value) is int and value >= 0:
+        return value
     try:
         # Through float: senders write counts as "12" and 12.0.
         return None if value is None else max(0, int(float(value)))

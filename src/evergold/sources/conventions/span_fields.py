@@ -57,7 +57,7 @@ def facts_of(span: WireSpan, parsed: ParsedSpan) -> dict[str, Any]:
         # 0 tokens and 0 cost are facts; None, "" and empty lists say nothing.
         name: value
         for name, value in zip(FACTS, _facts(parsed), strict=True)
-        if value or value == 0
+        if value is not None and (value or value == 0)
     }
     facts |= parsed.texts
     service = span.resource.get("service.name")

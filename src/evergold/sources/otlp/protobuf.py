@@ -1,8 +1,12 @@
-"""OTLP protobuf → wire spans and logs. The message is parsed once and walked once."""
+"""OTLP protobuf → wire spans and logs. The message is parsed once and walked once.
+
+Ordinary requests of spans are read by compiled code where a compiler was present at installation: an object of the protobuf
+package for every attribute takes most of the time. Whatever that code leaves is read here, with the reasons for what is refused.
+"""
 
 from base64 import b64encode
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from google.protobuf.message import DecodeError
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
@@ -12,6 +16,7 @@ from evergold.errors import BadInput
 from evergold.model.nesting import MOST_KEYS, MOST_VALUES
 from evergold.sources.otlp.salvage import LOGS, SPANS, Layout, salvaged
 from evergold.sources.spans import (
+    MOST_RECORDS,
     Attributes,
     Received,
     WireEvent,
@@ -21,11 +26,39 @@ from evergold.sources.spans import (
     require_few_records,
 )
 
+if TYPE_CHECKING:
+    from evergold.sources.otlp._spans import spans_in
+else:
+    try:
+        from evergold.sources.otlp._spans import spans_in
+    except ImportError:
+
+        def spans_in(*_: object) -> None:
+            """Leave every request to Python."""
+
+
 STATUS_ERROR = 2
 
 
 def read_traces(body: bytes) -> Received:
     """Every span of an export request."""
+    received = read_ordinary(body)
+    return read_any_traces(body) if received is None else received
+
+
+def read_ordinary(body: bytes) -> Received | None:
+    """The spans of a request in which nothing is unusual; None for any other, and where nothing was compiled."""
+    groups = spans_in(body, MOST_RECORDS, MOST_KEYS, MOST_VALUES)
+    if groups is None:
+        return None
+    received = Received()
+    for resource, scope, spans in groups:
+        received.add_checked(spans, resource, scope)
+    return received
+
+
+def read_any_traces(body: bytes) -> Received:
+    """Every span of an export request that may hold anything; one line for each span that cannot be kept."""
     request, unread = _parse(ExportTraceServiceRequest, body, SPANS)
     received = Received(refused=unread)
     require_few_records(len(request.resource_spans), "resources")

@@ -36,7 +36,8 @@ def fold(raw: dict[str, Any], question: str | None, answer: str | None) -> list[
         return []
     long = [(name, value) for name, value in attributes.items() if type(value) is str and len(value) >= SHORTEST]
     around: dict[str, Around] = {}
-    for side, text in (("input", question), ("output", answer)) if long else ():
+    # The output first: what holds it, as a rule the longest of all, is then not searched for the input.
+    for side, text in (("output", answer), ("input", question)) if long else ():
         if text is not None and len(text) >= SHORTEST:
             _find(text, side, long, around)
     if around:
@@ -46,13 +47,16 @@ def fold(raw: dict[str, Any], question: str | None, answer: str | None) -> list[
 
 
 def _find(text: str, side: str, long: list[tuple[str, str]], around: dict[str, Around]) -> None:
-    """The attributes that hold the text, in the first spelling that any of them has: what stands before it and after."""
+    """The attributes that hold the text, in the first spelling that any of them has: what stands before it and after.
+
+    One of which a text is taken already is left alone.
+    """
     before = len(around)
     for spelling, spell in SPELLINGS.items():
         spelled = spell(text)
         head, size = spelled[:HEAD], len(spelled)
         for name, value in long:
-            if len(value) >= size:
+            if len(value) >= size and name not in around:
                 # The head is found quickly; the whole text is compared only there.
                 start = value.find(head)
                 if start >= 0 and value.startswith(spelled, start):
