@@ -172,6 +172,22 @@ def test_a_program_answers_with_json(tmp_path: Path) -> None:
     assert (crashed.error_class, crashed.error) == ("target", "exit code 1: it broke")
 
 
+@pytest.mark.parametrize("command", ["sleep 1; cat", "cat | tail -1", "cat && true", "cat > out", "a.py & b.py"])
+def test_a_command_for_a_shell_is_refused_before_the_run(command: str) -> None:
+    with pytest.raises(BadInput, match=r"without a shell, which would read .*; write command:sh -c"):
+        make_target(f"command:{command}", {}, Settings())
+
+
+def test_a_shell_may_be_the_program_and_quoted_signs_are_words() -> None:
+    assert attempt_at("command:sh -c 'cat > /dev/null; echo one | tail -1'").output == "one"
+    assert attempt_at("command:echo --between='a|b' 1>0").output == "--between=a|b 1>0"
+
+
+def test_the_reason_of_a_program_is_not_the_name_of_its_help() -> None:
+    failing = attempt_at("command:sh -c 'echo sleep: invalid time >&2; echo \"Try sleep --help\" >&2; exit 1'")
+    assert failing.error == "exit code 1: sleep: invalid time"
+
+
 def test_a_program_answers_with_text_or_is_not_there() -> None:
     assert attempt_at("command:echo just text").output == "just text"
     assert attempt_at("command:/nowhere/program").error_class == "unknown_model"

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from evergold.cli import invoke as evergold
 from evergold.cli.run import summary_line
 from evergold.model.run import Run, RunSpec, Usage
+from evergold.workspace.bench import Bench
 
 APP = """
 def good(prompt):
@@ -231,3 +233,15 @@ def test_a_threshold_on_nothing_measured_is_not_called_below(folder: Path, capsy
     words = ["run", "reasoning", "--model", "python:bench_app:good", "--metric", "faithfulness"]
     assert evergold([*words, "--fail-under", "faithfulness=0.5"]) == 3
     assert "nothing was measured" in capsys.readouterr().err
+
+
+def test_a_run_that_is_interrupted_names_the_command_that_goes_on(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Bench, "work_on", interrupted)
+    assert evergold(["run", "reasoning", "--model", "python:bench_app:good", "--metric", "exact_match"]) == 130
+    told = capsys.readouterr().err
+    assert re.search(r"^(run_\w+): what was answered is kept; evergold run --resume \1 goes on$", told, re.MULTILINE)

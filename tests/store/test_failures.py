@@ -20,8 +20,8 @@ def sqlite_error(code: int, message: str = "reported") -> sqlite3.OperationalErr
 
 
 class PostgresError(Exception):
-    def __init__(self, sqlstate: str | None) -> None:
-        super().__init__("reported\nDETAIL: more")
+    def __init__(self, sqlstate: str | None, words: str = "reported") -> None:
+        super().__init__(f"{words}\nDETAIL: more")
         self.sqlstate = sqlstate
 
 
@@ -59,9 +59,9 @@ def test_a_failure_of_sqlite_names_the_file_and_the_next_step(code: int, advice:
     ("state", "advice"),
     [
         ("28P01", "check user and password"),
-        ("3D000", "create the database first"),
+        ("3D000", "create it (createdb)"),
         ("25006", "name the primary server"),
-        ("42501", "grant the user"),
+        ("42501", "GRANT CREATE, USAGE ON SCHEMA public"),
         ("53100", "free some space"),
         ("53300", "no room for it now"),
         ("40001", "several writers met"),
@@ -74,6 +74,24 @@ def test_a_failure_of_postgresql_is_known_by_its_state(state: str, advice: str) 
     known = explanation(POSTGRES, by_driver(PostgresError(state)))
     assert isinstance(known, Unavailable) and advice in known.message
     assert "pa55" not in known.message and "DETAIL" not in known.message
+
+
+@pytest.mark.parametrize(
+    ("words", "advice"),
+    [
+        ('FATAL:  password authentication failed for user "evergold"', "check user and password"),
+        ("fe_sendauth: no password supplied", "check user and password"),
+        ('FATAL:  no pg_hba.conf entry for host "10.0.0.7"', "pg_hba.conf"),
+        ('FATAL:  role "nobody" does not exist', "check user and password"),
+        ('FATAL:  database "evergold" does not exist', "createdb"),
+        ("FATAL:  sorry, too many clients already", "database.connections"),
+        ("failed to resolve host 'ss@10.0.0.7': Name or service not known", "%40"),
+        ("connection refused", "check that the server runs"),
+    ],
+)
+def test_a_refused_connection_is_known_by_the_words_of_the_server(words: str, advice: str) -> None:
+    known = explanation(POSTGRES, by_driver(OperationalErrorOfDriver(None, words)))
+    assert isinstance(known, Unavailable) and advice in known.message and words in known.message
 
 
 @pytest.mark.parametrize(

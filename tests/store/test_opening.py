@@ -190,3 +190,19 @@ def test_limits_of_postgres_are_settings(migrated_url: str, tmp_path: Path) -> N
         Store.open(Settings(home=tmp_path, database_connections=2))
     with pytest.raises(BadInput, match=r"database\.statement_seconds = -1 is below 0"):
         Store.open(Settings(home=tmp_path, database_statement_seconds=-1.0))
+
+
+@pytest.mark.parametrize(
+    ("url", "reason"),
+    [
+        ("mysql://u:hidden@h/d", r"'mysql://u:\*\*\*@h/d' begins with mysql://; give postgresql://"),
+        ("postgresql+asyncpg://u:hidden@h/d", r"begins with postgresql\+asyncpg://"),
+        ("oracle://h/d", "begins with oracle://"),
+        ("postgresql://u:hidden@h:port/d", "cannot be read: .*'port'; write postgresql://user:password@host:5432/name"),
+        ("://u:hidden@h", "cannot be read: "),
+    ],
+)
+def test_a_url_of_another_database_is_refused_without_its_password(tmp_path: Path, url: str, reason: str) -> None:
+    with pytest.raises(BadInput, match=reason) as refused:
+        Store.open(Settings(home=tmp_path, database_url=url))
+    assert "hidden" not in refused.value.message

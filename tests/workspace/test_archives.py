@@ -68,6 +68,9 @@ def ids(workspace: Workspace) -> set[str]:
 def test_a_day_comes_back_as_it_was(workspace: Workspace, tmp_path: Path) -> None:
     before = everything(workspace)
     shown = workspace.intake.get(f"{DAYS[0]}-0")
+    would = workspace.archives.would_move("1d")
+    assert (would.days, would.traces, would.cited) == (2, 6, 0)
+    assert not (tmp_path / "archive").exists()
     done = workspace.archives.move("1d", tmp_path / "archive")
     assert (done.days, done.traces, done.kept) == (2, 6, 0)
     assert ids(workspace) == set()
@@ -208,7 +211,10 @@ def test_an_archive_is_searched_where_it_is(workspace: Workspace, tmp_path: Path
 
 def test_erasing_a_user_reaches_the_archive(workspace: Workspace, tmp_path: Path) -> None:
     archive = tmp_path / "archive"
+    assert (workspace.live.would_erase("user2").traces, workspace.live.would_erase("nobody").traces) == (2, 0)
     workspace.archives.move("1d", archive)
+    would = workspace.live.would_erase("user2")
+    assert (would.traces, would.cases, would.archived) == (0, 0, 2)
     assert workspace.live.erase("user2").archived == 2
     assert {trace.user_id for trace in workspace.archives.search(archive, TraceFilter(), 100)} == {"user0", "user1"}
     for day in DAYS:

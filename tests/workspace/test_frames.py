@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from evergold.errors import NotFound
 from evergold.model.run import Run, RunSpec, Usage
 from evergold.model.trace import Trace
 from evergold.settings import Settings
@@ -63,6 +64,8 @@ def test_more_rows_than_a_page_come_once_each(workspace: Workspace) -> None:
 
 def test_a_dataset_and_a_run(workspace: Workspace) -> None:
     workspace.cases.put([a_case("c1", expected="yes", output="yes"), a_case("c2", expected="no", output="yes")])
+    with pytest.raises(NotFound, match=r"unknown dataset 'lvie'; did you mean 'live'\?"):
+        workspace.frames.dataset("lvie")
     dataset = workspace.frames.dataset("live").to_arrow()
     assert dataset.column("reference").to_pylist() == ["yes", "no"]
     assert dataset.column("reference_origin").to_pylist() == ["source", "source"]

@@ -11,6 +11,8 @@ from evergold.settings import Settings
 from evergold.store.leases import leased
 from evergold.workspace import Workspace
 
+FLUSH = "SELECT pg_stat_force_next_flush()"
+
 
 def test_status_gives_sizes_growth_and_age(settings: Settings) -> None:
     with Workspace.open(settings) as workspace:
@@ -31,6 +33,16 @@ def test_status_gives_sizes_growth_and_age(settings: Settings) -> None:
     assert status.bytes_per_trace == round(status.bytes / 50, 1)
     assert "traces" in {table.name for table in status.tables if table.bytes}
     assert (status.newest or "")[:10] == datetime.now(UTC).date().isoformat()
+
+
+def test_status_counts_the_rows_of_tables_that_were_never_analysed(settings: Settings) -> None:
+    with Workspace.open(settings) as workspace:
+        workspace.intake.accept([Trace(id=f"t{n}", input="a question", output="an answer") for n in range(50)])
+        if workspace.store.db.dialect == "postgresql":
+            # Counts of what a session wrote are given to others a second later, or now.
+            workspace.store.db.write(lambda connection: connection.execute(text(FLUSH)).close())
+        status = workspace.operations.status()
+    assert [one.rows for one in status.tables if one.name == "traces"] == [50]
 
 
 def test_the_backlog_counts_what_waits_and_for_how_long(settings: Settings) -> None:

@@ -156,7 +156,7 @@ class CheckStage:
                 ids = _ids(connection, after, upto)
             while ids and time.monotonic() < until:
                 reached = self.run_ahead(ids, everything=everything, seconds=AHEAD_SECONDS)
-                outcomes, changed = self._store.db.write(
+                outcomes, changed = self._store.db.write_again(
                     partial(self._checked, ids=ids[:reached], everything=everything)
                 )
                 report.add(outcomes)
@@ -174,7 +174,7 @@ class CheckStage:
         for given in spread(partial(run_elsewhere, self.suite.portable), self._turns(everything, read)):
             ids, turns = read.popleft()
             self.suite.keep(turns, given)
-            outcomes, changed = self._store.db.write(partial(self._checked, ids=ids, everything=everything))
+            outcomes, changed = self._store.db.write_again(partial(self._checked, ids=ids, everything=everything))
             report.add(outcomes)
             report.traces += len(ids)
             report.changed += changed

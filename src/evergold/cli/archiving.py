@@ -42,21 +42,25 @@ def on_archive(command: Callable[..., None]) -> Callable[..., None]:
 @click.command("archive")
 @click.option("--older-than", required=True, metavar="AGE", help="Age as 30d, 12h or 2w.")
 @click.option("--to", "target", required=True, type=A_PATH, metavar="URL", help="A folder, here or in an object store.")
+@click.option("--dry-run", is_flag=True, help="Count; move nothing.")
 @json_flag
 @click.pass_context
-def archive_command(ctx: click.Context, older_than: str, target: Path, as_json: bool) -> None:
+def archive_command(ctx: click.Context, older_than: str, target: Path, dry_run: bool, as_json: bool) -> None:
     """Move old traces with everything about them into Parquet files by day, verified by hash.
 
     What a dataset entry cites stays in the workspace. Killed in the middle, nothing is lost: the same command again finishes.
     """
     with opened(ctx) as workspace, progress("archiving", None) as advance:
-        done = workspace.archives.move(older_than, target, advance)
+        archives = workspace.archives
+        done = archives.would_move(older_than) if dry_run else archives.move(older_than, target, advance)
     if as_json:
-        emit_json(vars(done))
+        emit_json(vars(done) | {"dry_run": dry_run})
         return
     kept = f"; {done.kept} changed meanwhile and stay" if done.kept else ""
     kept += f"; {done.cited} that datasets cite stay" if done.cited else ""
-    if done.days:
+    if dry_run and done.days:
+        echo(f"would archive {done.traces} traces of {done.days} days in {target}{kept}")
+    elif done.days:
         echo(f"archived {done.traces} traces of {done.days} days, {done.bytes / 1e6:.1f} MB, in {target}{kept}")
     else:
         echo(f"nothing to archive that is older than {older_than}{kept}")

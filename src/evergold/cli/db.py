@@ -6,6 +6,8 @@ from evergold.cli.opening import opened
 from evergold.cli.output import echo, emit_json, json_flag, table
 from evergold.model.operations import DatabaseStatus
 
+LARGE = 1_000_000  # bytes; a smaller table without rows is left out
+
 
 @click.group()
 def command() -> None:
@@ -22,9 +24,9 @@ def status_command(ctx: click.Context, as_json: bool) -> None:
     if as_json:
         emit_json(status)
         return
-    rows = [
-        (one.name, _megabytes(one.bytes) if one.bytes else "", f"{one.rows:,}") for one in status.tables if one.rows
-    ]
+    # PostgreSQL only estimates rows, and may not have counted those of a large table yet.
+    shown = [one for one in status.tables if one.rows or one.bytes >= LARGE]
+    rows = [(one.name, _megabytes(one.bytes) if one.bytes else "", f"{one.rows:,}") for one in shown]
     table(f"{status.engine}, {_megabytes(status.bytes)}", ("table", "size", "rows"), rows)
     for line in _lines(status):
         echo(line)

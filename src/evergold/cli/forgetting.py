@@ -28,15 +28,24 @@ def prune_command(ctx: click.Context, older_than: str, dry_run: bool, as_json: b
 @click.option("--user", required=True, metavar="USER", help="The user id the traces carry.")
 @click.option("--who", default="cli", show_default=True, help="Who asks for it; stands in the tombstone.")
 @click.option("--why", default="", help="Why; stands in the tombstone.")
+@click.option("--dry-run", is_flag=True, help="Count traces, cases and archived traces; erase nothing.")
 @json_flag
 @click.pass_context
-def erase_command(ctx: click.Context, user: str, who: str, why: str, as_json: bool) -> None:
+def erase_command(ctx: click.Context, user: str, who: str, why: str, dry_run: bool, as_json: bool) -> None:
     """Erase a user: their traces, the cases made from them, the copies runs and builds hold, what they said of other
     people's traces, and what of theirs waits in the spool.
 
     What remains is a tombstone with a hash of the user id and the counts. This cannot be undone.
     """
     with opened(ctx) as workspace:
+        if dry_run:
+            counted = workspace.live.would_erase(user)
+            would = {"traces": counted.traces, "cases": counted.cases, "archived": counted.archived}
+            if as_json:
+                emit_json(would | {"dry_run": True})
+            else:
+                echo("would erase " + ", ".join(f"{count} {name}" for name, count in would.items()))
+            return
         erased = workspace.live.erase(user, who=who, why=why)
     if as_json:
         emit_json(erased.counts())

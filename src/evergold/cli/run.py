@@ -187,6 +187,9 @@ def _following(workspace: Workspace, run: Run) -> Iterator[None]:
         follower.start()
         try:
             yield
+        except KeyboardInterrupt:
+            echo(f"{run.id}: what was answered is kept; evergold run --resume {run.id} goes on", err=True)
+            raise
         finally:
             ended.set()
             follower.join()

@@ -60,7 +60,8 @@ class Curation(QueuedCuration):
             self._choose_all(policy)
             seen = 0
             for after, upto, count in self._ranges():
-                total.add(self._store.db.write(partial(self._range, policy=policy, after=after, upto=upto)))
+                changes = self._store.db.write_again(partial(self._range, policy=policy, after=after, upto=upto))
+                total.add(changes)
                 seen += count
                 progress(count)
             self._weigh_all(policy)
@@ -72,7 +73,7 @@ class Curation(QueuedCuration):
             with self._store.db.read() as connection:
                 days = pool_days(connection, policy)
             for day in days:
-                self._store.db.write(partial(weigh_day, policy=policy, day=day))
+                self._store.db.write_again(partial(weigh_day, policy=policy, day=day))
 
     def _choose_all(self, policy: Policy) -> None:
         """Gather and choose the candidates of every day before the entries follow."""
@@ -80,11 +81,12 @@ class Curation(QueuedCuration):
         if not scope.limited:
             return
         for after, upto, _ in self._ranges():
-            self._store.db.write(partial(gather_range, policy=policy, after=after, upto=upto, required=scope.required))
+            gather = partial(gather_range, policy=policy, after=after, upto=upto, required=scope.required)
+            self._store.db.write_again(gather)
         with self._store.db.read() as connection:
             days = pool_days(connection, policy)
         for day in days:
-            self._store.db.write(partial(choose_day, policy=policy, day=day))
+            self._store.db.write_again(partial(choose_day, policy=policy, day=day))
         self._store.db.write(partial(put_due_days, policy=policy, days=()))
 
     def dry_run(self, progress: Callable[[int], None] = lambda _: None) -> dict[str, Changes]:
@@ -138,7 +140,7 @@ class Curation(QueuedCuration):
         total = Undone(whole)
         after: int | None = 0
         while after is not None:
-            part, after = self._store.db.write(partial(undo_batch, label=whole, after=after))
+            part, after = self._store.db.write_again(partial(undo_batch, label=whole, after=after))
             total.undone += part.undone
             total.left += part.left
         return total

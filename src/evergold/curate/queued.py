@@ -133,7 +133,7 @@ class QueuedCuration:
         while waiting and time.monotonic() < until:
             # Other policies read the queue page by page and leave it; those in force take traces off.
             take = self._ready(BATCH) if self._in_force else partial(queued, after=waiting[-1])
-            waiting, changes = self._store.db.write(partial(self._next, take=take))
+            waiting, changes = self._store.db.write_again(partial(self._next, take=take))
             changes.traces = self._first_visits(waiting)
             total.add(changes)
         if self._in_force:
@@ -151,7 +151,7 @@ class QueuedCuration:
 
         if self._checks is not None:
             self._checks.run_ahead([trace_id])
-        changes = self._store.db.write(work)
+        changes = self._store.db.write_again(work)
         changes.add(self._choose_put_off())
         return changes
 

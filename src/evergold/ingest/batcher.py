@@ -19,9 +19,9 @@ from evergold.ingest.prepare import PreparedSpans
 from evergold.ingest.write_spans import SpansWritten, write_spans
 from evergold.store import Store
 from evergold.store.compact.recent_spans import RecentSpans
+from evergold.store.db import CONTENDED_TRIES
 from evergold.store.failures import met_another_server
 
-CONTENDED_TRIES = 3
 ENOUGH_SPANS = 300  # no further request joins those that have so many
 
 

@@ -20,7 +20,7 @@ from typing import BinaryIO, NamedTuple, TypeVar
 from sqlalchemy import Connection
 
 from evergold.errors import BadInput, Unavailable
-from evergold.ingest.batcher import CONTENDED_TRIES, Batcher
+from evergold.ingest.batcher import Batcher
 from evergold.ingest.file_parts import FileReading, ReadFile, read_files, redaction_of, require_file
 from evergold.ingest.open_file import Lines, open_lines
 from evergold.ingest.prepare import Request, RequestReader
@@ -35,7 +35,6 @@ from evergold.seams import Incoming, Source
 from evergold.settings import Settings
 from evergold.spread import Spread
 from evergold.store import Store
-from evergold.store.failures import met_another_server
 from evergold.store.values import batches
 
 BATCH = 1000
@@ -144,16 +143,14 @@ class Ingest:
         report.add(attempt)
         self.on_commit()
 
-    def _write_whole(self, batch: _Batch, tries: int = CONTENDED_TRIES) -> IngestReport:
-        # A report of its own: counts of a batch that is rolled back must not reach the caller's.
-        attempt, cleaner = IngestReport(), self._cleaner(batch)
-        try:
-            self._store.db.write(partial(write_records, records=batch.records, report=attempt, cleaner=cleaner))
-        except Exception as problem:
-            if tries > 1 and met_another_server(problem):
-                return self._write_whole(batch, tries - 1)
-            raise
-        return attempt
+    def _write_whole(self, batch: _Batch) -> IngestReport:
+        def work(connection: Connection) -> IngestReport:
+            # A report of its own: counts of a batch that is rolled back must not reach the caller's.
+            attempt = IngestReport()
+            write_records(connection, batch.records, attempt, self._cleaner(batch))
+            return attempt
+
+        return self._store.db.write_again(work)
 
     def _strictly(self, parts: Iterator[_Batch], report: IngestReport) -> IngestReport:
         def work(connection: Connection) -> None:

@@ -18,12 +18,12 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, NoSuchModuleError
+from sqlalchemy.exc import ArgumentError
 
 from evergold.errors import BadInput, Unavailable
 from evergold.model.ident import unit_interval
 from evergold.store.commit.writer import Job, Writer
-from evergold.store.failures import explained
+from evergold.store.failures import explained, met_another_server, shown
 from evergold.store.watch import CONNECT_SECONDS, DatabaseWatch
 
 T = TypeVar("T")
@@ -45,6 +45,8 @@ COMPRESSION = (
     "SELECT set_config('default_toast_compression', 'lz4', false) FROM pg_settings "
     "WHERE name = 'default_toast_compression' AND source = 'default' AND 'lz4' = ANY (enumvals)"
 )
+POSTGRES = "postgresql+psycopg"
+CONTENDED_TRIES = 3  # for what PostgreSQL undid because two writers waited for each other
 SESSIONS = "evergold/"  # how the sessions of every process of ours are called in PostgreSQL
 
 
@@ -127,13 +129,21 @@ class Database:
         with explained(self.url):
             return self.submit(work).result()
 
+    def write_again(self, work: Work[T]) -> T:
+        """Like `write`, and again where it met another server, three times at most; `work` must leave nothing behind but rows."""
+        return _again(lambda: self.write(work))
+
     def write_with_own_keys(self, work: Work[T]) -> T:
-        """Run `work` alone, without following foreign keys on SQLite: it deletes or keeps what names the rows it deletes."""
-        job = Job(work, Future(), alone=True, own_keys=True)
-        with explained(self.url):
-            self._writer.put(job)
-            result: T = job.done.result()
-            return result
+        """Like `write_again`, alone, without following foreign keys on SQLite: it deletes what names the rows it deletes."""
+
+        def alone() -> T:
+            job = Job(work, Future(), alone=True, own_keys=True)
+            with explained(self.url):
+                self._writer.put(job)
+                result: T = job.done.result()
+                return result
+
+        return _again(alone)
 
     def write_async(self, work: Work[T]) -> Awaitable[T]:
         return wrap_future(self.submit(work))
@@ -185,6 +195,17 @@ class Database:
             self._watch.disconnect()
 
 
+def _again(write: Callable[[], T]) -> T:
+    for _ in range(CONTENDED_TRIES - 1):
+        try:
+            return write()
+        except Exception as problem:
+            # The other server has gone on meanwhile.
+            if not met_another_server(problem):
+                raise
+    return write()
+
+
 def _written_anew(connection: Connection) -> None:
     driver = connection.connection.driver_connection
     assert driver is not None
@@ -193,8 +214,9 @@ def _written_anew(connection: Connection) -> None:
 
 
 def _engines(url: str, limits: DatabaseLimits) -> tuple[Engine, Engine]:
+    driver = _driver_of(url)
     try:
-        if make_url(url).drivername.startswith("sqlite"):
+        if driver == "sqlite":
             # IMMEDIATE takes the write lock at once; a lock taken later could fail in the middle of a transaction.
             writer = _sqlite(url, "BEGIN IMMEDIATE", WRITE_LOCK_SECONDS, WRITER_CACHE_KB)
             return writer, _sqlite(url, "BEGIN", READ_LOCK_SECONDS, READER_CACHE_KB)
@@ -202,12 +224,22 @@ def _engines(url: str, limits: DatabaseLimits) -> tuple[Engine, Engine]:
         writer = _postgres(url, pool_size=1, max_overflow=0)
         kept = min(limits.connections, KEPT_CONNECTIONS)
         return writer, _postgres(url, limits.statement_seconds, pool_size=kept, max_overflow=limits.connections - kept)
-    except (ArgumentError, NoSuchModuleError) as problem:
-        raise BadInput(
-            f"database URL {url!r} cannot be used: {problem}; give postgresql://… or a file name"
-        ) from problem
     except ModuleNotFoundError as problem:
         raise BadInput("PostgreSQL needs its driver: pip install 'evergold[postgres]'") from problem
+
+
+def _driver_of(url: str) -> str:
+    """`sqlite` or `postgresql+psycopg`. A URL that cannot be parsed is not repeated: it may hold a password."""
+    try:
+        driver = make_url(url).drivername
+    except (ArgumentError, ValueError) as problem:
+        raise BadInput(
+            f"the database URL cannot be read: {problem}; write postgresql://user:password@host:5432/name, "
+            "with @, : and / in a password as %40, %3A and %2F"
+        ) from problem
+    if driver not in ("sqlite", POSTGRES):
+        raise BadInput(f"database URL {shown(url)} begins with {driver}://; give postgresql://… or a file name")
+    return driver
 
 
 def sqlite_file(url: str) -> Path | None:

@@ -31,14 +31,16 @@ _SQLITE = {
     sqlite3.SQLITE_NOMEM: "free some memory, then try again",
     sqlite3.SQLITE_NOLFS: "move the database to a file system that takes large files",
 }
+_LOGIN = "check user and password in EVERGOLD_DATABASE_URL, and the server's pg_hba.conf"
+_NO_DATABASE = "create it (createdb), or correct EVERGOLD_DATABASE_URL"
 _CONTENDED = "several writers met; try again"
 _POSTGRES = {  # by SQLSTATE, or by its class, which is the first two characters
     "25006": "the server takes no writes now; name the primary server in EVERGOLD_DATABASE_URL",
-    "28": "check user and password in EVERGOLD_DATABASE_URL",
-    "3D": "create the database first, or correct EVERGOLD_DATABASE_URL",
+    "28": _LOGIN,
+    "3D": _NO_DATABASE,
     "08": "check that the server runs and that EVERGOLD_DATABASE_URL is right",
     "40": _CONTENDED,
-    "42501": "grant the user of EVERGOLD_DATABASE_URL the right to write",
+    "42501": "make the user of EVERGOLD_DATABASE_URL the owner of the database, or GRANT CREATE, USAGE ON SCHEMA public to it",
     "53100": "free some space on the server's disk, then try again",
     "53": "the server has no room for it now; try again, or raise its limits",
     "55": "another session holds a lock; try again",
@@ -49,6 +51,17 @@ _POSTGRES = {  # by SQLSTATE, or by its class, which is the first two characters
 }
 _OVERTAKEN = ("23503", "23505")  # a key that is not there, or is there already
 _NO_STATE = "check that the server runs and that EVERGOLD_DATABASE_URL is right"
+# A connection that is refused has no SQLSTATE: the next step is chosen by the server's words where they are known.
+_REFUSED = {
+    "authentication failed": _LOGIN,
+    "no pg_hba.conf entry": _LOGIN,
+    "no password supplied": _LOGIN,
+    "role ": _LOGIN,
+    'database "': _NO_DATABASE,
+    "too many clients": "end some connections, lower database.connections, or raise max_connections of the server",
+    "remaining connection slots": "end some connections, lower database.connections, or raise max_connections of the server",
+    "resolve host": "check the host's name; write @, : and / in a password as %40, %3A and %2F",
+}
 
 
 @contextmanager
@@ -107,7 +120,8 @@ def _advice(problem: DBAPIError) -> str | None:
         return _POSTGRES.get(state) or _POSTGRES.get(state[:2])
     # psycopg raises these without an SQLSTATE when no server answers.
     lost = problem.connection_invalidated or type(problem.orig).__name__ in ("OperationalError", "ConnectionTimeout")
-    return _NO_STATE if lost else None
+    text = _line(problem.orig)
+    return next((advice for words, advice in _REFUSED.items() if words in text), _NO_STATE) if lost else None
 
 
 def _sqlite_advice(problem: sqlite3.Error) -> str | None:

@@ -123,14 +123,16 @@ def _relation_sizes(connection: Connection, names: Sequence[str]) -> dict[str, t
     """
     size = f"""CASE WHEN p.oid IN (SELECT relation FROM pg_locks l WHERE {KEPT_OUT})
         THEN p.relpages * current_setting('block_size')::bigint ELSE pg_total_relation_size(p.oid) END"""
-    # `reltuples` is -1 for a table that was never analysed; a partitioned table's is the sum of its partitions.
+    # A table that was never analysed has no `reltuples`; then what sessions have counted as written stands for it.
+    # A partitioned table's is the sum of its partitions.
+    rows = "CASE WHEN p.reltuples > 0 THEN p.reltuples ELSE pg_stat_get_live_tuples(p.oid) END"
     query = text(
-        f"SELECT t.relname, sum({size})::bigint, sum(greatest(p.reltuples, 0)) FILTER (WHERE p.relkind = 'r') "
+        f"SELECT t.relname, sum({size})::bigint, sum({rows}) FILTER (WHERE p.relkind = 'r') "
         "FROM pg_class t CROSS JOIN LATERAL (SELECT t.oid UNION SELECT inhrelid FROM pg_inherits WHERE inhparent = t.oid) part "
         "JOIN pg_class p ON p.oid = part.oid WHERE t.relkind IN ('r', 'p') AND t.relname = ANY(:names) "
         "AND t.relnamespace = current_schema()::regnamespace GROUP BY t.relname"
     )
-    return {name: (size, int(rows or 0)) for name, size, rows in connection.execute(query, {"names": list(names)})}
+    return {name: (size, int(count or 0)) for name, size, count in connection.execute(query, {"names": list(names)})}
 
 
 def _locked(connection: Connection) -> list[LockedTable]:

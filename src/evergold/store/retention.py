@@ -123,6 +123,11 @@ def copies_of(connection: Connection, user: str) -> Erased:
     )
 
 
+def count_erasable(connection: Connection, user: str) -> Erased:
+    """How many traces and cases erasing a user would reach in the tables."""
+    return Erased(traces=len(_traces_of(connection, user)), cases=copies_of(connection, user).cases)
+
+
 def erase_user(connection: Connection, user: str, who: str, why: str, begun: Erased | None = None) -> Erased:
     """Erase a user in the tables; `begun` says what was erased outside of them, for the tombstone."""
     trace_ids = _traces_of(connection, user)

@@ -92,6 +92,13 @@ class Archives:
             self._move_day(files.folder_of(archive, day), day, before, done, progress)
         return done
 
+    def would_move(self, older_than: str) -> Archived:
+        """Count what `move` would move, and what stays because datasets cite it; move nothing."""
+        before = cutoff(older_than)
+        with self._store.db.read() as connection:
+            found = count_prunable(connection, before)
+            return Archived(days=len(archivable_days(connection, before)), traces=found.deleted, cited=found.kept)
+
     def _move_day(self, folder: Path, day: str, before: str, done: Archived, progress: Progress) -> None:
         with self._store.db.read() as connection:
             seqs = archivable(connection, day, before)
@@ -170,7 +177,7 @@ class Archives:
         for part in parts:  # the newest first: what it brings, an older one leaves alone
             for rows in files.read_part(folder / part.file, keep=keep):
                 records = [files.record_of(row, LISTS) for row in rows]
-                count += self._store.db.write(partial(put_records, records=records))
+                count += self._store.db.write_again(partial(put_records, records=records))
         self.remember(location(source))
         return count
 
@@ -197,6 +204,18 @@ class Archives:
                 for part in files.parts_of(folder):
                     gone += _without_user(folder, part, user)
         return gone
+
+    def count_of(self, user: str) -> int:
+        """How many traces of a user the archives of this workspace hold; a trace in two parts counts twice."""
+        archives = map(location, self.locations())
+        days = (files.folder_of(archive, day) for archive in archives for day in files.days_in(archive))
+        return sum(
+            row["user_id"] == user
+            for folder in days
+            for part in files.parts_of(folder)
+            for rows in files.read_part(folder / part.file, ["user_id"])
+            for row in rows
+        )
 
     def verify(self, source: str | Path) -> Iterator[VerifiedDay]:
         """Compare every file of an archive with its hash, the oldest day first."""

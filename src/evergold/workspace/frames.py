@@ -88,6 +88,8 @@ class Frames:
 
     def dataset(self, name: str = "live", wanted: CaseFilter | None = None) -> Frame:
         """Cases of a dataset, oldest first; `reference` is the answer they are measured by."""
+        if wanted is None:
+            self._cases.require_dataset(name)
         chosen = wanted or CaseFilter(dataset=name)
         return Frame(f"dataset {name}", CASE_COLUMNS, lambda: map(case_row, self._cases.iterate(chosen)))
 

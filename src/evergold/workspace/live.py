@@ -30,6 +30,7 @@ from evergold.store.retention import (
     Erased,
     Pruned,
     copies_of,
+    count_erasable,
     count_prunable,
     erase_user,
     prune_batch,
@@ -169,9 +170,9 @@ class Live:
             pruned.deleted = 0
             pruned.partitions = drop_old(self._store.db, before)
             # In batches: one delete of a million rows would block intake for minutes.
-            while deleted := self._store.db.write(partial(prune_batch, before=before)):
+            while deleted := self._store.db.write_again(partial(prune_batch, before=before)):
                 pruned.deleted += deleted
-            pruned.waiting = self._store.db.write(partial(prune_waiting, before=before))
+            pruned.waiting = self._store.db.write_again(partial(prune_waiting, before=before))
         return pruned
 
     def erase(self, user: str, *, who: str = "system", why: str = "") -> Erased:
@@ -187,7 +188,7 @@ class Live:
         begun.build_files = _erase_copies(begun)
         begun.spooled = erase_spooled(self._settings.home / "spool", user)
         begun.archived = Archives(self._store).erase(user)
-        erased = self._store.db.write(lambda connection: erase_user(connection, user, who, why, begun))
+        erased = self._store.db.write_again(lambda connection: erase_user(connection, user, who, why, begun))
         # Copies made while the tables were being emptied are named by the second list.
         erased.build_files += _erase_copies(erased)
         if erased.traces:
@@ -199,6 +200,15 @@ class Live:
         # Deleted rows stay readable in free pages of the file until it is rewritten.
         self._store.db.rewrite()
         return erased
+
+    def would_erase(self, user: str) -> Erased:
+        """Count the traces and cases that `erase` would reach, and the traces in archives; erase nothing."""
+        from evergold.workspace.archives import Archives
+
+        with self._store.db.read() as connection:
+            counted = count_erasable(connection, user)
+        counted.archived = Archives(self._store).count_of(user)
+        return counted
 
     def start_background(self) -> Callable[[], None] | None:
         """Curate in the background from now on. Returns what to call when something came; None when turned off."""

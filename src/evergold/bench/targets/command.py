@@ -19,6 +19,8 @@ from evergold.model.case import Case
 from evergold.model.run import Attempt
 from evergold.settings import Settings
 
+OPERATORS = frozenset(("|", "||", "&", "&&", "<", ">", ">>"))  # of a shell, which is not there
+
 
 class CommandTarget:
     """The words of the command are fixed; nothing of a case ever reaches a shell."""
@@ -55,10 +57,15 @@ class CommandTarget:
                     os.killpg(process.pid, signal.SIGKILL)
                 await process.wait()
         if process.returncode:
-            # The last line of stderr is where programs say what went wrong.
-            last = errors.decode("utf-8", "replace").strip().splitlines()[-1:] or ["nothing on its error output"]
-            return failed(case, trial, "target", f"exit code {process.returncode}: {last[0]}")
+            return failed(case, trial, "target", f"exit code {process.returncode}: {_reason(errors)}")
         return answered_text(case, trial, output)
+
+
+def _reason(errors: bytes) -> str:
+    """The last line of stderr, where programs say what went wrong; many then name their help, which says nothing."""
+    lines = errors.decode("utf-8", "replace").strip().splitlines()
+    telling = [line for line in lines if not line.startswith("Try ")] or lines
+    return telling[-1] if telling else "nothing on its error output"
 
 
 def make_command(address: str, params: Mapping[str, Any], _settings: Settings) -> CommandTarget:
@@ -66,6 +73,10 @@ def make_command(address: str, params: Mapping[str, Any], _settings: Settings) -
         words = shlex.split(address)
     except ValueError as problem:
         raise BadInput(f"command:{address} cannot be read: {problem}") from problem
+    if meant := next((word for word in words if word in OPERATORS or word.endswith(";")), ""):
+        raise BadInput(
+            f"command: runs one program without a shell, which would read {meant!r}; write command:sh -c '…'"
+        )
     if not words:
         raise BadInput("command: needs a program, for example command:python3 answer.py")
     return CommandTarget(words, params)

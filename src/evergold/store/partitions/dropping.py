@@ -85,8 +85,8 @@ def _write_down(db: "Database", chosen: dict[str, Any]) -> None:
 
     last: int | None = 0
     while last is not None:
-        last = db.write(partial(some, after=last))
-    db.write(partial(_make_staying_whole, chosen=chosen))
+        last = db.write_again(partial(some, after=last))
+    db.write_again(partial(_make_staying_whole, chosen=chosen))
 
 
 def _make_staying_whole(connection: Connection, chosen: dict[str, Any]) -> None:
