@@ -96,8 +96,8 @@ class Archives:
         """Count what `move` would move, and what stays because datasets cite it; move nothing."""
         before = cutoff(older_than)
         with self._store.db.read() as connection:
-            found = count_prunable(connection, before)
-            return Archived(days=len(archivable_days(connection, before)), traces=found.deleted, cited=found.kept)
+            counted = count_prunable(connection, before)
+            return Archived(days=len(archivable_days(connection, before)), traces=counted.deleted, cited=counted.kept)
 
     def _move_day(self, folder: Path, day: str, before: str, done: Archived, progress: Progress) -> None:
         with self._store.db.read() as connection:
