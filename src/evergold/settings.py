@@ -5,16 +5,15 @@ A setting has one dotted name (`server.port`); the TOML file writes it as a tabl
 remembers where its value came from, so that `evergold settings` can answer "why is it so?".
 """
 
-import json
 import os
-import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from evergold.errors import BadInput, unknown
+from evergold.setting_values import PARSERS
 
 FILE_NAME = "evergold.toml"
 
@@ -259,47 +258,6 @@ def _flatten(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return flat
 
 
-def _as_bool(raw: Any) -> bool:
-    if isinstance(raw, bool):
-        return raw
-    word = str(raw).strip().lower()
-    if word in ("1", "true", "yes", "on"):
-        return True
-    if word in ("0", "false", "no", "off", ""):
-        return False
-    raise ValueError("use true or false")
-
-
-def _as_path(raw: Any) -> Path:
-    # Both slashes or one: a path has lost the second. One letter is a drive of Windows.
-    if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", str(raw)):
-        raise ValueError("it must be a folder or file of this machine; exports, builds and backups may go to a store")
-    return Path(str(raw)).expanduser()
-
-
-def _as_tuple(raw: Any) -> tuple[str, ...]:
-    parts = raw.split(",") if isinstance(raw, str) else list(raw)
-    return tuple(str(part).strip() for part in parts if str(part).strip())
-
-
-def _as_tables(raw: Any) -> tuple[Mapping[str, Any], ...]:
-    tables = json.loads(raw) if isinstance(raw, str) else raw
-    if not isinstance(tables, list | tuple) or not all(isinstance(table, Mapping) for table in tables):
-        raise ValueError("write [[…]] tables in the file, or a JSON list of objects in the environment")
-    return tuple(tables)
-
-
-_PARSERS: dict[str, Callable[[Any], Any]] = {
-    "bool": _as_bool,
-    "int": int,
-    "float": float,
-    "str": str,
-    "Path": _as_path,
-    "tuple": _as_tuple,
-    "tables": _as_tables,
-}
-
-
 _A = {"tables": "a list of tables"}
 
 
@@ -309,6 +267,6 @@ def _parse(name: str, raw: Any, origin: str) -> Any:
     plain = "Path" if isinstance(spec.default, Path) or "Path" in str(spec.type) else type(spec.default).__name__
     kind = spec.metadata["kind"] or plain
     try:
-        return _PARSERS[kind](raw)
+        return PARSERS[kind](raw)
     except (TypeError, ValueError) as problem:
         raise BadInput(f"{origin}: {name} = {raw!r} is not {_A.get(kind, 'a ' + kind.lower())}: {problem}") from problem

@@ -190,6 +190,9 @@ def test_limits_of_postgres_are_settings(migrated_url: str, tmp_path: Path) -> N
         Store.open(Settings(home=tmp_path, database_connections=2))
     with pytest.raises(BadInput, match=r"database\.statement_seconds = -1 is below 0"):
         Store.open(Settings(home=tmp_path, database_statement_seconds=-1.0))
+    for endless in (1e9, float("inf"), float("nan")):
+        with pytest.raises(BadInput, match="is over 2000000; 0 sets no limit"):
+            Store.open(Settings(home=tmp_path, database_statement_seconds=endless))
 
 
 @pytest.mark.parametrize(

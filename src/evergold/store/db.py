@@ -38,6 +38,7 @@ READ_LOCK_SECONDS = POOL_SECONDS = 4
 WRITER_CACHE_KB, READER_CACHE_KB = 32_000, 8_000
 FEWEST_CONNECTIONS = 4  # an upgrade uses three at once
 KEPT_CONNECTIONS = 5  # stay open between two uses
+LONGEST_STATEMENT = 2_000_000  # seconds; PostgreSQL counts milliseconds in 32 bits
 TAKE_ANY_TIME = "SET LOCAL statement_timeout = 0"  # for upkeep and backups, which read whole tables
 # PostgreSQL compresses long texts by lz4 where it can and nobody has chosen another way: a third less of its processor time
 # for a span than by its own, older default.
@@ -62,6 +63,10 @@ class DatabaseLimits:
             raise BadInput(f"database.connections = {self.connections} is not {FEWEST_CONNECTIONS} or more")
         if self.statement_seconds < 0:
             raise BadInput(f"database.statement_seconds = {self.statement_seconds:g} is below 0; 0 sets no limit")
+        if not self.statement_seconds <= LONGEST_STATEMENT:
+            raise BadInput(
+                f"database.statement_seconds = {self.statement_seconds:g} is over {LONGEST_STATEMENT}; 0 sets no limit"
+            )
 
 
 class _Rehearsed(Exception):
