@@ -1,9 +1,12 @@
 """/traces and /scores: what comes in over REST, and what is there."""
 
+import asyncio
+from contextlib import nullcontext
 from typing import Annotated
 
-from fastapi import Path, Query
+from fastapi import Path, Query, Response
 from pydantic import BaseModel
+from starlette.concurrency import run_in_threadpool
 
 from evergold.api.given import Sent, given
 from evergold.api.opened import Opened
@@ -17,6 +20,8 @@ from evergold.store.trace_facets import TraceFacets
 from evergold.store.trace_filter import TraceFilter, TraceOrder
 
 router = Router(prefix="/api/v1", tags=["traces"])
+LARGE = 4_000_000  # characters as they are stored
+ONE_AT_A_TIME = asyncio.Semaphore(1)  # for large traces: one takes several times its size until it is written
 
 
 class TracePage(BaseModel):
@@ -81,10 +86,16 @@ def make_cases(workspace: Opened, picking: Picking, who: Who) -> list[Picked]:
     return workspace.picking.make(picking, who)
 
 
-@router.get("/traces/{trace_id:path}")
-def get_trace(workspace: Opened, trace_id: str) -> Trace:
-    """One trace with its spans and scores."""
-    return workspace.intake.get(trace_id)
+@router.get("/traces/{trace_id:path}", response_model=Trace)
+async def get_trace(workspace: Opened, trace_id: str) -> Response:
+    """One trace with its spans and scores; of large ones one is read at a time."""
+
+    def written() -> str:
+        return workspace.intake.get(trace_id).model_dump_json(by_alias=True)
+
+    is_large = await run_in_threadpool(workspace.intake.size, trace_id) > LARGE
+    async with ONE_AT_A_TIME if is_large else nullcontext():
+        return Response(await run_in_threadpool(written), media_type="application/json")
 
 
 @router.post("/traces", status_code=201)

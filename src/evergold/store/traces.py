@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, func, insert, select
 from sqlalchemy.dialects.postgresql import insert as postgres_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
@@ -102,6 +102,14 @@ def get_trace(connection: Connection, trace_id: str) -> Trace:
         archived = ", and --archive URL looks into an archive" if fact(connection, ARCHIVES) else ""
         raise NotFound(f"no trace {trace_id!r}; `evergold traces list` shows what there is{archived}")
     return trace_of(row, _spans_of(connection, row), scores_of(connection, trace_id))
+
+
+def stored_size(connection: Connection, trace_id: str) -> int:
+    """Characters that the spans of a trace take in the database; at least as many are read. 0 of an unknown one."""
+    texts = (spans.c.input_text, spans.c.output_text, spans.c.raw)
+    size = sum((func.length(func.coalesce(text, "")) for text in texts[1:]), func.length(func.coalesce(texts[0], "")))
+    query = select(func.sum(size)).join(traces, traces.c.seq == spans.c.trace_seq).where(traces.c.id == trace_id)
+    return int(connection.execute(query).scalar() or 0)
 
 
 def _insert_traces(connection: Connection, batch: Sequence[Trace], hashes: dict[str, str]) -> None:

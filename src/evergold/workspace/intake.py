@@ -21,7 +21,7 @@ from evergold.store.trace_facets import TraceFacets, trace_facets
 from evergold.store.trace_filter import TraceFilter, TraceOrder
 from evergold.store.trace_notes import with_tags
 from evergold.store.trace_pages import count_traces, page_of_traces
-from evergold.store.traces import get_trace
+from evergold.store.traces import get_trace, stored_size
 from evergold.store.workspace_facts import counted
 from evergold.workspace.cluster import spread_over
 
@@ -118,6 +118,11 @@ class Intake:
     def get(self, trace_id: str) -> Trace:
         with self._store.db.read() as connection:
             return with_tags(connection, [get_trace(connection, trace_id)])[0]
+
+    def size(self, trace_id: str) -> int:
+        """Characters of the spans of a trace as they are stored; 0 of an unknown one."""
+        with self._store.db.read() as connection:
+            return stored_size(connection, trace_id)
 
     def counts(self) -> dict[str, int]:
         """What was redacted, refused, cut or left out since the workspace began."""

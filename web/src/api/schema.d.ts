@@ -657,7 +657,7 @@ export interface paths {
         };
         /**
          * Get Trace
-         * @description One trace with its spans and scores.
+         * @description One trace with its spans and scores; of large ones one is read at a time.
          */
         get: operations["get_trace_api_v1_traces__trace_id__get"];
         put?: never;
