@@ -8,7 +8,8 @@ import orjson
 from evergold.errors import BadInput
 from evergold.formats.columns import arrow
 
-BATCH = 500
+BATCH = 100  # rows that are unpacked at once; a file of a kilobyte may hold a gigabyte that repeats itself
+AT_ONCE = 32 << 20  # bytes of them that become objects of Python at once
 
 
 def json_lines(handle: BinaryIO, name: str) -> Iterator[bytes]:
@@ -22,12 +23,22 @@ def json_lines(handle: BinaryIO, name: str) -> Iterator[bytes]:
         plain = pyarrow.schema([field.with_type(_in_microseconds(field.type, pyarrow)) for field in table.schema_arrow])
         for batch in table.iter_batches(BATCH, use_threads=False):
             # `safe=False` cuts nanoseconds to microseconds; a safe cast would refuse the file for them.
-            for row in pyarrow.Table.from_batches([batch]).cast(plain, safe=False).to_pylist():
-                number += 1
-                yield orjson.dumps({key: cell for key, cell in row.items() if cell is not None}, default=_text) + b"\n"
+            for part in _parts(pyarrow.Table.from_batches([batch]).cast(plain, safe=False)):
+                for row in part.to_pylist():
+                    number += 1
+                    yield (
+                        orjson.dumps({key: cell for key, cell in row.items() if cell is not None}, default=_text)
+                        + b"\n"
+                    )
     except pyarrow.ArrowException as problem:
         reason = str(problem).splitlines()[0]
         raise BadInput(f"{name}: no Parquet file that can be read, behind row {number}: {reason}") from problem
+
+
+def _parts(table: Any) -> Iterator[Any]:
+    """The rows of a table, fewer at once where they are large."""
+    rows = max(1, table.num_rows * AT_ONCE // max(1, table.nbytes))
+    return (table.slice(start, rows) for start in range(0, table.num_rows, rows))
 
 
 def _in_microseconds(kind: Any, pyarrow: Any) -> Any:
