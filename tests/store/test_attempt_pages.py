@@ -14,7 +14,7 @@ MEASURED = {
     "one low value": [Measurement.of(1.0), Measurement.of(0.1)],
     "half": [Measurement.of(0.5)],
     "beyond judging": [Measurement.unscored("no reference"), Measurement.error("no reply")],
-    "out of scope": [Measurement.not_applicable("no reference"), Measurement.not_applicable("no contexts")],
+    "out of scope": [Measurement.not_applicable("no reference"), Measurement.unscored("no contexts")],
     "also half": [Measurement.of(0.5), Measurement.unscored("no reference")],
 }
 

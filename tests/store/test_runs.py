@@ -97,7 +97,7 @@ def test_attempts_are_written_once_and_counted(store: Store) -> None:
     assert values == {"c1": (0.5, True), "c3": (None, False)}
     assert attempts.clusters("r1") == {"c1": "s1", "c2": "s1"}
     assert [attempt.case_id for _, attempt in attempts.unmeasured("r1", ["length", "other"])] == ["c1", "c3"]
-    assert [attempt.case_id for attempt in attempts.page("r1", "worst", 10, 0)] == ["c2", "c3", "c1"]
+    assert [attempt.case_id for attempt in attempts.page("r1", "worst", 10, 0)] == ["c2", "c1", "c3"]
     assert attempts.why_nothing_succeeded("r1") is None
     assert attempts.forget_errors("r1") == 1 and runs.get("r1").done == 2
     attempts.forget_scores("r1", ["length"])

@@ -39,7 +39,7 @@ def all_attempts(db: Database, run_id: str, case_id: str | None = None) -> Itera
 def attempt_page(db: Database, run_id: str, order: AttemptOrder, limit: int, offset: int) -> list[Attempt]:
     """One page by case and trial, or the worst first.
 
-    Errors come before what could not be scored, then the lowest value of any metric, and what no metric applies to last.
+    Failed calls come before failed measurements, then the lowest value of any metric, and what has no value last.
     """
     query = _worst_first(run_id) if order == "worst" else select(*_COLUMNS).order_by(*_KEY)
     with db.read() as connection:
@@ -52,9 +52,9 @@ def attempt_page(db: Database, run_id: str, order: AttemptOrder, limit: int, off
 def _worst_first(run_id: str) -> Select[Any]:
     """The lowest value stands beside its attempt; in SQL false comes before true."""
     of_attempt = (measurements.c.case_id, measurements.c.trial)
-    applies = case((measurements.c.state == "not_applicable", 1), else_=0)
+    failed = case((measurements.c.state == "error", 1), else_=0)
     lowest = (
-        select(*of_attempt, func.min(measurements.c.value).label("value"), func.min(applies).label("idle"))
+        select(*of_attempt, func.min(measurements.c.value).label("value"), func.max(failed).label("failed"))
         .where(measurements.c.run_id == run_id)
         .group_by(*of_attempt)
         .subquery()
@@ -63,8 +63,8 @@ def _worst_first(run_id: str) -> Select[Any]:
     # `IS NULL` as a sort key, because SQLite and PostgreSQL place NULLs at opposite ends.
     order = (
         attempts.c.error.is_(None),
-        func.coalesce(lowest.c.idle, 0),
-        lowest.c.value.is_not(None),
+        func.coalesce(lowest.c.failed, 0).desc(),
+        lowest.c.value.is_(None),
         lowest.c.value,
         *_KEY,
     )

@@ -4,6 +4,7 @@ import { useHotkeys } from "@mantine/hooks";
 import { Link } from "@tanstack/react-router";
 import type { Schemas } from "@/api/client";
 import { TrajectoryBesideRecord } from "@/features/replay/TrajectoryBesideRecord";
+import { referenceText } from "@/ui/reference";
 import { Failed, Loading } from "@/ui/states";
 import { TextBlock } from "@/ui/TextBlock";
 import classes from "./attempt.module.css";
@@ -97,7 +98,7 @@ function OneAttempt({ runId, asked, attempt }: { runId: string; asked: Schemas["
       <h3>{trial === 0 ? "Attempt" : `Attempt ${trial + 1}`}</h3>
       <div className={classes.beside}>
         <div className={classes.detail}>
-          <TextBlock label="Expected" text={asked.expected ?? ""} tone="gold" />
+          <TextBlock label="Expected" text={referenceText(asked)} absent="no reference" tone="gold" />
           <Calls label="Expected call of" calls={asked.expected_tools ?? []} />
         </div>
         <div className={classes.detail}>

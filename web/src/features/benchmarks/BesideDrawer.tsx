@@ -3,6 +3,7 @@ import { Button, Drawer, SegmentedControl } from "@mantine/core";
 import { useHotkeys } from "@mantine/hooks";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
+import { referenceText } from "@/ui/reference";
 import { Failed, Loading } from "@/ui/states";
 import { TextBlock } from "@/ui/TextBlock";
 import { differences } from "@/ui/wordDiff";
@@ -70,7 +71,7 @@ export function BesideDrawer({ runs, names, caseId, tasks, only, onOnly, open }:
         <>
           <div className={classes.asked}>
             <TextBlock label="Question" text={first.case.input} />
-            <TextBlock label="Reference" text={referenceOf(first.case)} tone="gold" absent="none" />
+            <TextBlock label="Reference" text={referenceText(first.case)} tone="gold" absent="none" />
           </div>
           <div className={classes.answers}>
             {runs.map((run, index) => (
@@ -126,8 +127,4 @@ function marked(attempt: Attempt, baseline: string | undefined): ReactNode {
     // biome-ignore lint/suspicious/noArrayIndexKey: pieces have no identity but their place
     differs ? <mark key={index}>{text}</mark> : text,
   );
-}
-
-function referenceOf(entry: { approved?: { text?: string | null } | null; expected?: string | null }): string {
-  return entry.approved?.text ?? entry.expected ?? "";
 }

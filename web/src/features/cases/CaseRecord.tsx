@@ -4,6 +4,7 @@ import { Facts, factsOf } from "@/ui/Facts";
 import { moment } from "@/ui/format";
 import { NeedsLook } from "@/ui/NeedsLook";
 import { RecordFrame, Section } from "@/ui/Record";
+import { remarkText } from "@/ui/reference";
 import { Failed, Loading } from "@/ui/states";
 import { TextBlock } from "@/ui/TextBlock";
 import { CaseTier } from "@/ui/Tier";
@@ -73,6 +74,7 @@ export function CaseRecord() {
 
 function Texts({ entry }: { entry: Case }) {
   const wrong = entry.entry_type !== "golden";
+  const remark = remarkText(entry);
   return (
     <Section title="The case">
       <div style={{ display: "grid", gap: 18 }}>
@@ -80,7 +82,8 @@ function Texts({ entry }: { entry: Case }) {
         <TextBlock label="Output" text={entry.output} absent="no output recorded" tone={wrong ? "rust" : "plain"} />
         {entry.approved?.text && <TextBlock label="Approved by a person" text={entry.approved.text} tone="gold" />}
         {entry.revised?.text && <TextBlock label="Corrected answer" text={entry.revised.text} tone="gold" />}
-        {(entry.expected || !(entry.approved || entry.revised)) && (
+        {remark && <TextBlock label="What the user said against it" text={remark} />}
+        {!remark && (entry.expected || !(entry.approved || entry.revised)) && (
           <TextBlock label="Expected" text={entry.expected} absent="nobody has written what was expected" tone="gold" />
         )}
       </div>

@@ -2,6 +2,7 @@
 import { type ColumnSpec, choosable, columnsFrom, dimmed, markedDim, shownOf } from "@/ui/columns";
 import { age } from "@/ui/format";
 import { Marked } from "@/ui/Marked";
+import { referenceText } from "@/ui/reference";
 import { CaseTier } from "@/ui/Tier";
 import classes from "./cases.module.css";
 import type { Case } from "./data";
@@ -64,6 +65,6 @@ function specsOf(search: string | undefined, repeats: Repeats = new Map()): Colu
 }
 
 /** What a good answer is; of a case about context, the files one has to find. */
-function wanted({ approved, expected, output, paths }: Case): string {
-  return approved?.text ?? expected ?? output ?? paths.map(({ path }) => path).join(", ");
+function wanted(entry: Case): string {
+  return referenceText(entry) || (entry.output ?? entry.paths.map(({ path }) => path).join(", "));
 }

@@ -1,4 +1,5 @@
 /** What somebody changed in the form of a case, and what somebody else changed meanwhile. */
+import { statedAnswer } from "@/ui/reference";
 import type { Case } from "./data";
 
 export const EDITED = ["input", "output", "expected", "tags"] as const;
@@ -16,14 +17,9 @@ export function draftOf(entry: Case): Draft {
   return {
     input: entry.input ?? "",
     output: entry.output ?? "",
-    expected: answerOf(entry),
+    expected: statedAnswer(entry),
     tags: [...entry.tags],
   };
-}
-
-/** The reference of a case: what a person approved, else what was expected. */
-export function answerOf({ approved, expected }: Case): string {
-  return approved?.text ?? expected ?? "";
 }
 
 export function changedFields(before: Draft, after: Draft): EditedField[] {

@@ -4,6 +4,7 @@ import { CaseReplays } from "@/features/replay/CaseReplays";
 import { SimulatedUser } from "@/features/replay/SimulatedUser";
 import { Scores } from "@/features/traces/Scores";
 import { Waterfall } from "@/features/traces/Waterfall";
+import { Messages } from "@/ui/Messages";
 import { Failed, Loading } from "@/ui/states";
 import { visible } from "@/ui/visible";
 import { EvidencePanel } from "../evidence/EvidencePanel";
@@ -40,7 +41,7 @@ export function EvidencePane({ entry, lit, shown, onEdit }: EvidencePaneProps) {
       {evidence.isPending && <Loading what="evidence" />}
       {evidence.isError && <Failed error={evidence.error} />}
       {evidence.data?.trace ? (
-        <TraceEvidence evidence={evidence.data} />
+        <TraceEvidence evidence={evidence.data} entry={entry} />
       ) : (
         entry.kind === "chat" && <p className={evidenceClasses.none}>{evidence.data?.missing}</p>
       )}
@@ -48,7 +49,7 @@ export function EvidencePane({ entry, lit, shown, onEdit }: EvidencePaneProps) {
   );
 }
 
-function TraceEvidence({ evidence }: { evidence: Evidence }) {
+function TraceEvidence({ evidence, entry }: { evidence: Evidence; entry: Case }) {
   const { trace, conversation } = evidence;
   if (!trace) return null;
   const turns = conversation.length > 0 ? conversation : [trace];
@@ -64,7 +65,11 @@ function TraceEvidence({ evidence }: { evidence: Evidence }) {
           {turns.map((turn) => (
             <li key={turn.id} data-this={turn.id === trace.id || undefined}>
               <p dir="auto">{visible(turn.input)}</p>
-              <p dir="auto">{visible(turn.output ?? "no answer")}</p>
+              {turn.id === trace.id && entry.tool_calls.length > 0 ? (
+                <Messages messages={entry.turn} />
+              ) : (
+                <p dir="auto">{visible(turn.output ?? "no answer")}</p>
+              )}
             </li>
           ))}
         </ol>

@@ -1,6 +1,7 @@
 /** The texts of a case, by kind: which there are, what they are called, which of them a reviewer writes. */
 import { NativeSelect, Textarea, TextInput } from "@mantine/core";
 import type { RefObject } from "react";
+import { remarkText, statedAnswer } from "@/ui/reference";
 import { visible } from "@/ui/visible";
 import type { Case, Changes } from "./data";
 import classes from "./desk.module.css";
@@ -50,6 +51,9 @@ export function TextFields({ entry, onEdit, onLight, firstRef }: TextFieldsProps
       {FIELDS[entry.kind].map((field) => {
         const value = entry[field.name] ?? "";
         if (!field.write) return <Said key={field.name} label={field.label} text={value} />;
+        if (entry.kind === "chat" && entry.entry_type === "correction") {
+          return <CorrectedAnswer key={field.name} entry={entry} onEdit={onEdit} firstRef={firstRef} />;
+        }
         if (field.name === "name") {
           return (
             <TextInput
@@ -100,6 +104,35 @@ export function TextFields({ entry, onEdit, onLight, firstRef }: TextFieldsProps
       )}
     </>
   );
+}
+
+/** A correction: the words of the user, which are no answer, and the right answer, which the reviewer writes or approves. */
+function CorrectedAnswer({ entry, onEdit, firstRef }: Omit<TextFieldsProps, "onLight">) {
+  const remark = remarkText(entry);
+  return (
+    <>
+      {remark && <Said label="What the user said against it" text={remark} />}
+      <Textarea
+        dir="auto"
+        ref={firstRef}
+        label="Expected answer"
+        description={whereFrom(entry)}
+        autosize
+        minRows={2}
+        maxRows={14}
+        value={statedAnswer(entry)}
+        onChange={(event) => onEdit({ approved: { text: event.currentTarget.value } })}
+      />
+    </>
+  );
+}
+
+function whereFrom(entry: Case): string {
+  if (entry.approved?.text) return "Written or approved by a person";
+  if (!statedAnswer(entry)) return "Nobody has said it: write it, or dismiss the case if this was no correction";
+  return entry.revised?.trace_id
+    ? "The assistant's own answer after it was corrected; change it where it says more than the answer"
+    : "Sent as the right answer";
 }
 
 function Said({ label, text }: { label: string; text: string }) {
