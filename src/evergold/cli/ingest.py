@@ -17,7 +17,7 @@ from evergold.storage import matching
 @click.option(
     "--unit",
     type=click.Choice(["task", "turn"]),
-    help="What becomes a trace of an agent's log: the whole task (default), or each turn.",
+    help="What becomes a trace: of an agent's log the whole task by default, of a chat each turn.",
 )
 @click.option("--strict", is_flag=True, help="Store nothing when any record is bad.")
 @cluster_option

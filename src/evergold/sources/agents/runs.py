@@ -25,7 +25,10 @@ CHATS = ("traj", "messages", "trajectory", "conversation", "history")
 
 @dataclass
 class Run:
-    """One task of an agent: its messages in order, and the times at which those of the log came (None: not said)."""
+    """One task of an agent: its messages in order, and the times at which those of the log came (None: not said).
+
+    `by_turn`: each turn is a trace, unless whole tasks are asked for. `session` and `user` are those of an app's chat.
+    """
 
     id: str | None
     agent: str
@@ -35,6 +38,9 @@ class Run:
     reward: float | None = None
     model: str | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
+    session: str | None = None
+    user: str | None = None
+    by_turn: bool = False
 
     def add(self, messages: Iterable[Message], time: Any = None) -> None:
         for message in messages:

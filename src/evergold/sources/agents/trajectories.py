@@ -14,6 +14,7 @@ from evergold.model.ident import content_hash
 from evergold.model.rejected import Rejected
 from evergold.model.trace import Score, Span, Trace, TraceStatus
 from evergold.seams import Incoming
+from evergold.sources.agents.conversations import begins_with_conversation, conversation_run, is_conversation
 from evergold.sources.agents.runs import (
     Run,
     atif_run,
@@ -44,15 +45,15 @@ NOT_LOGS = (b'"resourceSpans"', b'"resource_spans"', b'"type":"trace"', b'"type"
 
 
 class AgentLogs:
-    """ATIF, Claude Code, Codex CLI, OpenHands, SWE-agent, tau-bench, and chats with a reward."""
+    """ATIF, Claude Code, Codex CLI, OpenHands, SWE-agent, tau-bench, chats with a reward, and conversations of an app."""
 
-    def __init__(self, unit: str = "task") -> None:
+    def __init__(self, unit: str | None = None) -> None:
         self.unit = unit
 
     def accepts(self, head: bytes) -> bool:
         if any(sign in head for sign in NOT_LOGS):
             return False
-        return any(all(sign in head for sign in signs) for signs in SIGNS)
+        return any(all(sign in head for sign in signs) for signs in SIGNS) or begins_with_conversation(head)
 
     def with_unit(self, unit: str) -> "AgentLogs":
         """The same logs, a trace for each task or for each turn."""
@@ -68,7 +69,7 @@ class AgentLogs:
                 yield Rejected(where=name, reason="a log of an agent that holds no message")
                 continue
             try:
-                yield from _traces(run, self.unit, f"{name}:{number}")
+                yield from _traces(run, self.unit or ("turn" if run.by_turn else "task"), f"{name}:{number}")
             except ValidationError as problem:
                 yield Rejected.of(problem, name, Trace)
 
@@ -90,6 +91,8 @@ def _runs(objects: list[tuple[str, dict[str, Any]]]) -> Iterator[Run]:
 def _run(document: dict[str, Any]) -> Run:
     if isinstance(document.get("steps"), list):
         return atif_run(document)
+    if is_conversation(document):
+        return conversation_run(document)
     history = document.get("history")
     if isinstance(history, list) and "trajectory" not in document and not _are_messages(history):
         return openhands_run(document)
@@ -111,15 +114,16 @@ def _is_openhands_event(event: dict[str, Any]) -> bool:
 def _traces(run: Run, unit: str, where: str) -> Iterator[Trace]:
     # Without an id of its own, file name and first messages name a run: reading the file again gives the same traces.
     ident = run.id or content_hash([where.rpartition("/")[2], run.messages[:3]]).removeprefix("sha256:")[:32]
-    session = f"{run.agent}:{ident}"
+    name = f"{run.agent}:{ident}"
+    session = run.session or name
     if unit == "task":
-        yield _trace(run, session, session, 0, len(run.messages))
+        yield _trace(run, name, session, 0, len(run.messages))
         return
     # What stands before the first user message (a system prompt) belongs to the first turn.
     starts = [number for number, message in enumerate(run.messages) if message["role"] == "user"]
     bounds = [0, *starts[1:], len(run.messages)] if starts else [0, len(run.messages)]
     for number, (start, end) in enumerate(pairwise(bounds)):
-        yield _trace(run, f"{session}:{number}", session, start, end)
+        yield _trace(run, f"{name}:{number}", session, start, end)
 
 
 def _trace(run: Run, ident: str, session: str, start: int, end: int) -> Trace:
@@ -139,6 +143,7 @@ def _trace(run: Run, ident: str, session: str, start: int, end: int) -> Trace:
     return Trace(
         id=ident,
         session_id=session,
+        user_id=run.user,
         name=run.agent,
         input=question,
         output=answer,
