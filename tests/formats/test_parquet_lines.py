@@ -8,10 +8,11 @@ import orjson
 import pytest
 
 from evergold.formats import parquet_lines
+from evergold.formats.columns import arrow
 
 
 def table_of(texts: list[str | None]) -> BytesIO:
-    pyarrow, parquet = parquet_lines.arrow()
+    pyarrow, parquet = arrow()
     packed = BytesIO()
     parquet.write_table(pyarrow.table({"id": list(range(len(texts))), "input": texts}), packed)
     packed.seek(0)
