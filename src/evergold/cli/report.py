@@ -14,7 +14,7 @@ from evergold.workspace.judging import FORMATS
 @click.command()
 @click.argument("run_id")
 @click.option("--format", "form", type=click.Choice(["terminal", *FORMATS]), default="terminal", show_default=True)
-@click.option("--output", type=PathOrUrl(dir_okay=False), help="Write to a file, not the terminal.")
+@click.option("--out", "--output", "output", type=PathOrUrl(dir_okay=False), help="Write to a file, not the terminal.")
 @click.option(
     "--reducer", default="mean", show_default=True, help="Trials → one value: mean, median, mode, max, pass@K, pass^K."
 )
