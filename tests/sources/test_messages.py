@@ -49,8 +49,10 @@ def test_one_odd_value_in_a_message_never_breaks_the_reading() -> None:
         ({"a": 1}, '{"a":1}', '{"a":1}'),
         ([["human", "Hi"], ["ai", "Hello"]], "Hi", "Hello"),
         ([{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}], "Hi", "Hello"),
-        ([{"role": "system", "content": "S"}], "S", "S"),
-        ({"messages": [{"role": "user", "content": "Hi"}], "model": "m"}, "Hi", "Hi"),
+        ([{"role": "system", "content": "S"}], "S", None),
+        ({"messages": [{"role": "user", "content": "Hi"}], "model": "m"}, "Hi", None),
+        ({"task": "Hi", "stream": False, "max_steps": 3}, "Hi", None),
+        ({"task": "Hi", "user": "jo"}, '{"task":"Hi","user":"jo"}', None),
         ({"question": "Hi"}, "Hi", '{"question":"Hi"}'),
         ({"question": "Hi", "user": "jo"}, '{"question":"Hi","user":"jo"}', '{"question":"Hi","user":"jo"}'),
         ({"prompt": "Hi", "temperature": 1}, "Hi", '{"prompt":"Hi","temperature":1}'),
@@ -143,3 +145,42 @@ def test_plain_messages_take_the_short_way() -> None:
     part = {"type": "text", "content": "hello"}
     for message in ({"role": "user", "parts": [part]}, {"role": "user", "content": "hello"}):
         assert messages._plain_text([message], messages.INPUT) == "hello"
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        [{"role": "system", "content": "S"}],
+        {"messages": [{"role": "system", "content": "S"}, {"role": "user", "content": "Hi"}], "tools": []},
+        {"generations": [[{"text": "", "message": {"type": "ai", "content": ""}}]], "llm_output": None},
+        [{"role": "assistant", "parts": []}],
+    ],
+)
+def test_a_request_and_an_empty_reply_are_no_answer(result: Any) -> None:
+    assert output_text(result) is None
+
+
+@pytest.mark.parametrize("unsaid", [[], [{"type": "uri", "modality": "image", "uri": "https://example.org/a.png"}]])
+def test_an_answered_question_does_not_stand_for_one_without_text(unsaid: list[Any]) -> None:
+    first = {"role": "user", "parts": [{"type": "text", "content": "Hi"}]}
+    reply = {"role": "assistant", "parts": [{"type": "text", "content": "Hello"}]}
+    last = {"role": "user", "parts": unsaid}
+    assert input_text([first, reply, last]) == ""
+    # A picture that is sent after the words, in a message of its own, belongs to them.
+    assert input_text([reply, first, last]) == "Hi"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        [{"type": "tool_result", "tool_use_id": "c", "content": "21"}],
+        [{"toolResult": {"toolUseId": "c", "content": [{"text": "21"}]}}],
+        [{"functionResponse": {"name": "f", "response": {"result": 21}}}],
+    ],
+)
+def test_results_in_a_message_of_the_user_leave_the_question(given: list[Any]) -> None:
+    asked = {"role": "user", "content": "Hi"}
+    assert (
+        input_text([asked, {"role": "assistant", "content": "Let me look."}, {"role": "user", "content": given}])
+        == "Hi"
+    )

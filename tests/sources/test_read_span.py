@@ -400,3 +400,49 @@ def test_everything_a_span_carried_is_kept() -> None:
     attributes = {"input.value": "7", "output.value": "why " * 9, "seats": "7", "nothing": None}
     span = WireSpan("t", "s", None, "call", 0, 1, attributes=dict(attributes))
     assert raw_of(span)["attributes"] == attributes
+
+
+@pytest.mark.parametrize(
+    "left", ["[Scrubbed due to 'session']", "<redacted>", "***", "None", "undefined", " ", "[REDACTED]"]
+)
+def test_what_a_scrubber_left_of_an_id_joins_nobody(left: str) -> None:
+    parsed = read({"session.id": left, "gen_ai.conversation.id": "c-1", "user.id": left})
+    assert (parsed.session_id, parsed.texts) == ("c-1", {})
+
+
+@pytest.mark.parametrize("ident", ["[42]", "redacted-team", "none-of-yours", "nullable", "s1"])
+def test_an_id_of_an_unusual_shape_is_an_id(ident: str) -> None:
+    parsed = read({"session.id": ident})
+    assert parsed.session_id == ident
+
+
+@pytest.mark.parametrize(
+    "prefix", ["ai.settings.context.", "ai.telemetry.metadata.", "traceloop.association.properties."]
+)
+@pytest.mark.parametrize("names", [("sessionId", "userId"), ("thread_id", "user_id")])
+def test_ids_among_the_properties_of_an_app(prefix: str, names: tuple[str, str]) -> None:
+    parsed = read({prefix + names[0]: "s-1", prefix + names[1]: "u-1", prefix + "plan": "pro"})
+    assert (parsed.session_id, parsed.texts, parsed.metadata["plan"]) == ("s-1", {"user_id": "u-1"}, "pro")
+
+
+def test_a_model_that_is_written_as_json() -> None:
+    parsed = read({"mlflow.spanType": '"CHAT_MODEL"', "mlflow.llm.model": '"small-1"', "mlflow.llm.provider": '"acme"'})
+    assert (parsed.kind, parsed.model, parsed.provider) == ("llm", "small-1", "acme")
+
+
+def test_a_question_without_text_is_not_replaced_by_the_instructions() -> None:
+    said = [*PARTS_IN[:2], {"role": "user", "parts": []}]
+    parsed = read(
+        {"gen_ai.input.messages": json.dumps(said), "gen_ai.system_instructions": '[{"type":"text","content":"S"}]'}
+    )
+    assert parsed.input is None
+    assert read({"gen_ai.input.messages": json.dumps(said), "langfuse.observation.input": QUESTION}).input == QUESTION
+
+
+@pytest.mark.parametrize("key", ["pydantic_ai.all_messages", "all_messages_events"])
+def test_a_run_that_failed_has_not_the_answer_of_an_earlier_turn(key: str) -> None:
+    attributes = {key: json.dumps(PARTS_IN)}
+    for failed, answer in ((True, None), (False, "Hi!")):
+        span = WireSpan("t", "s", None, "run", 0, 1, attributes=attributes, failed=failed)
+        parsed = read_span(span)
+        assert (parsed.input, parsed.output) == (QUESTION, answer)

@@ -26,4 +26,9 @@ def test_traces_come_with_their_spans_and_sessions_in_order(store: Store) -> Non
             ("t0", ["found 0"]),
             ("t1", ["found 1"]),
         ]
+        called = sessions.called_before(get_trace(connection, "t2"))
+        assert [(trace.id, [span.kind for span in trace.spans]) for trace in called] == [
+            ("t0", ["llm"]),
+            ("t1", ["llm"]),
+        ]
         assert sessions.before(found["alone"]) == ()

@@ -10,26 +10,31 @@ from pydantic import TypeAdapter, ValidationError
 
 from evergold.conversation.contexts import contexts_of
 from evergold.conversation.conventions import exchange_of
+from evergold.conversation.dropped_calls import answered_elsewhere, restored
 from evergold.conversation.exchange import Exchange
-from evergold.conversation.main_exchange import joined, main_exchange, own_text
+from evergold.conversation.main_exchange import CALLERS, joined, main_exchange, own_text
 from evergold.conversation.nested_json import as_json
 from evergold.conversation.pairing import is_cut, paired
 from evergold.conversation.reading import messages_in
 from evergold.conversation.shape import INSTRUCTING, Message, text_of
-from evergold.conversation.tool_spans import acted, is_calls, tool_runs
+from evergold.conversation.tool_spans import acted, is_calls, tool_runs, tools_at_work
 from evergold.conversation.tools import tools_in
 from evergold.model.conversation import Conversation
 from evergold.model.nesting import Values
-from evergold.model.trace import Span, Trace
+from evergold.model.trace import Span, Trace, TraceStatus
 
 KEPT: TypeAdapter[dict[str, Any]] = TypeAdapter(Values)
 FACTS = ("model", "provider")
 
 
-def conversation_of(trace: Trace, earlier: Callable[[Trace], Sequence[Trace]] = lambda _: ()) -> Conversation:
+Earlier = Callable[[Trace], Sequence[Trace]]
+
+
+def conversation_of(trace: Trace, earlier: Earlier = lambda _: (), called: Earlier = lambda _: ()) -> Conversation:
     """Read the conversation of a trace from its spans.
 
-    `earlier` gives the traces of its session before it, oldest first; asked for only where the trace does not say it all.
+    `earlier` gives the traces of its session before it, oldest first, and `called` the same with their model calls; each
+    is asked for only where the trace does not say it all.
     """
     spans = sorted(trace.spans, key=_when)
     runs = tool_runs(spans)
@@ -38,15 +43,22 @@ def conversation_of(trace: Trace, earlier: Callable[[Trace], Sequence[Trace]] = 
     if exchange is not None and trace.metadata.get("continues") is True:
         before = [message for one in earlier(trace) for message in _turn_of(one)]
         exchange.input = before + exchange.input
+    if exchange is not None:
+        failed = source is not None and source.status is TraceStatus.FAILED
+        exchange.output = [message for message in exchange.output if not _is_blank(message, failed=failed)]
+    if exchange is not None and answered_elsewhere(exchange.input):
+        exchange.input = restored(exchange.input, _calls_made(called(trace)))
     if exchange is not None and not _only_answers(exchange):
         whole, problems = paired(_closed(joined(exchange), trace), runs)
     else:
-        turns = [message for one in (*earlier(trace), trace) for message in _turn_of(one)]
-        whole, problems = paired(turns, ())
+        own = _turn_of(trace)
+        # Of a trace that says nothing the last answer of its session is not the answer.
+        before = [message for one in earlier(trace) for message in _turn_of(one)] if own else []
+        whole, problems = paired(before + own, ())
     messages, turn, after = split(whole, trace.output)
     tools = list(exchange.tools) if exchange else []
     # The model call names its tools best; else the app, else a span above it.
-    tools = tools or tools_in(trace.metadata.get("tools")) or _tools_anywhere(spans, source)
+    tools = tools or tools_in(trace.metadata.get("tools")) or _tools_anywhere(spans, source) or tools_at_work(runs)
     if source is not None and any(is_cut(text) for text in (source.input, source.output)):
         problems.append("a text was cut on arrival; raise server.max_text_kb to keep such texts whole")
     return Conversation(
@@ -58,6 +70,18 @@ def conversation_of(trace: Trace, earlier: Callable[[Trace], Sequence[Trace]] = 
         parameters=_storable(_parameters(trace, exchange, source)),
         problems=tuple(dict.fromkeys(problems)),
     )
+
+
+def _calls_made(traces: Sequence[Trace]) -> list[Message]:
+    """The messages of earlier traces that call tools, the latest first."""
+    calls = [span for one in traces for span in sorted(one.spans, key=_when) if span.kind in CALLERS]
+    return [message for span in reversed(calls) for message in exchange_of(span).output if message.get("tool_calls")]
+
+
+def _is_blank(message: Message, *, failed: bool) -> bool:
+    """Whether a reply has no content at all; an empty text is an answer, unless the call failed."""
+    content = message.get("content")
+    return not message.get("tool_calls") and not message.get("extra") and (content is None or (failed and not content))
 
 
 def _only_answers(exchange: Exchange) -> bool:
@@ -98,11 +122,12 @@ def _closed(messages: list[Message], trace: Trace) -> list[Message]:
     """The messages with the trace's answer at their end, where none of them says it."""
     if not trace.output:
         return messages
-    for message in reversed(messages):
-        if message["role"] == "assistant":
-            return messages
-        if message["role"] == "user":
-            break
+    # A call with its results behind it is not yet the answer.
+    if messages and messages[-1]["role"] == "assistant":
+        return messages
+    called = [call["function"]["name"] for message in messages for call in message.get("tool_calls", ())]
+    if is_calls(trace.output, called):
+        return messages
     answer = trace.output.strip()
     if any(message["role"] == "assistant" and text_of(message).strip() == answer for message in messages):
         return messages
@@ -125,7 +150,7 @@ def _turn_of(trace: Trace) -> list[Message]:
 
 
 def _tools_anywhere(spans: Sequence[Span], source: Span | None) -> list[dict[str, Any]]:
-    """Tools from the spans around, where the model call does not name them; those above it first."""
+    """Tools from the spans around, where the model call does not name them: those above it, then records logged beside it."""
     by_id = {span.id: span for span in spans}
     above: list[Span] = []
     parent = by_id.get(source.parent_id or "") if source else None
@@ -133,7 +158,8 @@ def _tools_anywhere(spans: Sequence[Span], source: Span | None) -> list[dict[str
     while parent is not None and parent not in above:
         above.append(parent)
         parent = by_id.get(parent.parent_id or "")
-    for span in above:
+    beside = [span for span in spans if source and span.kind == "event" and span.parent_id == source.parent_id]
+    for span in (*above, *reversed(beside)):
         if offered := exchange_of(span).tools:
             return offered
     return []

@@ -1,5 +1,6 @@
 """Read the documents retrieved for an answer from retriever spans and document attributes, with source and score."""
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -17,6 +18,7 @@ LISTS = ("documents", "contexts", "nodes", "source_nodes", "results", "matches",
 ATTRIBUTES = ("reranker.output_documents", "retrieval.documents")
 RETRIEVED = ("gen_ai.retrieval.documents", "retrieval.documents", "db.query.result")
 DEEPEST = 5
+PRINTED = re.compile(r'[\s"\[]*<[A-Za-z_][\w.]*(?:\(| object at 0x)')  # an object without a text, as Python prints it
 KEPT: TypeAdapter[dict[str, Any]] = TypeAdapter(Values)
 
 
@@ -59,7 +61,7 @@ def _documents_of(span: Span) -> list[Any]:
     for value in (*(attributes.get(key) for key in outputs), span.output):
         if documents := documents_in(value):
             return documents
-    return [span.output] if span.output else []
+    return [span.output] if span.output and not PRINTED.match(span.output) else []
 
 
 def documents_in(value: Any, depth: int = 0) -> list[Any]:
@@ -71,7 +73,8 @@ def documents_in(value: Any, depth: int = 0) -> list[Any]:
         # Retrievers that take several questions give a list for each; there was one.
         if len(document) == 1 and isinstance(document[0], list):
             return documents_in(document[0], depth + 1)
-        return [decoded(item) for item in document if isinstance(item, dict | str)]
+        passages = [item for item in document if not (isinstance(item, str) and PRINTED.match(item))]
+        return [decoded(item) for item in passages if isinstance(item, dict | str)]
     if isinstance(document, dict):
         for key in LISTS:
             if isinstance(inner := decoded(document.get(key)), list | dict) and (

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import Any
 
-from evergold.conversation.conventions import exchange_of
+from evergold.conversation.dropped_calls import answered_elsewhere, holds_question, restored
 from evergold.conversation.exchange import Exchange
+from evergold.conversation.logged_messages import LoggedMessages, Reader
 from evergold.conversation.nested_json import decoded
 from evergold.conversation.printed import prints
 from evergold.conversation.reading import ANSWERED, messages_in
@@ -20,18 +21,16 @@ def main_exchange(trace: Trace, spans: Sequence[Span]) -> tuple[Exchange | None,
     """The exchange that holds the trace's conversation, and the span that says it."""
     if given := messages_in(trace.metadata.get("messages"), "input"):
         return Exchange(given, tools=tools_in(trace.metadata.get("tools"))), None
-    read: dict[str, Exchange] = {}
-
-    def exchange(span: Span) -> Exchange:
-        if span.id not in read:
-            read[span.id] = exchange_of(span)
-        return read[span.id]
-
+    logged = LoggedMessages(spans)
+    exchange = logged.exchange
     answer = (trace.output or "").strip()
     # The last call to end comes first: of two with the same output, the later one had the whole conversation.
     calls = sorted((span for span in spans if span.kind in CALLERS), key=_ended, reverse=True)
     chosen = _answering(calls, answer, exchange)
     root = next((span for span in spans if span.parent_id is None), None)
+    # Without an answer the last call holds what was asked, and the turns before it.
+    if chosen is None and not answer and root is not None and calls and _longer(exchange(calls[0]), exchange(root)):
+        return exchange(calls[0]), calls[0]
     # No call's output is the answer (an agent put it together): the root knows what was asked of the whole.
     if chosen is None and root is not None and root.kind not in CALLERS and exchange(root).input:
         return exchange(root), root
@@ -40,6 +39,7 @@ def main_exchange(trace: Trace, spans: Sequence[Span]) -> tuple[Exchange | None,
         chosen = _answering(others, answer, exchange) if answer else calls[0] if calls and exchange(calls[0]) else None
     if chosen is None:
         return own_text(trace), None
+    chosen = _innermost(logged.speaker(chosen), calls, exchange)
     continued = _continued(exchange(chosen), chosen, calls, exchange)
     if root is not None and root is not chosen and (longer := _longer(exchange(root), continued)):
         longer.tools, longer.parameters = continued.tools, continued.parameters
@@ -63,7 +63,7 @@ def _ended(span: Span) -> tuple[str, str]:
     return (moment.isoformat() if moment else "", span.id)
 
 
-def _answering(spans: Sequence[Span], answer: str, exchange: Any) -> Span | None:
+def _answering(spans: Sequence[Span], answer: str, exchange: Reader) -> Span | None:
     """The latest span whose output is the answer: to the letter, else as JSON, as the greater part of it or inside it.
 
     One that holds the question, too, comes before all others: a wrapper around a call repeats its answer without its messages.
@@ -80,6 +80,21 @@ def _answering(spans: Sequence[Span], answer: str, exchange: Any) -> Span | None
         if _has_question(exchange(span)):
             return span
     return first
+
+
+def _innermost(chosen: Span, calls: Sequence[Span], exchange: Reader) -> Span:
+    """The call inside a call that gave the same answer and holds more messages: a template was filled in between."""
+    answer = _reply_text(chosen, exchange)
+    for span in calls:
+        inside = span.parent_id == chosen.id and span is not chosen and _reply_text(span, exchange) == answer
+        if answer and inside and len(exchange(span).input) > len(exchange(chosen).input):
+            return _innermost(span, [call for call in calls if call is not chosen], exchange)
+    return chosen
+
+
+def _reply_text(span: Span, exchange: Reader) -> str:
+    output = exchange(span).output
+    return (text_of(output[-1]) if output else span.output or "").strip()
 
 
 def _has_question(exchange: Exchange) -> bool:
@@ -139,30 +154,24 @@ def _holds(arguments: Any, given: Any) -> bool:
     return isinstance(arguments, dict) and len(arguments) == 1 and next(iter(arguments.values())) == given
 
 
-def _continued(known: Exchange, span: Span, calls: Sequence[Span], exchange: Any) -> Exchange:
-    """The exchange with what came before it, where a call sends only what is new: results of calls made earlier."""
+def _continued(known: Exchange, span: Span, calls: Sequence[Span], exchange: Reader) -> Exchange:
+    """The exchange with what came before it, where a call sends only what is new, or a history without its calls."""
     before = [call for call in calls if call is not span and _ended(call) <= _ended(span)]
     for call in before:  # latest first
-        lacking = _answered_elsewhere(known.input)
+        lacking = answered_elsewhere(known.input)
         if not lacking:
             return known
         earlier = exchange(call)
         made = {one["id"] for message in earlier.output for one in message.get("tool_calls", ())}
-        # The results answer calls of that earlier request, so its messages come before these.
-        if lacking & made:
-            known = Exchange(
-                joined(earlier) + _without_instructions(known.input, earlier.input),
-                known.output,
-                known.tools or earlier.tools,
-                earlier.parameters | known.parameters,
-            )
+        if not lacking & made:
+            continue
+        if holds_question(known.input, earlier.input):
+            whole = restored(known.input, earlier.output)
+        else:
+            # The results answer calls of that earlier request, so its messages come before these.
+            whole = joined(earlier) + _without_instructions(known.input, earlier.input)
+        known = Exchange(whole, known.output, known.tools or earlier.tools, earlier.parameters | known.parameters)
     return known
-
-
-def _answered_elsewhere(messages: Sequence[Message]) -> set[str]:
-    """The ids of results whose calls are not among the messages."""
-    made = {call["id"] for message in messages for call in message.get("tool_calls", ())}
-    return {str(message.get("tool_call_id")) for message in messages if message["role"] == "tool"} - made
 
 
 def _without_instructions(messages: Sequence[Message], earlier: Sequence[Message]) -> list[Message]:
@@ -192,13 +201,13 @@ def joined(exchange: Exchange) -> list[Message]:
     """Input and output as one list; an output that repeats the input, as the states of graphs do, counts once."""
     asked, answered = exchange.input, exchange.output
     spoken = [message for message in asked if message["role"] not in INSTRUCTING]
-    if spoken and len(answered) >= len(spoken):
-        # A state may begin with a message of its own (the system prompt), so a shift of one is tried as well.
-        for skip in range(2):
-            rest = answered[skip:]
-            if all(_same(one, other) for one, other in zip(spoken, rest, strict=False)) and len(rest) >= len(spoken):
+    # Only a state holds messages of the user; a long conversation need not be looked for in a reply.
+    if spoken and any(message["role"] == "user" for message in answered):
+        # A state may begin with a message of its own (the system prompt), or with the turns before this one.
+        for skip in range(len(answered) - len(spoken) + 1):
+            if all(_same(one, other) for one, other in zip(spoken, answered[skip:], strict=False)):
                 head = [message for message in asked if message["role"] in INSTRUCTING]
-                return (head if not skip else answered[:skip]) + rest
+                return (head if answered[0]["role"] not in INSTRUCTING else []) + answered
     return asked + answered
 
 

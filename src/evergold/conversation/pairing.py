@@ -20,15 +20,15 @@ def paired(messages: Sequence[Message], runs: Sequence[ToolRun]) -> tuple[list[M
 
 
 def _together(messages: Sequence[Message]) -> list[Message]:
-    """Calls that stand in messages of their own, one after the other with no result between them, as one message."""
+    """What the assistant says and calls in messages of their own, with no result between them, as one message."""
     merged: list[Message] = []
     for message in messages:
         last = merged[-1] if merged else {}
         # Parallel calls arrive as separate items from the Responses API and from agent logs.
-        alone = message.get("tool_calls") and not message.get("content") and last.get("tool_calls")
-        if alone and last["role"] == message["role"] == "assistant":
+        alone = message.get("tool_calls") and not message.get("content")
+        if alone and last.get("role") == message["role"] == "assistant":
             extra = last.get("extra", {}) | message.get("extra", {})
-            merged[-1] = {**last, "tool_calls": [*last["tool_calls"], *message["tool_calls"]]}
+            merged[-1] = {**last, "tool_calls": [*last.get("tool_calls", ()), *message["tool_calls"]]}
             merged[-1] |= {"extra": extra} if extra else {}
         else:
             merged.append(message)
@@ -207,6 +207,8 @@ def _problems(messages: Sequence[Message]) -> list[str]:
         for call in message.get("tool_calls", ()):
             if not isinstance(decoded(call["function"]["arguments"]), dict):
                 problems[f"arguments of call {call['id']!r} are no JSON object"] = None
+        if role == "user" and not message.get("content"):
+            problems["a message of the user came without its content"] = None
         if is_cut(message.get("content")):
             problems["a text was cut on arrival; raise server.max_text_kb to keep such texts whole"] = None
     return list(problems)

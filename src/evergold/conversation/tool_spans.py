@@ -12,6 +12,8 @@ IDENTS = ("gen_ai.tool.call.id", "ai.toolCall.id", "tool_call.id", "tool.call_id
 PARAMETERS = "tool.parameters"
 GIVEN = ("gen_ai.tool.call.arguments", "ai.toolCall.args", "tool_arguments", PARAMETERS, "input.value")
 GAVE = ("gen_ai.tool.call.result", "ai.toolCall.result", "tool_response", "output.value")
+SCHEMAS = ("gen_ai.tool.json_schema", "tool.json_schema", PARAMETERS)
+DESCRIPTIONS = ("gen_ai.tool.description", "tool.description")
 AROUND = ("input_str", "inputs", "kwargs", "input", "args", "arguments")
 
 
@@ -29,7 +31,8 @@ class ToolRun:
 
 def tool_runs(spans: Iterable[Span]) -> list[ToolRun]:
     """The tools of a trace in order of time."""
-    return [_run(span) for span in spans if span.kind == "tool"]
+    # A name in brackets is a step around the tools, such as ADK's `(merged tools)`, which repeats their results.
+    return [run for span in spans if span.kind == "tool" and (run := _run(span)).name[:1] != "("]
 
 
 def _run(span: Span) -> ToolRun:
@@ -45,6 +48,20 @@ def _run(span: Span) -> ToolRun:
     name = str(span.metadata.get("tool") or attributes.get("gen_ai.tool.name") or span.name)
     arguments, ident = _unwrapped(given, ident)
     return ToolRun(name, arguments_text(arguments), None if ident is None else str(ident), result, failed, span)
+
+
+def tools_at_work(runs: Iterable[ToolRun]) -> list[dict[str, Any]]:
+    """The tools whose spans hold their schema: all that is known of the offer where no model call names it."""
+    offered: dict[str, dict[str, Any]] = {}
+    for run in runs:
+        attributes = run.span.metadata.get("attributes")
+        attributes = attributes if isinstance(attributes, dict) else {}
+        schema = next((given for key in SCHEMAS if _is_schema(given := decoded(attributes.get(key)))), None)
+        if schema is not None and run.name not in offered:
+            described = next((attributes[key] for key in DESCRIPTIONS if attributes.get(key)), None)
+            function = {"name": run.name, **({"description": described} if described else {}), "parameters": schema}
+            offered[run.name] = {"type": "function", "function": function}
+    return list(offered.values())
 
 
 def _is_given(key: str, attributes: dict[str, Any]) -> bool:

@@ -59,7 +59,7 @@ class Contents:
 
     def _conversation(self, trace: Trace) -> Conversation:
         if trace.id not in self._read:
-            self._read[trace.id] = conversation_of(trace, self._sessions.before)
+            self._read[trace.id] = conversation_of(trace, self._sessions.before, self._sessions.called_before)
         return self._read[trace.id]
 
 

@@ -15,6 +15,7 @@ from evergold.store.traces import span_of, trace_of
 from evergold.store.values import batches
 
 KINDS_OF_TURNS = ("tool",)  # the spans that an earlier turn is read from
+KINDS_OF_CALLS = ("llm", "event")  # the spans that say which tools a model called
 
 
 def traces_with_spans(connection: Connection, trace_ids: Iterable[str]) -> dict[str, Trace]:
@@ -32,17 +33,25 @@ class Sessions:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._read: dict[str, list[Trace]] = {}
+        self._read: dict[tuple[str, Sequence[str]], list[Trace]] = {}
 
     def before(self, trace: Trace) -> Sequence[Trace]:
         """The traces of the same session that began before this one, oldest first, with their tool spans."""
+        return self._before(trace, KINDS_OF_TURNS)
+
+    def called_before(self, trace: Trace) -> Sequence[Trace]:
+        """The same traces with their model calls, which are read only where a history lacks the calls of its results."""
+        return self._before(trace, KINDS_OF_CALLS)
+
+    def _before(self, trace: Trace, kinds: Sequence[str]) -> Sequence[Trace]:
         if trace.session_id is None:
             return ()
-        if trace.session_id not in self._read:
+        key = (trace.session_id, kinds)
+        if key not in self._read:
             query = select(traces).where(traces.c.session_id == trace.session_id)
             rows = self._connection.execute(query.order_by(traces.c.started_at, traces.c.seq)).mappings().all()
-            self._read[trace.session_id] = _with_spans(self._connection, rows, KINDS_OF_TURNS)
-        session = self._read[trace.session_id]
+            self._read[key] = _with_spans(self._connection, rows, kinds)
+        session = self._read[key]
         position = next((number for number, one in enumerate(session) if one.id == trace.id), len(session))
         return session[:position]
 

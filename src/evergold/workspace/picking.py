@@ -28,7 +28,8 @@ class Picker:
             trace = traces_with_spans(connection, [trace_id]).get(trace_id)
             if trace is None:
                 raise NotFound(f"no trace {trace_id!r} in this workspace")
-            return conversation_of(trace, Sessions(connection).before)
+            sessions = Sessions(connection)
+            return conversation_of(trace, sessions.before, sessions.called_before)
 
     def make(self, picking: Picking, who: str) -> list[Picked]:
         """Make a case of each trace; a trace that is not here, or already in the dataset, is named with the reason."""
@@ -37,7 +38,7 @@ class Picker:
             known = {trace.id: trace for trace in with_tags(connection, list(traces.values()))}
             sessions = Sessions(connection)
             drafts = {
-                trace_id: _case(trace, conversation_of(trace, sessions.before), picking)
+                trace_id: _case(trace, conversation_of(trace, sessions.before, sessions.called_before), picking)
                 for trace_id, trace in known.items()
             }
         # Stored one by one: a trace that is already a case does not keep the others from becoming one.

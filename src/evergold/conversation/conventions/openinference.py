@@ -9,6 +9,14 @@ from evergold.conversation.reading import messages_in, text_message
 from evergold.conversation.shape import Message, text_of
 from evergold.conversation.tools import tools_in
 
+# What a client writes beside the parameters: the rest of the request, and of a whole response.
+NO_PARAMETERS = frozenset(
+    (
+        *("tools", "functions", "messages", "input", "instructions", "output", "usage", "id", "object", "created_at"),
+        *("status", "error", "metadata", "base_url", "incomplete_details"),
+    )
+)
+
 
 def read(view: SpanView) -> Exchange:
     attributes = view.attributes
@@ -73,7 +81,7 @@ def _tools(attributes: Attributes) -> list[dict[str, Any]]:
 
 def _parameters(attributes: Attributes) -> dict[str, Any]:
     parameters = decoded_object(attributes.get("llm.invocation_parameters"))
-    known = {key: value for key, value in parameters.items() if key not in ("tools", "functions", "messages")}
+    known = {key: value for key, value in parameters.items() if key not in NO_PARAMETERS}
     for key, name in (
         ("template", "prompt_template"),
         ("variables", "prompt_variables"),

@@ -7,6 +7,7 @@ from evergold.conversation.shape import Message, Piece, messages_of_pieces, text
 from evergold.conversation.tools import tools_in
 
 SETTINGS = "ai.settings."
+CONTEXT = "ai.settings.context."  # what the app passes along, no setting of the model
 
 
 def read(view: SpanView) -> Exchange:
@@ -19,7 +20,9 @@ def read(view: SpanView) -> Exchange:
     exchange = Exchange(asked, _answered(attributes))
     exchange.tools = tools_in(attributes.get("ai.prompt.tools"))
     exchange.parameters = {
-        key.removeprefix(SETTINGS): value for key, value in attributes.items() if key.startswith(SETTINGS)
+        key.removeprefix(SETTINGS): value
+        for key, value in attributes.items()
+        if key.startswith(SETTINGS) and not key.startswith(CONTEXT)
     }
     return exchange
 

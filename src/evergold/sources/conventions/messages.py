@@ -18,13 +18,14 @@ REPLY_ROLES = frozenset({"assistant", "ai", "model"})
 PAIRED = (*sorted(USER_ROLES), *sorted(REPLY_ROLES), "system", "tool")
 TEXT_KEYS = ("content", "text", "input_text", "output_text")
 WRAPPERS = (
-    ("messages", "prompt", "input", "inputs", "question", "query", "text", "content"),
+    ("messages", "prompt", "input", "inputs", "question", "query", "text", "content", "task"),
     (
         *("choices", "messages", "output", "outputs", "answer", "response", "result", "text", "content"),
         *("generations", "update", "raw", "final_output"),
     ),
 )
 RESULTS = ("raw", "final_output")  # how agent frameworks name the text of a finished run, beside tasks, usage and steps
+TASKS = ("task", "question", "query")  # how they name what a run is to do, beside flags and limits
 CONTENTS = ("content", "parts", "contents", "text")
 CALLS = ("tool_calls", "toolCalls")
 CALL_TYPES = ("tool_call", "tool_use", "tool-call", "function_call")
@@ -47,7 +48,10 @@ def loaded(value: Any) -> Any:
 
 
 def input_text(value: Any) -> str | None:
-    """The question in `value`: a text, a message list, an object that wraps either; else the value as JSON."""
+    """The question in `value`: a text, a message list, an object that wraps either; else the value as JSON.
+
+    Empty where the last message of the user has no text.
+    """
     return _meaning(value, INPUT)
 
 
@@ -69,7 +73,7 @@ def _meaning(value: Any, side: int) -> str | None:
     if text is None and isinstance(document, dict | list):
         text = _from_messages(document, side)
     if text is not None:
-        return text
+        return text or (None if side == OUTPUT else "")
     # Messages without any text (a sender that leaves contents out) are no question: better none than their JSON.
     if isinstance(document, list) and all(map(_is_hollow, document)):
         return None
@@ -103,6 +107,9 @@ def _is_object(item: Any) -> bool:
 def _from_messages(document: Any, side: int) -> str | None:
     """The text of the messages of a document whose shape is rarer: Google's, Bedrock's, a chain's state."""
     messages = messages_in(document, "output" if side == OUTPUT else "input")
+    # A reply without text or calls, as a call that failed leaves it, and a request that is written down as a result.
+    if side == OUTPUT and messages and not any(map(_answers, messages)):
+        return ""
     for message in reversed(messages):
         if message["role"] == ("assistant" if side == OUTPUT else "user") and (text := whole_text(message)):
             return text
@@ -110,6 +117,12 @@ def _from_messages(document: Any, side: int) -> str | None:
     if side == OUTPUT and calls:
         return as_json([{"name": call["name"], "arguments": loaded(call["arguments"])} for call in calls])
     return next((text for message in reversed(messages) if (text := whole_text(message))), None)
+
+
+def _answers(message: dict[str, Any]) -> bool:
+    return message["role"] not in (*USER_ROLES, "system", "developer") and bool(
+        message.get("content") or message.get("tool_calls") or message.get("extra", {}).get("reasoning")
+    )
 
 
 def _unwrapped(document: Any, side: int) -> str | None:
@@ -163,7 +176,9 @@ def _stands_alone(document: dict[str, Any], key: str) -> bool:
     """Whether the text under a key is the whole question or answer: nothing beside it could be part of it."""
     if len(document) == 1 or key in ("prompt", "messages") or "model" in document:
         return True
-    return key in RESULTS and not any(isinstance(value, str) for name, value in document.items() if name != key)
+    return key in (*RESULTS, *TASKS) and not any(
+        isinstance(value, str) for name, value in document.items() if name != key
+    )
 
 
 def _is_pair(item: Any) -> bool:
@@ -181,15 +196,30 @@ def _is_hollow(item: Any) -> bool:
 
 def _text_of_side(messages: list[dict[str, Any]], side: int) -> str | None:
     wanted = REPLY_ROLES if side == OUTPUT else USER_ROLES
+    unsaid = False
     for message in reversed(messages):
-        if role_of(message) in wanted and (text := text_of(message)):
+        role = role_of(message)
+        if role in wanted and (text := text_of(message)):
             return text
+        # A question of which the sender left out the text, or a picture alone: an earlier question was answered already.
+        if side == INPUT and unsaid and role in REPLY_ROLES and text_of(message) and not tool_calls_of(message):
+            return ""
+        unsaid = unsaid or (role in wanted and not _brings_results(message))
     # No message of the wanted role: a lone system text or a message without a role still says something.
-    fallback = next((text for message in reversed(messages) if (text := text_of(message))), None)
+    unasked = [one for one in messages if side == INPUT or role_of(one) not in (*USER_ROLES, "system")]
+    fallback = next((text for message in reversed(unasked) if (text := text_of(message))), None)
     if side == OUTPUT:
         calls = [call for message in messages for call in tool_calls_of(message)]
         return as_json(calls) if calls else fallback
     return fallback
+
+
+def _brings_results(message: dict[str, Any]) -> bool:
+    """Whether a message of the user is what tools gave back, as Anthropic, Bedrock and Google write it."""
+    inner = _inner(message)
+    parts = [part for key in ("parts", "content") for part in _dicts(inner.get(key))]
+    named = (str(name).lower() for part in parts for name in (*part, part.get("type")))
+    return any(name.endswith(("result", "response")) for name in named)
 
 
 def role_of(message: dict[str, Any]) -> str:

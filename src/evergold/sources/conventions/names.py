@@ -14,9 +14,17 @@ MODEL = (
     "langfuse.observation.model.name",
     "ai.response.model",
     "ai.model.id",
+    "mlflow.llm.model",
     "model_name",
 )
-PROVIDER = ("gen_ai.provider.name", "gen_ai.system", "llm.provider", "llm.system", "ai.model.provider")
+PROVIDER = (
+    "gen_ai.provider.name",
+    "gen_ai.system",
+    "llm.provider",
+    "llm.system",
+    "ai.model.provider",
+    "mlflow.llm.provider",
+)
 TOKENS_IN = (
     "gen_ai.usage.input_tokens",
     "gen_ai.usage.prompt_tokens",
@@ -41,21 +49,30 @@ TOKENS_ALL = (
 USAGE_OBJECTS = ("langfuse.observation.usage_details", "mlflow.chat.tokenUsage")
 COST = ("llm.cost.total", "gen_ai.usage.cost")
 COST_PARTS = ("llm.cost.prompt", "llm.cost.completion")
+# An app's own properties, an attribute each; it spells the names of its ids as it likes.
+PROPERTIES = ("traceloop.association.properties.", "ai.telemetry.metadata.", "ai.settings.context.")
+SESSIONS = (
+    "session_id",
+    "sessionId",
+    "conversation_id",
+    "conversationId",
+    "thread_id",
+    "threadId",
+    "chat_id",
+    "chatId",
+)
 SESSION = (
     "langfuse.session.id",
     "session.id",
     "gen_ai.conversation.id",
-    "traceloop.association.properties.session_id",
-    "traceloop.association.properties.conversation_id",
-    "ai.telemetry.metadata.sessionId",
+    *(prefix + name for prefix in PROPERTIES for name in SESSIONS),
     "mlflow.trace.session",
 )
 USER = (
     "langfuse.user.id",
     "user.id",
     "enduser.id",
-    "traceloop.association.properties.user_id",
-    "ai.telemetry.metadata.userId",
+    *(prefix + name for prefix in PROPERTIES for name in ("user_id", "userId")),
     "mlflow.trace.user",
 )
 TEXT_FACTS = {"user_id": USER}  # a fact of a span → the names it has; the first that is there is its text
@@ -104,7 +121,8 @@ JSON_OUTPUT = (
     "response_data",
 )
 TEXT_OUTPUT = ("ai.response.text", "final_result")
-LATE_OUTPUT = ("ai.response.object", "ai.response.toolCalls", "pydantic_ai.all_messages", "all_messages_events")
+WHOLE_RUNS = ("pydantic_ai.all_messages", "all_messages_events")
+LATE_OUTPUT = ("ai.response.object", "ai.response.toolCalls", *WHOLE_RUNS)
 MESSAGE_EVENTS = ("gen_ai.system.message", "gen_ai.user.message", "gen_ai.assistant.message", "gen_ai.tool.message")
 # In lower case: senders write CHAIN, chain and Chain.
 KINDS = {
@@ -140,5 +158,5 @@ METADATA = ("metadata", "langfuse.trace.metadata", "langfuse.observation.metadat
 MESSAGE_TYPE = ("message_type", "message.type", "evergold.message_type")
 OWN_NAME = ("ai.telemetry.functionId",)
 # Metadata that is flattened into one attribute per key.
-METADATA_PREFIXES = ("langfuse.trace.metadata.", "ai.telemetry.metadata.", "traceloop.association.properties.")
+METADATA_PREFIXES = ("langfuse.trace.metadata.", *PROPERTIES)
 DOCUMENTS = "retrieval.documents"

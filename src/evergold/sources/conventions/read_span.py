@@ -1,6 +1,7 @@
 """Read what a span says, in whichever convention it says it: the first name of a table that is there answers."""
 
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,11 +23,16 @@ from evergold.sources.conventions.names import (
     TEXT_FACTS,
     TOKENS_ALL,
     USAGE_OBJECTS,
+    WHOLE_RUNS,
 )
 from evergold.sources.spans import Attributes, WireEvent, WireSpan
 
 MIME = (("input.value", "input.mime_type"), ("output.value", "output.mime_type"))
 READ = (input_text, output_text)
+NO_IDENT = re.compile(
+    r"\s*(?:[\[<({*]+\s*(?:scrubbed|redacted|filtered|masked|removed|hidden)\b.*|redacted|filtered|none|null|undefined|nan|\*+|)\s*\Z",
+    re.IGNORECASE | re.DOTALL,
+)
 
 
 @dataclass(slots=True)
@@ -64,12 +70,12 @@ def read_span(span: WireSpan, plan: AttributePlan | None = None) -> ParsedSpan:
     parsed = ParsedSpan(
         kind,
         _input(attributes, span.events, plan),
-        _output(attributes, span.events, plan),
+        _output(attributes, span.events, plan, failed=span.failed),
         _text(attributes, plan.model),
         _text(attributes, plan.provider),
         _count(_first(attributes, plan.tokens_in)),
         _count(_first(attributes, plan.tokens_out)),
-        session_id=_text(attributes, plan.session),
+        session_id=_ident(attributes, plan.session),
         # `traceloop.entity.name` and others name any entity; only of a tool's span it is a tool.
         tool=(_text(attributes, plan.tool) or span.name or None) if kind == "tool" else None,
     )
@@ -97,7 +103,7 @@ def _read_rare_fields(parsed: ParsedSpan, attributes: Attributes) -> None:
     if parsed.input_tokens is None or parsed.output_tokens is None:
         parsed.total_tokens = _count(_first({**usage, **attributes}, (*TOKENS_ALL, "total", "total_tokens")))
     parsed.cost = _amount(attributes)
-    texts = ((fact, _text(attributes, names)) for fact, names in TEXT_FACTS.items())
+    texts = ((fact, _ident(attributes, names)) for fact, names in TEXT_FACTS.items())
     parsed.texts = {fact: text for fact, text in texts if text is not None}
     parsed.trace_name = _text(attributes, ("langfuse.trace.name",))
     parsed.trace_input = input_text(attributes.get("langfuse.trace.input"))
@@ -124,13 +130,15 @@ def _kind(attributes: Attributes, plan: AttributePlan) -> str:
 
 
 def _input(attributes: Attributes, events: list[WireEvent], plan: AttributePlan) -> str | None:
+    # None: nothing is said so far; empty: the question has no text, so that instructions do not stand for it.
     text = None
     # Flattened messages first: they hold the roles, which a plain `input.value` beside them lacks.
     for prefix in plan.listed[INPUT]:
         text = text or input_text(unflattened(attributes, prefix))
     for key in plan.stated_input:
-        if text is None:
-            text = _arguments(attributes[key]) if key in ARGUMENTS else input_text(attributes[key])
+        if not text:
+            stated = _arguments(attributes[key]) if key in ARGUMENTS else input_text(attributes[key])
+            text = text if stated is None else stated
     if text is None and events:
         parsed = _event_messages(events, MESSAGE_EVENTS) or _event_value(
             events, "gen_ai.input.messages", "gen_ai.prompt"
@@ -140,7 +148,7 @@ def _input(attributes: Attributes, events: list[WireEvent], plan: AttributePlan)
         text = _mime_value(attributes, INPUT)
     for key in plan.instructions:
         text = input_text(attributes[key]) if text is None else text
-    return text
+    return text or None
 
 
 def _arguments(value: Any) -> str | None:
@@ -148,7 +156,7 @@ def _arguments(value: Any) -> str | None:
     return value or None if isinstance(value, str) else as_json(value) if value is not None else None
 
 
-def _output(attributes: Attributes, events: list[WireEvent], plan: AttributePlan) -> str | None:
+def _output(attributes: Attributes, events: list[WireEvent], plan: AttributePlan, *, failed: bool) -> str | None:
     text = None
     for prefix in plan.listed[OUTPUT]:
         text = text or output_text(unflattened(attributes, prefix))
@@ -165,7 +173,9 @@ def _output(attributes: Attributes, events: list[WireEvent], plan: AttributePlan
     if text is None:
         text = _mime_value(attributes, OUTPUT)
     for key in plan.late_output:
-        text = output_text(attributes[key]) if text is None else text
+        # The last answer among the messages of a run that failed is that of an earlier turn.
+        if text is None and not (failed and key in WHOLE_RUNS):
+            text = output_text(attributes[key])
     return text
 
 
@@ -212,7 +222,18 @@ def _first(attributes: Attributes, keys: Names) -> Any:
 
 def _text(attributes: Attributes, keys: Names) -> str | None:
     value = _first(attributes, keys)
+    if isinstance(value, str) and value[:1] == '"':
+        value = loaded(value)  # MLflow writes every value as JSON
     return None if value is None else str(value)
+
+
+def _ident(attributes: Attributes, keys: Names) -> str | None:
+    """The first of these that names somebody: what a scrubber left, or a missing value as text, would join strangers."""
+    for key in keys:
+        ident = _text(attributes, (key,))
+        if ident is not None and not NO_IDENT.match(ident):
+            return ident
+    return None
 
 
 def _usage(attributes: Attributes) -> Attributes:

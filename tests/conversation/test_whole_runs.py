@@ -1,0 +1,112 @@
+"""Runs of agents and chains as they are traced: states, wrappers around a call, failed calls, tools at work."""
+
+from typing import Any
+
+import pytest
+
+from evergold.conversation import conversation_of
+from evergold.conversation.contexts import contexts_of
+from evergold.model.trace import Span
+from tests.builders import a_model_call, a_trace
+
+SYSTEM = {"role": "system", "content": "You run a library."}
+BEFORE = [{"role": "user", "content": "Haben Sie Faust?"}, {"role": "assistant", "content": "Ja, zwei."}]
+ASKED = {"role": "user", "content": "Bis wann?"}
+CALL: dict[str, Any] = {
+    "role": "assistant",
+    "content": "Ich sehe nach.",
+    "tool_calls": [{"id": "c", "type": "function", "function": {"name": "due", "arguments": '{"book":"Faust"}'}}],
+}
+RESULT = {"role": "tool", "tool_call_id": "c", "content": "unknown book"}
+ANSWER = {"role": "assistant", "content": "Das weiß ich nicht."}
+SCHEMA = {"type": "object", "properties": {"book": {"type": "string"}}}
+
+
+def a_root(asked: Any = None, answered: Any = None, **more: Any) -> dict[str, Any]:
+    attributes = {"openinference.span.kind": "CHAIN", "input.value": asked, "output.value": answered}
+    known = {key: value for key, value in attributes.items() if value is not None}
+    return {"id": "root", "name": "graph", "kind": "chain", "metadata": {"attributes": known}, **more}
+
+
+def a_run(*spans: dict[str, Any], **more: Any) -> Any:
+    return a_trace(**{"input": ASKED["content"], "output": ANSWER["content"], "spans": spans, **more})
+
+
+def test_a_state_that_begins_with_earlier_turns_holds_the_question_once() -> None:
+    state = {"messages": [*BEFORE, ASKED, ANSWER]}
+    root = a_root({"messages": [ASKED]}, state)
+    alone = conversation_of(a_run(root))
+    assert [*alone.messages, *alone.turn] == [*BEFORE, ASKED, ANSWER]
+    called = conversation_of(a_run(root, a_model_call("m", [SYSTEM, *BEFORE, ASKED], [ANSWER])))
+    assert [*called.messages, *called.turn] == [SYSTEM, *BEFORE, ASKED, ANSWER]
+
+
+def test_an_answer_after_a_tool_is_not_lost_where_it_is_a_bare_text() -> None:
+    call = a_model_call("m", [ASKED, CALL, RESULT], None, output=ANSWER["content"])
+    conversation = conversation_of(a_run(a_root(), call))
+    assert conversation.turn == (CALL, RESULT, ANSWER)
+
+
+def test_the_last_answer_of_a_session_is_not_that_of_a_trace_that_says_nothing() -> None:
+    earlier = [a_trace("t0", input=BEFORE[0]["content"], output=BEFORE[1]["content"])]
+    silent = a_trace("t1", input="", output=None, status="failed", spans=[a_root()])
+    conversation = conversation_of(silent, lambda _: earlier)
+    assert (conversation.messages, conversation.turn) == ((), ())
+
+
+@pytest.mark.parametrize("status", ["failed", "completed"])
+def test_a_reply_without_any_content_is_no_answer(status: str) -> None:
+    call = a_model_call("m", [ASKED], [{"role": "assistant", "parts": []}], status=status, output=None)
+    conversation = conversation_of(a_run(a_root(), call, output=None))
+    assert (conversation.messages, conversation.turn) == ((ASKED,), ())
+
+
+def test_a_run_without_an_answer_has_the_turns_that_its_last_call_was_given() -> None:
+    call = a_model_call("m", [SYSTEM, *BEFORE, ASKED], None, status="failed", output=None)
+    conversation = conversation_of(a_run(a_root({"messages": [ASKED]}), call, output=None, status="failed"))
+    assert (conversation.messages, conversation.turn) == ((SYSTEM, *BEFORE, ASKED), ())
+
+
+def test_a_step_around_the_tools_is_no_call() -> None:
+    tool = {"id": "t", "parent_id": "root", "name": "due", "kind": "tool", "input": "{}", "output": "14 May"}
+    around = tool | {"id": "a", "name": "execute_tool (merged tools)", "metadata": {"tool": "(merged tools)"}}
+    assert len(conversation_of(a_run(a_root(), tool, around)).turn[0]["tool_calls"]) == 1
+
+
+def test_the_call_inside_a_wrapper_holds_the_filled_template() -> None:
+    template = {"role": "user", "content": "Context: {context} Question: {question}"}
+    outer = a_model_call("outer", [template], [ANSWER], at=9)
+    inner = a_model_call("inner", [SYSTEM, ASKED], [ANSWER], at=8, parent_id="outer")
+    assert conversation_of(a_run(a_root(), outer, inner)).messages == (SYSTEM, ASKED)
+    bare = a_model_call("inner", [], [ANSWER], at=8, parent_id="outer")
+    assert conversation_of(a_run(a_root(), outer, bare)).messages == (template,)
+
+
+@pytest.mark.parametrize("key", ["gen_ai.tool.json_schema", "tool.json_schema", "tool.parameters"])
+def test_tools_are_known_from_their_spans_where_no_call_names_them(key: str) -> None:
+    attributes = {key: SCHEMA, "tool.description": "When a book is due", "input.value": '{"book":"Faust"}'}
+    span = {"id": "t", "parent_id": "root", "name": "due", "kind": "tool", "metadata": {"attributes": attributes}}
+    call = a_model_call("m", [ASKED, CALL, RESULT], [ANSWER])
+    function = {"name": "due", "description": "When a book is due", "parameters": SCHEMA}
+    assert conversation_of(a_run(a_root(), span, call)).tools == ({"type": "function", "function": function},)
+
+
+def test_words_and_calls_in_messages_of_their_own_are_one_message() -> None:
+    words, calls = {"role": "assistant", "content": CALL["content"]}, CALL | {"content": None}
+    conversation = conversation_of(a_run(a_root(), a_model_call("m", [ASKED, words, calls, RESULT], [ANSWER])))
+    assert conversation.turn == (CALL, RESULT, ANSWER)
+
+
+def test_a_question_without_its_content_is_named() -> None:
+    call = a_model_call("m", [*BEFORE, {"role": "user", "parts": []}], [ANSWER])
+    assert conversation_of(a_run(a_root(), call)).problems == ("a message of the user came without its content",)
+
+
+@pytest.mark.parametrize("printed", ["<Hit(node=TextNode(id_=4), score=0.9)>", "<lib.Hit object at 0x7f00>"])
+def test_a_printed_object_is_no_passage(printed: str) -> None:
+    outer = {"documents": [{"content": "Two weeks."}]}
+    spans = [
+        Span(id="a", kind="retriever", metadata=outer),
+        Span(id="b", kind="retriever", metadata={"attributes": {"output.value": [printed]}}),
+    ]
+    assert [context.text for context in contexts_of(spans, {})] == ["Two weeks."]
