@@ -1,7 +1,12 @@
 """How fast traces go into an archive, are searched and judged there, and come back, beside a bulk import of the same traces.
 
-Traces of several days are ingested from a file of JSON lines, archived and restored, on SQLite. Megabytes are those of the JSON
-that the archive holds; seconds are CPU seconds of this process.
+    python -m perf.archive                               # SQLite, 7 KB a trace
+    python -m perf.archive --traces 1500 --words 960     # 50 KB a trace
+    python -m perf.archive --postgres                    # a PostgreSQL started for it
+
+Traces of several days are ingested from a file of JSON lines, archived and restored. Megabytes are those of the JSON that the
+archive holds; seconds are CPU seconds of this process and, with `--postgres`, of those that serve the database, which are also
+given alone. A dry run of curation opens each day as an SQLite database, whatever the workspace has.
 """
 
 import argparse
@@ -9,7 +14,8 @@ import json
 import random
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +24,8 @@ from evergold.store.text_index.words import learn_words
 from evergold.store.trace_filter import TraceFilter
 from evergold.workspace import Workspace
 from evergold.workspace.archive_days import ArchivedDays
+from perf.faults.postgres import own_database
+from perf.postgres_intake import postgres_seconds
 
 DAYS = 5
 WORDS = (
@@ -52,39 +60,72 @@ def a_trace(number: int, day: int, words: int, chance: random.Random) -> dict[st
     }
 
 
-def timed(work: Callable[[], Any]) -> tuple[float, Any]:
-    begun = time.process_time()
-    result = work()
-    return time.process_time() - begun, result
+class Clock:
+    """CPU seconds of work: in all, and of those the database's."""
+
+    def __init__(self, postmaster: int | None) -> None:
+        self._postmaster = postmaster
+        self.of_database: list[float] = []
+
+    def timed(self, work: Callable[[], Any]) -> tuple[float, Any]:
+        begun, there = time.process_time(), self._database()
+        result = work()
+        self.of_database.append(self._database() - there)
+        return time.process_time() - begun + self.of_database[-1], result
+
+    def _database(self) -> float:
+        return 0.0 if self._postmaster is None else postgres_seconds(postmaster=self._postmaster)
+
+
+@contextmanager
+def _database(folder: Path, *, postgres: bool) -> Iterator[tuple[str, int | None]]:
+    """The address of a database and the process that started its server; nothing of both for SQLite."""
+    if not postgres:
+        yield "", None
+        return
+    with own_database(folder) as url:
+        yield url, int((folder / "data" / "postmaster.pid").read_text().split()[0])
+
+
+def write_traces(path: Path, count: int, words: int) -> None:
+    chance = random.Random(0)
+    with path.open("w") as out:
+        # One day after the other, as traffic comes.
+        numbered = ((number, DAYS * number // count) for number in range(count))
+        out.writelines(json.dumps(a_trace(number, day, words, chance)) + "\n" for number, day in numbered)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--traces", type=int, default=10_000)
     parser.add_argument("--words", type=int, default=120, help="of each of the six texts of a trace")
+    parser.add_argument("--postgres", action="store_true", help="on PostgreSQL instead of SQLite")
     given = parser.parse_args()
-    chance = random.Random(0)
-    with tempfile.TemporaryDirectory() as folder:
-        home = Path(folder)
-        lines = home / "traces.jsonl"
-        with lines.open("w") as out:
-            # One day after the other, as traffic comes.
-            numbered = ((number, DAYS * number // given.traces) for number in range(given.traces))
-            out.writelines(json.dumps(a_trace(number, day, given.words, chance)) + "\n" for number, day in numbered)
-        with Workspace.open(Settings(home=home / "home", checks_builtin="false")) as workspace:
-            importing, _ = timed(lambda: workspace.intake.ingest([lines]))
+    with (
+        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
+        _database(Path(folder), postgres=given.postgres) as (url, postmaster),
+    ):
+        clock = Clock(postmaster)
+        home = Path(folder) / "own"
+        home.mkdir()
+        lines, archive = home / "traces.jsonl", home / "archive"
+        write_traces(lines, given.traces, given.words)
+        with Workspace.open(Settings(home=home / "home", checks_builtin="false", database_url=url)) as workspace:
+            importing, _ = clock.timed(lambda: workspace.intake.ingest([lines]))
             # Words of old traces are known to the index, and have to be forgotten there.
             while workspace.store.db.write(learn_words):
                 pass
             # The libraries are loaded before: a second at the start is no part of a rate.
             workspace.archives.move("9999d", home / "none")
-            moving, done = timed(lambda: workspace.archives.move("1d", home / "archive"))
-            days = ArchivedDays(home / "archive")
+            moving, done = clock.timed(lambda: workspace.archives.move("1d", archive))
+            days = ArchivedDays(archive)
             workspace.archives.search(days.source, TraceFilter(search="nowhere", since="2026-01-05"), 10)
-            searching, _ = timed(lambda: workspace.archives.search(days.source, TraceFilter(search="nowhere"), 10))
-            judging, _ = timed(lambda: workspace.archived_work.dry_run(days))
-            names = sorted(path.name.removeprefix("day=") for path in (home / "archive").iterdir())
-            back, count = timed(lambda: sum(workspace.archives.restore(day, home / "archive") for day in names))
+            searching, _ = clock.timed(
+                lambda: workspace.archives.search(days.source, TraceFilter(search="nowhere"), 10)
+            )
+            judging, _ = clock.timed(lambda: workspace.archived_work.dry_run(days))
+            names = sorted(path.name.removeprefix("day=") for path in archive.iterdir())
+            back, count = clock.timed(lambda: sum(workspace.archives.restore(day, archive) for day in names))
     megabytes = done.json_bytes / 1e6
     print(f"{done.traces} traces, {megabytes:.0f} MB of JSON, {done.bytes / 1e6:.0f} MB in Parquet; {count} restored")
     print(f"bulk import  {given.traces / importing:8.0f} traces/s")
@@ -92,6 +133,9 @@ def main() -> None:
     print(f"search       {given.traces / searching:8.0f} traces/s  {megabytes / searching:6.1f} MB/s of JSON")
     print(f"curate       {given.traces / judging:8.0f} traces/s  judged in the archive, as a dry run")
     print(f"restore      {given.traces / back:8.0f} traces/s  {importing / back:6.2f} of the bulk import's speed")
+    if given.postgres:
+        imported, moved, _, _, restored = (seconds / given.traces * 1e6 for seconds in clock.of_database)
+        print(f"of a trace in PostgreSQL: import {imported:.0f} µs, archive {moved:.0f} µs, restore {restored:.0f} µs")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
     python -m perf.postgres_intake                 # a PostgreSQL started for it
     python -m perf.postgres_intake --requests 300
+    python -m perf.postgres_intake --keyed         # beside a floor that stores no span twice
     python -m perf.postgres_intake --database postgresql://postgres@/empty?host=/tmp    # one that runs on this machine
 
 100 LLM spans of about 3 KB a request, ten to a trace. The floor decodes a request, flattens its spans and copies them into one
@@ -46,7 +47,9 @@ from perf.otlp_load import SPANS, bodies
 TOGETHER = 3  # requests that the batcher joins: it closes a batch at 300 spans
 BLOCK = 30  # requests of one turn
 TICK = os.sysconf("SC_CLK_TCK")
-TABLE = "CREATE TABLE floor (trace_id text, span_id text, parent text, name text, start bigint, stop bigint, attributes text)"
+PARENT = 1  # among the fields of /proc/PID/stat behind the name
+TABLE = "CREATE TABLE floor (trace_id text, span_id text, parent text, name text, start bigint, stop bigint, attributes text{})"
+KEY = ", PRIMARY KEY (trace_id, span_id)"
 COPY = "COPY floor FROM STDIN"
 FLOOR_SIZE = "pg_total_relation_size('floor')"
 FLOOR, OURS = "floor", "evergold"
@@ -84,6 +87,7 @@ def main(arguments: Sequence[str] = ()) -> None:
     parser = argparse.ArgumentParser(prog="python -m perf.postgres_intake", description=__doc__)
     parser.add_argument("--requests", type=int, default=60)
     parser.add_argument("--days", type=int, default=0, help="partitions of earlier days")
+    parser.add_argument("--keyed", action="store_true", help="a floor that stores no span twice: with a primary key")
     parser.add_argument("--database", metavar="URL", help="an empty database of a PostgreSQL on this machine")
     chosen = parser.parse_args(arguments)
     # As `evergold serve` sets them.
@@ -96,7 +100,7 @@ def main(arguments: Sequence[str] = ()) -> None:
         Workspace.open(Settings(home=Path(name) / "home", database_url=url)) as workspace,
     ):
         begin_days(workspace, chosen.days)
-        floor, ours = _floor(connection), intake_of(workspace)
+        floor, ours = _floor(connection, KEY if chosen.keyed else ""), intake_of(workspace)
         sessions, size = f"application_name LIKE '{SESSIONS}%'", f"pg_database_size(current_database()) - {FLOOR_SIZE}"
         contestants = {
             FLOOR: Contestant(floor, _one_by_one(floor), f"pid = {connection.info.backend_pid}", FLOOR_SIZE),
@@ -172,8 +176,8 @@ def begin_days(workspace: Workspace, count: int) -> None:
             days.begin_today(workspace.store.db)
 
 
-def _floor(connection: psycopg.Connection) -> Store:
-    connection.execute(TABLE)
+def _floor(connection: psycopg.Connection, key: str) -> Store:
+    connection.execute(TABLE.format(key))
 
     def store(some: Sequence[bytes]) -> None:
         with connection.transaction(), connection.cursor().copy(COPY) as copy:
@@ -215,12 +219,13 @@ def _flow_of(workspace: Workspace) -> Store:
     return flow
 
 
-def postgres_seconds(name: str = NAME) -> float:
-    """Processor time of the processes of PostgreSQL that serve a database."""
+def postgres_seconds(name: str = NAME, postmaster: int | None = None) -> float:
+    """Processor time of the processes of PostgreSQL that serve a database, of one server where several run."""
     total = 0.0
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
-            if path.read_bytes().startswith(b"postgres: ") and f" {name} ".encode() in path.read_bytes():
+            serves = path.read_bytes().startswith(b"postgres: ") and f" {name} ".encode() in path.read_bytes()
+            if serves and postmaster in (None, int(_fields(path.parent)[PARENT])):
                 total += _seconds(path.parent)
         except OSError:  # a process that ended meanwhile
             continue
@@ -228,8 +233,13 @@ def postgres_seconds(name: str = NAME) -> float:
 
 
 def _seconds(process: Path) -> float:
-    fields = (process / "stat").read_text().rsplit(")", 1)[1].split()
+    fields = _fields(process)
     return (int(fields[11]) + int(fields[12])) / TICK
+
+
+def _fields(process: Path) -> list[str]:
+    """What the kernel says of a process, behind its name."""
+    return (process / "stat").read_text().rsplit(")", 1)[1].split()
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 from evergold.checks.stage import CheckReport
@@ -19,6 +20,8 @@ from evergold.store.curation import Changes
 from evergold.workspace.archive_search import ArchivedTurn
 from evergold.workspace.archives import Archives
 from evergold.workspace.in_force import InForce
+
+DATABASE = "evergold.db"  # where settings name none
 
 
 @dataclass(frozen=True)
@@ -45,12 +48,21 @@ def opened_day(work: DayWork, day: str, turn: ArchivedTurn | None = None) -> Ite
     """A day, or one session of it, as a database of its own, with the checks and policies of the workspace."""
     with tempfile.TemporaryDirectory(prefix="evergold-day-") as folder:
         settings = replace(work.settings, home=Path(folder))
+        (settings.home / DATABASE).write_bytes(_empty_database())
         store = Store.open(settings)
         try:
             Archives(store).restore(day, work.source, turn)
             yield store, InForce(store, settings, rules=work.rules)
         finally:
             store.close()
+
+
+@cache
+def _empty_database() -> bytes:
+    """A database with tables and no rows, made once: making the tables of each day takes as long as judging a hundred traces."""
+    with tempfile.TemporaryDirectory(prefix="evergold-day-") as folder:
+        Store.open(Settings(home=Path(folder))).close()
+        return (Path(folder) / DATABASE).read_bytes()
 
 
 def check_day(work: DayWork, day: str) -> CheckReport:
