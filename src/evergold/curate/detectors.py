@@ -7,8 +7,10 @@ into a failure, so a message is taken for a correction or a complaint only where
 
 from collections.abc import Sequence
 
-from evergold.curate.remark_features import touches
+from evergold.curate.remark_features import see, touches
 from evergold.curate.remark_model import ALARMS, classify
+from evergold.curate.remark_rules import asks_for
+from evergold.curate.remark_strength import speaks_of_answer
 from evergold.model.admission import grants
 from evergold.model.remark import EarlierTurn, Remark, RemarkKind, UserMessage
 from evergold.seams import Detector
@@ -37,7 +39,10 @@ class PatternDetector:
         if not recent or len(message.text) > LONGEST:
             return None
         granted = message.reply if grants(message.reply) else None
-        turn = _concerned(f"{message.text}\n{granted}" if granted else message.text, recent)
+        last = see(message.text, recent[0].output, recent[0].input)
+        # Whoever gives what the last answer asked for speaks of no earlier one.
+        replies = asks_for(recent[0].output, last) and not speaks_of_answer(last)
+        turn = recent[0] if replies else _concerned(f"{message.text}\n{granted}" if granted else message.text, recent)
         guess = classify(message.text, turn.output, turn.input, message.reply)
         # Only an alarm may be about an earlier turn; anything else belongs to the last answer.
         if guess.kind not in ALARMS and turn is not recent[0]:

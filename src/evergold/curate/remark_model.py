@@ -11,7 +11,8 @@ from importlib.resources import files
 from math import exp
 
 from evergold.curate.remark_features import MessageFeatures, see
-from evergold.curate.remark_rules import LEFT, asks_for, is_no_remark, left_of_alarm, of_topic_left_out
+from evergold.curate.remark_rules import asks_for, is_no_remark, left_of_alarm, of_topic_left_out
+from evergold.curate.remark_strength import chooses, is_hint, rests_on_words, speaks_of_answer
 from evergold.curate.remark_words import PLAIN_WORDS
 from evergold.model.admission import admits, agrees, regrets
 from evergold.model.remark import RemarkKind
@@ -56,28 +57,34 @@ def classify(message: str, answer: str | None, question: str, reply: str | None 
     seen = of_topic_left_out(see(message, answer, question), question)
     cues = {name.removeprefix("cue:") for name in seen.values if name.startswith("cue:")}
     unremarkable = is_no_remark(message)
-    asked = asks_for(answer, seen) or bool(seen.values.get("question"))
-    admitted = 1.0 if unremarkable else _admission(cues, reply, asked)
+    admitted = 1.0 if unremarkable else _admission(seen, cues, reply, asks_for(answer, seen))
     # An admission of the assistant outweighs the situation of the message.
     factor = admitted if admitted > 1.0 else left_of_alarm(message, answer, question, seen)
-    shares = _weighed(_shares(seen), LEFT if unremarkable else factor)
+    shares = _weighed(_shares(seen), 0.0 if unremarkable else factor)
     alarm = sum(shares[kind] for kind in ALARMS)
     rest = {kind: share for kind, share in shares.items() if kind not in ALARMS}
     # Alarms are decided on their sum: correction and complaint may share the probability.
     kind = _alarm_kind(seen, shares) if alarm >= THRESHOLD else max(rest, key=rest.__getitem__)
+    # A difference that no words speak of is a hint: people see it, and it is no failure.
+    if kind in ALARMS and admitted == 1.0 and not rests_on_words(seen):
+        hint = is_hint(seen)
+        evidence = (*_evidence(seen, kind, admitted=False), "no words speak of the answer") if hint else ()
+        return Guess(RemarkKind.DOUBT if hint else RemarkKind.NONE, alarm, alarm, evidence)
     return Guess(kind, alarm if kind in ALARMS else shares[kind], alarm, _evidence(seen, kind, admitted > 1.0))
 
 
-def _admission(cues: set[str], reply: str | None, asked: bool) -> float:
+def _admission(seen: MessageFeatures, cues: set[str], reply: str | None, asked: bool) -> float:
     """How much likelier an alarm is by the answer that the message got; "sorry" to "never mind" is a courtesy.
 
-    After a question of either side a reply may only confirm: "Is it at 5?" "Correct, at 5", or a quiz.
+    After a question of either side a reply may only confirm: "Is it at 5?" "Correct, at 5", or a quiz. Whoever gives what the
+    answer asked for is not the reason of an apology.
     """
-    if "gives_up" in cues:
+    if "gives_up" in cues or ((asked or chooses(seen)) and not speaks_of_answer(seen)):
         return 1.0
     if admits(reply):
         return ADMITTED
-    return AGREED if regrets(reply) or (agrees(reply) and not asked) else 1.0
+    granted = agrees(reply) and not asked and not seen.values.get("question") and rests_on_words(seen)
+    return AGREED if regrets(reply) or granted else 1.0
 
 
 def _weighed(shares: dict[RemarkKind, float], factor: float) -> dict[RemarkKind, float]:

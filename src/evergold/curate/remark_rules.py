@@ -19,6 +19,8 @@ SAME_FORM, OWN_WORDS = (
 )  # shares of the question's and of the message's words that two tasks of one form have in common
 FEWEST_WORDS = 4  # of a question that another one can have the form of
 EXPRESSION = 80  # letters of a message that may be something to compute
+SHORT_QUESTION = 12  # words of a question without a question mark
+TALK = 200  # letters of an answer that is talk
 OWN_CONTENT = 3  # content words of a message that speaks of a matter of its own
 SPEAKS_OF_ANSWER = (OF_ANSWERS | {"fails", "wrong", "denial"}) - {"human"}
 # Cues that speak of the answer even where the message replies to a question or tells of something else.
@@ -43,13 +45,26 @@ _GOES_ON = frozenset({"asks", "orders", "wants"})
 OWN = """i i'm i've im my me mine we we're our us yo mi mis me nos nuestro nuestra soy estoy tengo"""
 _OWN = frozenset(OWN.split())
 _THERE = re.compile(r"\bthere\b(?!'s| (?:is|are|was|were|will|has|have|seems?)\b)")  # a place, not "there is"
-_REQUESTS = re.compile(  # a request without a question mark: "Please enter your PIN", "I need to know the day", "A ___ is"
-    r"\b(?:please|kindly|could you|can you|would you|may i|por favor|podrias?|puedes?)\b[^.!?]{0,30}"
-    r"\b(?:provide|specify|enter|state|choose|select|pick|type|spell|fill in|have your|indic\w+|facilit\w+|proporcion\w+|elig\w+|"
-    r"escrib\w+|especific\w+)\b|"
-    r"\b(?:tell me|name (?:an?|one|some|the|your)|describe|dime|cuentame)\b|"
-    r"\b(?:i|we)(?:'ll| will)?(?: also| still| just)? need (?:to know|your|the)\b|"
-    r"\bnecesit(?:o|amos) (?:saber|tu|su|el|la)\b|_{3,}"
+_REQUESTS = (
+    re.compile(  # a request without a question mark: "Please enter your PIN", "I need to know the day", "A ___ is"
+        r"\b(?:please|kindly|could you|can you|would you|may i|por favor|podrias?|puedes?)\b[^.!?]{0,30}"
+        r"\b(?:provide|specify|enter|state|choose|select|pick|type|spell|fill in|have your|indic\w+|facilit\w+|"
+        r"proporcion\w+|elig\w+|"
+        r"escrib\w+|especific\w+)\b|"
+        r"\b(?:tell me|name (?:an?|one|some|the|your)|describe|dime|cuentame)\b|"
+        r"\b(?:i|we)(?:'ll| will)?(?: also| still| just)? need (?:to know|your|the)\b|"
+        r"\bnecesit(?:o|amos) (?:saber|tu|su|el|la)\b|_{3,}"
+    )
+)
+_WANTS_VALUE = re.compile(
+    r"\b(?:which|what (?:time|day|date|name|number|city|size|kind|type|color|theat\w+)|how (?:many|much|old|long)|"
+    r"when|where|"
+    r"cual|cuales|cuant[oa]s?|cuando|donde|que (?:dia|hora|talla|nombre|ciudad))\b"
+)
+_OPENS_QUESTION = re.compile(
+    r"(?:(?:and|ok|okay|great|so|thanks|y|vale|perfecto)[,.!]? )*(?:what|which|where|when|who|how (?:many|much|old|"
+    r"long)|cual|cuales|donde|"
+    r"cuando|quien|cuant[oa]s?|a que|que (?:dia|hora|talla|nombre))\b"
 )
 _OF_TOPICS = ("cue:human", "cue:angry", "cue:wrong")
 _A_HUMAN = re.compile(
@@ -58,8 +73,54 @@ _A_HUMAN = re.compile(
 _CODE = re.compile(r"```.*?(?:```|\Z)", re.S)
 _TO_COMPUTE = re.compile(r"[\d\s.,()+*^/x-]*\d\s*[+*^][\d\s.,()+*^/x-]*=?\s*|[\d\s.,()+*^/-]*\d\s*=\s*")
 _OWN_SLIP = re.compile(
-    r"(?:oh |no |ah )?(?:oops|ups|sorry|my (?:bad|mistake|apologies)|apologies|i apologi[sz]e|perdon|perdona|disculpa)\b.{0,20}\b"
-    r"(?:i (?:meant|mean|mistyped|typed|was thinking)|quise decir|queria decir|me referia|me refiero)\b"
+    r"(?:oh |no |ah |i'm |im |i am )*(?:oops|whoops|ups|sorry|my (?:bad|mistake|apologies)|apologies|i apologi[sz]e|"
+    r"perdon|perdona|disculpa)\b.{0,20}\b"
+    r"(?:i (?:meant|mean|mistyped|typed|was thinking)|quise decir|queria decir|me referia|me refiero)\b|"
+    r".*\b(?:i meant to (?:say|type|write)|i should have (?:said|mentioned|specified|told you)|(?:my )?apologies for not|"
+    r"(?:deberia|tendria que|debi) haber(?:lo)? (?:dicho|mencionado|especificado))\b"
+)
+# A message that only keeps the assistant going; an apology behind it is for the interruption.
+_KEEPS_GOING = re.compile(
+    r"(?:(?:please|ok|okay|yes|now|and|por favor|vale|si|ahora) )*(?:continue|go on|keep going|carry on|proceed|next|more|"
+    r"go ahead|finish(?: it)?|regenerate|retry|continua|sigue|siguiente|adelante|mas|prosigue|termina(?:lo)?)"
+    r"(?: (?:please|one|writing|from (?:there|here)|por favor))*[ .!…]*"
+)
+# Role play and narration: "*opens the door*", "(smiles) …", '"Come in," she said'.
+_NARRATES = re.compile(
+    r"(?:^|[\s:])(?<!\*)\*(?![*\s])[^*\n]{3,}\*(?!\*)|^\([^)]{3,}\)|^[\"“][^\"”]+[\"”],? \w+ (?:says|said|asks|"
+    r"asked|whispers|whispered|replied)\b"
+)
+# A text to work on that the message brings along.
+_BRINGS_TEXT = re.compile(
+    r"\b(?:following|this|below|siguiente|este) (?:\w+ )?(?:text|passage|paragraph|sentences?|article|review|email|"
+    r"poem|story|texto|parrafo|"
+    r"articulo|correo)\b[^.!?]{0,60}:"
+)
+_BLANKS = re.compile(r"_{3,}|(?:\\_){3,}")  # an exercise to fill in
+# The answer asks whether it has got everything right.
+_TO_CONFIRM = re.compile(
+    r"\b(?:confirm\w*|verif\w+|double[- ]check|(?:make|be) sure|check (?:if|that|to see|the order|your)|let me know if|"
+    r"(?:is|does|if)\b[^.?!]{0,60}\b(?:right|correct|okay|ok|good)|all (?:right|correct)|"
+    r"(?:esta|es|si)\b[^.?!]{0,60}\b(?:bien|correcto|correcta)|comprueb\w+|aseg[uú]r\w+)\b"
+)
+# Users telling of themselves, and talk to which one does so; "I did not get the mail" is no such thing.
+_FIRST_PERSON = re.compile(
+    r"(?:(?:no|nope|yes|yeah|well|but|and|lol|pues|bueno|si|pero),? )*(?:i|i'm|im|we|yo)(?: am| do| did| was| shall|"
+    r" will| really| just|"
+    r" also| only)*(?:n't| not| never| don't| dont| didn't)*(?: am| really| even)? ?(?:live|work|read|like|love|"
+    r"hate|speak|study|"
+    r"play|know|have|eat|watch|travel|drink|not|from|an?)\b|(?:no,? |si,? )?(?:yo )?(?:no )?(?:soy|vivo|trabajo|"
+    r"tengo|me gusta|estudio|hablo)\b"
+)
+_TALKS = re.compile(
+    r"\b(?:do|are|did|have|can|what|where|how|who) (?:do |are |is |about )?(?:you|your|u)\b|"
+    r"\b(?:i|i'm|im|my|mine) (?:am|like|love|have|work|live|was|do|favorite|want|\w+ed)\b|"
+    r"\b(?:tienes|eres|vives|trabajas|te gusta\w*|me gusta\w*|soy|vivo|trabajo)\b"
+)
+_AS_WISHED = re.compile(
+    r"\b(?:(?:just|exactly|precisely) what (?:i|we)|justo lo que|exactamente lo que)\b|"
+    r"^(?:yes,? |yeah,? |si,? )?(?:that'?s|that is|it'?s|it is|this is|es|eso es) (?:just |exactly )?(?:what i|lo que)\b|"
+    r"\byou have (?:it|that|everything|all) (?:right|correct)|\bit is\b[ .!]*$|\blo tienes bien\b"
 )
 
 
@@ -74,12 +135,20 @@ def of_topic_left_out(seen: MessageFeatures, question: str) -> MessageFeatures:
     }
     if seen.words.get("cue:human") == "human" and not _A_HUMAN.search(seen.text):
         dropped.add("cue:human")
+    if "cue:wrong" in dropped and seen.values.keys().isdisjoint(
+        ("cue:wrong_of_answer", "cue:wrong_opens", "cue:fails")
+    ):
+        dropped |= {"plain_wrong", "wrong_and_value", "wrong_asked"}
     return replace(seen, values={name: value for name, value in seen.values.items() if name not in dropped})
 
 
 def is_no_remark(message: str) -> bool:
-    """Whether a message remarks on nothing, whatever the next answer says: the user's own slip, or nothing but code."""
-    return _OWN_SLIP.match(folded(message[:MESSAGE]).strip()) is not None or not _CODE.sub("", message).strip()
+    """Whether a message remarks on nothing, whatever the next answer says: the user's own slip, "go on", an exercise with blanks,
+    a part of a story, a text to work on, or nothing but code."""
+    text = " ".join(folded(message[:MESSAGE]).split())
+    patterns = _OWN_SLIP.match(text) or _KEEPS_GOING.fullmatch(text) or _BLANKS.search(text)
+    patterns = patterns or _NARRATES.search(text) or _BRINGS_TEXT.search(text)
+    return patterns is not None or not _CODE.sub("", message).strip()
 
 
 def left_of_alarm(message: str, answer: str | None, question: str, seen: MessageFeatures) -> float:
@@ -90,6 +159,10 @@ def left_of_alarm(message: str, answer: str | None, question: str, seen: Message
         # Asking for a person is a signal of its own (checks/signals.py).
         "human" in cues and not cues & SPEAKS_OF_ANSWER,
         _takes_up(seen, cues),
+        _confirms(text, answer, cues),
+        _orders_a_fault(seen, cues),
+        _small_talk(text, answer, cues),
+        _turns_down(text, answer, cues),
         asks_for(answer, seen) and not cues & CERTAIN and not seen.values.get("denied_word"),
         _goes_on(text, question, seen, cues),
         speaks_of_its_own(message, answer, question, seen),
@@ -106,10 +179,57 @@ def _takes_up(seen: MessageFeatures, cues: set[str]) -> bool:
     return seen.values.get("of_answer") == 1.0 or bool(without and seen.values.get("of_question", 0.0) >= ASKED_AGAIN)
 
 
+def _confirms(text: str, answer: str | None, cues: set[str]) -> bool:
+    """Whether a message only says that the answer is as wished: "just what I ordered", "it is" where the answer asked."""
+    if cues & {"denial", "wrong", "wrong_of_answer", "wrong_opens", "fails", "i_meant"} or " not " in f" {text} ":
+        return False
+    if re.search(r"\b(?:just|exactly|precisely) what (?:i|we)\b|\b(?:justo|exactamente) lo que\b", text):
+        return True
+    asked = _TO_CONFIRM.search(folded((answer or "")[-OPEN_END:])) is not None
+    return asked and _AS_WISHED.search(text) is not None
+
+
+def _small_talk(text: str, answer: str | None, cues: set[str]) -> bool:
+    """Whether users tell of themselves in reply to a question about them or to talk: "I don't work in an office"."""
+    if cues & (CERTAIN - {"denial"}) or _FIRST_PERSON.match(text) is None or not _ADDRESSING.isdisjoint(text.split()):
+        return False
+    spoken = folded(answer or "")
+    return len(spoken) <= TALK and _TALKS.search(spoken) is not None
+
+
+def _turns_down(text: str, answer: str | None, cues: set[str]) -> bool:
+    """Whether a message turns down an offer ("does one of these work?" "no, they don't work") or orders to leave things."""
+    if cues & (CERTAIN - {"denial"}) or "wrong" in cues or "fails" not in cues:
+        return False
+    last = SENTENCE.split(folded((answer or "")[-OPEN_END:]).strip())[-1]
+    offered = (
+        last.endswith("?")
+        and re.search(r"\b(?:works?|suits?|fits?|helps?|funciona\w*|sirven?|va bien)\b", last) is not None
+    )
+    return (
+        offered
+        or re.match(r"(?:please |no,? )*(?:don't|dont|do not|no (?:lo |la )?(?:cambies|canceles))\b", text) is not None
+    )
+
+
+def _orders_a_fault(seen: MessageFeatures, cues: set[str]) -> bool:
+    """Whether a fault is what an order is about: "add error handling", "a status field: done, failed"."""
+    if not cues & {"orders", "wants"} or cues & (SPEAKS_OF_ANSWER - _OF_THINGS - {"again"}):
+        return False
+    named = [seen.words.get(f"cue:{name}", "") for name in cues & _OF_THINGS]
+    return bool(named) and all(" " not in words for words in named)
+
+
 def asks_for(answer: str | None, seen: MessageFeatures) -> bool:
     """Whether an answer ends by asking for something, so that a message most probably gives it: a name, a number, a report."""
-    last = SENTENCE.split(folded((answer or "")[-OPEN_END:]).strip())[-1]
-    return _REQUESTS.search(last) is not None or (bool(seen.values.get("reply_asks_open")) and last.endswith("?"))
+    sentences = SENTENCE.split(folded((answer or "")[-OPEN_END:]).strip())
+    if _REQUESTS.search(sentences[-1]) or (seen.values.get("reply_asks_open") and sentences[-1].endswith("?")):
+        return True
+    # Many assistants leave the question mark out: "What is the pick-up location".
+    if _OPENS_QUESTION.match(sentences[-1]) and len(sentences[-1].split()) <= SHORT_QUESTION:
+        return True
+    # "How many tickets? They are 7.59 each.": the question stands before the last sentence.
+    return len(sentences) > 1 and sentences[-2].endswith("?") and _WANTS_VALUE.search(sentences[-2]) is not None
 
 
 def _goes_on(text: str, question: str, seen: MessageFeatures, cues: set[str]) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, func, select, text
 
-from evergold.model.admission import grants
+from evergold.model.admission import asks_back, grants
 from evergold.model.case import Case, CaseStatus, EntryType, Provenance
 from evergold.model.ident import content_hash
 from evergold.model.reference import Answer
@@ -85,7 +85,8 @@ def _tool_tags(connection: Connection, trace_ids: Iterable[str]) -> dict[str, li
 
 def _revised(connection: Connection, row: Any) -> Answer | None:
     """The corrected answer: the text itself where it is one, else the assistant's next reply if it admits the mistake or
-    agrees, answers at all, and nobody corrected that one too. Otherwise there is none yet, and the pair waits in review."""
+    agrees, answers at all instead of asking back, and nobody corrected that one too.
+    Otherwise there is none yet, and the pair waits in review."""
     if row["said_as"] == "answer":
         return Answer(text=row["text"])
     query = text(
@@ -99,7 +100,7 @@ def _revised(connection: Connection, row: Any) -> Answer | None:
     # The reply to the correcting message is the trace that has this message as its input.
     wanted = {"session": row["session_id"], "said": row["text"], "after": row["started_at"], "id": row["id"]}
     reply = connection.execute(query, wanted).one_or_none()
-    if reply is None or reply.unanswered or not grants(reply.output_text):
+    if reply is None or reply.unanswered or not grants(reply.output_text) or asks_back(reply.output_text):
         return None
     return _answer_of(connection, row["id"], reply.id, reply.output_text)
 
