@@ -17,7 +17,7 @@ export PIP_RETRIES ?= 10
 export npm_config_fetch_retries ?= 6
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo quick check test suite types docs format web-check types-check browser perf peers release-check clean
+.PHONY: help setup demo quick check test suite types docs format web-check types-check programs perf peers release-check clean
 
 help:  ## show the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -50,7 +50,7 @@ check: quick  ## fast subset for a commit: quick, and the fast tests
 	$(BIN)/pytest -m "not slow and not release" -n 2
 
 # Types are checked beside the tests: a minute and a half less on two cores.
-test: setup browser  ## everything CI checks
+test: setup programs  ## everything CI checks
 	@$(MAKE) --no-print-directory --jobs=2 quick web-check types-check suite
 
 # More processes than cores: tests in the browser and with servers wait more than they compute.
@@ -75,8 +75,9 @@ types-check: types
 	@git diff --exit-code --stat -- web/src/api/schema.d.ts || \
 		{ echo "web/src/api/schema.d.ts is stale: run 'make types' and commit it"; exit 1; }
 
-browser:
+programs:
 	@scripts/ensure_chromium.sh
+	@scripts/ensure_bubblewrap.sh
 
 docs: $(VENV)  ## write docs/reference.md from the code
 	$(BIN)/python -m scripts.reference

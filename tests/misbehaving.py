@@ -52,9 +52,8 @@ class Suicidal(Misbehaving):
 @dataclass(frozen=True)
 class Greedy(Misbehaving):
     def misbehave(self):
-        held = []
-        while True:
-            held.append(bytearray(512 << 20))
+        # More than there may be, in one piece: touching it page by page takes long where the machine is busy.
+        bytes(64 << 30)
 
 
 class BlockingTarget:

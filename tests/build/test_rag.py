@@ -310,6 +310,8 @@ def test_an_interrupted_build_leaves_the_old_files(tmp_path: Path, how: signal.S
     code = (
         "import os, signal, sys; from pathlib import Path; from evergold.build.spec import load_spec; "
         "from evergold.workspace.rag import build_rag\n"
+        # A suite that was started in the background ignores the interrupt, and so would its children.
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "def die(done, total):\n    if done > 5_000_000: os.kill(os.getpid(), int(sys.argv[2]))\n"
         "def go():\n"
         "    folder = Path(sys.argv[1]); out = folder / 'out'\n"

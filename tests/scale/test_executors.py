@@ -59,6 +59,26 @@ def test_a_cluster_that_is_not_there_says_so(monkeypatch: pytest.MonkeyPatch) ->
         pytest.fail("never opened")
 
 
+@pytest.mark.slow
+def test_workers_that_come_after_their_scheduler_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    from distributed import LocalCluster
+
+    with LocalCluster(n_workers=0, threads_per_worker=1, processes=True, dashboard_address=None) as started:
+        address = started.scheduler_address
+        with monkeypatch.context() as patch:
+            patch.setattr(executors, "WORKER_SECONDS", 0.2)
+            with (
+                pytest.raises(Unavailable, match="has no workers; start some with `dask worker"),
+                open_cluster(address),
+            ):
+                pytest.fail("never opened")
+        # Asked for at once, there after a second: the interpreter of a worker starts slower than a client connects.
+        started.scale(1)
+        monkeypatch.setattr(executors, "WORKER_SECONDS", 120)
+        with open_cluster(address) as workers:
+            assert workers.executor.submit(os.getpid).result() != os.getpid()
+
+
 @pytest.fixture(scope="module")
 def cluster() -> "Iterator[LocalCluster]":
     """One cluster of two processes for all tests of this file: its start takes seconds."""

@@ -24,6 +24,8 @@ from evergold.machine import usable_cores
 SMALL_BYTES = 200 << 20
 """Below this a pool of two saves less than it may cost to start: half a second, where its processes are no copies."""
 CONNECT_SECONDS = 30
+# Workers that are started again, or come after their scheduler, are waited for.
+WORKER_SECONDS = 20
 CLUSTER_LOGS = (
     *("distributed", "distributed.client", "distributed.core", "distributed.comm", "distributed.batched"),
     *("tornado.application", "asyncio"),  # what Dask's coroutines left unawaited when the connection broke
@@ -100,11 +102,13 @@ def open_cluster(address: str) -> Iterator[Workers]:
     except (OSError, ValueError) as problem:
         raise Unavailable(f"no Dask scheduler at {address!r} ({problem}); start one with `dask scheduler`") from problem
     with client, _answering(address):
-        threads = sum(client.nthreads().values())
-        if not threads:
+        try:
+            client.wait_for_workers(1, timeout=WORKER_SECONDS)
+        except TimeoutError:
             raise Unavailable(
                 f"the Dask cluster at {address!r} has no workers; start some with `dask worker {address}`"
-            )
+            ) from None
+        threads = sum(client.nthreads().values())
         _require_same_version(client)
         # `pure=False`: the same call twice is two calls, not one result from Dask's cache.
         yield Workers(client.get_executor(pure=False), threads)
