@@ -1,4 +1,4 @@
-"""`python -m perf.faults kill|fuzz|soak|outage|scheduler|upgrade|shared-work`: one seeded campaign; exit 1 when it failed."""
+"""`python -m perf.faults CAMPAIGN`: one seeded campaign of kill, fuzz, soak, outage … (`--help`); exit 1 when it failed."""
 
 import argparse
 import sys
@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from math import inf
 from pathlib import Path
 
-from perf.faults import fuzz, kill, outage, scheduler, shared_work, soak, upgrade
+from perf.faults import beside, fuzz, kill, outage, scheduler, shared_work, soak, upgrade
 from perf.faults.postgres import own_database
 from perf.faults.server import Summary
 
@@ -47,6 +47,10 @@ def main(arguments: list[str]) -> int:
     upgrading.add_argument("--seed", type=int, default=1)
     upgrading.add_argument("--traces", type=int, default=10_000)
     upgrading.add_argument("--commit", default="", help="of the older version; default: today's, and two after it")
+    waiting = commands.add_parser("beside")
+    waiting.add_argument("--seed", type=int, default=1)
+    waiting.add_argument("--traces", type=int, default=4000, help="of the history that the verbs work on")
+    waiting.add_argument("--rate", type=float, default=0.0, help="spans a second; 0: as many as the server takes")
     chosen = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="evergold-faults-") as folder, ExitStack() as stack:
         if getattr(chosen, "db", "") == OWN:
@@ -70,6 +74,8 @@ def _run(chosen: argparse.Namespace, home: Path) -> Summary:
         return shared_work.run(home, chosen.rounds, chosen.seed)
     if chosen.campaign == "upgrade":
         return upgrade.run(home, chosen.traces, chosen.seed, chosen.commit)
+    if chosen.campaign == "beside":
+        return beside.run(home, chosen.traces, chosen.rate, chosen.seed)
     return outage.run(home, chosen.rounds, chosen.seed, chosen.database, chosen.only)
 
 

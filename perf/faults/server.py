@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Self
 
 PATIENCE = 60.0
+QUEUE, LAG = "evergold_curation_queue", "evergold_curation_lag_seconds"
 EVERGOLD = str(Path(sys.executable).parent / "evergold")
 
 
@@ -113,9 +114,11 @@ class Server:
         self.process: subprocess.Popen[str] | None = None
         self.port = 0
 
+    def command(self) -> Sequence[str]:
+        return (EVERGOLD, "serve", "--port", str(self.port))
+
     def start(self) -> None:
-        command = [EVERGOLD, "serve", "--port", str(self.port)]
-        self.process = subprocess.Popen(command, env=self.env, stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(self.command(), env=self.env, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout is not None
         self.port = int(self.process.stdout.readline().split()[1].rsplit(":", 1)[1])
 
@@ -132,6 +135,18 @@ class Server:
         """Resident memory of the server and of the processes it started."""
         assert self.process is not None
         return sum(_resident_mb(pid) for pid in _family(self.process.pid))
+
+    def handles(self) -> int:
+        """Open file handles of the server and of the processes it started."""
+        assert self.process is not None
+        return sum(_handles(pid) for pid in _family(self.process.pid))
+
+    def curation(self) -> tuple[int, float]:
+        """How many traces wait for curation, and for how many seconds the oldest has waited; by its metrics."""
+        with self.connection() as sender:
+            sender.send("GET", "/metrics", None, {}, Summary())
+            lines = dict(line.rsplit(" ", 1) for line in sender.body.decode().splitlines() if line[:1] not in ("", "#"))
+        return int(float(lines.get(QUEUE, 0))), float(lines.get(LAG, 0.0))
 
     def waited(self) -> tuple[float, float]:
         """Seconds of CPU that its processes had, and seconds in which they were ready and had none."""
@@ -165,6 +180,13 @@ def _resident_mb(pid: int) -> float:
         return 0.0
     resident = status.partition("VmRSS:")[2].split()
     return int(resident[0]) / 1024 if resident else 0.0  # a process that has just ended has no memory
+
+
+def _handles(pid: int) -> int:
+    try:
+        return len(list(Path(f"/proc/{pid}/fd").iterdir()))
+    except OSError:
+        return 0
 
 
 def _scheduled(pid: int) -> tuple[float, float]:

@@ -1,4 +1,5 @@
-"""soak: a steady share of the peak for as long as one asks; p99 and memory over time, and everything acknowledged is stored.
+"""soak: a steady share of the peak for as long as one asks; p99, memory, file handles and the lag
+of curation over time, and everything acknowledged is stored.
 
 Several senders with connections that stay open, as exporters have them. The peak is what they bring through when none of them
 pauses. Memory is that of the server and of the process it reads with.
@@ -28,6 +29,8 @@ class Load:
     bodies: list[Template]
     lock: threading.Lock = field(default_factory=threading.Lock)
     acknowledged: bytearray = field(default_factory=bytearray)  # one byte a request
+    handles: list[int] = field(default_factory=list)
+    lags: list[tuple[int, float]] = field(default_factory=list)  # traces that wait for curation, and for how long
 
     def take(self) -> int:
         with self.lock:
@@ -50,6 +53,10 @@ def run(home: Path, minutes: float, load: float, seed: int, database_url: str = 
         f"peak of {SENDERS} senders {rate * spans:.0f} spans/s in requests of {spans}",
         f"load {load:g}, {minutes:g} min, seed {seed}",
         f"sent {done * spans / (60 * minutes):.0f} spans/s; {_flatness(summary.memory_mb)}",
+        f"file handles {median(state.handles[: len(state.handles) // 5 + 1]):.0f} early, {max(state.handles)} at most, "
+        f"{state.handles[-1]} at the end",
+        f"curation: oldest trace waited {median(lag for _, lag in state.lags):.1f} s (median), "
+        f"{max(lag for _, lag in state.lags):.1f} s at most; {state.lags[-1][0]} traces waited at the end",
         f"the server's threads ran for {had:.0f} s and waited {waited:.0f} s for a core that others used",
         f"ended in {server.end():.1f} s",
     ]
@@ -66,6 +73,8 @@ def _send(state: Load, summary: Summary, seconds: float, pause: float) -> int:
         thread.start()
     while (left := until - time.perf_counter()) > 0:
         summary.memory_mb.append(state.server.memory_mb())
+        state.handles.append(state.server.handles())
+        state.lags.append(state.server.curation())
         time.sleep(min(LOOK_SECONDS, left))
     for thread in threads:
         thread.join()

@@ -46,15 +46,24 @@ def lock(file: IO[Any] | int, *, wait: bool = True) -> None:
         _lock_on_windows(file if isinstance(file, int) else file.fileno(), wait)
 
 
-def _lock_on_windows(descriptor: int, wait: bool) -> None:
-    """Lock one byte far behind the content, so that others can still read it."""
+def unlock(descriptor: int) -> None:
+    """Lift a lock before its file is closed."""
+    if fcntl is not None:
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
+    else:
+        _lock_on_windows(descriptor, wait=False, lift=True)
+
+
+def _lock_on_windows(descriptor: int, wait: bool, *, lift: bool = False) -> None:
+    """Lock, or unlock, one byte far behind the content, so that others can still read it."""
     import msvcrt
 
     windows: Any = msvcrt
     position = os.lseek(descriptor, 0, os.SEEK_CUR)
     os.lseek(descriptor, 1 << 40, os.SEEK_SET)
     try:
-        windows.locking(descriptor, windows.LK_LOCK if wait else windows.LK_NBLCK, 1)
+        asked = windows.LK_LOCK if wait else windows.LK_NBLCK
+        windows.locking(descriptor, windows.LK_UNLCK if lift else asked, 1)
     except OSError as problem:
         raise BlockingIOError("the file is locked by another process") from problem
     finally:

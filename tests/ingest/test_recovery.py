@@ -36,7 +36,7 @@ CREATE TRIGGER full_disk BEFORE INSERT ON traces EXECUTE FUNCTION full_disk();
 @pytest.fixture
 def workspace(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workspace]:
     """A workspace that is soon out of patience with its database."""
-    for name in ("WRITE_LOCK_SECONDS", "READ_LOCK_SECONDS", "POOL_SECONDS"):
+    for name in ("WRITE_LOCK_SECONDS", "PATIENT_SECONDS", "READ_LOCK_SECONDS", "POOL_SECONDS"):
         monkeypatch.setattr(store_db, name, 0.1)
     monkeypatch.setattr(watch, "SUSPECT_SECONDS", 0.1)
     with Workspace.open(settings) as opened:

@@ -43,7 +43,7 @@ Fault = Callable[[Path], AbstractContextManager[None]]
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in ("WRITE_LOCK_SECONDS", "READ_LOCK_SECONDS", "POOL_SECONDS"):
+    for name in ("WRITE_LOCK_SECONDS", "PATIENT_SECONDS", "READ_LOCK_SECONDS", "POOL_SECONDS"):
         monkeypatch.setattr(store_db, name, 0.1)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "t.jsonl").write_text('{"id": "t1", "input": "What?"}\n')
@@ -106,7 +106,7 @@ def test_a_server_answers_503_while_its_database_is_locked_and_works_again(
             reply = client.request(method, route, json=body)
             assert reply.status_code == (503 if method == "POST" else 200), reply.text
             if method == "POST":
-                assert "another program holds it" in reply.text and reply.headers["retry-after"]
+                assert "was locked for" in reply.text and reply.headers["retry-after"]
             other.execute("ROLLBACK")
         other.close()
         assert client.request(method, route, json=body).status_code < 300

@@ -17,6 +17,7 @@ from evergold.spread import Spread, spread_here
 from evergold.store import Store
 from evergold.store.checks import before_in_session, drop_checks, put_checked, turns_of, unchecked
 from evergold.store.curation import ranges
+from evergold.store.portions import Portion
 from evergold.store.queues import enqueue
 
 EXAMPLES = 5
@@ -147,7 +148,7 @@ class CheckStage:
 
         Stops at the moment `until` (of the monotonic clock) with what was checked by then.
         """
-        report = CheckReport()
+        report, portion = CheckReport(), Portion(AT_ONCE)
         with self._store.db.read() as connection:
             # Ranges are taken first: a long read transaction would keep the database from cleaning up.
             parts = list(ranges(connection, AT_ONCE))
@@ -156,13 +157,7 @@ class CheckStage:
                 ids = _ids(connection, after, upto)
             while ids and time.monotonic() < until:
                 reached = self.run_ahead(ids, everything=everything, seconds=AHEAD_SECONDS)
-                outcomes, changed = self._store.db.write_again(
-                    partial(self._checked, ids=ids[:reached], everything=everything)
-                )
-                report.add(outcomes)
-                report.traces += reached
-                report.changed += changed
-                progress(reached)
+                self._keep(ids[:reached], everything, portion, report, progress)
                 ids = ids[reached:]
         return report
 
@@ -170,16 +165,30 @@ class CheckStage:
         self, spread: Spread, *, everything: bool, progress: Callable[[int], None] = lambda _: None
     ) -> CheckReport:
         """Backfill with the checks run by workers; what they found is kept here, if the trace has not changed meanwhile."""
-        report, read = CheckReport(), deque[_Read]()
+        report, read, portion = CheckReport(), deque[_Read](), Portion(AT_ONCE)
         for given in spread(partial(run_elsewhere, self.suite.portable), self._turns(everything, read)):
             ids, turns = read.popleft()
             self.suite.keep(turns, given)
-            outcomes, changed = self._store.db.write_again(partial(self._checked, ids=ids, everything=everything))
-            report.add(outcomes)
-            report.traces += len(ids)
-            report.changed += changed
-            progress(len(ids))
+            self._keep(ids, everything, portion, report, progress)
         return report
+
+    def _keep(
+        self,
+        ids: Sequence[str],
+        everything: bool,
+        portion: Portion,
+        report: CheckReport,
+        progress: Callable[[int], None],
+    ) -> None:
+        """Check these traces and keep the results, in short transactions."""
+        for some in portion.of(ids):
+            outcomes, changed = self._store.db.write_again(
+                portion.timed(partial(self._checked, ids=some, everything=everything))
+            )
+            report.add(outcomes)
+            report.traces += len(some)
+            report.changed += changed
+            progress(len(some))
 
     def _turns(self, everything: bool, read: "deque[_Read]") -> Iterator[Sequence[Turn]]:
         """The turns to check, a part at a time; `read` gets each part with the traces it was taken from."""

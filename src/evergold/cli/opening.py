@@ -9,6 +9,8 @@ import click
 from evergold.settings import Settings, load_settings
 from evergold.workspace import Workspace
 
+LAST_SECONDS = 1.0  # for the transaction under way, after Ctrl-C
+
 
 def settings_of(ctx: click.Context, **flags: Any) -> Settings:
     """File, then environment, then the flags of this call."""
@@ -25,4 +27,9 @@ def without_database(ctx: click.Context) -> Iterator[Workspace]:
 @contextmanager
 def opened(ctx: click.Context, **flags: Any) -> Iterator[Workspace]:
     with Workspace.open(settings_of(ctx, **flags)) as workspace:
-        yield workspace
+        try:
+            yield workspace
+        except KeyboardInterrupt:
+            # What waits for the database, perhaps for minutes, is given up; what is committed stays.
+            workspace.store.db.close_within(LAST_SECONDS)
+            raise

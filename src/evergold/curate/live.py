@@ -1,6 +1,6 @@
 """The door of curation: the queue (`queued.py`), history curated again, verdicts explained, and a policy's work taken back."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from sqlalchemy import Connection
@@ -27,11 +27,13 @@ from evergold.store.curation import (
     Changes,
     curate_range,
     curate_traces,
+    last_id,
+    next_range,
     preview,
     queued,
-    ranges,
 )
 from evergold.store.leases import leased
+from evergold.store.portions import Portion
 from evergold.store.remarks import shown_remarks
 from evergold.store.traces import get_trace
 from evergold.store.undo import Undone, find_revision, undo_batch
@@ -59,9 +61,10 @@ class Curation(QueuedCuration):
             # Candidates of all days are chosen before entries follow, or a day would be chosen from half of its traces.
             self._choose_all(policy)
             seen = 0
-            for after, upto, count in self._ranges():
-                changes = self._store.db.write_again(partial(self._range, policy=policy, after=after, upto=upto))
-                total.add(changes)
+            portion = Portion(BATCH)
+            for after, upto, count in self._ranges(portion):
+                work = partial(self._range, policy=policy, after=after, upto=upto)
+                total.add(self._store.db.write_again(portion.timed(work)))
                 seen += count
                 progress(count)
             self._weigh_all(policy)
@@ -80,9 +83,10 @@ class Curation(QueuedCuration):
         scope = self.scope_of(policy)
         if not scope.limited:
             return
-        for after, upto, _ in self._ranges():
-            gather = partial(gather_range, policy=policy, after=after, upto=upto, required=scope.required)
-            self._store.db.write_again(gather)
+        portion = Portion(BATCH)
+        for after, upto, _ in self._ranges(portion):
+            work = partial(gather_range, policy=policy, after=after, upto=upto, required=scope.required)
+            self._store.db.write_again(portion.timed(work))
         with self._store.db.read() as connection:
             days = pool_days(connection, policy)
         for day in days:
@@ -106,7 +110,7 @@ class Curation(QueuedCuration):
         for policy in self.policies:
             # A trace over the day's limit stays out; one that no check has seen yet would be checked first.
             scope = Scope(limited=self.scope_of(policy).limited)
-            for after, upto, count in self._ranges():
+            for after, upto, count in self._ranges(Portion(BATCH, first=BATCH)):
                 with self._store.db.read() as connection:
                     changes = preview(connection, policy, after, upto, corrected, scope)
                 changes.traces = count
@@ -137,10 +141,11 @@ class Curation(QueuedCuration):
         """Take back what a policy revision (`name@digits`) did."""
         with self._store.db.read() as connection:
             whole = find_revision(connection, label)
-        total = Undone(whole)
+        total, portion = Undone(whole), Portion(BATCH)
         after: int | None = 0
         while after is not None:
-            part, after = self._store.db.write_again(partial(undo_batch, label=whole, after=after))
+            work = partial(undo_batch, label=whole, after=after, size=portion.size)
+            part, after = self._store.db.write_again(portion.timed(work))
             total.undone += part.undone
             total.left += part.left
         return total
@@ -151,9 +156,16 @@ class Curation(QueuedCuration):
                 return policy
         raise BadInput(unknown("policy", name, [policy.name for policy in self.policies]))
 
-    def _ranges(self) -> list[tuple[str, str, int]]:
+    def _ranges(self, portion: Portion) -> Iterator[tuple[str, str, int]]:
+        """All traces up to the last of now, as ranges of ids."""
         with self._store.db.read() as connection:
-            return list(ranges(connection))
+            last = last_id(connection)
+        following: tuple[str, str, int] | None = ("", "", 0)
+        while following is not None and following[1] != last:
+            with self._store.db.read() as connection:
+                following = next_range(connection, following[1], portion.size)
+            if following is not None:
+                yield following
 
     def _range(self, connection: Connection, policy: Policy, after: str, upto: str) -> Changes:
         scope = self.scope_of(policy)

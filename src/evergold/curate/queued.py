@@ -38,6 +38,7 @@ from evergold.store.curation import (
     take_lent,
     take_queued,
 )
+from evergold.store.portions import Portion
 from evergold.store.traces import get_trace
 from evergold.store.verdict_sql import Scope
 from evergold.store.workspace_facts import count
@@ -127,13 +128,14 @@ class QueuedCuration:
 
     def drain(self, until: float = inf) -> Changes:
         """Curate everything that waits, as far as that goes before a moment of the monotonic clock."""
-        total = Changes()
+        total, portion = Changes(), Portion(BATCH)
         self._counted.clear()
         waiting: Sequence[str] = [""]
         while waiting and time.monotonic() < until:
             # Other policies read the queue page by page and leave it; those in force take traces off.
-            take = self._ready(BATCH) if self._in_force else partial(queued, after=waiting[-1])
-            waiting, changes = self._store.db.write_again(partial(self._next, take=take))
+            size = portion.size
+            take = self._ready(size) if self._in_force else partial(queued, after=waiting[-1], size=size)
+            waiting, changes = self._store.db.write_again(portion.timed(partial(self._next, take=take)))
             changes.traces = self._first_visits(waiting)
             total.add(changes)
         if self._in_force:

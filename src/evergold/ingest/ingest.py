@@ -35,6 +35,7 @@ from evergold.seams import Incoming, Source
 from evergold.settings import Settings
 from evergold.spread import Spread
 from evergold.store import Store
+from evergold.store.portions import Portion
 from evergold.store.values import batches
 
 BATCH = 1000
@@ -79,25 +80,26 @@ class Ingest:
 
         With `spread` workers read the files and redact their records; they are stored here, in the order of the files.
         """
-        report = IngestReport()
+        report, portion = IngestReport(), Portion(BATCH)
         sources: dict[str, Source] = {}
         read = partial(self._read, source=source, sources=sources, progress=progress, unit=unit)
         if spread is None:
             records = chain.from_iterable(map(read, files))
-            parts: Iterator[_Batch] = map(_Batch, batches(records, BATCH))
+            # All or nothing is one transaction; its size need not follow what the last one took.
+            parts: Iterator[_Batch] = map(_Batch, batches(records, BATCH) if strict else portion.of(records))
         else:
             how = FileReading(source, unit, self._redaction)
             parts = _read_elsewhere(read_files(spread, how, _paths(list(files))), read, progress)
         if strict:
             return self._strictly(parts, report)
         for batch in parts:
-            self._write(batch, report)
+            self._write(batch, report, portion)
         return report
 
     def records(self, records: Iterable[Incoming | Rejected]) -> IngestReport:
         """Store records that were parsed elsewhere (over HTTP, by the SDK)."""
         report = IngestReport()
-        self._write(_Batch(list(records)), report)
+        self._write(_Batch(list(records)), report, Portion(BATCH))
         return report
 
     def redacted(self, correction: Correction) -> Correction:
@@ -123,11 +125,11 @@ class Ingest:
         cleaner.counts = batch.redacted
         return cleaner
 
-    def _write(self, batch: _Batch, report: IngestReport) -> None:
+    def _write(self, batch: _Batch, report: IngestReport, portion: Portion) -> None:
         """Write a batch. One that fails though the database works is written in halves: the bad record alone is rejected."""
         records = batch.records
         try:
-            attempt = self._write_whole(batch)
+            attempt = self._write_whole(batch, portion)
         # The database itself failed: halves would fail alike, one after the other.
         except Unavailable:
             raise
@@ -137,20 +139,20 @@ class Ingest:
                 return
             # What a worker redacted is counted once, with the first half.
             rest = None if batch.redacted is None else Counter[str]()
-            self._write(_Batch(records[: len(records) // 2], batch.redacted), report)
-            self._write(_Batch(records[len(records) // 2 :], rest), report)
+            self._write(_Batch(records[: len(records) // 2], batch.redacted), report, portion)
+            self._write(_Batch(records[len(records) // 2 :], rest), report, portion)
             return
         report.add(attempt)
         self.on_commit()
 
-    def _write_whole(self, batch: _Batch) -> IngestReport:
+    def _write_whole(self, batch: _Batch, portion: Portion) -> IngestReport:
         def work(connection: Connection) -> IngestReport:
             # A report of its own: counts of a batch that is rolled back must not reach the caller's.
             attempt = IngestReport()
             write_records(connection, batch.records, attempt, self._cleaner(batch))
             return attempt
 
-        return self._store.db.write_again(work)
+        return self._store.db.write_again(portion.timed(work))
 
     def _strictly(self, parts: Iterator[_Batch], report: IngestReport) -> IngestReport:
         def work(connection: Connection) -> None:

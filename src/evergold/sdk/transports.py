@@ -159,6 +159,8 @@ class EmbeddedTransport:
             from evergold.workspace import Workspace
 
             self._workspace = Workspace.open(self._settings)
+            # What cannot be written soon goes to the spool: an app does not wait for the database.
+            self._workspace.store.db.answer_soon()
         return self._workspace
 
     def close(self) -> None:

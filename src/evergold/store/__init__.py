@@ -38,7 +38,9 @@ class Store:
         db = Database(settings.database, limits)
         try:
             bring_up_to_date(db)
-        except BaseException:
+        except BaseException as problem:
+            if isinstance(problem, KeyboardInterrupt):
+                db.close_within(0.0)  # what waits for the database, perhaps for minutes, is given up
             db.close()
             raise
         return cls(db)

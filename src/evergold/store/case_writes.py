@@ -45,6 +45,11 @@ class PutResult:
     changed: int = 0
     unchanged: int = 0
 
+    def add(self, other: "PutResult") -> None:
+        self.added += other.added
+        self.changed += other.changed
+        self.unchanged += other.unchanged
+
 
 def put_cases(connection: Connection, cases: Iterable[Case], author: Author) -> PutResult:
     """Insert new cases and revise changed ones; by `(dataset, id)`, whatever their number."""

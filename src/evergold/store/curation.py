@@ -65,14 +65,22 @@ def record_policy(connection: Connection, policy: Policy) -> None:
 def ranges(connection: Connection, size: int = BATCH) -> Iterator[tuple[str, str, int]]:
     """All traces as ranges of ids of about `size`: after, up to and including, how many."""
     after = ""
+    while (following := next_range(connection, after, size)) is not None:
+        yield following
+        after = following[1]
+
+
+def next_range(connection: Connection, after: str, size: int) -> tuple[str, str, int] | None:
+    """The range of the next traces, at most `size`; None behind the last one."""
+    # Ranges of ids and not OFFSET: traces that arrive meanwhile shift no range.
     query = text("SELECT max(id), count(*) FROM (SELECT id FROM traces WHERE id > :after ORDER BY id LIMIT :size) AS x")
-    while True:
-        # Ranges of ids and not OFFSET: traces that arrive meanwhile shift no range.
-        upto, count = connection.execute(query, {"after": after, "size": size}).one()
-        if not count:
-            return
-        yield after, upto, count
-        after = upto
+    upto, count = connection.execute(query, {"after": after, "size": size}).one()
+    return (after, upto, count) if count else None
+
+
+def last_id(connection: Connection) -> str:
+    """The greatest id of a trace; "" where there is none."""
+    return str(connection.execute(text("SELECT max(id) FROM traces")).scalar() or "")
 
 
 def curate_range(connection: Connection, policy: Policy, after: str, upto: str, scope: Scope = PLAIN) -> Changes:
@@ -139,10 +147,10 @@ def _free(connection: Connection) -> str:
     return f"SELECT trace_id FROM curation_queue WHERE {UNHELD} ORDER BY queued_at, trace_id LIMIT :limit{skip}"
 
 
-def queued(connection: Connection, after: str) -> list[str]:
+def queued(connection: Connection, after: str, size: int = BATCH) -> list[str]:
     """A batch of the traces that wait, by id, left where they are."""
     query = text("SELECT trace_id FROM curation_queue WHERE trace_id > :after ORDER BY trace_id LIMIT :size")
-    return list(connection.execute(query, {"after": after, "size": BATCH}).scalars())
+    return list(connection.execute(query, {"after": after, "size": size}).scalars())
 
 
 def set_aside(connection: Connection, trace_ids: Sequence[str], owner: str = "") -> tuple[str, ...]:

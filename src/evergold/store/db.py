@@ -22,6 +22,7 @@ from sqlalchemy.exc import ArgumentError
 
 from evergold.errors import BadInput, Unavailable
 from evergold.model.ident import unit_interval
+from evergold.store.commit.turns import BUSY_MS, WriteTurns
 from evergold.store.commit.writer import Job, Writer
 from evergold.store.failures import explained, met_another_server, shown
 from evergold.store.watch import CONNECT_SECONDS, DatabaseWatch
@@ -33,6 +34,7 @@ Work = Callable[[Connection], T]
 # for a reader's lock, so those two together stay under the ten seconds that an exporter waits for its answer.
 WRITE_LOCK_SECONDS = 8
 READ_LOCK_SECONDS = POOL_SECONDS = 4
+PATIENT_SECONDS = 120  # for SQLite's lock, where no request waits for an answer: commands and programs
 # Pages of SQLite that a connection keeps. Readers have several connections, whose caches fill over hours and are emptied by
 # every commit of the writer; the system keeps the file's pages as well.
 WRITER_CACHE_KB, READER_CACHE_KB = 32_000, 8_000
@@ -82,7 +84,8 @@ class Database:
 
     def __init__(self, url: str, limits: DatabaseLimits | None = None) -> None:
         self.url = url
-        self._writer_engine, self._reader_engine = _engines(url, limits or DatabaseLimits())
+        self._turns = WriteTurns(sqlite_file(url) if _driver_of(url) == "sqlite" else None, PATIENT_SECONDS)
+        self._writer_engine, self._reader_engine = _engines(url, limits or DatabaseLimits(), self._turns)
         self._writer = Writer(url, self._writer_engine, _log_of(url), self._reader_engine)
         self._watch = (
             None if self.dialect == "sqlite" else DatabaseWatch(url, (self._writer_engine, self._reader_engine))
@@ -159,7 +162,7 @@ class Database:
         PostgreSQL clears deleted rows away by itself.
         """
         if self.dialect == "sqlite":
-            job = Job(_written_anew, Future(), alone=True, whole_file=True)
+            job = Job(self._written_anew, Future(), alone=True, whole_file=True)
             with explained(self.url):
                 self._writer.put(job)
                 job.done.result()
@@ -176,6 +179,10 @@ class Database:
             result: T = done.result
             return result
         raise AssertionError("a rehearsal ends by being taken back")
+
+    def answer_soon(self) -> None:
+        """From now on wait for the lock of SQLite no longer than somebody who sent a request does."""
+        self._turns.seconds = WRITE_LOCK_SECONDS
 
     def close(self) -> None:
         """Finish what is queued, then let go of the files."""
@@ -194,6 +201,17 @@ class Database:
         timer.daemon = True
         timer.start()
 
+    def _written_anew(self, connection: Connection) -> None:
+        driver = connection.connection.driver_connection
+        assert driver is not None
+        self._turns.ask(lambda: driver.execute("VACUUM").fetchall())
+        # Readers keep the log; they are waited for, as they are not for a transaction.
+        driver.execute(f"PRAGMA busy_timeout={1000 * WRITE_LOCK_SECONDS}")
+        try:
+            driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        finally:
+            driver.execute(f"PRAGMA busy_timeout={BUSY_MS}")
+
     def _abandon(self) -> None:
         self._writer.abandon()
         if self._watch is not None:
@@ -211,20 +229,27 @@ def _again(write: Callable[[], T]) -> T:
     return write()
 
 
-def _written_anew(connection: Connection) -> None:
-    driver = connection.connection.driver_connection
-    assert driver is not None
-    for statement in ("VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"):
-        driver.execute(statement).fetchall()
-
-
-def _engines(url: str, limits: DatabaseLimits) -> tuple[Engine, Engine]:
+def _engines(url: str, limits: DatabaseLimits, turns: WriteTurns) -> tuple[Engine, Engine]:
     driver = _driver_of(url)
     try:
         if driver == "sqlite":
             # IMMEDIATE takes the write lock at once; a lock taken later could fail in the middle of a transaction.
-            writer = _sqlite(url, "BEGIN IMMEDIATE", WRITE_LOCK_SECONDS, WRITER_CACHE_KB)
-            return writer, _sqlite(url, "BEGIN", READ_LOCK_SECONDS, READER_CACHE_KB)
+            writer = _sqlite(url, WRITE_LOCK_SECONDS, WRITER_CACHE_KB)
+            reader = _sqlite(url, READ_LOCK_SECONDS, READER_CACHE_KB)
+
+            @event.listens_for(writer, "connect")
+            def hurry(connection: Any, _: Any) -> None:
+                connection.execute(f"PRAGMA busy_timeout={BUSY_MS}")  # `WriteTurns` asks again
+
+            @event.listens_for(writer, "begin")
+            def begin_writing(connection: Connection) -> None:
+                turns.ask(lambda: connection.exec_driver_sql("BEGIN IMMEDIATE"))
+
+            @event.listens_for(reader, "begin")
+            def begin_reading(connection: Connection) -> None:
+                connection.exec_driver_sql("BEGIN")
+
+            return writer, reader
         # One connection for the one writer thread.
         writer = _postgres(url, pool_size=1, max_overflow=0)
         kept = min(limits.connections, KEPT_CONNECTIONS)
@@ -294,7 +319,7 @@ def _postgres(url: str, statement_seconds: float = 0.0, **pool: int) -> Engine:
     return engine
 
 
-def _sqlite(url: str, begin: str, seconds: int, cache_kb: int) -> Engine:
+def _sqlite(url: str, seconds: int, cache_kb: int) -> Engine:
     path = make_url(url).database
     if path and path != ":memory:" and not Path(path).parent.is_dir():
         raise Unavailable(f"database {path!r}: its folder does not exist; create it, or set EVERGOLD_HOME")
@@ -304,7 +329,7 @@ def _sqlite(url: str, begin: str, seconds: int, cache_kb: int) -> Engine:
 
     @event.listens_for(engine, "connect")
     def configure(connection: Any, _: Any) -> None:
-        # The driver begins no transactions of its own: `start` below does, with the right kind of BEGIN.
+        # The driver begins no transactions of its own: `_engines` does, with the right kind of BEGIN.
         connection.isolation_level = None
         connection.create_function("unit_interval", 1, unit_interval, deterministic=True)
         for pragma in (
@@ -317,9 +342,5 @@ def _sqlite(url: str, begin: str, seconds: int, cache_kb: int) -> Engine:
             "wal_autocheckpoint=8000",  # pages; `checkpointing` has copied most of them by then
         ):
             connection.execute(f"PRAGMA {pragma}")
-
-    @event.listens_for(engine, "begin")
-    def start(connection: Connection) -> None:
-        connection.exec_driver_sql(begin)
 
     return engine

@@ -80,13 +80,13 @@ def prune_waiting(connection: Connection, before: str) -> int:
     return connection.execute(text(f"DELETE {NEVER_CAME}"), {"before": before}).rowcount
 
 
-def prune_batch(connection: Connection, before: str) -> int:
+def prune_batch(connection: Connection, before: str, size: int = BATCH) -> int:
     """Delete one batch of old traces that nothing cites, with their spans, scores and corrections.
 
     Cases of their sessions may be read from them as earlier turns, and are written down first.
     """
     chosen = f"SELECT t.id FROM traces t WHERE t.started_at < :before AND {UNCITED} ORDER BY t.started_at LIMIT :size"
-    old = list(connection.execute(text(chosen), {"before": before, "size": BATCH}).scalars())
+    old = list(connection.execute(text(chosen), {"before": before, "size": size}).scalars())
     lock_traces(connection, old)
     # Looked at again: another server may have cited one of them before it was locked.
     free = [row[0] for row in rows_among(connection, f"SELECT t.id FROM traces t WHERE {UNCITED} AND t.id", old)]

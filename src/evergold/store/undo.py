@@ -55,10 +55,10 @@ def find_revision(connection: Connection, label: str) -> str:
     return matching[0]
 
 
-def undo_batch(connection: Connection, label: str, after: int) -> tuple[Undone, int | None]:
+def undo_batch(connection: Connection, label: str, after: int, size: int = BATCH) -> tuple[Undone, int | None]:
     """Take back one batch of entries, by id; the second value is where the next batch begins, None at the end."""
     who = f"policy {label}"
-    _plan(connection, who, after)
+    _plan(connection, who, after, size)
     last, standing = connection.execute(text("SELECT max(entry), sum(stands) FROM undo_plan")).one()
     if last is None:
         return Undone(label), None
@@ -109,7 +109,7 @@ def _go_back(connection: Connection) -> str:
         FROM undo_plan p WHERE eval_dataset.id = p.entry AND p.newest = 1"""
 
 
-def _plan(connection: Connection, who: str, after: int) -> None:
+def _plan(connection: Connection, who: str, after: int, size: int) -> None:
     """For each entry the revision touched: whether its change is the newest, and what the entry was before it."""
     connection.execute(
         text(
@@ -139,5 +139,5 @@ def _plan(connection: Connection, who: str, after: int) -> None:
               f.first - 1, {", ".join(before)}
             FROM runs f LEFT JOIN case_revisions r ON r.entry_id = f.entry_id AND r.version = f.first"""
         ),
-        {"who": who, "after": after, "size": BATCH},
+        {"who": who, "after": after, "size": size},
     )

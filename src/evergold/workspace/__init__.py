@@ -102,6 +102,7 @@ class Workspace:
         """
         from evergold.workspace.upkeep import Upkeep
 
+        self.store.db.answer_soon()
         upkeep = Upkeep(self.store)
         with self.bench.serving():
             self.alerts.start()

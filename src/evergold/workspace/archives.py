@@ -34,6 +34,7 @@ from evergold.store.archiving import (
     record_of_state,
     rows_of,
 )
+from evergold.store.portions import Portion
 from evergold.store.retention import count_prunable
 from evergold.store.trace_filter import TraceFilter
 from evergold.store.values import batches
@@ -103,7 +104,7 @@ class Archives:
         with self._store.db.read() as connection:
             seqs = archivable(connection, day, before)
         written = self._digests(folder)  # of an earlier call
-        waiting = batches(seqs, BATCH)
+        waiting, portion = batches(seqs, BATCH), Portion(BATCH)
         done.days += 1
         while True:
             # Before they are read: where nobody writes until they are deleted, they need not be read again.
@@ -112,7 +113,12 @@ class Archives:
             if not read:
                 return
             for wanted, rows in read:
-                deleted, mark = self._store.db.write_with_own_keys(partial(delete_archived, read=rows, mark=mark))
+                deleted = 0
+                for some in portion.of([row[1] for row in rows.traces]):
+                    part = rows if len(some) == len(rows.traces) else rows.among(set(some))
+                    work = partial(delete_archived, read=part, mark=mark)
+                    gone, mark = self._store.db.write_with_own_keys(portion.timed(work))
+                    deleted += gone
                 done.traces += deleted
                 # A trace without a row was not read in time, for instance deleted meanwhile, and counts as kept.
                 done.kept += wanted - deleted
@@ -176,6 +182,7 @@ class Archives:
         keep = None if turn is None else partial(of_session, turn=turn)
         for part in parts:  # the newest first: what it brings, an older one leaves alone
             for rows in files.read_part(folder / part.file, keep=keep):
+                # Not in smaller portions: what names two traces comes back only with both of them.
                 records = [files.record_of(row, LISTS) for row in rows]
                 count += self._store.db.write_again(partial(put_records, records=records))
         self.remember(location(source))

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any
@@ -34,6 +35,7 @@ from evergold.store.cases import (
     revisions_of,
     touched_cases,
 )
+from evergold.store.portions import Portion
 from evergold.store.questions import answers_to
 from evergold.store.values import batches
 from evergold.workspace.cluster import spread_over
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
 
 SNIFF = 64 * 1024
 LONGEST_LINE = 64 << 20
+AT_ONCE = 500  # cases of a transaction, at most
 """How much of a file is looked at to recognise it; one long first line is looked at whole."""
 
 
@@ -190,19 +193,16 @@ class Cases:
             raise BadInput(f"no file {str(path)!r} to import")
         name = format_name or _recognise(path)
         reader: Format = plugins.load("formats", name)
-        rejected: list[Rejected] = []
-
-        def good() -> Iterator[Case]:
-            for item in _read(reader, path):
-                if isinstance(item, Rejected):
-                    rejected.append(item)
-                else:
-                    # Answers of reviewers travel in exports for reading; they are not part of a case's content.
-                    case = without_answers(item)
-                    yield case if dataset is None else case.model_copy(update={"dataset": dataset})
-
+        # Read twice: a file that cannot be read to its end changes nothing, though it is stored in short transactions.
+        rejected = [item for item in _read(reader, path) if isinstance(item, Rejected)]
+        # Answers of reviewers travel in exports for reading; they are not part of a case's content.
+        cases = (without_answers(item) for item in _read(reader, path) if not isinstance(item, Rejected))
         author = Author(who=who, action="imported", why=f"{name} file {path.name}")
-        return self._store.db.write(lambda connection: put_cases(connection, good(), author)), rejected
+        total, portion = PutResult(), Portion(AT_ONCE)
+        for batch in portion.of(cases):
+            named = [case if dataset is None else case.model_copy(update={"dataset": dataset}) for case in batch]
+            total.add(self._store.db.write(portion.timed(partial(put_cases, cases=named, author=author))))
+        return total, rejected
 
 
 def require_dataset(connection: "Connection", name: str) -> None:

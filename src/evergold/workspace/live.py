@@ -26,7 +26,9 @@ from evergold.store.authority import withdraw_score
 from evergold.store.curation import Changes, queue_counts, set_aside
 from evergold.store.live_stats import DatasetStats, dataset_stats
 from evergold.store.partitions.dropping import drop_old
+from evergold.store.portions import Portion
 from evergold.store.retention import (
+    BATCH,
     Erased,
     Pruned,
     copies_of,
@@ -170,7 +172,10 @@ class Live:
             pruned.deleted = 0
             pruned.partitions = drop_old(self._store.db, before)
             # In batches: one delete of a million rows would block intake for minutes.
-            while deleted := self._store.db.write_again(partial(prune_batch, before=before)):
+            portion = Portion(BATCH)
+            while deleted := self._store.db.write_again(
+                portion.timed(partial(prune_batch, before=before, size=portion.size))
+            ):
                 pruned.deleted += deleted
             pruned.waiting = self._store.db.write_again(partial(prune_waiting, before=before))
         return pruned
