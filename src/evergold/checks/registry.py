@@ -5,6 +5,7 @@ from evergold.checks.answered import Answered
 from evergold.checks.builtin import Finished, LanguageMatch, NoSecret, ToolOk, ValidJson
 from evergold.checks.grounded import Grounded
 from evergold.checks.signals import NotGivenUp, NotHandedOver, NotRepeated
+from evergold.checks.substance import Substance
 from evergold.settings import Settings
 
 
@@ -39,6 +40,10 @@ def make_not_handed_over(settings: Settings) -> NotHandedOver:
 
 def make_not_repeated(settings: Settings) -> NotRepeated:
     return NotRepeated()
+
+
+def make_substance(settings: Settings) -> Substance:
+    return Substance()
 
 
 def make_tool_ok(settings: Settings) -> ToolOk:

@@ -33,7 +33,8 @@ CHECK_KEY = "check:"  # how the key of a score by a check begins
 PRESUMING_CHECKS = (
     "not_given_up",
     "not_handed_over",
-)  # they conclude from how a conversation went that an answer did not help
+    "substance",
+)  # they conclude from the words of a conversation that an answer did not help, or had nothing to help with
 DETECTED_KEY = "detected:"  # and that of a score derived from a remark, before the id of the trace with the message
 UnitValue = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
 
