@@ -20,6 +20,22 @@ def test_a_field_filtered_twice_and_an_empty_split_are_said(tmp_path: Path) -> N
     assert (slip.code, "did you mean 'faq'" in slip.err) == (2, True)
 
 
+def test_a_dataset_is_named_without_an_option_and_a_file_is_told_its_own(tmp_path: Path) -> None:
+    rows = [{"id": f"{n}", "dataset": "faq", "kind": "chat", "input": f"Q{n}", "output": "A"} for n in range(4)]
+    (tmp_path / "cases.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert evergold("import", "cases.jsonl", cwd=tmp_path).code == 0
+    made, same = (evergold("build", *words, "--json", cwd=tmp_path) for words in (["faq"], ["--dataset", "faq"]))
+    assert (made.code, made.json["dataset"]) == (0, same.json["dataset"])
+    for typed, told in (
+        (["fqa"], "did you mean 'faq'"),
+        (["faq", "--dataset", "live"], "name one dataset"),
+        (["cases.jsonl"], "evergold build --offline-dataset cases.jsonl"),
+        (["faq", "--qa-output", "qa.jsonl"], "--qa-output goes with an offline file only"),
+    ):
+        refused = evergold("build", *typed, cwd=tmp_path)
+        assert (refused.code, told in refused.err) == (2, True), refused.err
+
+
 def test_what_a_check_of_rows_cannot_do_is_said_and_junit_is_written(tmp_path: Path) -> None:
     (tmp_path / "dataset_a_file_paths.validated.jsonl").write_text('{"caseId": "1"}\n')
     rows = "dataset_a_file_paths.validated.jsonl"

@@ -29,6 +29,7 @@ OF_A_FILE = (
 
 
 @click.command()
+@click.argument("name", metavar="[DATASET]", required=False)
 @click.option("--config", type=A_PATH, help="YAML file with an `evaluation` section; relative paths start beside it.")
 @click.option("--offline-dataset", metavar="FILE|URL", help="Offline JSONL to build from; also s3:// and friends.")
 @click.option("--qa-output", type=A_PATH, help="Where the qa split goes.")
@@ -40,7 +41,7 @@ OF_A_FILE = (
 @click.option("--strict", is_flag=True, default=None, help="Stop at the first record that cannot be used.")
 @click.option("--jobs", type=int, help="Cores to use.  [default: all of them for a large file]")
 @cluster_option
-@click.option("--dataset", help="Freeze this stored dataset instead of an offline file.")
+@click.option("--dataset", help="Freeze this stored dataset; the same as DATASET.")
 @click.option("--out", type=A_PATH, help="Folder of the build.  [default: builds/DATASET/VERSION in the workspace]")
 @click.option("--split", "shares", metavar="NAME=SHARE,…", help="Splits and their shares: train=0.7,test=0.3.")
 @click.option(
@@ -56,10 +57,13 @@ OF_A_FILE = (
 @click.option("--canary", is_flag=True, default=None, help="Put a canary line on top of each split.")
 @json_flag
 @click.pass_context
-def command(ctx: click.Context, /, dataset: str | None, as_json: bool, **flags: Any) -> None:
-    """Build versioned evaluation splits with a manifest that proves them."""
+def command(ctx: click.Context, /, name: str | None, dataset: str | None, as_json: bool, **flags: Any) -> None:
+    """Build versioned evaluation splits with a manifest that proves them: of DATASET, or of an offline file."""
     # The builder logs task types that have no split; without a handler nobody would see it.
     logging.basicConfig(level=logging.WARNING, format="evergold: %(message)s")
+    if name and dataset and name != dataset:
+        raise BadInput(f"{ctx.command_path}: name one dataset, {name!r} or --dataset {dataset!r}")
+    dataset = _named(ctx, name) if name else dataset
     # One verb, two sources: an option of the other one is refused, because it would silently do nothing.
     wrong = [name for name in (OF_A_FILE if dataset else OF_A_DATASET) if flags[name] not in (None, ())]
     if wrong:
@@ -70,6 +74,14 @@ def command(ctx: click.Context, /, dataset: str | None, as_json: bool, **flags: 
         emit_json(manifest)
     else:
         _print_summary(manifest, path)
+
+
+def _named(ctx: click.Context, name: str) -> str:
+    """Take a name for a stored dataset; a file goes with an option of its own."""
+    if Path(name).is_file():
+        option = "--config" if name.endswith((".yaml", ".yml")) else "--offline-dataset"
+        raise BadInput(f"{name!r} is a file; to build from it: {ctx.command_path} {option} {name}")
+    return name
 
 
 def _flag(ctx: click.Context, name: str) -> str:
