@@ -9,7 +9,7 @@ from evergold.bench.judge_bill import Provider, estimate_judging
 from evergold.bench.judge_names import DEFAULT_JUDGE
 from evergold.bench.metric_names import NamedMetric
 from evergold.bench.metrics import parse_metric
-from evergold.bench.replay.readiness import requests_of
+from evergold.bench.replay.readiness import requests_of, size_of, size_of_tools
 from evergold.bench.targets import parse_name
 from evergold.bench.targets.prompts import messages
 from evergold.calls.prices import cost
@@ -61,7 +61,9 @@ def plan_run(spec: RunSpec, asked: Questions, metrics: Sequence[NamedMetric], pr
     cases = asked.cases
     judged = [metric for metric in metrics if metric.judged]
     # Content that is no text (images) is counted by its written form, which overestimates it.
-    characters = sum(len(str(message.get("content", ""))) for c in cases for message in messages(c, spec.params))
+    characters = sum(
+        size_of_tools(case) + sum(size_of(message) for message in messages(case, spec.params)) for case in cases
+    )
     references = [case.reference() for case in cases]
     expected = [
         len(reference.text) // _CHARACTERS_PER_TOKEN for reference in references if reference and reference.text

@@ -44,17 +44,22 @@ def requests_of(case: Case, replay: Replay) -> Requests:
         return Requests(*(sum(part[n] for part in parts) for n in range(3)))
     whole = [*case.messages, *case.turn]
     begun = len(opening(case, replay.turns)) if case.messages else 0
-    tools = sum(len(json_text(tool)) for tool in case.tools)
-    before = tools + sum(_size(message) for message in whole[:begun])
+    before = size_of_tools(case) + sum(size_of(message) for message in whole[:begun])
     calls = sent = answered = 0
     for message in whole[begun:]:
         if message.get("role") == "assistant":
-            calls, sent, answered = calls + 1, sent + before, answered + _size(message)
-        before += _size(message)
+            calls, sent, answered = calls + 1, sent + before, answered + size_of(message)
+        before += size_of(message)
     return Requests(calls, sent, answered) if calls else Requests(1, before, len(case.output or ""))
 
 
-def _size(message: Mapping[str, Any]) -> int:
+def size_of_tools(case: Case) -> int:
+    """Count the characters of the schemas that are offered with each request."""
+    return sum(len(json_text(tool)) for tool in case.tools)
+
+
+def size_of(message: Mapping[str, Any]) -> int:
+    """Count the characters of a message, its tool calls with it."""
     calls: Sequence[Any] = message.get("tool_calls") or ()
     return len(str(message.get("content") or "")) + sum(len(str(call.get("function", call))) for call in calls)
 
