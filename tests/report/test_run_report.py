@@ -184,3 +184,24 @@ def test_each_question_counts_once_on_request_in_means_and_slices() -> None:
     assert (hard.value, hard.n, hard.of) == (0.25, 1, 2)
     assert "each question counts once: 3 questions, 4 cases" in made.warnings
     assert "each question counts once" in to_markdown(made) and "each question counts once" in to_html(made)
+
+
+@pytest.mark.parametrize(
+    ("asked", "shown"),
+    [
+        ("When does\n  the shop open?", "<b>When does the shop open?</b>"),
+        ("word " * 100, "<b>" + ("word " * 20).rstrip() + "…</b>"),
+        ("東" * 300, "<b>" + "東" * 100 + "…</b>"),
+        ("<i>?", "<b>&lt;i&gt;?</b>"),
+    ],
+)
+def test_a_failure_is_known_by_its_question(asked: str, shown: str) -> None:
+    cases = [a_case("id-of-a-case", input=asked)]
+    page = to_html(summarise(a_run(), cases, [attempt("id-of-a-case", 0, Measurement.of(0.0, "wrong"))]))
+    line = page[page.index("<summary>") : page.index("</summary>")]
+    assert shown in line and "id-of-a-case" in line and "wrong" in line
+
+
+def test_a_failure_whose_case_is_gone_is_known_by_its_id() -> None:
+    page = to_html(summarise(a_run(), [], [attempt("gone", 0, Measurement.of(0.0))]))
+    assert "<summary><b>gone</b>" in page

@@ -6,7 +6,7 @@ from importlib.resources import files
 
 from evergold.report.charts import histogram_chart, interval_chart
 from evergold.report.provenance import provenance_rows, spending_rows
-from evergold.report.summary import Failure, RunReport
+from evergold.report.summary import Failure, RunReport, beginning
 
 
 def to_html(report: RunReport) -> str:
@@ -75,8 +75,12 @@ def _failure(failure: Failure) -> str:
         for name, text in (("input", failure.input), ("expected", failure.expected), ("output", failure.output))
         if text
     )
-    summary = f"<b>{escape(failure.case_id)}{trial}</b> <span class=score>{value}</span> {escape(failure.reason or '')}"
-    return f"<details><summary>{summary}</summary>{texts}</details>"
+    asked = escape(beginning(failure.input))
+    summary = (
+        f"<b>{asked or escape(failure.case_id)}</b> <span class=score>{value}</span> {escape(failure.reason or '')}"
+    )
+    named = f" <small>{escape(failure.case_id)}{trial}</small>"
+    return f"<details><summary>{summary}{named}</summary>{texts}</details>"
 
 
 def _slices(report: RunReport) -> str:

@@ -25,6 +25,7 @@ BINS = 10
 # Free-form tags can be as many as cases; a page of a thousand slices helps nobody.
 MOST_TAGS = 20
 PASSING = 0.5
+LONGEST_BEGINNING = 100
 LONGEST_TEXT = 4000
 _Apart = tuple[Groups, Mapping[str, Outside]]  # cases that belong together, and those that a metric leaves out
 
@@ -177,6 +178,12 @@ class _Gathered:
 def shortened(text: str, longest: int = LONGEST_TEXT) -> str:
     """A text one can read in a report; how much was left out is said."""
     return text if len(text) <= longest else f"{text[:longest]}… ({len(text) - longest:,} characters more)"
+
+
+def beginning(question: str, longest: int = LONGEST_BEGINNING) -> str:
+    """The first words of a question on one line, by which people know it."""
+    line = " ".join(question.split())
+    return line if len(line) <= longest else f"{line[:longest].rstrip()}…"
 
 
 def summarise(
