@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import Connection, text
 
+from evergold.curate import queued
 from evergold.errors import BadInput, NotFound
 from evergold.model.case import Case, CaseStatus
 from evergold.model.policy import Policy, Sampling, Thresholds
@@ -15,6 +16,7 @@ from evergold.model.trace import Correction, Reaction, ScoreLine, ScoreSource, T
 from evergold.settings import Settings
 from evergold.store.case_writes import Author
 from evergold.store.cases import CaseFilter
+from evergold.store.curation import take_queued
 from evergold.store.schema import metadata
 from evergold.store.trace_filter import TraceFilter
 from evergold.workspace import Workspace
@@ -46,6 +48,32 @@ def test_what_waits_is_curated_once(ws: Workspace) -> None:
     assert ws.live.curate().by_kind == {"added": 2}
     assert ws.live.curate().traces == 0
     assert (types(ws, "t1"), types(ws, "t2"), types(ws, "t3")) == (["golden"], ["failure"], [])
+
+
+def test_curation_ends_although_traces_come_without_end(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queued, "BATCH", 10)
+    ws.intake.accept([a_trace("t1", scores=GOOD), a_trace("t2", scores=GOOD)])
+    come: list[str] = []
+
+    def take_and_bring(connection: Connection, limit: int) -> list[str]:
+        """What a server beside this process does: for each trace that is taken another one comes."""
+        taken = take_queued(connection, limit)
+        come.extend(taken)
+        assert len(come) < 100, "curation goes on for as long as traces come"
+        return taken
+
+    # The first write after each step brings the traces back, as new ones.
+    monkeypatch.setattr(queued, "take_queued", take_and_bring)
+    write_again = ws.store.db.write_again
+
+    def write_and_accept(work: Any) -> Any:
+        result = write_again(work)
+        ws.intake.accept([a_trace(f"later-{len(come)}", scores=GOOD)])
+        return result
+
+    monkeypatch.setattr(ws.store.db, "write_again", write_and_accept)
+    ws.live.curation.drain()
+    assert {"t1", "t2"} < set(come)
 
 
 def test_a_late_score_changes_the_entry_in_place(ws: Workspace) -> None:

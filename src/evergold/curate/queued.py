@@ -34,6 +34,7 @@ from evergold.store.curation import (
     curate_traces,
     free_lent,
     lend_queued,
+    queue_counts,
     queued,
     take_lent,
     take_queued,
@@ -43,6 +44,7 @@ from evergold.store.traces import get_trace
 from evergold.store.verdict_sql import Scope
 from evergold.store.workspace_facts import count
 
+REQUEUED = 3  # times that a trace is taken at most: a remark queues its answer once more, and so may an answer its pair
 MOST_COUNTED = 20_000  # ids that a server keeps, of some 100 bytes each
 
 
@@ -127,21 +129,34 @@ class QueuedCuration:
         return partial(take_lent, trace_ids=waiting, owner=self._store.holder)
 
     def drain(self, until: float = inf) -> Changes:
-        """Curate everything that waits, as far as that goes before a moment of the monotonic clock."""
+        """Curate everything that waits, as far as that goes before a moment of the monotonic clock.
+
+        Traces that come without end meanwhile, to a server beside this process, are left to the next curation.
+        """
         total, portion = Changes(), Portion(BATCH)
         self._counted.clear()
         waiting: Sequence[str] = [""]
-        while waiting and time.monotonic() < until:
+        taken, most = 0, self._most_taken()
+        while waiting and taken < most and time.monotonic() < until:
             # Other policies read the queue page by page and leave it; those in force take traces off.
             size = portion.size
             take = self._ready(size) if self._in_force else partial(queued, after=waiting[-1], size=size)
             waiting, changes = self._store.db.write_again(portion.timed(partial(self._next, take=take)))
             changes.traces = self._first_visits(waiting)
             total.add(changes)
+            taken += len(waiting)
         if self._in_force:
             # Days whose choice was put off are chosen now: after draining, the result is exact.
             total.add(self._choose_put_off())
         return total
+
+    def _most_taken(self) -> float:
+        """How many traces to take off the queue before what is left must have come since."""
+        if not self._in_force:
+            return inf  # reads in the order of ids, which has an end
+        with self._store.db.read() as connection:
+            waiting, _ = queue_counts(connection)
+        return REQUEUED * waiting + BATCH
 
     def trace(self, trace_id: str) -> Changes:
         """Curate one trace now, whether or not it waits."""
