@@ -1,7 +1,7 @@
 /** The first page: is data coming in, what does it become, what fails, and how much of the traffic is covered. */
 import { SegmentedControl } from "@mantine/core";
-import { getRouteApi } from "@tanstack/react-router";
-import { moment, plural } from "@/ui/format";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { count, moment, plural } from "@/ui/format";
 import { Page, Panel } from "@/ui/Page";
 import { Empty, Failed, Loading } from "@/ui/states";
 import { AgreementPanel } from "./AgreementPanel";
@@ -12,6 +12,7 @@ import { type Overview, useOverview } from "./data";
 import { IntakePanel } from "./IntakePanel";
 import { KeptOutPanel } from "./KeptOutPanel";
 import { Live } from "./Live";
+import { olderTraces } from "./older";
 import classes from "./overview.module.css";
 import { TierStrip } from "./TierStrip";
 import { TrafficPanel } from "./TrafficPanel";
@@ -60,6 +61,7 @@ export function OverviewPage() {
 function Numbers({ seen, period }: { seen: Overview; period: Period }) {
   return (
     <div className={classes.grid}>
+      <OlderLine seen={seen} period={period} />
       <div className={classes.wide}>
         <TierStrip seen={seen} />
       </div>
@@ -89,6 +91,26 @@ function Numbers({ seen, period }: { seen: Overview; period: Period }) {
         <AlertsPanel />
       </Panel>
     </div>
+  );
+}
+
+/** Imported logs are often older than the usual period: without this line they seem to be lost. */
+function OlderLine({ seen, period }: { seen: Overview; period: Period }) {
+  const older = olderTraces(seen, period);
+  if (older === null) return null;
+  return (
+    <p className={classes.older}>
+      {count(older.hidden)} of {plural(seen.traces, "trace")} began before this period.{" "}
+      {older.period ? (
+        <Link to="/" search={(view) => ({ ...view, period: older.period })}>
+          Show all of them: {WORDS[older.period]}
+        </Link>
+      ) : (
+        <>
+          <Link to="/traces">All traces</Link> and <Link to="/cases">all cases</Link> show them, too.
+        </>
+      )}
+    </p>
   );
 }
 
