@@ -79,7 +79,7 @@ class Received:
         """Keep spans whose ids were looked at: tuples of the fields of `WireSpan` up to its events, which are tuples too."""
         for span in spans:
             *fields, events = span
-            self.spans.append(WireSpan(*fields, [WireEvent(*event) for event in events], resource, scope))
+            self.spans.append(WireSpan(*(*fields, [WireEvent(*event) for event in events], resource, scope)))
 
     def check(self, span: WireSpan) -> None:
         """Keep a span whose ids have the shape the protocol demands; refuse the others by name."""

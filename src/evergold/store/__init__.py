@@ -24,7 +24,8 @@ class Store:
     @classmethod
     def open(cls, settings: Settings) -> Self:
         """Open (and create or migrate) the database that the settings name."""
-        from evergold.store.db import Database, DatabaseLimits
+        from evergold.store.db import Database
+        from evergold.store.engines import DatabaseLimits
         from evergold.store.migrate import bring_up_to_date
 
         if not settings.database_url:

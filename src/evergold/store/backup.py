@@ -15,7 +15,8 @@ from sqlalchemy import Connection, Table, create_engine, func, insert, select
 from evergold.errors import BadInput, Unavailable
 from evergold.model.build import Build
 from evergold.store.builds import list_builds
-from evergold.store.db import READ_LOCK_SECONDS, Database, sqlite_file
+from evergold.store.db import Database
+from evergold.store.engines import READ_LOCK_SECONDS, sqlite_file
 from evergold.store.failures import explained, shown
 from evergold.store.migrate import create_tables, require_own_schema
 from evergold.store.schema import metadata

@@ -14,7 +14,8 @@ from sqlalchemy import Connection, func, select, text, update
 
 from evergold.errors import Conflict, Refused
 from evergold.store.backup import PAGES, Share, copy_rows, read_copy
-from evergold.store.db import SESSIONS, Database, session_name, sqlite_file
+from evergold.store.db import Database
+from evergold.store.engines import SESSIONS, session_name, sqlite_file
 from evergold.store.failures import explained, shown
 from evergold.store.migrate import bring_up_to_date, require_own_schema
 from evergold.store.partitions.ranges import begin_anew

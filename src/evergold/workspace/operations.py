@@ -3,7 +3,7 @@
 from evergold.errors import EvergoldError
 from evergold.model.operations import Backlog, DatabaseStatus
 from evergold.store import Store
-from evergold.store.db import sqlite_file
+from evergold.store.engines import sqlite_file
 from evergold.store.operations import backlog_of, require_answer, status_of
 
 

@@ -1,0 +1,162 @@
+"""Open a database: one engine for the writer, one for readers, with the limits and settings that each kind needs."""
+
+import os
+import socket
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Engine, create_engine, event
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError
+
+from evergold.errors import BadInput, Unavailable
+from evergold.model.ident import unit_interval
+from evergold.store.commit.turns import BUSY_MS
+from evergold.store.failures import shown
+from evergold.store.watch import CONNECT_SECONDS
+
+# How long to wait for a lock or a connection before the caller is answered. One request may wait for a connection and then
+# for a reader's lock, so those two together stay under the ten seconds that an exporter waits for its answer.
+WRITE_LOCK_SECONDS = 8
+READ_LOCK_SECONDS = POOL_SECONDS = 4
+# Pages of SQLite that a connection keeps. Readers have several connections, whose caches fill over hours and are emptied by
+# every commit of the writer; the system keeps the file's pages as well.
+WRITER_CACHE_KB, READER_CACHE_KB = 32_000, 8_000
+FEWEST_CONNECTIONS = 4  # an upgrade uses three at once
+KEPT_CONNECTIONS = 5  # stay open between two uses
+LONGEST_STATEMENT = 2_000_000  # seconds; PostgreSQL counts milliseconds in 32 bits
+# PostgreSQL compresses long texts by lz4 where it can and nobody has chosen another way: a third less of its processor time
+# for a span than by its own, older default.
+COMPRESSION = (
+    "SELECT set_config('default_toast_compression', 'lz4', false) FROM pg_settings "
+    "WHERE name = 'default_toast_compression' AND source = 'default' AND 'lz4' = ANY (enumvals)"
+)
+POSTGRES = "postgresql+psycopg"
+SESSIONS = "evergold/"  # how the sessions of every process of ours are called in PostgreSQL
+
+
+@dataclass(frozen=True)
+class DatabaseLimits:
+    """What a process may take of PostgreSQL: connections that read, and seconds for one of their statements (0: any time)."""
+
+    connections: int = 15
+    statement_seconds: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.connections < FEWEST_CONNECTIONS:
+            raise BadInput(f"database.connections = {self.connections} is not {FEWEST_CONNECTIONS} or more")
+        if self.statement_seconds < 0:
+            raise BadInput(f"database.statement_seconds = {self.statement_seconds:g} is below 0; 0 sets no limit")
+        if not self.statement_seconds <= LONGEST_STATEMENT:
+            raise BadInput(
+                f"database.statement_seconds = {self.statement_seconds:g} is over {LONGEST_STATEMENT}; 0 sets no limit"
+            )
+
+
+def open_engines(url: str, limits: DatabaseLimits) -> tuple[Engine, Engine]:
+    """The engine of the one writer, and that of readers. On SQLite whoever opens them says how transactions begin."""
+    driver = driver_of(url)
+    try:
+        if driver == "sqlite":
+            writer = _sqlite(url, WRITE_LOCK_SECONDS, WRITER_CACHE_KB)
+
+            @event.listens_for(writer, "connect")
+            def hurry(connection: Any, _: Any) -> None:
+                connection.execute(f"PRAGMA busy_timeout={BUSY_MS}")  # `WriteTurns` asks again
+
+            return writer, _sqlite(url, READ_LOCK_SECONDS, READER_CACHE_KB)
+        # One connection for the one writer thread.
+        writer = _postgres(url, pool_size=1, max_overflow=0)
+        kept = min(limits.connections, KEPT_CONNECTIONS)
+        return writer, _postgres(url, limits.statement_seconds, pool_size=kept, max_overflow=limits.connections - kept)
+    except ModuleNotFoundError as problem:
+        raise BadInput("PostgreSQL needs its driver: pip install 'evergold[postgres]'") from problem
+
+
+def driver_of(url: str) -> str:
+    """`sqlite` or `postgresql+psycopg`. A URL that cannot be parsed is not repeated: it may hold a password."""
+    try:
+        driver = make_url(url).drivername
+    except (ArgumentError, ValueError) as problem:
+        raise BadInput(
+            f"the database URL cannot be read: {problem}; write postgresql://user:password@host:5432/name, "
+            "with @, : and / in a password as %40, %3A and %2F"
+        ) from problem
+    if driver not in ("sqlite", POSTGRES):
+        raise BadInput(f"database URL {shown(url)} begins with {driver}://; give postgresql://… or a file name")
+    return driver
+
+
+def sqlite_file(url: str) -> Path | None:
+    """The file of an SQLite database; None for one in memory, and for PostgreSQL."""
+    parsed = make_url(url)
+    in_file = parsed.drivername.startswith("sqlite") and parsed.database not in (None, "", ":memory:")
+    return Path(str(parsed.database)).absolute() if in_file else None
+
+
+def log_of(url: str) -> Path | None:
+    """The write-ahead log of an SQLite file."""
+    file = sqlite_file(url)
+    return file.with_name(f"{file.name}-wal") if file else None
+
+
+def session_name() -> str:
+    """What PostgreSQL shows of this process's sessions; `store/restore.py` finds those of other processes by it."""
+    return f"{SESSIONS}{socket.gethostname()[:40]}/{os.getpid()}"
+
+
+def _postgres(url: str, statement_seconds: float = 0.0, **pool: int) -> Engine:
+    """A server that vanished without a word is noticed by the kernel; one that is paused, by `DatabaseWatch`."""
+    arguments = {
+        "connect_timeout": CONNECT_SECONDS,
+        "application_name": session_name(),
+        "keepalives_idle": 5,
+        "keepalives_interval": 2,
+        "keepalives_count": 2,
+        "tcp_user_timeout": 1000 * WRITE_LOCK_SECONDS,
+    }
+    given = make_url(url).query
+    engine = create_engine(
+        url,
+        connect_args={name: value for name, value in arguments.items() if name not in given},
+        pool_timeout=POOL_SECONDS,
+        **pool,
+    )
+
+    @event.listens_for(engine, "connect")
+    def configure(connection: Any, _: Any) -> None:
+        connection.execute(f"SET lock_timeout = '{WRITE_LOCK_SECONDS}s'")
+        if statement_seconds:
+            connection.execute(f"SET statement_timeout = {round(statement_seconds * 1000)}")
+        connection.execute(COMPRESSION)
+        connection.commit()
+
+    return engine
+
+
+def _sqlite(url: str, seconds: int, cache_kb: int) -> Engine:
+    path = make_url(url).database
+    if path and path != ":memory:" and not Path(path).parent.is_dir():
+        raise Unavailable(f"database {path!r}: its folder does not exist; create it, or set EVERGOLD_HOME")
+    # The connection given back last is taken first: it has pages in its cache, and the caches of the others stay small.
+    pool = {"pool_timeout": POOL_SECONDS, "pool_use_lifo": True} if path and path != ":memory:" else {}
+    engine = create_engine(url, connect_args={"timeout": seconds, "check_same_thread": False}, **pool)
+
+    @event.listens_for(engine, "connect")
+    def configure(connection: Any, _: Any) -> None:
+        # The driver begins no transactions of its own: `Database` does, with the right kind of BEGIN.
+        connection.isolation_level = None
+        connection.create_function("unit_interval", 1, unit_interval, deterministic=True)
+        for pragma in (
+            "page_size=8192",  # of a new file: rows of some kilobytes leave less of a page empty
+            "journal_mode=WAL",
+            "foreign_keys=ON",
+            "synchronous=NORMAL",  # what `syncing` does is what makes it FULL
+            "temp_store=MEMORY",
+            f"cache_size=-{cache_kb}",
+            "wal_autocheckpoint=8000",  # pages; `checkpointing` has copied most of them by then
+        ):
+            connection.execute(f"PRAGMA {pragma}")
+
+    return engine
