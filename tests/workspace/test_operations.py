@@ -45,6 +45,23 @@ def test_status_counts_the_rows_of_tables_that_were_never_analysed(settings: Set
     assert [one.rows for one in status.tables if one.name == "traces"] == [50]
 
 
+# What the extension is where its library was not loaded: a view that answers every query with an error.
+UNLOADED = """CREATE FUNCTION unloaded() RETURNS TABLE (dbid oid, query text, calls bigint, mean_exec_time float8,
+    total_exec_time float8) LANGUAGE plpgsql AS
+    $$BEGIN RAISE 'must be loaded via shared_preload_libraries' USING ERRCODE = '55000'; END$$;
+    CREATE VIEW pg_stat_statements AS SELECT * FROM unloaded()"""
+
+
+def test_status_is_given_where_the_extension_for_slow_queries_is_not_loaded(settings: Settings) -> None:
+    with Workspace.open(settings) as workspace:
+        workspace.intake.accept([Trace(id="t", input="a question", output="an answer")])
+        if workspace.store.db.dialect == "postgresql":
+            workspace.store.db.write(lambda connection: connection.execute(text(UNLOADED)).close())
+        status = workspace.operations.status()
+    assert status.slow_queries is None
+    assert any("shared_preload_libraries" in line for line in _lines(status)) == (status.engine == "postgresql")
+
+
 def test_the_backlog_counts_what_waits_and_for_how_long(settings: Settings) -> None:
     with Workspace.open(settings) as workspace:
         scored = Trace.model_validate({"id": "t", "input": "q", "output": "a", "scores": [{"name": "s", "value": 1.0}]})

@@ -85,7 +85,10 @@ def _traces(status: DatabaseStatus) -> list[str]:
     ]
     lines += [f"{query.mean_ms:.1f} ms × {query.calls:,}: {query.query}" for query in status.slow_queries or ()]
     if status.engine == "postgresql" and status.slow_queries is None:
-        lines.append("slow queries are not recorded: CREATE EXTENSION pg_stat_statements records them")
+        lines.append(
+            "slow queries are not recorded: that takes pg_stat_statements in shared_preload_libraries, a restart, and "
+            "CREATE EXTENSION pg_stat_statements"
+        )
     return lines
 
 

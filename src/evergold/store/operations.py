@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from sqlalchemy import Connection, func, select, text
+from sqlalchemy.exc import DBAPIError
 
 from evergold.model.operations import (
     Backlog,
@@ -168,7 +169,7 @@ def _work(connection: Connection) -> list[WorkUnderWay]:
 
 
 def _slow_queries(connection: Connection) -> list[SlowQuery] | None:
-    """The statements that cost most in all; None where the extension `pg_stat_statements` is not there."""
+    """The statements that cost most in all; None where the extension `pg_stat_statements` is not there, or not loaded."""
     if not connection.scalar(text("SELECT to_regclass('pg_stat_statements') IS NOT NULL")):
         return None
     query = text(
@@ -176,5 +177,10 @@ def _slow_queries(connection: Connection) -> list[SlowQuery] | None:
         "WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database()) "
         "ORDER BY total_exec_time DESC LIMIT :most"
     )
-    rows = connection.execute(query, {"most": SLOWEST})
+    try:
+        # Apart: its failure must not end the transaction in which the rest is read.
+        with connection.begin_nested():
+            rows = connection.execute(query, {"most": SLOWEST}).all()
+    except DBAPIError:  # created, but not in `shared_preload_libraries`
+        return None
     return [SlowQuery(calls=calls, mean_ms=round(mean, 3), query=" ".join(line.split())) for calls, mean, line in rows]
