@@ -1,5 +1,6 @@
 """Questions of one's own, parts of the queue, undo of any verdict and the daily goal, in a real browser."""
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from tests.e2e.pictures import PICTURES
 from tests.e2e.review_cases import fill
 from tests.e2e.review_data import serious_faults
 from tests.e2e.test_review_queue import a_reviewer
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.slow
 
@@ -32,6 +34,14 @@ def answers(url: str, dataset: str, id: str) -> dict[tuple[str, str], object]:
     with calling(f"{url}/api/v1") as client:
         held = client.get("/review/case", params={"dataset": dataset, "id": id}).json()["answers"]
     return {(one["reviewer"], one["question"]): one["value"] for one in held}
+
+
+def expect_answers(server: str, expected: dict[tuple[str, str], object]) -> None:
+    """Wait for what reviewers answered: the page shows an answer while it is being saved."""
+    until = time.monotonic() + PATIENCE
+    while (stored := answers(server, "live", "chat-0")) != expected:
+        assert time.monotonic() < until, stored
+        time.sleep(0.1)
 
 
 def ask(url: str) -> None:
@@ -67,7 +77,7 @@ def test_questions_are_written_in_the_page_and_answered_by_key(browser: Browser,
     page.keyboard.press("q")
     page.keyboard.press("2")
     expect(page.get_by_role("button", name="returns", exact=True)).to_have_attribute("aria-pressed", "true")
-    assert answers(server, "live", "chat-0") == {("ana", "is_it_polite"): True, ("ana", "what_is_it_about"): "returns"}
+    expect_answers(server, {("ana", "is_it_polite"): True, ("ana", "what_is_it_about"): "returns"})
     page.keyboard.press("a")
     expect(page.get_by_role("heading", name="chat-1")).to_be_visible()
     page.context.close()
@@ -83,7 +93,7 @@ def test_a_passage_is_marked_by_keyboard_alone(browser: Browser, server: str) ->
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     expect(page.get_by_role("list", name="Marked passages")).to_contain_text("invented: “It”")
-    assert answers(server, "live", "chat-0") == {("ana", "wrong"): [{"start": 0, "end": 2, "label": "invented"}]}
+    expect_answers(server, {("ana", "wrong"): [{"start": 0, "end": 2, "label": "invented"}]})
     assert serious_faults(page) == []
     page.screenshot(path=PICTURES / "review-questions.png")
     page.get_by_role("button", name="Remove the mark invented on It").click()

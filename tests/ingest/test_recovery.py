@@ -19,7 +19,7 @@ from evergold.ingest.write_spans import SpansWritten
 from evergold.settings import Settings
 from evergold.sources.spans import Wire
 from evergold.store import db as store_db
-from evergold.store import watch
+from evergold.store import engines, watch
 from evergold.store.trace_filter import TraceFilter
 from evergold.workspace import Workspace
 from tests.otlp import a_span, protobuf_body
@@ -36,8 +36,10 @@ CREATE TRIGGER full_disk BEFORE INSERT ON traces EXECUTE FUNCTION full_disk();
 @pytest.fixture
 def workspace(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workspace]:
     """A workspace that is soon out of patience with its database."""
-    for name in ("WRITE_LOCK_SECONDS", "PATIENT_SECONDS", "READ_LOCK_SECONDS", "POOL_SECONDS"):
+    for name in ("WRITE_LOCK_SECONDS", "PATIENT_SECONDS"):
         monkeypatch.setattr(store_db, name, 0.1)
+    for name in ("WRITE_LOCK_SECONDS", "READ_LOCK_SECONDS", "POOL_SECONDS"):
+        monkeypatch.setattr(engines, name, 0.1)
     monkeypatch.setattr(watch, "SUSPECT_SECONDS", 0.1)
     with Workspace.open(settings) as opened:
         yield opened

@@ -115,6 +115,7 @@ def test_a_verb_in_the_smallest_portions_gives_the_same(
     results, counts = [], []
     for number, first in enumerate((10_000, 1)):
         monkeypatch.setattr(portions, "FIRST", first)
+        monkeypatch.setattr("evergold.ingest.ingest.BATCH", first)  # the size of its first portion
         monkeypatch.setattr(Portion, "took", lambda self, seconds: None)
         folder = tmp_path / str(number)
         folder.mkdir()

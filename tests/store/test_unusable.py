@@ -17,7 +17,7 @@ from evergold.api.app import create_app
 from evergold.cli import root
 from evergold.errors import Unavailable
 from evergold.settings import Settings
-from evergold.store import Store
+from evergold.store import Store, engines
 from evergold.store import db as store_db
 from evergold.workspace import Workspace
 from tests.builders import a_trace
@@ -43,8 +43,10 @@ Fault = Callable[[Path], AbstractContextManager[None]]
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in ("WRITE_LOCK_SECONDS", "PATIENT_SECONDS", "READ_LOCK_SECONDS", "POOL_SECONDS"):
+    for name in ("WRITE_LOCK_SECONDS", "PATIENT_SECONDS"):
         monkeypatch.setattr(store_db, name, 0.1)
+    for name in ("WRITE_LOCK_SECONDS", "READ_LOCK_SECONDS", "POOL_SECONDS"):
+        monkeypatch.setattr(engines, name, 0.1)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "t.jsonl").write_text('{"id": "t1", "input": "What?"}\n')
 

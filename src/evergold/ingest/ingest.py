@@ -80,7 +80,8 @@ class Ingest:
 
         With `spread` workers read the files and redact their records; they are stored here, in the order of the files.
         """
-        report, portion = IngestReport(), Portion(BATCH)
+        # The first is large: most files are one transaction, in which feedback may come before its trace.
+        report, portion = IngestReport(), Portion(BATCH, first=BATCH)
         sources: dict[str, Source] = {}
         read = partial(self._read, source=source, sources=sources, progress=progress, unit=unit)
         if spread is None:
