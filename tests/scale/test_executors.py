@@ -79,6 +79,25 @@ def test_workers_that_come_after_their_scheduler_are_waited_for(monkeypatch: pyt
             assert workers.executor.submit(os.getpid).result() != os.getpid()
 
 
+class _Answering:
+    """A client whose workers answer, or ended while they were asked."""
+
+    def __init__(self, **answers: object) -> None:
+        self._answers = answers
+
+    def run(self, function: object, on_error: str) -> dict[str, object]:
+        return self._answers
+
+
+def test_a_worker_that_ended_while_it_was_asked_takes_no_part() -> None:
+    ended = ConnectionResetError("by peer")
+    executors._require_same_version(_Answering(one=executors._installed(), other=ended))
+    with pytest.raises(Unavailable, match="no worker of the cluster answers"):
+        executors._require_same_version(_Answering(one=ended, other=ended))
+    with pytest.raises(Unavailable, match="worker one cannot run evergold"):
+        executors._require_same_version(_Answering(one=ImportError("no evergold"), other=ended))
+
+
 @pytest.fixture(scope="module")
 def cluster() -> "Iterator[LocalCluster]":
     """One cluster of two processes for all tests of this file: its start takes seconds."""

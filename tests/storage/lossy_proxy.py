@@ -1,7 +1,9 @@
 """A TCP connection to a server that ends after so many bytes, and stays ended."""
 
 import socket
+import struct
 import threading
+from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
@@ -44,8 +46,19 @@ class LossyProxy:
                 continue
             server = socket.create_connection(("127.0.0.1", self._target))
             self._sockets += [client, server]
-            for pair in ((client, server), (server, client)):
-                threading.Thread(target=self._pass_on, args=pair, daemon=True).start()
+            threading.Thread(target=self._connect, args=(client, server), daemon=True).start()
+
+    def _connect(self, client: socket.socket, server: socket.socket) -> None:
+        """Pass bytes on in both ways; then end both connections at once, with all that was not read."""
+        back = threading.Thread(target=self._pass_on, args=(server, client), daemon=True)
+        back.start()
+        self._pass_on(client, server)
+        back.join()
+        for one in (client, server):
+            # A reset: a sender whose bytes nobody reads would wait for ever after a mere shutdown.
+            with suppress(OSError):  # closed at the end of the test
+                one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            one.close()
 
     def _pass_on(self, source: socket.socket, target: socket.socket) -> None:
         try:

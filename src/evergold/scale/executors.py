@@ -146,7 +146,12 @@ def _answering(address: str) -> Iterator[None]:
 def _require_same_version(client: Any) -> None:
     """Refuse workers that run another version of this program, whose parts might differ from ours."""
     ours = _installed()
-    for worker, theirs in client.run(_installed, on_error="return").items():
+    # A worker that ended while it was asked takes no part; the scheduler starts or asks others.
+    answers = client.run(_installed, on_error="return")
+    there = {worker: answer for worker, answer in answers.items() if not isinstance(answer, OSError)}
+    if not there:
+        raise Unavailable("no worker of the cluster answers; try again when they have started")
+    for worker, theirs in there.items():
         if isinstance(theirs, BaseException):
             raise Unavailable(f"worker {worker} cannot run evergold ({theirs}); install evergold {ours} there")
         if theirs != ours:
