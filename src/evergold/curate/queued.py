@@ -44,7 +44,7 @@ from evergold.store.traces import get_trace
 from evergold.store.verdict_sql import Scope
 from evergold.store.workspace_facts import count
 
-REQUEUED = 3  # times that a trace is taken at most: a remark queues its answer once more, and so may an answer its pair
+REQUEUED = 3  # times that a trace is taken off the queue at most: a remark on an answer queues that answer again
 MOST_COUNTED = 20_000  # ids that a server keeps, of some 100 bytes each
 
 

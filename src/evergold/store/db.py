@@ -16,7 +16,7 @@ from sqlalchemy import Connection, event
 
 from evergold.store.commit.turns import BUSY_MS, WriteTurns
 from evergold.store.commit.writer import Job, Writer
-from evergold.store.engines import WRITE_LOCK_SECONDS, DatabaseLimits, driver_of, log_of, open_engines, sqlite_file
+from evergold.store.engines import WRITE_LOCK_SECONDS, DatabaseLimits, log_of, open_engines, sqlite_file
 from evergold.store.failures import explained, met_another_server
 from evergold.store.watch import DatabaseWatch
 
@@ -41,8 +41,8 @@ class Database:
 
     def __init__(self, url: str, limits: DatabaseLimits | None = None) -> None:
         self.url = url
-        self._turns = WriteTurns(sqlite_file(url) if driver_of(url) == "sqlite" else None, PATIENT_SECONDS)
         self._writer_engine, self._reader_engine = open_engines(url, limits or DatabaseLimits())
+        self._turns = WriteTurns(sqlite_file(url), PATIENT_SECONDS)
         if self.dialect == "sqlite":
             self._begin_in_turn()
         self._writer = Writer(url, self._writer_engine, log_of(url), self._reader_engine)

@@ -56,7 +56,7 @@ class DatabaseLimits:
 
 def open_engines(url: str, limits: DatabaseLimits) -> tuple[Engine, Engine]:
     """The engine of the one writer, and that of readers. On SQLite whoever opens them says how transactions begin."""
-    driver = driver_of(url)
+    driver = _driver_of(url)
     try:
         if driver == "sqlite":
             writer = _sqlite(url, WRITE_LOCK_SECONDS, WRITER_CACHE_KB)
@@ -74,7 +74,7 @@ def open_engines(url: str, limits: DatabaseLimits) -> tuple[Engine, Engine]:
         raise BadInput("PostgreSQL needs its driver: pip install 'evergold[postgres]'") from problem
 
 
-def driver_of(url: str) -> str:
+def _driver_of(url: str) -> str:
     """`sqlite` or `postgresql+psycopg`. A URL that cannot be parsed is not repeated: it may hold a password."""
     try:
         driver = make_url(url).drivername
