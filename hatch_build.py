@@ -23,7 +23,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 NO_NPM = (
     "the browser app is not built and npm was not found: install Node 20.19 or newer (it brings npm), then build again"
 )
-SOURCES = ("src/evergold/build/_lines.c", "src/evergold/sources/otlp/_spans.c")
+SOURCES = ("src/evergold/build/_lines.c",)
 COMPILED = tuple(source.removesuffix(".c") + ".abi3.so" for source in SOURCES)
 FIRST_PYTHON = "cp311"
 """The version whose stable interface the compiled parts keep to; later ones load them too."""
@@ -42,9 +42,7 @@ class EvergoldHook(BuildHookInterface):
             return
         problem = compile_all(root)
         if problem is not None:
-            self.app.display_warning(
-                f"evergold builds RAG splits in Python, at a third of the speed, and reads spans more slowly: {problem}"
-            )
+            self.app.display_warning(f"evergold builds RAG splits in Python, at a third of the speed: {problem}")
         else:
             build_data["artifacts"].extend(COMPILED)
             build_data["pure_python"] = False

@@ -4,6 +4,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from evergold.errors import BadInput, TooLarge, Unsupported
 from evergold.sources.otlp.body import unpacked, wire_of
@@ -30,6 +31,16 @@ def test_protobuf_and_json_say_the_same(attributes: dict[str, object]) -> None:
     assert (read.trace_id, read.span_id, read.parent_id) == (TRACE, span_id(1), span_id(0))
     assert read.failed and read.status_message == "boom" and read.scope == "tests"
     assert read.resource == {"service.name": "shop"}
+
+
+def test_a_resource_sent_behind_its_spans_is_theirs() -> None:
+    resource = ExportTraceServiceRequest()
+    resource.resource_spans.add().resource.attributes.add(key="service.name").value.string_value = "shop"
+    spans = ExportTraceServiceRequest()
+    spans.resource_spans.add().scope_spans.add().spans.append(a_span())
+    joined = spans.resource_spans[0].SerializeToString() + resource.resource_spans[0].SerializeToString()
+    (span,) = read_traces(b"\x0a" + bytes([len(joined)]) + joined, Wire.PROTOBUF).spans
+    assert span.resource == {"service.name": "shop"}
 
 
 def test_a_json_id_is_hex_and_not_base64() -> None:

@@ -5,7 +5,7 @@ understood in one place (`conventions`) and not once per transport. Plain slotte
 intake path a span costs microseconds, and validating each field of it would cost more than storing it.
 """
 
-from collections.abc import Callable, Sequence, Sized
+from collections.abc import Callable, Sized
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, TypeVar
@@ -74,12 +74,6 @@ class Received:
     logs: list[WireLog] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
     ignored: int = 0
-
-    def add_checked(self, spans: Sequence[Any], resource: Attributes, scope: str | None) -> None:
-        """Keep spans whose ids were looked at: tuples of the fields of `WireSpan` up to its events, which are tuples too."""
-        for span in spans:
-            *fields, events = span
-            self.spans.append(WireSpan(*(*fields, [WireEvent(*event) for event in events], resource, scope)))
 
     def check(self, span: WireSpan) -> None:
         """Keep a span whose ids have the shape the protocol demands; refuse the others by name."""

@@ -1,12 +1,8 @@
-"""OTLP protobuf → wire spans and logs. The message is parsed once and walked once.
-
-Ordinary requests of spans are read by compiled code where a compiler was present at installation: an object of the protobuf
-package for every attribute takes most of the time. Whatever that code leaves is read here, with the reasons for what is refused.
-"""
+"""OTLP protobuf → wire spans and logs. The message is parsed once and walked once."""
 
 from base64 import b64encode
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from google.protobuf.message import DecodeError
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
@@ -16,7 +12,6 @@ from evergold.errors import BadInput
 from evergold.model.nesting import MOST_KEYS, MOST_VALUES
 from evergold.sources.otlp.salvage import LOGS, SPANS, Layout, salvaged
 from evergold.sources.spans import (
-    MOST_RECORDS,
     Attributes,
     Received,
     WireEvent,
@@ -26,39 +21,11 @@ from evergold.sources.spans import (
     require_few_records,
 )
 
-if TYPE_CHECKING:
-    from evergold.sources.otlp._spans import spans_in
-else:
-    try:
-        from evergold.sources.otlp._spans import spans_in
-    except ImportError:
-
-        def spans_in(*_: object) -> None:
-            """Leave every request to Python."""
-
-
 STATUS_ERROR = 2
 
 
 def read_traces(body: bytes) -> Received:
-    """Every span of an export request."""
-    received = read_ordinary(body)
-    return read_any_traces(body) if received is None else received
-
-
-def read_ordinary(body: bytes) -> Received | None:
-    """The spans of a request in which nothing is unusual; None for any other, and where nothing was compiled."""
-    groups = spans_in(body, MOST_RECORDS, MOST_KEYS, MOST_VALUES)
-    if groups is None:
-        return None
-    received = Received()
-    for resource, scope, spans in groups:
-        received.add_checked(spans, resource, scope)
-    return received
-
-
-def read_any_traces(body: bytes) -> Received:
-    """Every span of an export request that may hold anything; one line for each span that cannot be kept."""
+    """Read every span of an export request; one line for each span that cannot be kept."""
     request, unread = _parse(ExportTraceServiceRequest, body, SPANS)
     received = Received(refused=unread)
     require_few_records(len(request.resource_spans), "resources")
@@ -69,10 +36,6 @@ def read_any_traces(body: bytes) -> Received:
             scope = by_scope.scope.name or None
             require_few_records(len(by_scope.spans) + len(received.spans) + len(received.refused), "spans")
             for span in by_scope.spans:
-                # Counted before they are converted: a dict of a million attributes is what the limit protects from.
-                if len(span.attributes) > MOST_KEYS or len(span.events) > MOST_KEYS:
-                    received.refused.append(f"span {span.name!r}: more than {MOST_KEYS} attributes or events")
-                    continue
                 try:
                     received.check(_span(span, resource, scope))
                 except ValueError as problem:
@@ -113,7 +76,10 @@ def _parse(kind: Any, body: bytes, layout: Layout) -> tuple[Any, list[str]]:
 
 
 def _span(span: Any, resource: Attributes, scope: str | None) -> WireSpan:
-    status = span.status
+    status, attributes, events = span.status, span.attributes, span.events
+    # Counted before they are converted: a dict of a million attributes is what the limit protects from.
+    if len(attributes) > MOST_KEYS or len(events) > MOST_KEYS:
+        raise ValueError(f"more than {MOST_KEYS} attributes or events")
     return WireSpan(
         span.trace_id.hex(),
         span.span_id.hex(),
@@ -123,8 +89,8 @@ def _span(span: Any, resource: Attributes, scope: str | None) -> WireSpan:
         span.end_time_unix_nano,
         status.code == STATUS_ERROR,
         status.message or None,
-        attributes_of(span.attributes),
-        [WireEvent(event.name, event.time_unix_nano, attributes_of(event.attributes)) for event in span.events],
+        attributes_of(attributes),
+        [WireEvent(event.name, event.time_unix_nano, attributes_of(event.attributes)) for event in events],
         resource,
         scope,
     )
