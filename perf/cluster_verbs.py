@@ -13,26 +13,78 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 from evergold.settings import Settings
 from evergold.workspace import Workspace
 from perf.data.web_workspace import many_cases
-from perf.faults.scheduler import DaskCluster, trace_files
-from perf.faults.server import EVERGOLD
-from perf.otlp_load import WORDS
+from perf.faults.server import EVERGOLD, PATIENCE
 from perf.score_retrieval import write as write_ranges
 
 RECORDS = 60_000  # of the RAG build
 CASES = 6_000
-DOCUMENTS = 60
+FILES = 12
+TRACES = 200  # of each file
+WORKERS = 2
 MOST_SECONDS = 240
 DISTURBANCES = ("nothing", "worker", "interrupt", "scheduler")
+
+
+class DaskCluster:
+    """A scheduler and its workers in processes of their own, on a port that stays the same after a restart.
+
+    With `pinned`, each worker and every process it starts keep to one core of their own, as on a machine with one core.
+    """
+
+    def __init__(self, folder: Path, workers: int = WORKERS, pinned: bool = False) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self._port = free.getsockname()[1]
+        self._folder = folder
+        self._workers = workers
+        self._pinned = pinned
+        self._processes: list[subprocess.Popen[bytes]] = []
+
+    @property
+    def address(self) -> str:
+        return f"tcp://127.0.0.1:{self._port}"
+
+    def start(self) -> None:
+        self._run("scheduler", "--host", "127.0.0.1", "--port", str(self._port), "--no-dashboard")
+        cores = sorted(os.sched_getaffinity(0))
+        for core in (cores[number % len(cores)] for number in range(self._workers)):
+            kept = ("taskset", "--cpu-list", str(core)) if self._pinned else ()
+            self._run("worker", self.address, "--nthreads", "1", "--no-dashboard", "--no-nanny", kept=kept)
+        self._wait_for_workers()
+
+    def kill_worker(self) -> None:
+        self._processes[-1].kill()
+
+    def kill_scheduler(self) -> None:
+        self._processes[0].kill()
+
+    def end(self) -> None:
+        for process in self._processes:
+            process.kill()
+            process.wait()
+        self._processes.clear()
+
+    def _run(self, kind: str, *arguments: str, kept: Sequence[str] = ()) -> None:
+        command = [*kept, sys.executable, "-m", f"distributed.cli.dask_{kind}", *arguments]
+        quiet = subprocess.DEVNULL
+        self._processes.append(subprocess.Popen(command, cwd=self._folder, stdout=quiet, stderr=quiet))
+
+    def _wait_for_workers(self) -> None:
+        from distributed import Client
+
+        with Client(self.address, timeout=PATIENCE) as client:
+            client.wait_for_workers(self._workers, timeout=PATIENCE)
 
 
 class Inputs(NamedTuple):
@@ -53,15 +105,6 @@ def stored_cases(inputs: Inputs, home: Path) -> None:
         workspace.cases.put(case.model_copy(update={"dataset": "mine"}) for case in many_cases(CASES))
 
 
-def stored_traces(inputs: Inputs, home: Path) -> None:
-    with Workspace.open(Settings(home=home, checks_builtin="false")) as workspace:
-        workspace.intake.ingest(sorted((inputs.folder / "traces").glob("*.jsonl")))
-
-
-def built(inputs: Inputs, home: Path) -> None:
-    subprocess.run([EVERGOLD, *build(inputs, home)], env=environment(home), check=True, capture_output=True)
-
-
 def build(inputs: Inputs, home: Path) -> list[str]:
     source = str(inputs.folder / "offline.jsonl")
     outputs = ["--qa-output", str(home / "qa.jsonl"), "--summary-output", str(home / "summaries.jsonl")]
@@ -70,7 +113,6 @@ def build(inputs: Inputs, home: Path) -> list[str]:
 
 VERBS: Mapping[str, Verb] = {
     "ingest": Verb(lambda given, home: ["ingest", *map(str, sorted((given.folder / "traces").glob("*")))], rows=True),
-    "check-traces": Verb(lambda given, home: ["check-traces", "--backfill"], stored_traces, rows=True),
     "extract": Verb(
         lambda given, home: [
             *("extract", "git", "--repo", str(given.repo), "--since", "HEAD~2000", "--first-parent"),
@@ -80,10 +122,6 @@ VERBS: Mapping[str, Verb] = {
     "export": Verb(
         lambda given, home: ["export", "mine", "--format", "parquet", "--out", str(home / "x.parquet")], stored_cases
     ),
-    "generate": Verb(
-        lambda given, home: ["generate", "--documents", str(given.folder / "documents"), "--out", str(home / "x.jsonl")]
-    ),
-    "check": Verb(lambda given, home: ["check", str(home / "manifest.json")], built),
     "score-retrieval": Verb(
         lambda given, home: ["score-retrieval", str(given.folder / "golden.jsonl"), str(given.folder / "found.jsonl")]
     ),
@@ -104,12 +142,6 @@ def make_inputs(folder: Path, repo: Path) -> Inputs:
     trace_files(folder / "traces")
     write_ranges(folder / "golden.jsonl", 10_000, 30, "lineRanges", sources=["golden_diff"])
     write_ranges(folder / "found.jsonl", 10_000, 30, "ranges")
-    (folder / "documents").mkdir()
-    for number in range(DOCUMENTS):
-        sentences = (
-            f"{WORDS[(number + at) % len(WORDS)].capitalize()} number {at} of {number} is known." for at in range(900)
-        )
-        (folder / "documents" / f"{number}.txt").write_text(" ".join(sentences))
     with (folder / "offline.jsonl").open("w") as out:
         out.writelines(json.dumps(_record(number)) + "\n" for number in range(RECORDS))
     (folder / "made").touch()
@@ -192,6 +224,30 @@ def _resumed(words: Sequence[str], home: Path) -> Sequence[str]:
     shown = subprocess.run([EVERGOLD, "runs", "list", "--json"], env=environment(home), check=True, capture_output=True)
     begun = [run["id"] for run in json.loads(shown.stdout)["runs"]]
     return ["run", "--resume", begun[0]] if begun else words
+
+
+def trace_files(folder: Path) -> list[Path]:
+    folder.mkdir()
+    paths = [folder / f"{number}.jsonl" for number in range(FILES)]
+    for number, path in enumerate(paths):
+        ids = [f"{number}-{trace}" for trace in range(TRACES)]
+        scored = {"name": "user", "value": 1.0, "source": "user"}
+        records = [
+            {"type": "trace", "id": one, "input": f"Question {one}?", "output": "Answer.", "scores": [scored]}
+            for one in ids
+        ]
+        path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return paths
+
+
+@contextmanager
+def running_cluster(folder: Path, workers: int = WORKERS, pinned: bool = False) -> Iterator[DaskCluster]:
+    """Start a cluster for the length of a block."""
+    with ExitStack() as stack:
+        cluster = DaskCluster(folder, workers, pinned)
+        stack.callback(cluster.end)
+        cluster.start()
+        yield cluster
 
 
 def main(arguments: Sequence[str]) -> None:

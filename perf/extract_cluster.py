@@ -26,7 +26,7 @@ from evergold.extract.run import HistoryQuery
 from evergold.settings import Settings
 from evergold.workspace import Workspace
 from evergold.workspace.flows import Destination
-from perf.faults.scheduler import running_cluster
+from perf.cluster_verbs import running_cluster
 
 GOAL = 1.6
 

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from math import inf
 from pathlib import Path
 
-from perf.faults import beside, fuzz, kill, outage, scheduler, shared_work, soak, upgrade
+from perf.faults import beside, fuzz, kill, outage, shared_work, soak, upgrade
 from perf.faults.postgres import own_database
 from perf.faults.server import Summary
 
@@ -37,9 +37,6 @@ def main(arguments: list[str]) -> int:
     failing.add_argument("--rounds", type=int, default=1)
     failing.add_argument("--database", nargs="*", choices=("sqlite", "postgresql"), default=(), help="default: both")
     failing.add_argument("--only", nargs="*", choices=outage.FAULTS, default=(), help="which faults; default: all")
-    losing = commands.add_parser("scheduler")
-    losing.add_argument("--seed", type=int, default=1)
-    losing.add_argument("--times", type=int, default=4)
     sharing = commands.add_parser("shared-work")
     sharing.add_argument("--seed", type=int, default=1)
     sharing.add_argument("--rounds", type=int, default=5)
@@ -68,8 +65,6 @@ def _run(chosen: argparse.Namespace, home: Path) -> Summary:
         return fuzz.run(home, chosen.requests, chosen.seed, chosen.db, chosen.minutes)
     if chosen.campaign == "soak":
         return soak.run(home, chosen.minutes, chosen.load, chosen.seed, chosen.db)
-    if chosen.campaign == "scheduler":
-        return scheduler.run(home, chosen.times, chosen.seed)
     if chosen.campaign == "shared-work":
         return shared_work.run(home, chosen.rounds, chosen.seed)
     if chosen.campaign == "upgrade":

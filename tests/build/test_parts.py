@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from evergold.build.findings import SHOWN, Finding, Report
 from evergold.build.groups import group_key, parse_shares, require_groups, settled
 from evergold.build.leaks import _leaves
 from evergold.build.look import _bound, _rank
-from evergold.build.pace import ahead, in_order
+from evergold.build.pace import ahead
 from evergold.build.part import Part, Range, Rejection
 from evergold.build.partition import bare_line, is_utf8
 from evergold.build.profile import Profile, drift, total_variation
@@ -51,24 +50,6 @@ def test_a_reader_that_stops_early_ends_the_thread_behind_it() -> None:
     assert next(source) == 0
     source.close()
     assert threading.active_count() == before
-
-
-@given(st.lists(st.integers(), max_size=20), st.integers(1, 5))
-def test_results_come_in_the_order_of_the_work(items: list[int], window: int) -> None:
-    with ThreadPoolExecutor(2) as executor:
-        assert list(in_order(executor, lambda item: item * 2, items, window)) == [item * 2 for item in items]
-
-
-def test_an_error_of_the_work_is_the_error_of_its_turn() -> None:
-    def work(item: int) -> int:
-        if item == 2:
-            raise BadInput("two")
-        return item
-
-    results: list[int] = []
-    with ThreadPoolExecutor(2) as executor, pytest.raises(BadInput, match="two"):
-        results.extend(in_order(executor, work, range(5), 2))
-    assert results == [0, 1]
 
 
 def a_part(lines: int, kept: list[int], outputs: list[bytes], **more: Any) -> Part:

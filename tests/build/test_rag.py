@@ -31,7 +31,7 @@ from evergold.build.seen import SeenIds
 from evergold.build.spec import load_spec
 from evergold.build.verify import verify
 from evergold.errors import BadInput, Conflict, EvergoldError, NotFound, Unavailable
-from evergold.scale.executors import open_processes
+from evergold.spread import spread_processes
 from evergold.workspace.rag import build_rag
 from tests.build.rag_builders import a_spec, an_offline_record, offline_file, read_jsonl
 
@@ -72,7 +72,7 @@ def test_order_is_kept_and_jobs_give_the_same_bytes(tmp_path: Path, monkeypatch:
     for threads in (2, 4):
         rag.build(spec, threads=threads)
         assert [path.read_bytes() for path in outputs] == alone
-    with open_processes(2) as workers:
+    with spread_processes(2) as workers:
         rag.build(spec, rag.Workshop(workers.executor, workers.count, str(tmp_path)))
     assert [path.read_bytes() for path in outputs] == alone
     assert manifest.rejected == {"duplicate task_id": 199, "not JSON": 1}

@@ -1,7 +1,5 @@
 """The check `grounded`: what counts as a context, and what a sentence is held against."""
 
-import pickle
-
 import pytest
 
 from evergold.checks.grounded import Grounded
@@ -32,10 +30,3 @@ def test_a_text_is_evidence_also_beside_names_and_without_spaces(text: str) -> N
 def test_what_the_contexts_do_not_say_is_named() -> None:
     result = Grounded().check(Turn("t", "How long?", ANSWER, contexts=("Our shops open at nine in the morning.",)))
     assert result is not None and result.value == 0.0 and ANSWER in result.evidence
-
-
-def test_a_check_that_has_judged_is_sent_to_a_worker_without_its_weights() -> None:
-    check = Grounded()
-    assert check.version
-    sent = pickle.dumps(check)
-    assert len(sent) < 1000 and pickle.loads(sent).version == check.version

@@ -68,22 +68,11 @@ def test_a_verdict_on_an_archived_trace_is_explained(workspace: Workspace, tmp_p
 
     assert "candidate, because every system score is at least 0.8" in said("curate", "--explain", good)
     assert "--archive goes with --backfill, --dry-run or --explain" in said("curate", "--since", DAYS[0])
-    assert "leave out --cluster" in said("check-traces", "--explain", good, "--cluster", "tcp://localhost:1")
-    assert "--cluster goes with --archive" in said("curate", "--explain", good, "--cluster", "tcp://localhost:1")
     assert ids(workspace) == set()
     with pytest.raises(NotFound, match="no trace 'x' in the archive"):
         workspace.archived_work.explain(tmp_path / "archive", "x")
     with pytest.raises(BadInput, match="has no day from 2027"):
         workspace.archived_work.dry_run(ArchivedDays(tmp_path / "archive", since="2027-01-01"))
-
-
-def test_checks_that_ask_a_judge_are_not_given_to_a_cluster(workspace: Workspace, tmp_path: Path) -> None:
-    own = tmp_path / "own.toml"
-    own.write_text('[[check]]\nname = "polite"\nkind = "judge"\njudge = "offline"\nrubric = "Be polite."\n')
-    work = Workspace(replace(workspace.settings, checks_files=(str(own),)), workspace.store).archived_work
-    for verb in (work.check, work.curate, work.dry_run):
-        with pytest.raises(BadInput, match="checks that ask a judge"):
-            verb(ArchivedDays(tmp_path / "archive"), cluster="tcp://localhost:1")
 
 
 def test_checks_run_over_an_archive_and_write_what_changed(workspace: Workspace, tmp_path: Path) -> None:

@@ -1,15 +1,13 @@
 """Checks of a build: is every record whole, is every file the one the manifest pins, did anything shrink or drift?"""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from evergold.build import manifest as manifests
-from evergold.build.check_split import MOST_UNGROUNDED, CheckedSplit, CheckLimits, SplitPart, check_split
+from evergold.build.check_split import MOST_UNGROUNDED, CheckLimits, SplitPart, check_split
 from evergold.build.findings import Finding, Report
 from evergold.build.profile import Profile, drift, total_variation
 from evergold.model.build import Manifest
-from evergold.spread import Spread
 
 __all__ = ["MOST_UNGROUNDED", "CheckLimits", "check"]
 
@@ -19,25 +17,21 @@ def check(
     baseline: Path | None = None,
     limits: CheckLimits | None = None,
     advance: Callable[[int], None] | None = None,
-    spread: Spread | None = None,
 ) -> Report:
-    """Every record of every split against its schema and the manifest; with a baseline, also what changed.
-
-    With `spread` a split is a part of the work, and a worker checks it.
-    """
+    """Check every record of every split against its schema and the manifest; with a baseline, also what changed."""
     limits = limits or CheckLimits()
     limits.require_sane()
     manifest = manifests.read_whole(path)
     report = Report(str(path), manifest.version, [])
     profiles: dict[str, Profile | None] = {}
-    parts = _parts(path, manifest, limits)
-    for part, checked in zip(parts, _checked(parts, advance, spread), strict=True):
+    for part in _parts(path, manifest, limits):
+        checked = check_split(part, advance)
         profiles[part.name] = checked.profile
         report.findings += checked.findings.values()
         if checked.samples:
             report.samples[part.name] = checked.samples
     if baseline is not None:
-        report.findings += _against(baseline, manifest, profiles, limits, spread)
+        report.findings += _against(baseline, manifest, profiles, limits)
     return report
 
 
@@ -49,32 +43,17 @@ def _parts(path: Path, manifest: Manifest, limits: CheckLimits) -> list[SplitPar
     ]
 
 
-def _checked(
-    parts: list[SplitPart], advance: Callable[[int], None] | None, spread: Spread | None
-) -> Iterator[CheckedSplit]:
-    if spread is None:
-        yield from (check_split(part, advance) for part in parts)
-        return
-    # Workers were started in other folders than this command.
-    absolute = [replace(part, path=part.path.absolute()) for part in parts]
-    for part, checked in zip(parts, spread(check_split, absolute), strict=True):
-        if advance and part.path.is_file():
-            advance(part.path.stat().st_size)
-        yield checked
-
-
 def _against(
     baseline_path: Path,
     manifest: Manifest,
     profiles: Mapping[str, Profile | None],
     limits: CheckLimits,
-    spread: Spread | None,
 ) -> Iterator[Finding]:
     """Counts against the baseline's manifest; distributions against its files, where they still are."""
     baseline = manifests.read(baseline_path)
     # Only its distributions are wanted: the judge has nothing to read.
-    parts = _parts(baseline_path, baseline, CheckLimits(judged=0))
-    for part, checked in zip(parts, _checked(parts, None, spread), strict=True):
+    for part in _parts(baseline_path, baseline, CheckLimits(judged=0)):
+        checked = check_split(part)
         name, before = part.name, part.entry
         drop = Finding("count drop", name)
         now = manifest.splits[name].count if name in manifest.splits else 0

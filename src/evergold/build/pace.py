@@ -1,14 +1,13 @@
-"""Take results of parallel work in order, with a bound on how far the workers run ahead."""
+"""Make items ahead of their use, by a thread."""
 
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
+from collections.abc import Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from evergold.errors import Unavailable
+from evergold.spread import in_order as in_order
 
 Item = TypeVar("Item")
-Result = TypeVar("Result")
 
 
 def ahead(items: Iterator[Item], most: int) -> Generator[Item]:
@@ -23,25 +22,3 @@ def ahead(items: Iterator[Item], most: int) -> Generator[Item]:
         finally:
             for future in waiting:
                 future.cancel()
-
-
-def in_order(
-    executor: Executor, work: Callable[[Item], Result], errands: Iterable[Item], window: int
-) -> Iterator[Result]:
-    """The results in order, with at most `window` of them under way or waiting to be taken."""
-    waiting: deque[Future[Result]] = deque()
-    try:
-        for errand in errands:
-            waiting.append(executor.submit(work, errand))
-            if len(waiting) >= window:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-    # A worker killed by the kernel breaks the whole pool; the message names the usual cause.
-    except BrokenExecutor as problem:
-        raise Unavailable(
-            "a worker ended unexpectedly (out of memory?); no file was changed; try --jobs 1"
-        ) from problem
-    finally:
-        for future in waiting:
-            future.cancel()

@@ -24,10 +24,6 @@ class Grounded:
     def _judge(self) -> OfflineJudge:
         return OfflineJudge()
 
-    def __reduce__(self) -> tuple[type["Grounded"], tuple[()]]:
-        """Send no weights to a worker: it has its own."""
-        return Grounded, ()
-
     @property
     def version(self) -> str:
         return f"2 {self._judge.identity}"

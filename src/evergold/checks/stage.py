@@ -2,8 +2,7 @@
 
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from math import inf
@@ -11,9 +10,8 @@ from math import inf
 from sqlalchemy import Connection
 
 from evergold.checks.likeness import likeness
-from evergold.checks.suite import FOLLOW_UP, Suite, run_elsewhere
+from evergold.checks.suite import FOLLOW_UP, Suite
 from evergold.model.checking import Checked, Turn
-from evergold.spread import Spread, spread_here
 from evergold.store import Store
 from evergold.store.checks import before_in_session, drop_checks, put_checked, turns_of, unchecked
 from evergold.store.curation import ranges
@@ -23,9 +21,6 @@ from evergold.store.queues import enqueue
 EXAMPLES = 5
 AT_ONCE = 500  # traces of a part
 AHEAD_SECONDS = 2.0  # of slow checks between two transactions
-
-_Read = tuple[list[str], Sequence[Turn]]
-"""Traces that were looked at together, and the turns among them that are to be checked."""
 
 
 @dataclass
@@ -87,11 +82,6 @@ class CheckStage:
     def slow(self) -> bool:
         """Whether a check may take more than a few milliseconds."""
         return bool(self.suite.slow)
-
-    @property
-    def asks_judges(self) -> bool:
-        """Whether a check asks a judge, whose questions of a day are counted in one place."""
-        return len(self.suite.portable) < len(self.suite.checks)
 
     def run_ahead(self, trace_ids: Sequence[str], *, everything: bool = False, seconds: float = AHEAD_SECONDS) -> int:
         """Run the slow checks over these traces outside any transaction, so that they do not hold up the writer.
@@ -161,17 +151,6 @@ class CheckStage:
                 ids = ids[reached:]
         return report
 
-    def backfill_by(
-        self, spread: Spread, *, everything: bool, progress: Callable[[int], None] = lambda _: None
-    ) -> CheckReport:
-        """Backfill with the checks run by workers; what they found is kept here, if the trace has not changed meanwhile."""
-        report, read, portion = CheckReport(), deque[_Read](), Portion(AT_ONCE)
-        for given in spread(partial(run_elsewhere, self.suite.portable), self._turns(everything, read)):
-            ids, turns = read.popleft()
-            self.suite.keep(turns, given)
-            self._keep(ids, everything, portion, report, progress)
-        return report
-
     def _keep(
         self,
         ids: Sequence[str],
@@ -190,28 +169,17 @@ class CheckStage:
             report.changed += changed
             progress(len(some))
 
-    def _turns(self, everything: bool, read: "deque[_Read]") -> Iterator[Sequence[Turn]]:
-        """The turns to check, a part at a time; `read` gets each part with the traces it was taken from."""
+    def dry_run(self, progress: Callable[[int], None] = lambda _: None) -> CheckReport:
+        """Report what a backfill would find, without keeping it."""
+        report = CheckReport()
         with self._store.db.read() as connection:
             parts = list(ranges(connection, AT_ONCE))
-        for after, upto, _ in parts:
+        for after, upto, count in parts:
             with self._store.db.read() as connection:
-                ids = _ids(connection, after, upto)
-                wanted = ids if everything else unchecked(connection, ids, self.suite.identity)
-                turns = turns_of(connection, wanted)
-            read.append((ids, turns))
-            yield turns
-
-    def dry_run(self, progress: Callable[[int], None] = lambda _: None, spread: Spread | None = None) -> CheckReport:
-        """What a backfill would find, without keeping it."""
-        report, read = CheckReport(), deque[_Read]()
-        parts = self._turns(everything=True, read=read)
-        for given in (spread or spread_here)(partial(run_elsewhere, self.suite.portable), parts):
-            ids, turns = read.popleft()
-            self.suite.keep(turns, given)
+                turns = turns_of(connection, _ids(connection, after, upto))
             report.add(list(self.suite.run(turns)))
-            report.traces += len(ids)
-            progress(len(ids))
+            report.traces += count
+            progress(count)
         return report
 
     def explain(self, trace_id: str) -> list[Checked]:

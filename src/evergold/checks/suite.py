@@ -54,16 +54,6 @@ class Suite:
                     self._ahead[check.name, turn.id] = turn, self._one(check, turn)
         return []
 
-    @property
-    def portable(self) -> tuple[Check, ...]:
-        """The checks that a worker may run; those that ask a judge stay where their questions of a day are counted."""
-        return tuple(check for check in self.checks.values() if not isinstance(check, JudgeCheck))
-
-    def keep(self, turns: Iterable[Turn], outcomes: Iterable[Checked]) -> None:
-        """Keep what workers found for the next run over exactly these turns; what was kept before is forgotten."""
-        by_id = {turn.id: turn for turn in turns}
-        self._ahead = {(each.check, each.trace_id): (by_id[each.trace_id], each) for each in outcomes}
-
     def run(self, turns: Iterable[Turn], only: frozenset[str] | None = None) -> Iterator[Checked]:
         """Run every check, or some of them, over the turns."""
         chosen = [check for name, check in self.checks.items() if only is None or name in only]
@@ -85,11 +75,6 @@ class Suite:
             reason = f"{check.name} raised {type(problem).__name__}: {problem}".splitlines()[0]
             return Checked(turn.id, check.name, check.version, error=reason, source=source)
         return Checked(turn.id, check.name, check.version, result, source=source)
-
-
-def run_elsewhere(checks: Sequence[Check], turns: Sequence[Turn]) -> list[Checked]:
-    """Run checks over turns; what a worker does."""
-    return list(Suite(checks).run(turns))
 
 
 def is_slow(check: Check) -> bool:

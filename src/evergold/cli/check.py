@@ -7,7 +7,7 @@ import click
 from evergold.build.check import MOST_UNGROUNDED, CheckLimits
 from evergold.build.spec import DEFAULT_FOLDER
 from evergold.cli.opening import without_database
-from evergold.cli.output import cluster_option, echo, emit_json, json_flag, progress
+from evergold.cli.output import echo, emit_json, json_flag, progress
 from evergold.cli.paths import A_PATH
 from evergold.cli.verdict import print_report
 from evergold.errors import BadInput
@@ -37,7 +37,6 @@ DEFAULT_MANIFEST = f"{DEFAULT_FOLDER}/manifest.json"
 )
 @click.option("--repo", type=A_PATH, help="Prove the rows of a dataset A or B file against this repository instead.")
 @click.option("--junit", type=A_PATH, help="Also write the result as JUnit XML.")
-@cluster_option
 @json_flag
 @click.pass_context
 def command(
@@ -47,7 +46,6 @@ def command(
     baseline: Path | None,
     repo: Path | None,
     junit: Path | None,
-    cluster: str | None,
     as_json: bool,
     **limits: float,
 ) -> int:
@@ -62,9 +60,9 @@ def command(
         raise BadInput("--baseline and --sample go with a manifest only, and --junit not with --repo; leave them out")
     with without_database(ctx) as workspace, progress("checking", None) as advance:
         if repo is not None:
-            return _print_check(workspace.flows.check_rows(manifest, repo, advance, cluster), as_json)
+            return _print_check(workspace.flows.check_rows(manifest, repo, advance), as_json)
         bounds = CheckLimits(**limits)  # type: ignore[arg-type]
-        report = workspace.rag.check(manifest, baseline, bounds, junit, advance, cluster)
+        report = workspace.rag.check(manifest, baseline, bounds, junit, advance)
     if as_json:
         emit_json(report.to_json())
     else:

@@ -5,7 +5,7 @@ import click
 from evergold.checks.stage import CheckReport
 from evergold.cli.archiving import on_archive
 from evergold.cli.opening import opened
-from evergold.cli.output import cluster_option, echo, emit_json, json_flag, progress, table
+from evergold.cli.output import echo, emit_json, json_flag, progress, table
 from evergold.errors import BadInput
 from evergold.model.checking import Checked
 from evergold.workspace.archive_days import ArchivedDays
@@ -16,7 +16,6 @@ from evergold.workspace.archive_days import ArchivedDays
 @click.option("--dry-run", is_flag=True, help="Show what the checks find in all of history; keep nothing.")
 @click.option("--explain", "trace_id", metavar="TRACE", help="What each check finds in one trace, and why.")
 @on_archive
-@cluster_option
 @json_flag
 @click.pass_context
 def command(
@@ -26,21 +25,18 @@ def command(
     dry_run: bool,
     trace_id: str | None,
     days: ArchivedDays | None,
-    cluster: str | None,
     as_json: bool,
 ) -> None:
     """Run the checks over the traces that no check has seen yet. The entries follow with the next `evergold curate`."""
     if sum(map(bool, (backfill, dry_run, trace_id))) > 1:
         raise BadInput("--backfill, --dry-run and --explain exclude each other; give one")
-    if trace_id and cluster:
-        raise BadInput("--explain looks at one trace; leave out --cluster")
     with opened(ctx) as workspace:
         if days is not None:
             if trace_id:
                 _explain(workspace.archived_work.explain_checks(days.source, trace_id), as_json)
                 return
             with progress("checking", None) as advance:
-                report = workspace.archived_work.check(days, advance, dry_run=dry_run, cluster=cluster)
+                report = workspace.archived_work.check(days, advance, dry_run=dry_run)
             _show(report, dry_run, as_json)
             return
         checks = workspace.live.checks
@@ -51,7 +47,7 @@ def command(
             return
         work = checks.dry_run if dry_run else checks.backfill if backfill else checks.missing
         with progress("checking", workspace.live.trace_count()) as advance:
-            report = work(advance, cluster)
+            report = work(advance)
         hint = checks.state()["hint"]
     _show(report, dry_run, as_json, hint)
 

@@ -6,7 +6,7 @@ import click
 
 from evergold.cli.archiving import on_archive
 from evergold.cli.opening import opened
-from evergold.cli.output import cluster_option, echo, emit_json, json_flag, progress, table
+from evergold.cli.output import echo, emit_json, json_flag, progress, table
 from evergold.cli.paths import A_PATH
 from evergold.curate.explain import Explanation
 from evergold.errors import BadInput
@@ -38,7 +38,6 @@ STAYS_BACK = (
 )
 @click.option("--policies", "list_policies", is_flag=True, help="List policy revisions.")
 @on_archive
-@cluster_option
 @json_flag
 @click.pass_context
 def command(
@@ -49,7 +48,6 @@ def command(
     backfill: bool,
     dry_run: bool,
     days: ArchivedDays | None,
-    cluster: str | None,
     **asked: object,
 ) -> None:
     """Apply the policies to everything new: golden, failure and correction entries, each change a revision.
@@ -62,16 +60,14 @@ def command(
         raise BadInput(
             "--against, --backfill, --refresh, --dry-run, --explain, --undo and --policies exclude each other; give one"
         )
-    if cluster and (days is None or trace_id):
-        raise BadInput("--cluster goes with --archive and --backfill or --dry-run; the database judges its own traces")
     with opened(ctx) as workspace:
         if days is not None and trace_id:
             _explain(workspace.archived_work.explain(days.source, str(trace_id), policy_files), as_json)
         elif days is not None and dry_run:
-            _print_dry_run(workspace.archived_work.dry_run(days, policy_files, cluster), as_json)
+            _print_dry_run(workspace.archived_work.dry_run(days, policy_files), as_json)
         elif days is not None:
             with progress("curating", None) as advance:
-                changes = workspace.archived_work.curate(days, policy_files, advance, cluster)
+                changes = workspace.archived_work.curate(days, policy_files, advance)
             _print(changes, as_json)
         elif trace_id:
             _explain(workspace.live.with_policy_files(policy_files).explain(str(trace_id)), as_json)

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from evergold.cli.opening import settings_of
-from evergold.cli.output import cluster_option, echo, emit_json, json_flag, progress, table
+from evergold.cli.output import echo, emit_json, json_flag, progress, table
 from evergold.cli.paths import A_PATH
 from evergold.model.generation import GenerationReport
 from evergold.storage import location
@@ -24,7 +24,6 @@ SHOWN_FILES = 10
 @click.option(
     "--resume/--fresh", "resume", default=None, help="Go on where a generation ended, or ask everything anew."
 )
-@cluster_option
 @json_flag
 @click.pass_context
 def command(
@@ -32,7 +31,6 @@ def command(
     /,
     config: Path | None,
     resume: bool | None,
-    cluster: str | None,
     as_json: bool,
     **flags: Any,
 ) -> None:
@@ -47,7 +45,7 @@ def command(
     with progress("reading documents", None) as advance:
         corpus = generation.read(plan, lambda _name: advance(1))
     with progress("generating", len(corpus.documents)) as advance:
-        report = generation.generate(plan, corpus, advance, cluster)
+        report = generation.generate(plan, corpus, advance)
     if as_json:
         emit_json(report)
     else:

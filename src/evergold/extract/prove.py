@@ -4,9 +4,8 @@ Golden entries must prove. What the agent only read is looked up too, but may na
 counted and makes no row stale.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from evergold.extract.fingerprint import split_lines
 from evergold.extract.ranking import PathSource, RangeSource
@@ -41,12 +40,6 @@ def prove(cases: Iterable[Case], repo: Repo) -> Iterator[Proof]:
             yield Proof(case.id, stale=(f"commit {case.base_commit} is not in the repository{edge}",))
             continue
         yield _prove(case, repo, commit)
-
-
-def prove_part(repo_dir: Path, cases: Sequence[Case]) -> list[Proof]:
-    """Prove some rows; what a worker does, which sees the repository under the same path."""
-    with Repo.open(repo_dir) as repo:
-        return list(prove(cases, repo))
 
 
 def _prove(case: Case, repo: Repo, commit: str) -> Proof:

@@ -7,8 +7,6 @@ every problem is counted, and nothing is written before all of it went well.
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +15,7 @@ from evergold.extract.extracted import Extracted, SkippedItem, Wanted
 from evergold.extract.filters import HistoryRules
 from evergold.extract.flow_cases import Rules, extract_flow
 from evergold.extract.history import Walk, history_cases
-from evergold.extract.prove import prove, prove_part
+from evergold.extract.prove import prove
 from evergold.formats.dataset_ab import read_cases
 from evergold.formats.dataset_pair import DatasetPair, RowOutcome, locked
 from evergold.model.case import Case
@@ -26,10 +24,8 @@ from evergold.model.rejected import Rejected
 from evergold.repo.git import Repo
 from evergold.sources.sidekick import SidekickSource
 from evergold.spread import Spread
-from evergold.store.values import batches
 
 EXTRACTED = "extracted"
-ROWS_A_PART = 200
 
 Item = Extracted | Rejected | SkippedItem | str
 Produce = Callable[[Wanted], Iterator[Item]]
@@ -213,18 +209,11 @@ def check_rows(
     path: Path,
     repo_dir: Path,
     advance: Callable[[int], None] = lambda rows: None,
-    spread: Spread | None = None,
 ) -> RowCheck:
     """Prove every row of a dataset A or B file against the repository, and say which are stale."""
     result = RowCheck()
     with Repo.open(repo_dir) as repo:
-        cases = read_cases(path)
-        if spread is None:
-            proofs = prove(cases, repo)
-        else:
-            work = partial(prove_part, repo.path.absolute())
-            proofs = chain.from_iterable(spread(work, batches(cases, ROWS_A_PART)))
-        for proof in proofs:
+        for proof in prove(read_cases(path), repo):
             result.rows += 1
             result.proved += not (proof.stale or proof.open or proof.overridden or proof.unproved_ranges)
             result.without_hashes += bool(proof.unproved_ranges)

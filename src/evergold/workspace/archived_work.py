@@ -1,6 +1,6 @@
 """Checks, verdicts and curation over the days of an archive.
 
-Each day is opened as a database of its own, here or by a worker of a cluster; the stage works on it as on any, and what it
+Each day is opened as a database of its own; the stage works on it as on any, and what it
 changed goes where it belongs: scores of checks into the archive, as a part that holds only the traces that changed; traces that
 became cases into the workspace, with the other turns of their sessions. Each process has one day on its disk at a time.
 """
@@ -19,7 +19,6 @@ from evergold.errors import BadInput
 from evergold.formats.trace_archive import parts_of
 from evergold.model.checking import Checked
 from evergold.settings import Settings
-from evergold.spread import spread_here
 from evergold.storage import location
 from evergold.store import Store
 from evergold.store.archiving import Record, put_records
@@ -40,7 +39,6 @@ from evergold.workspace.archived_day import (
 )
 from evergold.workspace.archives import Archives
 from evergold.workspace.check_switch import BEGAN_WITH, builtin_on
-from evergold.workspace.cluster import settings_to_send, spread_over
 from evergold.workspace.live import Live
 
 Progress = Callable[[int], None]
@@ -52,26 +50,21 @@ def _unseen(_: int) -> None:
 
 
 class ArchivedWork:
-    """The verbs of stages over an archive, under the policies and checks in force in the workspace.
-
-    With the address of a Dask cluster its workers do the days; they need the archive under the same URL.
-    """
+    """The verbs of stages over an archive, under the policies and checks in force in the workspace."""
 
     def __init__(self, store: Store, settings: Settings, live: Live) -> None:
         self._store = store
         self._settings = settings
         self._live = live
 
-    def check(
-        self, days: ArchivedDays, progress: Progress = _unseen, *, dry_run: bool = False, cluster: str | None = None
-    ) -> CheckReport:
+    def check(self, days: ArchivedDays, progress: Progress = _unseen, *, dry_run: bool = False) -> CheckReport:
         """Check archived traces again; those whose scores changed are written anew."""
         if not dry_run:
             # Erasing a user must find the archive from now on.
             Archives(self._store).remember(location(days.source))
         total = CheckReport()
         work = self._work(days.source)
-        for report in self._by_day(rehearse_checks if dry_run else check_day, work, days, progress, cluster):
+        for report in self._by_day(rehearse_checks if dry_run else check_day, work, days, progress):
             total.include(report)
         return total
 
@@ -88,13 +81,11 @@ class ArchivedWork:
         with opened_day(work, day, turn) as (_, rules):
             return rules.under(work.policies).explain(trace_id)
 
-    def dry_run(
-        self, days: ArchivedDays, policy_files: Sequence[Path] = (), cluster: str | None = None
-    ) -> dict[str, Changes]:
+    def dry_run(self, days: ArchivedDays, policy_files: Sequence[Path] = ()) -> dict[str, Changes]:
         """What curating an archive would change, by policy."""
         work = self._work(days.source, policy_files)
         total = {policy.label: Changes() for policy in work.policies}
-        for shown in self._by_day(rehearse_judging, work, days, _unseen, cluster):
+        for shown in self._by_day(rehearse_judging, work, days, _unseen):
             for label, changes in shown.items():
                 total[label].add(changes)
         return total
@@ -104,13 +95,12 @@ class ArchivedWork:
         days: ArchivedDays,
         policy_files: Sequence[Path] = (),
         progress: Progress = _unseen,
-        cluster: str | None = None,
     ) -> Changes:
         """Judge archived traces; those that become cases come back into the workspace, the others stay where they are."""
         curation = self._live.with_policy_files(policy_files)
         total = Changes()
         work = self._work(days.source, policy_files)
-        for judged in self._by_day(judge_day, work, days, progress, cluster):
+        for judged in self._by_day(judge_day, work, days, progress):
             # A day at a time: a call that is cut short has finished the days before.
             for batch in batches(judged.records):
                 self._store.db.write(partial(_put, records=batch, judged=judged))
@@ -126,27 +116,21 @@ class ArchivedWork:
         work: DayWork,
         days: ArchivedDays,
         progress: Progress,
-        cluster: str | None,
     ) -> Iterator[Result]:
         """What a stage gives for each wanted day, the oldest first, as they came: an answer is judged before remarks on it."""
-        if cluster and self._live.checks.stage.asks_judges:
-            raise BadInput("checks that ask a judge share one budget and are asked from here; leave out --cluster")
         chosen = dict(sorted(days_of(days.source, days.since, days.until)))
         if not chosen:
             raise BadInput(f"the archive {days.source} has no day from {days.since or 'any'} to {days.until or 'any'}")
-        with spread_over(cluster) as spread:
-            results = (spread or spread_here)(partial(stage, work), chosen)
-            for folder, result in zip(chosen.values(), results, strict=True):
-                yield result
-                progress(sum(part.traces for part in parts_of(folder)))
+        for day, folder in chosen.items():
+            yield stage(work, day)
+            progress(sum(part.traces for part in parts_of(folder)))
 
     def _work(self, source: str | Path, policy_files: Sequence[Path] = ()) -> DayWork:
         rules = self._live.in_force.rules
         with self._store.db.read() as connection:
             checks = "true" if builtin_on(self._settings, fact(connection, BEGAN_WITH), rules) else "false"
-        settings = replace(settings_to_send(self._settings), checks_builtin=checks)
+        settings = replace(self._settings, checks_builtin=checks)
         policies = tuple(self._live.with_policy_files(policy_files).policies)
-        # Workers have another working folder.
         return DayWork(str(location(source).absolute()), settings, rules, policies)
 
 

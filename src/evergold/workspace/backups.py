@@ -19,8 +19,8 @@ from evergold.errors import BadInput, Conflict, Refused, Unavailable
 from evergold.formats import archive
 from evergold.formats.archive import ArchiveList, ArchiveWriter
 from evergold.formats.atomic import FileSet
+from evergold.formats.scratch import scratch_folder
 from evergold.machine import lock
-from evergold.scale.scratch import scratch_folder
 from evergold.settings import Settings
 from evergold.storage import RemotePath
 from evergold.store import Store

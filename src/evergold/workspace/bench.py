@@ -21,18 +21,16 @@ from evergold.errors import Conflict, EvergoldError, NotFound
 from evergold.model.case import Case
 from evergold.model.run import Attempt, Run, RunSpec, RunStatus
 from evergold.settings import Settings
+from evergold.spread import Workers, spread_over
 from evergold.store import Store
 from evergold.store.attempts import AttemptStore
 from evergold.store.runs import RunStore
 from evergold.workspace.bench_datasets import BenchDatasets
 from evergold.workspace.bench_provenance import judged_by
 from evergold.workspace.bench_setup import MetricInfo, RunSetup, installed_metrics
-from evergold.workspace.bench_workers import within
-from evergold.workspace.cluster import workers_of
 
 if TYPE_CHECKING:
     from evergold.bench.plan import Plan
-    from evergold.scale.executors import Workers
     from evergold.workspace.bench_results import BenchResults
 
 
@@ -77,7 +75,7 @@ class Bench:
 
     def workers(self, cluster: str | None) -> "AbstractContextManager[Workers | None]":
         """Open the workers of a cluster for `work_on`, before a run is created; None without an address."""
-        return workers_of(cluster)
+        return spread_over(cluster)
 
     def work_on(self, run_id: str, workers: "Workers | None" = None) -> Run:
         """Work on a run in this process until it ends; an interrupt leaves it cancelled, to be resumed.
@@ -209,7 +207,10 @@ class Bench:
             why = f"it could not be begun: {type(problem).__name__}: {problem}"
             self._runs.finish(run.id, owner, RunStatus.FAILED, why)
             return
-        await runner.execute(within(run, workers), parts)
+        if workers is not None and run.spec.concurrency > workers.count:
+            # A call that waits for a worker would run out of time.
+            run = run.model_copy(update={"spec": run.spec.model_copy(update={"concurrency": workers.count})})
+        await runner.execute(run, parts)
 
     def _wake(self) -> None:
         if self._worker is not None:

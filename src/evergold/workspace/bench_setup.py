@@ -2,7 +2,9 @@
 
 import inspect
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -20,7 +22,7 @@ from evergold.errors import BadInput
 from evergold.model.case import Case
 from evergold.model.run import Run, RunSpec, Usage
 from evergold.model.tool_schemas import with_derived_tools
-from evergold.seams import Judge
+from evergold.seams import Judge, Target
 from evergold.settings import Settings
 from evergold.store import Store
 from evergold.store.steps import StepStore
@@ -28,11 +30,10 @@ from evergold.workspace.bench_datasets import BenchDatasets
 from evergold.workspace.bench_provenance import judged_by, provenance_of
 from evergold.workspace.bench_replay import check_replay, played, replaying
 from evergold.workspace.bench_splits import Frozen
-from evergold.workspace.bench_workers import called_by
 
 if TYPE_CHECKING:
     from evergold.bench.plan import Plan
-    from evergold.scale.executors import Workers
+    from evergold.spread import Workers
 
 
 class MetricInfo(BaseModel, frozen=True):
@@ -132,7 +133,7 @@ class RunSetup:
         target = make_target(run.spec.model, run.spec.params, self._settings)
         judge = self.judge(run.spec, metrics)
         if workers is not None:
-            target, judge = called_by(workers, run.spec, (target, judge), self._settings)
+            target, judge = self._remote(workers, run.spec, target, judge)
         target = replaying(target, run, self._store, self._settings)
         if run.spec.budget_money is not None and not getattr(target, "priced", True):
             raise BadInput(f"no price is known for {target.identity}; give the budget in tokens")
@@ -145,6 +146,20 @@ class RunSetup:
             limit=Limit(self._settings.benchmark_metric_timeout, slot),
             spent=StepStore(self._store.db).spent(run.id) if run.spec.replay else Usage(),
         )
+
+    def _remote(
+        self, workers: "Workers", spec: RunSpec, target: Target, judge: Judge | None
+    ) -> tuple[Target, Judge | None]:
+        """Have workers call the target and ask the judge."""
+        from evergold.calls.remote import RemoteJudge, RemoteTarget
+
+        # Workers get the keys of models, not the way into the database and the server.
+        sent = replace(self._settings, database_url="", server_token="")
+        called = RemoteTarget(target, partial(make_target, spec.model, spec.params, sent), workers.executor)
+        if judge is None:
+            return called, None
+        name = judge_named(spec.judge, self._settings)
+        return called, RemoteJudge(judge, partial(make_judge, name, sent), workers.executor)
 
     def _deadline(self, spec: RunSpec) -> float:
         """Seconds one call may take."""

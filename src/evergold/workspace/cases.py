@@ -16,7 +16,7 @@ from evergold.model.case import Case
 from evergold.model.rejected import Rejected
 from evergold.review.questions import with_answers, without_answers
 from evergold.seams import Format
-from evergold.spread import spread_here
+from evergold.spread import spread_here, spread_over
 from evergold.storage import open_read
 from evergold.store import Store
 from evergold.store.builds import dataset_counts
@@ -38,7 +38,6 @@ from evergold.store.cases import (
 from evergold.store.portions import Portion
 from evergold.store.questions import answers_to
 from evergold.store.values import batches
-from evergold.workspace.cluster import spread_over
 from evergold.workspace.naming import file_name
 
 if TYPE_CHECKING:

@@ -21,7 +21,6 @@ from evergold.store.leases import leased
 from evergold.store.trace_pages import count_traces
 from evergold.store.workspace_facts import counted, fact
 from evergold.workspace.check_switch import BEGAN_WITH, builtin_on
-from evergold.workspace.cluster import spread_over
 
 BACKFILL = "checks.backfill"
 
@@ -98,25 +97,19 @@ class Checks:
         with suppress(Conflict), leased(self._store.db, BACKFILL, "a check of all traces"):
             self.stage.backfill(everything=False, until=until)
 
-    def backfill(self, progress: Callable[[int], None] = lambda _: None, cluster: str | None = None) -> CheckReport:
-        """Check all of history again; scores of checks that changed or were turned off are replaced.
+    def backfill(self, progress: Callable[[int], None] = lambda _: None) -> CheckReport:
+        """Check all of history again; scores of checks that changed or were turned off are replaced."""
+        with leased(self._store.db, BACKFILL, "a check of all traces"):
+            return self.stage.backfill(everything=True, progress=progress)
 
-        With the address of a Dask cluster its workers run the checks, except those that ask a judge.
-        """
-        return self._by(cluster, everything=True, progress=progress)
+    def missing(self, progress: Callable[[int], None] = lambda _: None) -> CheckReport:
+        """Check what no check has seen yet."""
+        with leased(self._store.db, BACKFILL, "a check of all traces"):
+            return self.stage.backfill(everything=False, progress=progress)
 
-    def missing(self, progress: Callable[[int], None] = lambda _: None, cluster: str | None = None) -> CheckReport:
-        return self._by(cluster, everything=False, progress=progress)
-
-    def _by(self, cluster: str | None, *, everything: bool, progress: Callable[[int], None]) -> CheckReport:
-        with spread_over(cluster) as spread, leased(self._store.db, BACKFILL, "a check of all traces"):
-            if spread is None:
-                return self.stage.backfill(everything=everything, progress=progress)
-            return self.stage.backfill_by(spread, everything=everything, progress=progress)
-
-    def dry_run(self, progress: Callable[[int], None] = lambda _: None, cluster: str | None = None) -> CheckReport:
-        with spread_over(cluster) as spread:
-            return self.stage.dry_run(progress, spread)
+    def dry_run(self, progress: Callable[[int], None] = lambda _: None) -> CheckReport:
+        """Report what a backfill would find; keep nothing."""
+        return self.stage.dry_run(progress)
 
     def explain(self, trace_id: str) -> list[Checked]:
         return self.stage.explain(trace_id)

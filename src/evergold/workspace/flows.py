@@ -25,8 +25,8 @@ from evergold.extract.run import (
 from evergold.extract.run_agents import extract_sessions
 from evergold.model.case import Case
 from evergold.seams import FlowSource
+from evergold.spread import spread_over
 from evergold.workspace.cases import Cases
-from evergold.workspace.cluster import spread_over
 
 BATCH = 200
 
@@ -108,12 +108,9 @@ class Flows:
         with self._opened(into) as extraction, bar as advance, spread_over(cluster) as spread:
             return extract_sessions(source, extraction, query.repo_dir, rules, advance, spread)
 
-    def check_rows(
-        self, path: Path, repo_dir: Path, advance: Advance = lambda rows: None, cluster: str | None = None
-    ) -> RowCheck:
-        """Prove every row of a dataset A or B file against the repository; with a cluster, by workers that see it."""
-        with spread_over(cluster) as spread:
-            return check_rows(path, repo_dir, advance, spread)
+    def check_rows(self, path: Path, repo_dir: Path, advance: Advance = lambda rows: None) -> RowCheck:
+        """Prove every row of a dataset A or B file against the repository."""
+        return check_rows(path, repo_dir, advance)
 
     def fill_from_history(self, repo_dir: Path, limit: int, advance: Advance = lambda commits: None) -> int:
         """Put the newest cases of a repository's history into dataset `context`; return how many.

@@ -7,26 +7,23 @@ import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from evergold import plugins
 from evergold.build.spec import load_spec, project_root
 from evergold.errors import BadInput, Conflict
 from evergold.generate.asking import Spent
 from evergold.generate.corpus import Corpus, read_corpus
 from evergold.generate.door import Outputs, generate
+from evergold.generate.maker import Maker
 from evergold.generate.prompts import chosen_prompts
-from evergold.generate.retrieve import VectorSearch
+from evergold.generate.retrieve import Library, VectorSearch, WordSearch
 from evergold.generate.spec import GenerationSpec, load_section
 from evergold.model.generation import GenerationReport
+from evergold.seams import Writer
 from evergold.settings import Settings
 from evergold.storage import location
-from evergold.workspace.cluster import settings_to_send, workers_of
-from evergold.workspace.generation_calls import open_calls
-from evergold.workspace.generation_parts import DocumentWork, library_of, maker_of
-from evergold.workspace.generation_support import judge_of, open_support
-
-if TYPE_CHECKING:
-    from evergold.scale.executors import Workers
+from evergold.workspace.generation_calls import judge_of, open_calls, open_support
 
 
 @dataclass(frozen=True)
@@ -76,45 +73,23 @@ class Generation:
         return read_corpus(plan.folder, plan.spec, seen)
 
     def generate(
-        self,
-        plan: GenerationPlan,
-        corpus: Corpus | None = None,
-        progress: Callable[[int], None] | None = None,
-        cluster: str | None = None,
+        self, plan: GenerationPlan, corpus: Corpus | None = None, progress: Callable[[int], None] | None = None
     ) -> GenerationReport:
-        """Makes the dataset; what was finished before is not asked again.
-
-        With the address of a Dask cluster its workers call the model and the judge, under one budget; without a model
-        they make the records of whole documents, which they see under the same path.
-        """
-        with workers_of(cluster) as workers:
-            return asyncio.run(self._generate(plan, corpus or self.read(plan), progress, workers))
+        """Makes the dataset; what was finished before is not asked again."""
+        return asyncio.run(self._generate(plan, corpus or self.read(plan), progress))
 
     async def _generate(
-        self,
-        plan: GenerationPlan,
-        corpus: Corpus,
-        progress: Callable[[int], None] | None,
-        workers: "Workers | None",
+        self, plan: GenerationPlan, corpus: Corpus, progress: Callable[[int], None] | None
     ) -> GenerationReport:
-        spec, spent = plan.spec, Spent()
-        whole = workers is not None and not spec.model and spec.retrieval.method == "bm25"
-        if workers is not None:
-            spec = spec.model_copy(update={"concurrency": min(spec.concurrency, workers.count)})
+        spec, spent, prompts = plan.spec, Spent(), chosen_prompts(plan.spec.prompts)
         async with (
-            open_calls(
-                spec, plan.outputs.log, self._settings, spent, fresh=plan.resume is False, workers=workers
-            ) as calls,
-            open_support(spec, self._settings, None if whole else workers) as supports,
+            open_calls(spec, plan.outputs.log, self._settings, spent, fresh=plan.resume is False) as calls,
+            open_support(spec, self._settings) as supports,
         ):
-            made = {"ask": calls.chat.ask, "identity": calls.chat.target.identity} if calls.chat else {"ask": None}
-            search = VectorSearch(corpus.passages, calls.embed) if calls.embed else None
-            more: dict[str, Any] = {"supports": supports}
-            if whole and workers is not None:
-                more |= {"work": self._work(plan, corpus), "executor": workers.executor}
-            maker = maker_of(spec, made, library_of(corpus, spec, search), corpus, **more)
+            chat = {"ask": calls.chat.ask, "identity": calls.chat.target.identity} if calls.chat else {"ask": None}
+            writer: Writer = plugins.load("writers", spec.writer_name, **chat, prompts=prompts)
+            passages = corpus.passages
+            search = VectorSearch(passages, calls.embed) if calls.embed else WordSearch(passages)
+            library = Library(passages, search, spec.seed)
+            maker = Maker(spec, writer, library, prompts, spec.run_id(corpus.content_hash), supports=supports)
             return await generate(corpus, maker, plan.outputs, spent.as_report, progress)
-
-    def _work(self, plan: GenerationPlan, corpus: Corpus) -> DocumentWork:
-        sent = settings_to_send(self._settings)
-        return DocumentWork(str(plan.folder.absolute()), plan.spec.model_dump_json(), corpus.content_hash, sent)

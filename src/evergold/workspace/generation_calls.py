@@ -1,17 +1,17 @@
-"""The calls of a generation: the model that writes, the model that embeds, and the log, limits and counts they share."""
+"""The calls of a generation: the model that writes, the model that embeds, the judge of support, and what they share."""
 
 import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from evergold.bench.judge_names import check_judge, judge_named, make_judge
+from evergold.bench.metrics.faithfulness import Faithfulness
 from evergold.bench.targets import make_target, parse_name
 from evergold.calls.budget import Budget
 from evergold.calls.caller import Caller
-from evergold.calls.elsewhere import TargetElsewhere
 from evergold.calls.embeddings import EmbeddingTarget, batches, case_of, vectors_of
 from evergold.calls.endpoints import openai_endpoint
 from evergold.calls.gate import Gate
@@ -21,13 +21,12 @@ from evergold.generate.asking import Asker, Spent
 from evergold.generate.log import CallLog
 from evergold.generate.retrieve import Embed
 from evergold.generate.spec import GenerationSpec
+from evergold.generate.support import Supports
+from evergold.model.case import Case, Context
+from evergold.model.run import Attempt
 from evergold.seams import Target
 from evergold.settings import Settings
 from evergold.text.embed import embedder
-from evergold.workspace.cluster import settings_to_send
-
-if TYPE_CHECKING:
-    from evergold.scale.executors import Workers
 
 STATIC = "static"
 
@@ -48,12 +47,8 @@ async def open_calls(
     spent: Spent,
     *,
     fresh: bool,
-    workers: "Workers | None" = None,
 ) -> AsyncIterator[Calls]:
-    """Everything that can be called, closed again at the end. Nothing is opened that the spec does not use.
-
-    With workers of a cluster those call the model; the log and the budget stay here.
-    """
+    """Open everything that can be called, and close it at the end. Nothing is opened that the spec does not use."""
     embeds = spec.retrieval.method == "embeddings"
     calls_out = embeds and spec.retrieval.model != STATIC
     # Nothing that could be called: then no log is opened, and no key or price is needed.
@@ -65,9 +60,6 @@ async def open_calls(
     # A budget in money without a price would never end the generation.
     if spec.budget.money is not None and target is not None and not getattr(target, "priced", True):
         raise BadInput(f"no price is known for {target.identity}; give the budget in tokens")
-    if target is not None and workers is not None:
-        make = partial(make_target, spec.model, spec.params, settings_to_send(settings))
-        target = TargetElsewhere(target, make, workers.executor)
     vectors = _embedding_target(spec.retrieval.model, settings) if calls_out else None
     # The log is opened after everything that can be refused: a wrong setting leaves no empty file behind.
     log = CallLog.open(log_path, fresh=fresh, secrets=_secrets(settings))
@@ -129,3 +121,35 @@ def _static_embed() -> Embed:
 def _secrets(settings: Settings) -> list[str]:
     """Keys that must not reach the log, wherever a server repeats them."""
     return [settings.model_api_key, settings.judge_api_key, os.environ.get("OPENAI_API_KEY", "")]
+
+
+def judge_of(spec: GenerationSpec, settings: Settings) -> str | None:
+    """The name of the judge that checks support; None where the section asks for no check. Raises for an unknown one."""
+    if spec.citations.support == "none":
+        return None
+    name = judge_named(spec.citations.judge or None, settings)
+    check_judge(name)
+    return name
+
+
+@asynccontextmanager
+async def open_support(spec: GenerationSpec, settings: Settings) -> AsyncIterator[Supports | None]:
+    """Give a function that asks the judge, as the metric `faithfulness` does, about one sentence; close the judge at the end."""
+    name = judge_of(spec, settings)
+    if name is None:
+        yield None
+        return
+    judge, metric = make_judge(name, settings), Faithfulness()
+
+    async def supports(sentence: str, contexts: Sequence[str]) -> bool | None:
+        case = Case(id="support", input=sentence, contexts=tuple(Context(text=text) for text in contexts))
+        made = await metric.measure_with(case, Attempt(case_id=case.id, output=sentence), judge)
+        # Every claim of the sentence must be supported, as a record must not be half true.
+        return None if made.value is None else made.value >= 1.0
+
+    try:
+        yield supports
+    finally:
+        close = getattr(judge, "close", None)
+        if close is not None:
+            await close()

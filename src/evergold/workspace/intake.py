@@ -15,6 +15,7 @@ from evergold.seams import Incoming
 from evergold.settings import Settings
 from evergold.sources.langfuse_batch import records_of_batch, reply_to
 from evergold.sources.spans import Wire
+from evergold.spread import spread_over
 from evergold.store import Store
 from evergold.store.text_index.words import AT_ONCE, learn_words, words_waiting
 from evergold.store.trace_facets import TraceFacets, trace_facets
@@ -23,7 +24,6 @@ from evergold.store.trace_notes import with_tags
 from evergold.store.trace_pages import count_traces, page_of_traces
 from evergold.store.traces import get_trace, stored_size
 from evergold.store.workspace_facts import counted
-from evergold.workspace.cluster import spread_over
 
 
 class Intake:

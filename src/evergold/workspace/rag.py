@@ -13,11 +13,10 @@ from evergold.build.source import is_packed, plain_lines, state_of
 from evergold.build.spec import RagSpec, load_spec
 from evergold.errors import BadInput
 from evergold.formats.atomic import write_bytes
+from evergold.formats.scratch import scratch_folder
 from evergold.model.build import Build, Manifest
-from evergold.scale.executors import jobs_for, open_cluster, open_processes
-from evergold.scale.scratch import scratch_folder
 from evergold.settings import Settings
-from evergold.workspace.cluster import spread_over
+from evergold.spread import jobs_for, spread_over, spread_processes
 
 if TYPE_CHECKING:
     from evergold.build.check import CheckLimits
@@ -67,14 +66,10 @@ class RagBuilds:
         limits: "CheckLimits | None" = None,
         junit: Path | None = None,
         advance: Callable[[int], None] | None = None,
-        cluster: str | None = None,
     ) -> "Report":
-        """Check every record of a build, or every row of a validated `.jsonl` file of dataset A or B.
-
-        With the address of a Dask cluster each split of a build is checked by a worker.
-        """
+        """Check every record of a build, or every row of a validated `.jsonl` file of dataset A or B."""
         if manifest.suffix != ".jsonl":
-            return check_build(manifest, baseline, limits, junit, advance, cluster)
+            return check_build(manifest, baseline, limits, junit, advance)
         from evergold.workspace.review_files import check_validated_rows
 
         report = check_validated_rows(manifest)
@@ -115,12 +110,12 @@ def build_rag(
             return build_rag(replace(spec, unpacked=plain), jobs=jobs, progress=progress)
     count = jobs_for(jobs, state_of(spec.location).size)
     # A limit is counted in the order of the file, so it is built by one process.
-    if cluster and spec.limit is None:
-        with open_cluster(cluster) as workers:
+    with spread_over(cluster if spec.limit is None else None) as workers:
+        if workers is not None:
             return rag.build(spec, rag.Workshop(workers.executor, workers.count), progress)
     if IMPLEMENTATION == "compiled" or count == 1 or spec.limit is not None:
         return rag.build(spec, None, progress, count)
-    with scratch_folder() as scratch, open_processes(count, route_piece.__module__) as workers:
+    with scratch_folder() as scratch, spread_processes(count, route_piece.__module__) as workers:
         return rag.build(spec, rag.Workshop(workers.executor, workers.count, scratch), progress)
 
 
@@ -135,13 +130,11 @@ def check_build(
     limits: "CheckLimits | None" = None,
     junit: Path | None = None,
     advance: Callable[[int], None] | None = None,
-    cluster: str | None = None,
 ) -> "Report":
     """Every record against its schema and the manifest; the result also as JUnit XML where asked for."""
     from evergold.build.check import check
 
-    with spread_over(cluster) as spread:
-        report = check(manifest, baseline, limits, advance, spread)
+    report = check(manifest, baseline, limits, advance)
     if junit is not None:
         write_junit(report, junit)
     return report

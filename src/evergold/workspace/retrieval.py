@@ -22,9 +22,8 @@ from evergold.formats.atomic import write_bytes, write_chunks
 from evergold.formats.retrieval_files import Predictions, golden_rows, read_predictions
 from evergold.repo.git import Repo
 from evergold.report.retrieval import as_html, as_rows, compare_rows
-from evergold.spread import Spread
+from evergold.spread import Spread, spread_over
 from evergold.store.values import batches
-from evergold.workspace.cluster import spread_over
 
 CASES_A_PART = 500
 

@@ -14,11 +14,9 @@ import evergold
 from evergold.extract.run import HistoryQuery
 from evergold.model.case import Case
 from evergold.model.run import RunSpec
-from evergold.model.trace import Score, Trace
 from evergold.settings import Settings
 from evergold.store.cases import CaseFilter
 from evergold.workspace import Workspace
-from evergold.workspace.archive_days import ArchivedDays
 from evergold.workspace.flows import Destination, SessionQuery
 from evergold.workspace.rag import build_rag
 from evergold.workspace.retrieval import ScoringQuery
@@ -36,7 +34,6 @@ class Inputs:
     """Files that workers see under the same paths."""
 
     traces: list[Path]
-    manifest: Path
     golden: Path
     predictions: Path
     repo: Path
@@ -54,11 +51,8 @@ class Inputs:
         ]
         golden = [{"caseId": commit, "lineRanges": rows, "baseCommit": base} for commit in commits]
         found = [{"caseId": commit, "ranges": [{"path": "f.py", "startLine": 1, "endLine": 9}]} for commit in commits]
-        spec = a_spec(folder, [an_offline_record(f"r{number}") for number in range(40)], force=True)
-        build_rag(spec)
         return cls(
             traces=_traces(folder / "traces"),
-            manifest=spec.manifest,
             golden=_lines(folder / "golden.jsonl", golden),
             predictions=_lines(folder / "predictions.jsonl", found[:2]),
             repo=repo.path,
@@ -104,31 +98,12 @@ def ingest(folder: Path, inputs: Inputs, cluster: str | None, kill: Kill) -> Any
         return report.counts(), report.problems, workspace.intake.counts()
 
 
-def check_traces(folder: Path, inputs: Inputs, cluster: str | None, kill: Kill) -> Any:
-    with _opened(folder) as workspace:
-        workspace.intake.ingest(inputs.traces[:1])
-        would = workspace.live.checks.dry_run(cluster=cluster, progress=lambda _: kill())
-        done = workspace.live.checks.backfill(cluster=cluster)
-        again = workspace.live.checks.missing(cluster=cluster)
-        assert (done.traces, again.changed) == (would.traces, 0)
-        return vars(would), vars(done)
-
-
-def work_on_archive(folder: Path, inputs: Inputs, cluster: str | None, kill: Kill) -> Any:
-    days = ArchivedDays(folder / "archive")
-    moments = [f"2026-01-{day:02}T10:00:00Z" for day in (5, 6)]
-    with _opened(folder) as workspace:
-        workspace.intake.accept([_scored(at) for at in moments])
-        workspace.archives.move("1d", days.source)
-        checked = workspace.archived_work.check(days, cluster=cluster)
-        curated = workspace.archived_work.curate(days, cluster=cluster)
-        assert (checked.traces, curated.by_kind) == (2, {"added": 2})
-        return vars(checked), curated.by_tier, [workspace.intake.get(at).spans for at in moments]
-
-
-def _scored(moment: str) -> Trace:
-    given = (Score(name="ok", value=0.9),)
-    return Trace(id=moment, input="Who is it?", output="It is Ann of the shop.", started_at=moment, scores=given)
+def build(folder: Path, inputs: Inputs, cluster: str | None, kill: Kill) -> Any:
+    records = [an_offline_record(f"r{number % 35}", pad="x" * 1000) for number in range(40)]
+    spec = a_spec(folder, records)
+    manifest = build_rag(spec, cluster=cluster)
+    assert manifest.rejected == {"duplicate task_id": 5}
+    return [path.read_bytes() for path in (*spec.outputs.values(), spec.rejected)]
 
 
 def export(folder: Path, inputs: Inputs, cluster: str | None, kill: Kill) -> Any:
@@ -138,19 +113,6 @@ def export(folder: Path, inputs: Inputs, cluster: str | None, kill: Kill) -> Any
         count = workspace.cases.export(CaseFilter(dataset="mine"), "live-jsonl", path, cluster=cluster)
         rows = [json.loads(line) | {"created_at": ""} for line in path.read_text().splitlines()]
         return count, rows
-
-
-def generate(folder: Path, inputs: Inputs, cluster: str | None, kill: Kill) -> Any:
-    output = folder / "generated.jsonl"
-    generation = Workspace(Settings(home=folder)).generation
-    plan = generation.plan(None, {"documents": str(SAMPLES / "documents"), "output": str(output)})
-    report = generation.generate(plan, progress=lambda _: kill(), cluster=cluster)
-    return report.model_dump(), output.read_bytes()
-
-
-def check(folder: Path, inputs: Inputs, cluster: str | None, kill: Kill) -> Any:
-    workspace = Workspace(Settings(home=folder))
-    return workspace.rag.check(inputs.manifest, inputs.manifest, advance=lambda _: kill(), cluster=cluster).to_json()
 
 
 def score_retrieval(folder: Path, inputs: Inputs, cluster: str | None, kill: Kill) -> Any:
@@ -165,7 +127,7 @@ def extract_sessions(folder: Path, inputs: Inputs, cluster: str | None, kill: Ki
     summary = flows.sessions(query, Destination(folder), cluster=cluster)
     path = folder / "dataset_b_line_ranges.unvalidated.jsonl"
     assert summary.counts["new"] == 3
-    return flows.check_rows(path, inputs.repo, cluster=cluster), path.read_bytes(), summary.remarks
+    return path.read_bytes(), summary.remarks
 
 
 def extract_git(folder: Path, inputs: Inputs, cluster: str | None, kill: Kill) -> Any:
@@ -188,15 +150,4 @@ def run(folder: Path, inputs: Inputs, cluster: str | None, kill: Kill) -> Any:
         return ended.status, [(one.case_id, one.output, one.error, one.measurements) for one in attempts]
 
 
-VERBS: list[Verb] = [
-    ingest,
-    check_traces,
-    work_on_archive,
-    export,
-    generate,
-    check,
-    score_retrieval,
-    extract_git,
-    extract_sessions,
-    run,
-]
+VERBS: list[Verb] = [ingest, build, export, score_retrieval, extract_git, extract_sessions, run]

@@ -6,12 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-from evergold.scale.scratch import OWNER, PREFIX, remove_abandoned, scratch_folder
+from evergold.formats.scratch import OWNER, PREFIX, remove_abandoned, scratch_folder
 
 HOLD = """
 import sys
 from pathlib import Path
-from evergold.scale.scratch import scratch_folder
+from evergold.formats.scratch import scratch_folder
 with scratch_folder(Path(sys.argv[1])) as folder:
     (Path(folder) / "part").write_bytes(b"x")
     print(folder, flush=True)

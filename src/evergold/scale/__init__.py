@@ -1,1 +1,0 @@
-"""The executor seam: processes here, an existing cluster engine elsewhere."""
