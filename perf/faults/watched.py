@@ -62,7 +62,7 @@ def listen(waits: Waits) -> None:
 def _work_of(frame: FrameType | None) -> str:
     """The function that the writer calls."""
     names: list[str] = []
-    while frame is not None and frame.f_code.co_name != "_outcome":
+    while frame is not None and frame.f_code.co_name != "_run_job":
         if "evergold" in frame.f_code.co_filename:
             names.append(frame.f_code.co_qualname)
         frame = frame.f_back

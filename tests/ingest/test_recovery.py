@@ -172,7 +172,7 @@ def test_a_writer_that_dies_is_replaced_and_its_requests_are_answered(
         raise SystemExit("killed")
 
     with monkeypatch.context() as patch:
-        patch.setattr("evergold.store.commit.writer.Writer._commit", dies)
+        patch.setattr("evergold.store.writer.Writer._commit", dies)
         assert isinstance(send(workspace, 0).exception(PATIENCE), SystemExit)
     assert send(workspace, 1).result(PATIENCE).spans == 1
 

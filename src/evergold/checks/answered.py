@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterator
 from typing import ClassVar
 
+import re2
+
 from evergold.checks.phrase_files import phrases
 from evergold.model.checking import CheckResult, Turn
 from evergold.text.folding import folded
@@ -39,18 +41,18 @@ _CALL_KEYS = (
     ("function", "arguments"),
 )  # fmt: skip
 _CALLING = frozenset({"tool_calls", "tool_call", "tool_use", "function_call", "tool-calls"})
-_TRACE = re.compile(
-    r"traceback \(most recent call last\)|^[^\S\n]*file \"[^\"]+\", line \d+|^[^\S\n]+at [\w$.<>\[\] ]+\s?\(.*\)|"
+# RE2 looks at a long reply once; the alternatives of `re` are tried at every position.
+_TRACE = re2.compile(
+    r"(?m)traceback \(most recent call last\)|^[^\S\n]*file \"[^\"]+\", line \d+|^[^\S\n]+at [\w$.<>\[\] ]+\s?\(.*\)|"
     r"^[^\S\n]+at .+:\d+|exception in thread|goroutine \d+ \[|^[^\S\n]+at \S+\.\w+\(.*\)? in .+:line \d+|^caused by: |"
-    r"thread '.*' panicked at",
-    re.M,
+    r"thread '.*' panicked at"
 )
 _HTML_ERROR = re.compile(
     r"\s*<(?:!doctype|html)\b.{0,400}(?:<title>|<h1>)[^<]*"
     r"(?:\b[45]\d\d\b|error|not found|bad gateway|unavailable)",
     re.S,
 )
-_TALKS = re.compile(
+_TALKS = re2.compile(
     r"\b(?:traceback|stack ?trace|exception|errors?|log|logs|crash\w*|example|sample|ejemplo|excepcion\w*|errores)\b"
 )
 # An answer that reports a past fault is content; without this it would count as an error text.

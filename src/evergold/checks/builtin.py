@@ -4,6 +4,8 @@ import json
 import re
 from typing import ClassVar
 
+import re2
+
 from evergold.checks.languages import language_of
 from evergold.model.checking import CheckResult, Turn
 from evergold.model.trace import TraceStatus
@@ -14,14 +16,14 @@ SECRET_KINDS = frozenset({"SECRET", "CARD", "PASSWORD", "KEY", "TOKEN"})
 CUT_SHORT = frozenset({"length", "max_tokens", "max_output_tokens", "model_length", "token_limit"})
 FILTERED = frozenset({"content_filter", "safety", "recitation", "blocklist", "prohibited_content"})
 _PLACEHOLDER = re.compile(r"\[(" + "|".join(sorted(SECRET_KINDS)) + r")\]")
-_OTHER_LANGUAGE_ASKED = re.compile(
+_OTHER_LANGUAGE_ASKED = re2.compile(
     r"\b(?:translat\w*|traduc\w*|traduz\w*|ubersetz\w*|traduis\w*|language|idioma|how do (?:you|i) say|como se dice|"
     r"in (?:english|spanish|french|german|italian|portuguese|chinese|japanese)|english|spanish|ingles|espanol|"
     r"(?:en|al|en el) (?:castellano|frances|aleman|italiano|portugues|chino|japones))\b"
 )
 # Models wrap JSON in a fence although they were asked for JSON alone; what is inside counts.
 _FENCE = re.compile(r"^\s*```(?:json)?\s*\n(.*?)\n?```\s*$", re.S)
-_JSON_WANTED = re.compile(
+_JSON_WANTED = re2.compile(
     r"\b(?:as|in|into|valid|return|only|output|respond with|give me|reply with|format:?|en|como|formato|devuelve|solo)\s+"
     r"(?:a |an |un |una |valid |only |the |el ){0,4}json\b|\bjson (?:only|object|array|format|output|solo)\b"
 )

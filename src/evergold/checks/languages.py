@@ -1,7 +1,7 @@
 """Detect the language of a text: by its script, and in Latin script by small words; None where it is unclear."""
 
-import re
 import unicodedata
+from collections import Counter
 
 SMALL_WORDS = {
     "en": (
@@ -39,7 +39,7 @@ _OF_WORD: dict[str, tuple[str, ...]] = {}
 for _language, _words in SMALL_WORDS.items():
     for _word in _words.split():
         _OF_WORD[_word] = (*_OF_WORD.get(_word, ()), _language)
-_LETTERS = re.compile(r"[a-z']+")
+_APART = {code: " " for code in range(128) if not chr(code).isalpha() and chr(code) != "'"}
 
 
 def language_of(text: str, bare: str) -> str | None:
@@ -48,10 +48,11 @@ def language_of(text: str, bare: str) -> str | None:
     if script is not None:
         return script
     hits: dict[str, float] = {}
-    for word in _LETTERS.findall(bare[:LOOKED_AT]):
-        for language in _OF_WORD.get(word, ()):
+    for word, times in Counter(bare[:LOOKED_AT].translate(_APART).split()).items():
+        languages = _OF_WORD.get(word, ())
+        for language in languages:
             # A word that several languages share counts a part for each.
-            hits[language] = hits.get(language, 0.0) + 1.0 / len(_OF_WORD[word])
+            hits[language] = hits.get(language, 0.0) + times / len(languages)
     ranked = sorted(hits.items(), key=lambda item: -item[1])
     if not ranked or ranked[0][1] < ENOUGH:
         return None

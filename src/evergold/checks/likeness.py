@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+import zlib
 
 from evergold.text.folding import folded
 
@@ -26,11 +27,12 @@ def likeness(trace_id: str, question: str, reply: str | None = None) -> tuple[st
     words = _WORDS.findall(folded(question[:LOOKED_AT]))
     # A short question is compared within its own trace only, so it is never equal to another.
     exact = " ".join(words) if len(words) > SHORT else f"{' '.join(words)}|{trace_id}"
-    stems = {_DIGITS.sub("#", word)[:STEM] for word in words if len(word) > _SMALL} or {" ".join(words)}
-    # The smallest hashes of all stems: two sets that share most stems share their smallest with high probability.
-    sketch = sorted(_hash(stem) for stem in stems)[:SKETCH]
+    long = {word for word in words if len(word) > _SMALL}
+    stems = {(word if word.isalpha() else _DIGITS.sub("#", word))[:STEM] for word in long} or {" ".join(words)}
+    # The smallest checksums of all stems: two sets that share most stems share their smallest with high probability.
+    sketch = sorted([zlib.crc32(stem.encode("utf-8", "surrogatepass")) for stem in stems])[:SKETCH]
     behind = LAST if (reply or "").startswith(CALLS) else ""
-    return _hash(exact), "".join(sketch)[:24], behind + _hash(f"evergold:{trace_id}")
+    return _hash(exact), "".join(f"{number:08x}" for number in sketch), behind + _hash(f"evergold:{trace_id}")
 
 
 def _hash(text: str) -> str:

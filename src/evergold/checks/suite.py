@@ -63,10 +63,11 @@ class Suite:
 
     def _one(self, check: Check, turn: Turn) -> Checked:
         source = getattr(check, "source", ScoreSource.SYSTEM)
-        asked, answered = self._ahead.pop((check.name, turn.id), (None, None))
-        # An answer made ahead holds only for exactly the turn it was made for.
-        if answered is not None and asked == turn:
-            return answered
+        if self._ahead:
+            asked, outcome = self._ahead.pop((check.name, turn.id), (None, None))
+            # An answer made ahead holds only for exactly the turn it was made for.
+            if outcome is not None and asked == turn:
+                return outcome
         try:
             result = self._judges.ask(check, turn) if isinstance(check, JudgeCheck) else _plain(check, turn)
         except (CheckFailed, Overdue) as problem:
@@ -83,6 +84,6 @@ def is_slow(check: Check) -> bool:
 
 
 def _plain(check: Check, turn: Turn) -> CheckResult | None:
-    call = partial(check.check, turn)
-    value = call_within(PLUGIN_SECONDS, f"check {check.name}", call) if is_foreign(check) else call()
-    return as_result(value, check.name)
+    if not is_foreign(check):
+        return as_result(check.check(turn), check.name)
+    return as_result(call_within(PLUGIN_SECONDS, f"check {check.name}", partial(check.check, turn)), check.name)

@@ -14,11 +14,11 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection, event
 
-from evergold.store.commit.turns import BUSY_MS, WriteTurns
-from evergold.store.commit.writer import Job, Writer
-from evergold.store.engines import WRITE_LOCK_SECONDS, DatabaseLimits, log_of, open_engines, sqlite_file
+from evergold.store.engines import WRITE_LOCK_SECONDS, DatabaseLimits, open_engines, sqlite_file
 from evergold.store.failures import explained, met_another_server
+from evergold.store.sqlite_lock import WriteLock
 from evergold.store.watch import DatabaseWatch
+from evergold.store.writer import Job, Writer
 
 T = TypeVar("T")
 Work = Callable[[Connection], T]
@@ -42,10 +42,10 @@ class Database:
     def __init__(self, url: str, limits: DatabaseLimits | None = None) -> None:
         self.url = url
         self._writer_engine, self._reader_engine = open_engines(url, limits or DatabaseLimits())
-        self._turns = WriteTurns(sqlite_file(url), PATIENT_SECONDS)
+        self._lock = WriteLock(sqlite_file(url), PATIENT_SECONDS)
         if self.dialect == "sqlite":
-            self._begin_in_turn()
-        self._writer = Writer(url, self._writer_engine, log_of(url), self._reader_engine)
+            self._choose_begin()
+        self._writer = Writer(url, self._writer_engine)
         self._watch = (
             None if self.dialect == "sqlite" else DatabaseWatch(url, (self._writer_engine, self._reader_engine))
         )
@@ -141,7 +141,7 @@ class Database:
 
     def answer_soon(self) -> None:
         """From now on wait for the lock of SQLite no longer than somebody who sent a request does."""
-        self._turns.seconds = WRITE_LOCK_SECONDS
+        self._lock.seconds = WRITE_LOCK_SECONDS
 
     def close(self) -> None:
         """Finish what is queued, then let go of the files."""
@@ -160,11 +160,12 @@ class Database:
         timer.daemon = True
         timer.start()
 
-    def _begin_in_turn(self) -> None:
+    def _choose_begin(self) -> None:
         # IMMEDIATE takes the write lock at once; a lock taken later could fail in the middle of a transaction.
         @event.listens_for(self._writer_engine, "begin")
         def begin_writing(connection: Connection) -> None:
-            self._turns.ask(lambda: connection.exec_driver_sql("BEGIN IMMEDIATE"))
+            connection.exec_driver_sql(f"PRAGMA busy_timeout={self._lock.busy_ms}")
+            self._lock.take(lambda: connection.exec_driver_sql("BEGIN IMMEDIATE"))
 
         @event.listens_for(self._reader_engine, "begin")
         def begin_reading(connection: Connection) -> None:
@@ -173,13 +174,9 @@ class Database:
     def _written_anew(self, connection: Connection) -> None:
         driver = connection.connection.driver_connection
         assert driver is not None
-        self._turns.ask(lambda: driver.execute("VACUUM").fetchall())
-        # Readers keep the log; they are waited for, as they are not for a transaction.
-        driver.execute(f"PRAGMA busy_timeout={1000 * WRITE_LOCK_SECONDS}")
-        try:
-            driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-        finally:
-            driver.execute(f"PRAGMA busy_timeout={BUSY_MS}")
+        driver.execute(f"PRAGMA busy_timeout={self._lock.busy_ms}")
+        self._lock.take(lambda: driver.execute("VACUUM").fetchall())
+        driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def _abandon(self) -> None:
         self._writer.abandon()

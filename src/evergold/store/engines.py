@@ -12,7 +12,6 @@ from sqlalchemy.exc import ArgumentError
 
 from evergold.errors import BadInput, Unavailable
 from evergold.model.ident import unit_interval
-from evergold.store.commit.turns import BUSY_MS
 from evergold.store.failures import shown
 from evergold.store.watch import CONNECT_SECONDS
 
@@ -59,13 +58,7 @@ def open_engines(url: str, limits: DatabaseLimits) -> tuple[Engine, Engine]:
     driver = _driver_of(url)
     try:
         if driver == "sqlite":
-            writer = _sqlite(url, WRITE_LOCK_SECONDS, WRITER_CACHE_KB)
-
-            @event.listens_for(writer, "connect")
-            def hurry(connection: Any, _: Any) -> None:
-                connection.execute(f"PRAGMA busy_timeout={BUSY_MS}")  # `WriteTurns` asks again
-
-            return writer, _sqlite(url, READ_LOCK_SECONDS, READER_CACHE_KB)
+            return _sqlite(url, WRITE_LOCK_SECONDS, WRITER_CACHE_KB), _sqlite(url, READ_LOCK_SECONDS, READER_CACHE_KB)
         # One connection for the one writer thread.
         writer = _postgres(url, pool_size=1, max_overflow=0)
         kept = min(limits.connections, KEPT_CONNECTIONS)
@@ -93,12 +86,6 @@ def sqlite_file(url: str) -> Path | None:
     parsed = make_url(url)
     in_file = parsed.drivername.startswith("sqlite") and parsed.database not in (None, "", ":memory:")
     return Path(str(parsed.database)).absolute() if in_file else None
-
-
-def log_of(url: str) -> Path | None:
-    """The write-ahead log of an SQLite file."""
-    file = sqlite_file(url)
-    return file.with_name(f"{file.name}-wal") if file else None
 
 
 def session_name() -> str:
@@ -152,10 +139,9 @@ def _sqlite(url: str, seconds: int, cache_kb: int) -> Engine:
             "page_size=8192",  # of a new file: rows of some kilobytes leave less of a page empty
             "journal_mode=WAL",
             "foreign_keys=ON",
-            "synchronous=NORMAL",  # what `syncing` does is what makes it FULL
+            "synchronous=FULL",  # whoever was told of a commit finds it after a power failure
             "temp_store=MEMORY",
             f"cache_size=-{cache_kb}",
-            "wal_autocheckpoint=8000",  # pages; `checkpointing` has copied most of them by then
         ):
             connection.execute(f"PRAGMA {pragma}")
 

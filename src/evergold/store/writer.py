@@ -1,6 +1,6 @@
 """The one writer: a thread that takes jobs from a queue and commits them in groups.
 
-Whatever happens to a job, its future is settled: the work fails, BEGIN fails, the connection is lost, the commit fails, the
+Commits are on the disk before their callers are answered: SQLite by `synchronous=FULL`, PostgreSQL by default. Whatever happens to a job, its future is settled: the work fails, BEGIN fails, the connection is lost, the commit fails, the
 thread itself dies, or the database is closed first. When the database cannot be reached or locked, every job that waits
 at that moment fails with the same reason: each would otherwise wait as long again, one after the other.
 """
@@ -8,23 +8,19 @@ at that moment fails with the same reason: each would otherwise wait as long aga
 import queue
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future
-from contextlib import contextmanager, nullcontext
+from concurrent.futures import Future, InvalidStateError
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
 from evergold.errors import Unavailable
-from evergold.store.commit.checkpointing import Checkpointing
-from evergold.store.commit.syncing import CommitOutcome, Syncing, settle
 from evergold.store.failures import explanation
 
 # Jobs in one transaction: many callers share a commit, and none waits for hundreds of others to run.
 GROUP = 256
-GIVEN_UP_SECONDS = 0.5  # for the threads beside a writer that was given up
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +35,14 @@ class Job:
     own_keys: bool = False  # it deletes what names a row that it deletes, so that SQLite need not look for it
 
 
+class CommitOutcome(NamedTuple):
+    """What to tell a caller: a result, or why there is none."""
+
+    done: Future[Any]
+    result: Any = None
+    failure: BaseException | None = None
+
+
 @dataclass(frozen=True)
 class _Group:
     """What became of the jobs of one transaction. `reached`: the database answered, so the next job may be tried."""
@@ -48,16 +52,11 @@ class _Group:
 
 
 class Writer:
-    """`log`: the write-ahead log of an SQLite file; None where the database puts its commits on the disk itself.
+    """Runs jobs in a thread of its own, which starts with the first of them."""
 
-    `copying`: connections by which that log is copied into the database.
-    """
-
-    def __init__(self, url: str, engine: Engine, log: Path | None, copying: Engine) -> None:
+    def __init__(self, url: str, engine: Engine) -> None:
         self._url = url
         self._engine = engine
-        self._syncing = Syncing(log)
-        self._checkpointing = Checkpointing(copying if log else None)
         self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._taking = threading.Lock()  # what is taken before it closes is settled, and nothing is taken after
@@ -93,9 +92,6 @@ class Writer:
                 self._ended.set()
             self._jobs.put(None)
         self._ended.wait()
-        patience = GIVEN_UP_SECONDS if self.abandoned else None
-        self._syncing.close(patience)
-        self._checkpointing.close(patience)
         return True
 
     def abandon(self) -> None:
@@ -140,14 +136,13 @@ class Writer:
             self._commit(wanted)
 
     def _commit(self, jobs: Sequence[Job]) -> None:
-        group = self._written(jobs)
-        self._syncing.resolve(group.outcomes)
+        group = self._write(jobs)
+        for outcome in group.outcomes:
+            _settle(outcome)
         if not group.reached:
             self._fail_waiting(group.outcomes[0].failure)
-        elif jobs[0].alone:
-            self._checkpointing.wrote_much()
 
-    def _written(self, jobs: Sequence[Job]) -> _Group:
+    def _write(self, jobs: Sequence[Job]) -> _Group:
         outcomes: list[CommitOutcome] = []
         began = False
         try:
@@ -157,7 +152,7 @@ class Writer:
                 nullcontext() if jobs[0].whole_file else connection.begin(),
             ):
                 began = True
-                outcomes.extend(self._outcome(connection, job, nested=len(jobs) > 1) for job in jobs)
+                outcomes.extend(self._run_job(connection, job, nested=len(jobs) > 1) for job in jobs)
         except BaseException as problem:
             failure = explanation(self._url, problem) or problem
             # Without an answer from the database, the next job would only wait as long again.
@@ -165,7 +160,7 @@ class Writer:
             return _Group([CommitOutcome(job.done, failure=failure) for job in jobs], reached=began and not lost)
         return _Group(outcomes)
 
-    def _outcome(self, connection: Connection, job: Job, *, nested: bool) -> CommitOutcome:
+    def _run_job(self, connection: Connection, job: Job, *, nested: bool) -> CommitOutcome:
         """Run one job. Alone it needs no savepoint: what it fails to do goes with the transaction."""
         if not nested:
             return CommitOutcome(job.done, job.work(connection))
@@ -210,4 +205,13 @@ def _ends_group(job: Job | None) -> bool:
 
 def _fail(jobs: Sequence[Job], problem: BaseException) -> None:
     for job in jobs:
-        settle(CommitOutcome(job.done, failure=problem))
+        _settle(CommitOutcome(job.done, failure=problem))
+
+
+def _settle(outcome: CommitOutcome) -> None:
+    """Give a caller its answer, unless it has one: a writer that was given up may finish later."""
+    with suppress(InvalidStateError):
+        if outcome.failure is None:
+            outcome.done.set_result(outcome.result)
+        else:
+            outcome.done.set_exception(outcome.failure)

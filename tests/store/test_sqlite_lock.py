@@ -1,13 +1,11 @@
-"""Processes that write to one SQLite file take turns, and a wait that is too long names who holds the lock."""
+"""A writer waits for SQLite's lock, says so, and after too long names who holds it."""
 
 import logging
 import sqlite3
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 
 import click
@@ -19,8 +17,7 @@ from evergold.api.app import create_app
 from evergold.cli import opening
 from evergold.errors import Unavailable
 from evergold.settings import Settings
-from evergold.store import Store, db
-from evergold.store.commit import lock_holder, turns
+from evergold.store import Store, db, sqlite_lock
 from evergold.workspace import Workspace
 
 HOLDER = """import sqlite3, sys
@@ -74,37 +71,10 @@ def release_when_told(other: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
                 other.execute("COMMIT")
             lines.append(record.getMessage())
 
-    monkeypatch.setattr(turns, "LOG_SECONDS", 0.0)
-    monkeypatch.setattr(turns.log, "handlers", [Released()])
-    monkeypatch.setattr(turns.log, "propagate", False)
+    monkeypatch.setattr(sqlite_lock, "ASK_SECONDS", 0.05)
+    monkeypatch.setattr(sqlite_lock.log, "handlers", [Released()])
+    monkeypatch.setattr(sqlite_lock.log, "propagate", False)
     return lines
-
-
-def test_a_writer_that_never_pauses_lets_another_in(file: Path, store: Store) -> None:
-    rounds, another_done, working = 0, threading.Event(), threading.Event()
-
-    def busy() -> None:
-        nonlocal rounds
-        mine = Store.open(Settings(home=file.parent))
-
-        def work(connection: Connection) -> None:
-            working.set()
-            another_done.wait(0.02)  # work that takes a while
-
-        while rounds < 300 and not another_done.is_set():
-            mine.db.write(work)
-            rounds += 1
-        mine.close()
-
-    thread = threading.Thread(target=busy)
-    thread.start()
-    working.wait()
-    for number in range(5):
-        store.db.write(partial(note, f"w{number}"))
-    another_done.set()
-    thread.join()
-    assert rounds < 60, rounds  # by chance alone five writes take hundreds
-    assert {f"w{number}" for number in range(5)} <= noted(store)
 
 
 @pytest.mark.parametrize("verb", ["write", "rewrite", "write_with_own_keys"])
@@ -133,11 +103,11 @@ def test_opening_an_older_workspace_waits(tmp_path: Path, monkeypatch: pytest.Mo
     assert lines
 
 
-@pytest.mark.skipif(not lock_holder.LOCKS.exists(), reason="this system lists no locks")
+@pytest.mark.skipif(not sqlite_lock.LOCKS.exists(), reason="this system lists no locks")
 def test_a_wait_that_is_too_long_names_the_process_and_the_same_write_works_later(
     file: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store.db._turns.seconds = 0.1
+    store.db._lock.seconds = 0.1
     process = subprocess.Popen(
         [sys.executable, "-c", HOLDER, str(file)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
@@ -166,12 +136,12 @@ def test_arguments_of_the_holder_are_not_shown(monkeypatch: pytest.MonkeyPatch, 
         f"2: FLOCK  ADVISORY  WRITE 3 fd:01:{shm.stat().st_ino} 0 EOF\n"
         f"3: POSIX  ADVISORY  WRITE {process.pid} fd:01:{shm.stat().st_ino} 120 120\n"
     )
-    monkeypatch.setattr(lock_holder, "LOCKS", listed)
-    shown = lock_holder.lock_holder(file)
+    monkeypatch.setattr(sqlite_lock, "LOCKS", listed)
+    shown = sqlite_lock.lock_holder(file)
     process.communicate("")
     assert str(process.pid) in shown and "geheim" not in shown and "import" not in shown
     listed.write_text(f"3: POSIX  ADVISORY  WRITE -1 fd:01:{shm.stat().st_ino} 120 120\n")
-    assert lock_holder.lock_holder(file) == lock_holder.UNKNOWN
+    assert sqlite_lock.lock_holder(file) == sqlite_lock.UNKNOWN
 
 
 def test_a_server_answers_soon_though_a_command_would_wait(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,14 +152,6 @@ def test_a_server_answers_soon_though_a_command_would_wait(file: Path, monkeypat
         assert reply.status_code == 503 and "was locked for 0.1 s by " in reply.text
         other.execute("ROLLBACK")
         assert client.post("/api/v1/traces", json={"id": "t1", "input": "What?"}).status_code == 201
-
-
-def test_a_file_of_turns_that_cannot_be_opened_keeps_nobody_from_writing(file: Path, store: Store) -> None:
-    turn = file.with_name("evergold.db-turn")
-    turn.unlink(missing_ok=True)
-    turn.mkdir()
-    store.db.write(lambda connection: note("n", connection))
-    assert "n" in noted(store)
 
 
 def test_ctrl_c_gives_up_what_waits_for_the_lock(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
