@@ -86,7 +86,7 @@ def followed() -> Any:
 
 def assert_walked(title: str, followed: Followed) -> None:
     listed = walk(title)
-    assert 5 <= len(listed) <= 15
+    assert 5 <= len(listed) <= 20
     assert [file for file in followed.files if file in listed] == listed, f"called: {list(followed.files)}"
 
 
