@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import re2
 
-from evergold.checks.languages import language_of
+from evergold.checks.languages import LOOKED_AT, language_of
 from evergold.model.checking import CheckResult, Turn
 from evergold.model.trace import TraceStatus
 from evergold.seams import Redactor
@@ -54,7 +54,7 @@ class LanguageMatch:
     """1.0 when the answer is in the language of the question, 0.5 when it is in another that nobody asked for."""
 
     name: ClassVar[str] = "language_match"
-    version: ClassVar[str] = "1"
+    version: ClassVar[str] = "2"
 
     def check(self, turn: Turn) -> CheckResult | None:
         reply = turn.output or ""
@@ -62,7 +62,7 @@ class LanguageMatch:
         # A translation is in another language by request.
         if not reply or _OTHER_LANGUAGE_ASKED.search(question):
             return None
-        asked, answered = language_of(turn.input, question), language_of(reply, folded(reply[:1500]))
+        asked, answered = language_of(turn.input, question), language_of(reply, folded(reply[:LOOKED_AT]))
         if asked is None or answered is None:
             return None
         if asked == answered:

@@ -31,7 +31,7 @@ SCRIPTS = {
     "CYRILLIC": "cyrillic", "CJK": "han", "HIRAGANA": "kana", "KATAKANA": "kana", "HANGUL": "hangul", "ARABIC": "arabic",
     "HEBREW": "hebrew", "GREEK": "greek", "DEVANAGARI": "devanagari", "THAI": "thai",
 }  # fmt: skip
-LOOKED_AT = 1500
+LOOKED_AT = 600  # characters: a hundred words name their language
 # Hits by small words; fewer are chance in a short text.
 ENOUGH = 3
 
