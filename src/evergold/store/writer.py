@@ -1,6 +1,8 @@
 """The one writer: a thread that takes jobs from a queue and commits them in groups.
 
-Commits are on the disk before their callers are answered: SQLite by `synchronous=FULL`, PostgreSQL by default. Whatever happens to a job, its future is settled: the work fails, BEGIN fails, the connection is lost, the commit fails, the
+A commit is on the disk before its callers are answered: SQLite does that by `synchronous=FULL`, PostgreSQL by default.
+
+Whatever happens to a job, its future is settled: the work fails, BEGIN fails, the connection is lost, the commit fails, the
 thread itself dies, or the database is closed first. When the database cannot be reached or locked, every job that waits
 at that moment fails with the same reason: each would otherwise wait as long again, one after the other.
 """
