@@ -52,13 +52,13 @@ def read_file(path: Path, root: Path | None = None, *, sample: bool = False) -> 
     return DatasetFile(path.stem, path, checked.file, problems, sample)
 
 
-def discover(folder: Path | None, samples: Path | None = SAMPLES) -> dict[str, DatasetFile]:
-    """Every dataset by name. Raises `BadInput` when the folder that the settings name is not there."""
+def discover(folder: Path | None, samples: Path | None = SAMPLES, only: str | None = None) -> dict[str, DatasetFile]:
+    """Every dataset by name, or `only` that of one name. Raises `BadInput` when the folder of the settings is missing."""
     if folder is not None and not folder.is_dir():
         raise BadInput(f"benchmark.datasets_dir is {str(folder)!r}, which is not a folder")
-    result = _in_folder(samples, sample=True) if samples else {}
+    result = _in_folder(samples, only, sample=True) if samples else {}
     # Files of the user come second, so that they replace a sample of their name.
-    return {**result, **(_in_folder(folder, sample=False) if folder else {})}
+    return {**result, **(_in_folder(folder, only, sample=False) if folder else {})}
 
 
 def find(name: str, datasets: dict[str, DatasetFile]) -> DatasetFile:
@@ -74,9 +74,11 @@ def dataset_hash(cases: Iterable[Case]) -> str:
     return content_hash(sorted((case.id, case.rev()) for case in cases))
 
 
-def _in_folder(folder: Path, *, sample: bool) -> dict[str, DatasetFile]:
+def _in_folder(folder: Path, only: str | None, *, sample: bool) -> dict[str, DatasetFile]:
     results: dict[str, DatasetFile] = {}
     for path in _files(folder):
+        if only is not None and path.stem != only:
+            continue
         entry = read_file(path, folder, sample=sample)
         other = results.get(entry.name)
         if other is not None:

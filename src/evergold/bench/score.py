@@ -5,8 +5,9 @@ that breaks gives an error measurement with its reason, never a zero.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
+from time import monotonic
 
 from evergold.bench.metric_names import NamedMetric
 from evergold.bench.metrics import measure
@@ -21,6 +22,8 @@ from evergold.store.attempts import AttemptStore, Scored
 
 CALLS_OF_A_JUDGE = 4
 """A metric may ask its judge a few times, a repair included: that many deadlines of one call."""
+STORE_SECONDS = 0.1
+"""Measurements of plain code are stored so often: a crash costs no more work than that, and progress is seen."""
 
 
 @dataclass(frozen=True)
@@ -36,26 +39,48 @@ class Scoring:
 
 async def score(run: Run, store: AttemptStore, scoring: Scoring) -> None:
     """Measure what is not measured yet."""
-    names = [metric.name for metric in scoring.metrics]
-    waiting = store.unmeasured(run.id, names)
+    waiting = store.unmeasured(run.id, [metric.name for metric in scoring.metrics])
 
     # An entry of the batch is one attempt: progress counts attempts whose metrics are all there.
     async def write(batch: Sequence[list[Scored]]) -> None:
         await store.record_scores(run.id, [scored for item in batch for scored in item], len(batch))
 
+    if scoring.judge is None:
+        await _score_in_turn(waiting, scoring, write)
+        return
     journal: Journal[list[Scored]] = Journal(write)
 
     async def work() -> None:
         # The workers share one iterator over what is unmeasured.
         for case, attempt in waiting:
-            todo = [metric for metric in scoring.metrics if metric.name not in attempt.measurements]
-            results = [Scored(case.id, attempt.trial, m.name, await _measure(m, case, attempt, scoring)) for m in todo]
-            await journal.add(results)
+            await journal.add(await _measure_attempt(case, attempt, scoring))
 
     try:
         await together(work() for _ in range(run.spec.concurrency))
     finally:
         await journal.close()
+
+
+async def _score_in_turn(
+    waiting: Iterable[tuple[Case, Attempt]],
+    scoring: Scoring,
+    write: Callable[[Sequence[list[Scored]]], Awaitable[None]],
+) -> None:
+    """Measure by metrics that ask no judge and so never wait; store a few times a second, where a cancelled run stops."""
+    batch: list[list[Scored]] = []
+    began = monotonic()
+    for case, attempt in waiting:
+        batch.append(await _measure_attempt(case, attempt, scoring))
+        if monotonic() - began >= STORE_SECONDS:
+            await write(batch)
+            batch, began = [], monotonic()
+    if batch:
+        await write(batch)
+
+
+async def _measure_attempt(case: Case, attempt: Attempt, scoring: Scoring) -> list[Scored]:
+    todo = [metric for metric in scoring.metrics if metric.name not in attempt.measurements]
+    return [Scored(case.id, attempt.trial, m.name, await _measure(m, case, attempt, scoring)) for m in todo]
 
 
 async def _measure(named: NamedMetric, case: Case, attempt: Attempt, scoring: Scoring) -> Measurement:

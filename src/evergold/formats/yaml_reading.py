@@ -118,7 +118,8 @@ def explained() -> Iterator[None]:
 def _check_size(text: str | bytes) -> None:
     """Refuse what is too deep or has too many values, before anything is kept of it."""
     depth = values = 0
-    for event in yaml.parse(text, Loader=Loader):
+    loader = Loader(text)
+    while (event := loader.get_event()) is not None:
         if isinstance(event, yaml.NodeEvent):
             values += 1
             if values > MAX_NODES:

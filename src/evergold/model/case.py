@@ -287,7 +287,11 @@ def _as_before(content: dict[str, Any]) -> dict[str, Any]:
 
 
 def _without(values: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if name not in defaults or value != defaults[name]}
+    kept = dict(values)
+    for name, default in defaults.items():
+        if kept[name] == default:
+            del kept[name]
+    return kept
 
 
 def written_case(record: Any) -> Case:

@@ -27,6 +27,8 @@ def require_shallow(value: Any, most: int = MOST_LEVELS) -> Any:
 
 def require_storable(value: dict[str, Any]) -> dict[str, Any]:
     """The value, unless it is nested too deep, has too many keys or values, or holds a number over 64 bits."""
+    if not value:
+        return value
     inner: list[Any] = [value]
     values = 0
     for _ in range(MOST_LEVELS + 1):

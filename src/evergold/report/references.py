@@ -13,9 +13,9 @@ def origin_of(case: Case) -> str:
     return NO_REFERENCE if reference is None else str(reference.origin)
 
 
-def candidate_warnings(cases: Mapping[str, Case], scores: Mapping[str, Mapping[str, float]]) -> Iterator[str]:
-    """Say which means rest on references that no person has confirmed."""
-    candidates = {name for name, case in cases.items() if origin_of(case) == Origin.CANDIDATE}
+def candidate_warnings(origins: Mapping[str, str], scores: Mapping[str, Mapping[str, float]]) -> Iterator[str]:
+    """Say which means rest on references that no person has confirmed. `origins`: case → the origin of its reference."""
+    candidates = {name for name, origin in origins.items() if origin == Origin.CANDIDATE}
     # Metrics that rest on the same number of candidates share one warning.
     resting: dict[tuple[int, int], list[str]] = {}
     for metric, values in scores.items():

@@ -205,6 +205,7 @@ def summarise(
     # Cases with a reference of another origin replace those that are their own reference, as `scores.by_case` does.
     scores = {name: _reduced(trials, reduce) for name, trials in {**gathered.own, **gathered.values}.items()}
     grouped = groups or Groups()
+    origins = {case.id: origin_of(case) for case in known.values()}
     # A run that has not begun has no specs yet, only the names of the metrics it was asked for.
     names = [spec.name for spec in run.metrics] or list(run.spec.metrics)
     whole = {mean.metric: mean for mean in _means(scores, names, set(known), (grouped, gathered.outside))}
@@ -215,7 +216,7 @@ def summarise(
         cases=len(known),
         questions=None if grouped.questions is None else grouped.counted(set(known)),
         metrics=summaries,
-        slices=tuple(_slices(known, scores, names, (grouped, gathered.outside))),
+        slices=tuple(_slices(_parts(known, origins), scores, names, (grouped, gathered.outside))),
         failures=tuple(failure for _, _, failure in sorted(gathered.worst, key=lambda entry: entry[:2], reverse=True)),
         failing=gathered.failing,
         target=_spending(run.usage, gathered.attempts, gathered.latencies),
@@ -225,7 +226,7 @@ def summarise(
     result = warnings_of(run, [summary.mean for summary in summaries], gathered.attempts, calibrations or {})
     if report.questions is not None:
         result = chain([f"each question counts once: {report.questions} questions, {len(known)} cases"], result)
-    result = chain(result, candidate_warnings(known, {name: scores.get(name, {}) for name in names}))
+    result = chain(result, candidate_warnings(origins, {name: scores.get(name, {}) for name in names}))
     return report.model_copy(update={"warnings": tuple(result)})
 
 
@@ -261,31 +262,33 @@ def _summary(spec: MetricSpec, mean: Mean, gathered: _Gathered) -> MetricSummary
     )
 
 
+def _parts(cases: Mapping[str, Case], origins: Mapping[str, str]) -> dict[str, dict[str, list[str]]]:
+    """What a run is sliced by → the parts → their cases."""
+    groups: dict[str, dict[str, list[str]]] = {"difficulty": {}, "kind": {}, "tag": {}, "reference": {}}
+    for case in cases.values():
+        if case.difficulty:
+            groups["difficulty"].setdefault(case.difficulty.value, []).append(case.id)
+        groups["kind"].setdefault(case.kind.value, []).append(case.id)
+        for tag in case.tags:
+            groups["tag"].setdefault(tag, []).append(case.id)
+        groups["reference"].setdefault(origins[case.id], []).append(case.id)
+    return groups
+
+
 def _slices(
-    cases: Mapping[str, Case],
+    groups: Mapping[str, Mapping[str, Sequence[str]]],
     scores: Mapping[str, Mapping[str, float]],
     names: Sequence[str],
     apart: _Apart,
 ) -> Iterable[Slice]:
     """Parts of the run, where there is more than one part."""
-    groups: dict[str, dict[str, list[str]]] = {"difficulty": {}, "kind": {}, "tag": {}, "reference": {}}
-    for case in cases.values():
-        labels: dict[str, list[str]] = {
-            "difficulty": [case.difficulty] if case.difficulty else [],
-            "kind": [case.kind],
-            "tag": list(case.tags),
-            "reference": [origin_of(case)],
-        }
-        for by, values in labels.items():
-            for value in values:
-                groups[by].setdefault(str(value), []).append(case.id)
     for by, parts in groups.items():
         # One part only would repeat the whole. A single tag is no such case: untagged cases are outside it.
         if len(parts) < 2 and by != "tag":
             continue
         for name, ids in sorted(parts.items(), key=lambda part: (-len(part[1]), part[0]))[:MOST_TAGS]:
             inside = set(ids)
-            part = {metric: {c: v for c, v in values.items() if c in inside} for metric, values in scores.items()}
+            part = {metric: {id: values[id] for id in ids if id in values} for metric, values in scores.items()}
             left_out = {metric: cut.within(inside) for metric, cut in apart[1].items()}
             result = _means(part, names, inside, (apart[0], left_out))
             yield Slice(by=by, name=name, cases=len(ids), means=tuple(result))

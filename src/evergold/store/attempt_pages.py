@@ -73,12 +73,13 @@ def _worst_first(run_id: str) -> Select[Any]:
 
 def _measured(connection: Connection, run_id: str, *which: ColumnElement[bool]) -> dict[Key, dict[str, Any]]:
     results: dict[Key, dict[str, Any]] = {}
-    for row in connection.execute(select(measurements).where(measurements.c.run_id == run_id, *which)):
-        body = {**orjson.loads(row.body), "state": row.state, "value": row.value}
-        results.setdefault((row.case_id, row.trial), {})[row.metric] = body
+    columns = [measurements.c[name] for name in ("case_id", "trial", "metric", "state", "value", "body")]
+    rows = connection.execute(select(*columns).where(measurements.c.run_id == run_id, *which)).all()
+    for case_id, trial, metric, state, value, body in rows:
+        results.setdefault((case_id, trial), {})[metric] = {**orjson.loads(body), "state": state, "value": value}
     return results
 
 
 def _attempt(row: Any, measured: dict[Key, dict[str, Any]]) -> Attempt:
-    result = measured.get((row.case_id, row.trial), {})
-    return Attempt.model_validate({**orjson.loads(row.body), "measurements": result})
+    case_id, trial, body = row
+    return Attempt.model_validate({**orjson.loads(body), "measurements": measured.get((case_id, trial), {})})

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import orjson
-from sqlalchemy import Connection, and_, delete, func, or_, select, update
+from sqlalchemy import Connection, and_, bindparam, delete, func, or_, select, update
 from sqlalchemy.dialects import sqlite
 
 from evergold.model.case import Case
@@ -23,6 +23,12 @@ from evergold.store.values import dumps, loads
 PAGE = 500
 REPOSITORY = "repository"
 CLUSTERS = ("session_id", "document", REPOSITORY)
+# Made once: putting a statement together takes longer than SQLite takes to run it.
+_ADD_COUNTS = (
+    update(runs)
+    .where(runs.c.id == bindparam("run"))
+    .values({name: runs.c[name] + bindparam(f"more_{name}") for name in ("done", "failed", "scored")})
+)
 
 
 @dataclass(frozen=True)
@@ -108,7 +114,7 @@ class AttemptStore:
             drop_steps(connection, run_id, replayed)
             if remembered:
                 connection.execute(_insert_new(self._db, response_cache), remembered)
-            _add_totals(connection, run_id, {"done": len(rows), "failed": failed}, "usage", spent)
+            _add_totals(connection, run_id, {"more_done": len(rows), "more_failed": failed}, "usage", spent)
 
         await self._db.write_async(work)
 
@@ -131,7 +137,7 @@ class AttemptStore:
         def work(connection: Connection) -> None:
             if rows:
                 connection.execute(_insert_new(self._db, measurements), rows)
-            _add_totals(connection, run_id, {"scored": attempts_done}, "judge_usage", spent)
+            _add_totals(connection, run_id, {"more_scored": attempts_done}, "judge_usage", spent)
 
         await self._db.write_async(work)
 
@@ -286,11 +292,10 @@ def _insert_new(db: Database, table: Any) -> Any:
 
 
 def _add_totals(connection: Connection, run_id: str, counts: dict[str, int], column: str, spent: Usage) -> None:
-    where = runs.c.id == run_id
-    values: dict[str, Any] = {name: runs.c[name] + count for name, count in counts.items() if count}
+    connection.execute(_ADD_COUNTS, {"run": run_id, "more_done": 0, "more_failed": 0, "more_scored": 0} | counts)
     if spent != Usage():
+        where = runs.c.id == run_id
         # Read and written in one transaction of the only writer; the sum of costs has rules that SQL does not know.
         before = Usage.model_validate(loads(connection.execute(select(runs.c[column]).where(where)).scalar_one()))
-        values[column] = dumps(before.plus(spent).model_dump(mode="json"))
-    if values:
-        connection.execute(update(runs).where(where).values(**values))
+        total = dumps(before.plus(spent).model_dump(mode="json"))
+        connection.execute(update(runs).where(where).values({column: total}))

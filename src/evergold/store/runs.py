@@ -52,7 +52,12 @@ class RunStore:
             total = 0
             for batch in batches(cases):
                 rows = [
-                    {"run_id": run.id, "case_id": case.id, "position": total + i, "body": case.model_dump_json()}
+                    {
+                        "run_id": run.id,
+                        "case_id": case.id,
+                        "position": total + i,
+                        "body": case.model_dump_json(exclude_defaults=True),
+                    }
                     for i, case in enumerate(batch)
                 ]
                 connection.execute(insert(run_cases), rows)

@@ -65,7 +65,7 @@ class BenchDatasets:
             return read_split(path, dataset_type).first(limit)
         if local and path.suffix in (".yaml", ".yml") and path.is_file():
             return _frozen(path.stem, read_file(path).cases(), limit)
-        files = self._files()
+        files = discover(self._settings.benchmark_datasets_dir, only=name)
         # A file of the folder hides a stored dataset of its name; the list says so.
         if name in files:
             return _frozen(name, files[name].cases(), limit)
@@ -76,7 +76,7 @@ class BenchDatasets:
             cases = PackedCases(iterate_cases(connection, CaseFilter(dataset=name)))
             stored = dataset_names(connection)
         if not cases:
-            raise BadInput(unknown("dataset", name, sorted({*files, *stored})))
+            raise BadInput(unknown("dataset", name, sorted({*self._files(), *stored})))
         return _frozen(name, cases, limit)
 
     def _version(self, name: str) -> Frozen:
