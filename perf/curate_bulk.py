@@ -1,7 +1,7 @@
 """Bulk curation against the loop everybody writes first: fetch the scores of one trace, classify, insert, commit, next.
 
 Both run on copies of the same data, one after the other, on SQLite or on a PostgreSQL started for it. The loop is given every
-advantage (`perf/curation_loop.py`). What the two wrote for the same traces is compared row by row: entries, tags and revisions.
+advantage (`perf/curation_loop.py`). What the two wrote for the same traces is compared row by row: entries, tags and revisions. Contents are written after that, and measured apart.
 
     python -m perf.curate_bulk --traces 1000000 --loop 20000
     python -m perf.curate_bulk --postgres --traces 100000
@@ -33,6 +33,7 @@ from evergold.model.policy import Policy
 from evergold.model.trace import Score, ScoreSource
 from evergold.settings import Settings
 from evergold.store import Store
+from evergold.store.case_content import fill_contents
 from evergold.store.curation import Changes, curate_traces, take_queued
 from evergold.store.scores import put_scores
 from perf.curation_loop import Loop, Session, written
@@ -188,6 +189,9 @@ def compare(looped: Copy, curated: Copy, ids: Sequence[str], size: int) -> None:
     other = Session(curated.database)
     same = written(session, sample) == written(other, sample)
     again = Rate.of(len(ids), curated, lambda: done.append(in_bulk(store)))
+    # Contents are written after the tiers, and measured on a part: the others are written by the first who reads them.
+    filled: list[int] = []
+    fill = Rate.of(1, curated, lambda: filled.append(fill_contents(store.db, most=size)))
     late = sorted(late_score(store, trace_id) for trace_id in random.Random(9).sample(ids, 200))
     # Not before: the processor time of a session of PostgreSQL is no longer seen when it is closed.
     for one in (store, session, other):
@@ -200,6 +204,8 @@ def compare(looped: Copy, curated: Copy, ids: Sequence[str], size: int) -> None:
     ratios = f"{bulk.wall / loop.wall:>10.1f} x          {bulk.cpu / loop.cpu:>10.1f} x"
     print(f"  ratio                  {ratios}   (limit {limit})")
     print(f"  rows of both           {'the same' if same else 'DIFFERENT'}")
+    each = f"{1000 / fill.wall / filled[0]:.2f} ms, {1000 / fill.cpu / filled[0]:.2f} ms of CPU a case"
+    print(f"  contents written       {each} ({filled[0]:,} cases; goal 1)")
     print(f"  one late score        {late[100] * 1000:>12.2f} ms median, {late[190] * 1000:.2f} ms p95")
 
 

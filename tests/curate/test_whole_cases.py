@@ -117,7 +117,7 @@ def test_a_correction_has_the_conversation_the_user_and_the_tools(ws: Workspace)
 def test_refresh_completes_earlier_cases_as_revisions_and_once(ws: Workspace) -> None:
     ws.intake.accept([a_chat()])
     ws.live.curate()
-    older = "UPDATE eval_dataset SET whole = 1, user_id = NULL"
+    older = "UPDATE eval_dataset SET own_content = 1, content = NULL, user_id = NULL"
     ws.store.db.write(lambda connection: connection.execute(text(older)).close())
     assert the_case(ws).messages == ()
     assert ws.live.refresh() == (1, 1)

@@ -95,9 +95,12 @@ def _curate(workspace: Workspace, policy_files: tuple[Path, ...], backfill: bool
             # Checks first: curation judges by their scores.
             workspace.live.checks.run_missing()
             changes = curation.backfill(advance)
+        with progress("writing contents", None) as advance:
+            workspace.live.fill_contents(progress=advance)
     else:
         workspace.live.checks.run_missing()
         changes = curation.drain()
+        workspace.live.fill_contents()
     _print(changes, as_json)
 
 

@@ -6,8 +6,6 @@ A title generator or a guard runs beside the answer and is not it: a model call 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
-
 from evergold.conversation.contexts import contexts_of
 from evergold.conversation.conventions import exchange_of
 from evergold.conversation.dropped_calls import answered_elsewhere, restored
@@ -20,10 +18,9 @@ from evergold.conversation.shape import INSTRUCTING, Message, text_of
 from evergold.conversation.tool_spans import acted, is_calls, tool_runs, tools_at_work
 from evergold.conversation.tools import tools_in
 from evergold.model.conversation import Conversation
-from evergold.model.nesting import Values
+from evergold.model.nesting import require_storable
 from evergold.model.trace import Span, Trace, TraceStatus
 
-KEPT: TypeAdapter[dict[str, Any]] = TypeAdapter(Values)
 FACTS = ("model", "provider")
 
 
@@ -61,7 +58,8 @@ def conversation_of(trace: Trace, earlier: Earlier = lambda _: (), called: Earli
     tools = tools or tools_in(trace.metadata.get("tools")) or _tools_anywhere(spans, source) or tools_at_work(runs)
     if source is not None and any(is_cut(text) for text in (source.input, source.output)):
         problems.append("a text was cut on arrival; raise server.max_text_kb to keep such texts whole")
-    return Conversation(
+    # Checked item by item already; what was read is not checked a second time.
+    return Conversation.model_construct(
         messages=tuple(map(_storable, messages)),
         turn=tuple(map(_storable, turn)),
         after=tuple(map(_storable, after)),
@@ -174,7 +172,7 @@ def _parameters(trace: Trace, exchange: Exchange | None, source: Span | None) ->
 def _storable(values: dict[str, Any]) -> dict[str, Any]:
     """The values, unless they are nested deeper or more than can be kept: then as JSON text, so that nothing is lost."""
     try:
-        KEPT.validate_python(values)
-    except ValidationError:
+        require_storable(values)
+    except ValueError:
         return {"role": str(values.get("role", "")), "content": as_json(values), "extra": {"as_text": True}}
     return values

@@ -41,7 +41,7 @@ def refresh_cases(store: Store, progress: Callable[[int], None] = lambda _: None
 
 def _completed(connection: Connection, cases: Sequence[Case]) -> list[Case]:
     read = Contents(connection, {case.provenance.trace_id for case in cases if case.provenance.trace_id})
-    return [read.completed(case, case.provenance.trace_id or "") for case in cases]
+    return [read.complete(case, case.provenance.trace_id or "") for case in cases]
 
 
 def _refresh(connection: Connection, cases: Sequence[Case]) -> int:

@@ -1,14 +1,15 @@
 """Cases whose trace grew after they were made: a revision where nobody decided, a question to the reviewer where somebody did.
 
-The content of a case that nobody changed is read from its trace (`store/case_content.py`), so it is up to date by itself; the
-revision says so in its history, and whoever has the earlier version open is told. A case that a person changed or decided
-on holds its own content and keeps it.
+The content of a case that nobody changed is put together again from its trace (`store/case_content.py`); the revision says so
+in its history, and whoever has the earlier version open is told. A case that a person changed or decided on holds its own
+content and keeps it.
 """
 
 from collections.abc import Collection, Iterable, Sequence
 
 from sqlalchemy import Connection, text
 
+from evergold.store.case_content import forget_contents
 from evergold.store.rows import rows_among
 from evergold.store.values import now
 
@@ -16,9 +17,12 @@ ACTION = "grew"
 WHO = "policy growth"  # named like a policy: what a policy alone has made of an entry, a policy may change again
 MORE_SPANS = "more of its trace arrived"
 LATE_TURN = "an earlier turn of its session arrived"
-ENTRIES = "SELECT id, version, whole FROM eval_dataset WHERE status = 'active' AND trace_id"
+ENTRIES = "SELECT id, version, own_content FROM eval_dataset WHERE status = 'active' AND trace_id"
+LATE = """SELECT late.id FROM traces late
+    JOIN traces t ON t.session_id = late.session_id AND t.started_at > late.started_at AND t.seq < late.seq
+    WHERE late.id"""
 # Turns that came before others in time and after them on the wire, and the entries of those that nothing touched since.
-AFTER_LATE = """SELECT d.id, d.version, d.whole FROM traces late
+AFTER_LATE = """SELECT d.id, d.version, d.own_content FROM traces late
     JOIN traces t ON t.session_id = late.session_id AND t.started_at > late.started_at AND t.seq < late.seq
     JOIN eval_dataset d ON d.trace_id = t.id
     WHERE d.status = 'active' AND d.updated_at < late.received_at AND late.id"""
@@ -27,20 +31,23 @@ AFTER_LATE = """SELECT d.id, d.version, d.whole FROM traces late
 def note_growth(connection: Connection, trace_ids: Collection[str]) -> None:
     """Record that these traces have more spans than their cases were made from."""
     if trace_ids:
+        forget_contents(connection, trace_ids)
         _note(connection, rows_among(connection, ENTRIES, trace_ids), MORE_SPANS)
 
 
 def note_late_turns(connection: Connection, trace_ids: Sequence[str]) -> None:
     """Record that new traces are earlier turns of sessions whose later turns have cases."""
-    _note(connection, rows_among(connection, AFTER_LATE, trace_ids), LATE_TURN)
+    late = {row[0] for row in rows_among(connection, LATE, trace_ids)}
+    forget_contents(connection, late)
+    _note(connection, rows_among(connection, AFTER_LATE, late), LATE_TURN)
 
 
 def _note(connection: Connection, entries: Iterable[Sequence[int]], why: str) -> None:
     moment = now()
     # A set: two late turns of one session name the same entry twice.
-    for entry, version, whole in {tuple(row) for row in entries}:
+    for entry, version, own in {tuple(row) for row in entries}:
         known = {"entry": entry, "version": version, "now": moment, "why": why, "who": WHO, "action": ACTION}
-        if whole:
+        if own:
             connection.execute(ASK, known)
             continue
         connection.execute(RENEW, known)

@@ -9,6 +9,7 @@ from evergold.model.case import BOOKKEEPING, Case
 from evergold.model.tool_calls import calls_in
 from evergold.store.values import dumps, loads
 
+PARTS = ("messages", "turn", "tools", "contexts")  # lists whose items are stored apart: `store/case_content.py`
 MADE_HERE = ("policy", "correction")  # sources of cases that curation makes without their content
 IN_COLUMNS = {"id", "dataset", "kind", "entry_type", "input", "output", "expected", "metadata", "tags"} | BOOKKEEPING
 
@@ -16,7 +17,7 @@ IN_COLUMNS = {"id", "dataset", "kind", "entry_type", "input", "output", "expecte
 def row_of(case: Case, cited: Collection[str | None]) -> dict[str, Any]:
     """The columns of a case. A trace this database does not hold is cited in the body alone."""
     trace_id = case.provenance.trace_id
-    # Such a case was written without its conversation, which is read from the trace whenever the case is.
+    # Such a case is written without its conversation, which is put together from its trace afterwards.
     bare = case.provenance.source in MADE_HERE and not case.messages and not case.turn
     return {
         "case_id": case.id,
@@ -36,23 +37,23 @@ def row_of(case: Case, cited: Collection[str | None]) -> dict[str, Any]:
         "confirmed": int(case.confirmed),
         "review": case.review,
         "status": case.status,
-        "whole": int(not bare or trace_id not in cited),
+        "own_content": int(not bare or trace_id not in cited),
     }
 
 
 def body_of(case: Case) -> str:
-    """What has no column. Calls that the turn holds are read from it again."""
+    """What has no column and is no message. Calls that the turn holds are read from it again."""
     derived = {"tool_calls"} if case.turn and case.tool_calls == calls_in(case.turn) else set()
-    return dumps(case.model_dump(mode="json", exclude=IN_COLUMNS | derived, exclude_defaults=True))
+    return dumps(case.model_dump(mode="json", exclude=IN_COLUMNS.union(PARTS, derived), exclude_defaults=True))
 
 
 def case_of(row: Mapping[str, Any] | RowMapping, tags: Sequence[str]) -> Case:
+    """The case that a row holds, without its content; earlier rows have their messages in the body."""
     body = loads(row["body"])
     provenance = body.pop("provenance", {})
     for name in ("trace_id", "session_id", "user_id", "policy", "policy_rev"):
         if row[name] is not None:
             provenance[name] = row[name]
-    # The counterpart of `body_of`, which leaves out calls that the turn repeats.
     if body.get("turn") and "tool_calls" not in body:
         body["tool_calls"] = calls_in(body["turn"])
     return Case.model_validate(

@@ -8,6 +8,7 @@ from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
 from evergold.errors import Conflict, NotFound
 from evergold.model.case import Case, ReviewState, is_blank
+from evergold.store.case_content import own_content, store_items
 from evergold.store.case_rows import row_of
 from evergold.store.cases import get_case, held_cases
 from evergold.store.schema import case_revisions, eval_dataset, eval_dataset_tags, traces
@@ -112,10 +113,10 @@ def _cited(connection: Connection, cases: Iterable[Case]) -> set[str]:
 def _insert(connection: Connection, cases: Sequence[Case], author: Author) -> None:
     if not cases:
         return
-    cited, moment = _cited(connection, cases), now()
+    moment = now()
     rows = [
-        row_of(case, cited) | {"version": 1, "created_at": stamp(case.created_at) or moment, "updated_at": moment}
-        for case in cases
+        row | {"version": 1, "created_at": stamp(case.created_at) or moment, "updated_at": moment}
+        for case, row in zip(cases, _rows(connection, cases), strict=True)
     ]
     connection.execute(insert(eval_dataset), rows)
     # Read back instead of RETURNING: the order of returned rows is not promised for an insert of many.
@@ -139,6 +140,16 @@ def _insert(connection: Connection, cases: Sequence[Case], author: Author) -> No
     tags = [{"dataset_id": entry_ids[case.dataset, case.id], "tag": tag} for case in cases for tag in set(case.tags)]
     if tags:
         connection.execute(insert(eval_dataset_tags), tags)
+
+
+def _rows(connection: Connection, cases: Sequence[Case]) -> list[dict[str, Any]]:
+    """The columns of cases, their contents included where they have their own."""
+    cited = _cited(connection, cases)
+    rows = [row_of(case, cited) for case in cases]
+    contents = store_items(connection, [own_content(case) for case in cases])
+    return [
+        row | {"content": content if row["own_content"] else None} for row, content in zip(rows, contents, strict=True)
+    ]
 
 
 def _ids(connection: Connection, cases: Sequence[Case]) -> Iterator[tuple[tuple[str, str], int]]:
@@ -165,7 +176,8 @@ def _revise(connection: Connection, entry_id: int, old: Case, new: Case, author:
     # A validated case that an import rewrites is unvalidated again: nobody has seen the new text.
     if not author.reviewer and _rewritten(old, new):
         new = new.model_copy(update={"review": ReviewState.UNVALIDATED})
-    row = row_of(new, _cited(connection, [new])) | {"version": version, "updated_at": moment}
+    (columns,) = _rows(connection, [new])
+    row = columns | {"version": version, "updated_at": moment}
     # The version in the condition makes this safe against a writer that read the same version (PostgreSQL).
     changed = connection.execute(
         update(eval_dataset)

@@ -23,7 +23,7 @@ from sqlalchemy.engine import RowMapping
 
 from evergold.errors import BadInput, NotFound
 from evergold.model.case import Case, CaseKind, CaseStatus, EntryType, ReviewState
-from evergold.store.case_content import completed, is_raw
+from evergold.store.case_content import add_contents, add_texts
 from evergold.store.case_rows import case_of
 from evergold.store.conditions import Many, Pairs, json_text
 from evergold.store.cutoffs import Cutoff
@@ -136,9 +136,10 @@ def page_of_cases(
     # One row more than the page was read: without it there is no next page, and no cursor to an empty one.
     end = rows[limit - 1] if len(rows) > limit else None
     cursor = f"{end['updated_at']}|{end['id']}" if end else None
+    rows = rows[:limit]
     if preview is None:
-        return _as_cases(connection, rows[:limit]), cursor
-    return [case.preview(preview) for case in _previewed(connection, rows[:limit])], cursor
+        return _as_cases(connection, rows), cursor
+    return [case.preview(preview) for case in add_texts(connection, rows, _from_rows(connection, rows))], cursor
 
 
 def _cursor(text: str) -> tuple[str, int]:
@@ -247,20 +248,11 @@ def filtered(query: Select[Any], wanted: CaseFilter, dialect: str) -> Select[Any
 
 
 def _as_cases(connection: Connection, rows: Sequence[RowMapping]) -> list[Case]:
-    return completed(connection, rows, _own_content(connection, rows))
+    return add_contents(connection, rows, _from_rows(connection, rows))
 
 
-def _previewed(connection: Connection, rows: Sequence[RowMapping]) -> list[Case]:
-    """Cases whose conversation is left out: a trace is read only where the text of the case is the JSON of messages."""
-    own = _own_content(connection, rows)
-    raw = [number for number, case in enumerate(own) if is_raw(case.input) or is_raw(case.output)]
-    read = completed(connection, [rows[number] for number in raw], [own[number] for number in raw])
-    by_number = dict(zip(raw, read, strict=True))
-    return [by_number.get(number, case) for number, case in enumerate(own)]
-
-
-def _own_content(connection: Connection, rows: Sequence[RowMapping]) -> list[Case]:
-    """Cases with what their rows hold, and nothing of their traces."""
+def _from_rows(connection: Connection, rows: Sequence[RowMapping]) -> list[Case]:
+    """Cases without their contents."""
     tags = _tags(connection, [row["id"] for row in rows])
     return [case_of(row, tags.get(row["id"], ())) for row in rows]
 

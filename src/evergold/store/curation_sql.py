@@ -155,7 +155,9 @@ def _update(dialect: Dialect) -> str:
           status = CASE WHEN {gone} THEN 'withdrawn' ELSE 'active' END,
           input_text = {text_of.format("input_text")}, output_text = {text_of.format("output_text")},
           dataset = CASE WHEN {gone} THEN eval_dataset.dataset ELSE :dataset END,
-          policy_rev = :rev, undone = '', version = v.version, updated_at = :now
+          policy_rev = :rev, undone = '', version = v.version, updated_at = :now,
+          content = CASE WHEN v.change = 'refreshed' AND own_content = 0 THEN NULL ELSE content END,
+          grown = CASE WHEN v.change = 'refreshed' THEN grown + 1 ELSE grown END
         FROM curation_verdicts v JOIN traces t ON t.id = v.trace_id
         WHERE eval_dataset.id = v.entry AND v.change <> 'added' AND v.change NOT IN {QUESTIONS}"""
 

@@ -24,6 +24,7 @@ T = TypeVar("T")
 Work = Callable[[Connection], T]
 
 PATIENT_SECONDS = 120  # for SQLite's lock, where no request waits for an answer: commands and programs
+SUBMIT = "submit_write"  # the option by which a reader's connection has a write done without waiting for it
 TAKE_ANY_TIME = "SET LOCAL statement_timeout = 0"  # for upkeep and backups, which read whole tables
 CONTENDED_TRIES = 3  # for what PostgreSQL undid because two writers waited for each other
 
@@ -43,6 +44,7 @@ class Database:
         self.url = url
         self._writer_engine, self._reader_engine = open_engines(url, limits or DatabaseLimits())
         self._lock = WriteLock(sqlite_file(url), PATIENT_SECONDS)
+        self._reader_engine.update_execution_options(**{SUBMIT: self.submit})
         if self.dialect == "sqlite":
             self._choose_begin()
         self._writer = Writer(url, self._writer_engine)

@@ -17,7 +17,7 @@ from sqlalchemy import Connection, text
 from evergold.model.build import without_tags
 from evergold.model.ident import content_hash
 from evergold.model.trace import Reaction
-from evergold.store.case_content import keep_contents
+from evergold.store.case_content import drop_uncited, forget_contents, keep_contents
 from evergold.store.compact.chains import release
 from evergold.store.corrections import correction_case_id
 from evergold.store.queues import enqueue
@@ -147,8 +147,11 @@ def erase_user(connection: Connection, user: str, who: str, why: str, begun: Era
 
 def _erase(connection: Connection, user: str, trace_ids: Sequence[str], erased: Erased) -> None:
     entries = _entries(connection, user, trace_ids)
+    # Cases of other people in the same sessions are put together again without these turns.
+    forget_contents(connection, trace_ids)
     for batch in batches([entry for entry, _ in entries]):
         _empty(connection, batch)
+    drop_uncited(connection)
     erased.run_copies = _empty_run_copies(connection, erased.case_ids)
     for build, manifest in _manifests(connection, erased.case_ids).items():
         kept = dumps(without_tags(manifest, erased.tags))
@@ -222,7 +225,7 @@ def _entries(connection: Connection, user: str, trace_ids: Sequence[str]) -> lis
 def _empty(connection: Connection, entries: Sequence[int]) -> None:
     for statement in (
         # Braces are doubled because the statement goes through `str.format`.
-        "UPDATE eval_dataset SET status = 'erased', trace_id = NULL, session_id = NULL, user_id = NULL, whole = 1, "
+        "UPDATE eval_dataset SET status = 'erased', trace_id = NULL, session_id = NULL, user_id = NULL, own_content = 1, content = NULL, "
         "input_text = '', output_text = NULL, expected_output = NULL, metadata = '{{}}', body = '{{}}', "
         "version = version + 1 WHERE id IN ({})",
         "UPDATE case_revisions SET changes = '{{}}', evidence = '{{}}', why = '', rev = NULL WHERE entry_id IN ({})",

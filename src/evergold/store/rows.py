@@ -202,8 +202,12 @@ def tuples_among(connection: Connection, query: str, values: Iterable[str | int]
 
 def delete_among(connection: Connection, table: str, column: str, values: Iterable[str | int]) -> int:
     """Delete the rows of a table whose column is one of the values; return how many."""
-    statement = f"DELETE FROM {table} WHERE {column}"
-    return sum(_among(connection, statement, batch).rowcount for batch in batches(values, MANY))
+    return change_among(connection, f"DELETE FROM {table} WHERE {column}", values)
+
+
+def change_among(connection: Connection, statement: str, values: Iterable[str | int], then: str = "") -> int:
+    """Run a statement that changes rows, and ends with a column's name, where that column is one of the values."""
+    return sum(_among(connection, statement, batch, then).rowcount for batch in batches(values, MANY))
 
 
 def _among(connection: Connection, statement: str, values: Sequence[str | int], then: str = "") -> CursorResult[Any]:

@@ -29,10 +29,14 @@ def traces_with_spans(connection: Connection, trace_ids: Iterable[str]) -> dict[
 
 
 class Sessions:
-    """The sessions of traces, each read once. Holds them all: make one for each batch of traces."""
+    """The sessions of traces, each read once. Holds them all: make one for each batch of traces.
 
-    def __init__(self, connection: Connection) -> None:
+    When the first session is asked for, those of all `traces` are read with it.
+    """
+
+    def __init__(self, connection: Connection, traces: Iterable[Trace] = ()) -> None:
         self._connection = connection
+        self._named = {trace.session_id for trace in traces if trace.session_id is not None}
         self._read: dict[tuple[str, Sequence[str]], list[Trace]] = {}
 
     def before(self, trace: Trace) -> Sequence[Trace]:
@@ -48,12 +52,19 @@ class Sessions:
             return ()
         key = (trace.session_id, kinds)
         if key not in self._read:
-            query = select(traces).where(traces.c.session_id == trace.session_id)
-            rows = self._connection.execute(query.order_by(traces.c.started_at, traces.c.seq)).mappings().all()
-            self._read[key] = _with_spans(self._connection, rows, kinds)
+            self._read_sessions({trace.session_id} | self._named, kinds)
         session = self._read[key]
         position = next((number for number, one in enumerate(session) if one.id == trace.id), len(session))
         return session[:position]
+
+
+    def _read_sessions(self, names: Iterable[str], kinds: Sequence[str]) -> None:
+        for batch in batches(sorted(names)):
+            self._read |= {(name, kinds): [] for name in batch}
+            query = select(traces).where(traces.c.session_id.in_(batch))
+            rows = self._connection.execute(query.order_by(traces.c.started_at, traces.c.seq)).mappings().all()
+            for trace in _with_spans(self._connection, rows, kinds):
+                self._read[trace.session_id or "", kinds].append(trace)
 
 
 def _with_spans(connection: Connection, rows: Sequence[Any], kinds: Sequence[str] = ()) -> list[Trace]:

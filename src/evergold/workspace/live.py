@@ -23,6 +23,7 @@ from evergold.settings import Settings
 from evergold.storage import location as located
 from evergold.store import Store
 from evergold.store.authority import withdraw_score
+from evergold.store.case_content import drop_uncited, fill_contents, has_uncited
 from evergold.store.curation import Changes, queue_counts, set_aside
 from evergold.store.live_stats import DatasetStats, dataset_stats
 from evergold.store.partitions.dropping import drop_old
@@ -94,7 +95,16 @@ class Live:
 
     def step(self, limit: int) -> tuple[int, Changes]:
         """Curate up to `limit` waiting traces under the rules of this moment; how many were taken, and what changed."""
-        return self.curation.step(limit)
+        done = self.curation.step(limit)
+        # After the commit: whoever waits for an entry does not wait for its content, which the first reader could write too.
+        self.fill_contents(most=limit)
+        return done
+
+    def fill_contents(
+        self, *, until: float = inf, most: float = inf, progress: Callable[[int], None] = lambda _: None
+    ) -> int:
+        """Write the contents of cases that have none yet; how many were written."""
+        return fill_contents(self._store.db, until=until, most=most, progress=progress)
 
     def under(self, chosen: Sequence[Policy]) -> Curation:
         """These policies instead of those in force, for which what waits goes on waiting."""
@@ -107,7 +117,9 @@ class Live:
     def curate(self, trace_id: str | None = None, *, seconds: float = inf) -> Changes:
         """Bring entries up to date with everything new, or with one trace; after so many seconds the rest goes on waiting."""
         if trace_id is not None:
-            return self.curation.trace(trace_id)
+            changes = self.curation.trace(trace_id)
+            self.fill_contents()
+            return changes
         until = time.monotonic() + seconds
         # Bulk curation is one at a time in this process: two would judge the same traces twice.
         if not self._curating.acquire(timeout=min(seconds, threading.TIMEOUT_MAX)):
@@ -115,7 +127,9 @@ class Live:
         try:
             # Checks first: curation judges by their scores.
             self.checks.run_missing(until)
-            return self.curation.drain(until)
+            changes = self.curation.drain(until)
+            self.fill_contents(until=until)
+            return changes
         finally:
             self._curating.release()
 
@@ -178,6 +192,10 @@ class Live:
             ):
                 pruned.deleted += deleted
             pruned.waiting = self._store.db.write_again(partial(prune_waiting, before=before))
+            with self._store.db.read() as connection:
+                uncited = has_uncited(connection)
+            if uncited:
+                self._store.db.write_again(drop_uncited)
         return pruned
 
     def erase(self, user: str, *, who: str = "system", why: str = "") -> Erased:
@@ -225,7 +243,7 @@ class Live:
         self._curator = Curator(
             self,
             lambda trace_ids: self._store.db.write(partial(set_aside, trace_ids=trace_ids, owner=owner)),
-            lambda: self._learn_words() or self._learn_parts() or traffic.at_leisure(),
+            lambda: bool(self.fill_contents(most=1)) or self._learn_words() or self._learn_parts() or traffic.at_leisure(),
         )
         self._curator.start()
         return self._curator.wake

@@ -8,7 +8,7 @@ sortable, readable in any client, the same in SQLite and PostgreSQL. JSON is tex
 from evergold.store.schema.access import access_tokens
 from evergold.store.schema.alerts import alert_deliveries, alerts, dataset_sizes
 from evergold.store.schema.builds import build_cases, builds
-from evergold.store.schema.cases import case_revisions, datasets, eval_dataset, eval_dataset_tags
+from evergold.store.schema.cases import case_revisions, datasets, eval_dataset, eval_dataset_tags, messages
 from evergold.store.schema.columns import metadata, random_ident, utc_now
 from evergold.store.schema.curation import curation_queue, policies, rule_changes
 from evergold.store.schema.reviews import (
@@ -61,6 +61,7 @@ __all__ = [
     "eval_dataset_tags",
     "list_views",
     "measurements",
+    "messages",
     "metadata",
     "pending_records",
     "policies",

@@ -1,9 +1,11 @@
 """Tables of cases: the living dataset, tags, revisions."""
 
-from sqlalchemy import Column, ForeignKey, Index, Integer, Table, Text, UniqueConstraint
+from sqlalchemy import Column, ForeignKey, Index, Integer, Table, Text, UniqueConstraint, text
 
 from evergold.store.schema.columns import auto_id, count_of, metadata, one_of, random_ident, time_of, word
 from evergold.store.text_index.parts import keep_part_index
+
+UNWRITTEN = text("content IS NULL AND own_content = 0 AND trace_id IS NOT NULL")  # cases whose content is still to be made
 
 eval_dataset = Table(
     "eval_dataset",
@@ -33,7 +35,9 @@ eval_dataset = Table(
     count_of("version", 1),
     time_of("updated_at"),
     Column("user_id", Text),
-    count_of("whole"),
+    Column("content", Text),  # what the case says: numbers of `messages`, and what its trace adds; null: not written yet
+    count_of("own_content"),  # 1: a person or an import wrote the content, and its trace does not change it
+    count_of("grown"),  # how often its trace, or an earlier turn, changed: a content made before that is not written
     one_of("entry_type", "golden", "failure", "correction"),
     one_of("status", "active", "withdrawn", "dismissed", "erased"),
     one_of("review", "unvalidated", "validated"),
@@ -43,10 +47,19 @@ eval_dataset = Table(
     Index("entries_by_trace", "trace_id", "policy", "dataset", "status", "entry_type", "confirmed"),
     Index("entries_by_type", "dataset", "status", "entry_type", "id"),
     Index("entries_by_time", "dataset", "created_at", "id"),
+    Index("entries_unwritten", "session_id", "id", sqlite_where=UNWRITTEN, postgresql_where=UNWRITTEN),
     # A number is never given twice: exports and outside tables name cases by it.
     sqlite_autoincrement=True,
 )
 keep_part_index(eval_dataset)
+
+messages = Table(
+    "messages",
+    metadata,
+    auto_id(),
+    Column("hash", Text, nullable=False, unique=True),
+    Column("value", Text, nullable=False),  # a message, a tool's schema or a context, as JSON
+)
 
 eval_dataset_tags = Table(
     "eval_dataset_tags",
