@@ -1,15 +1,13 @@
-"""Complete cases that were made earlier from the traces they cite; each change is a revision."""
+"""Read the traces of stored cases again, after an upgrade that understands more of them; each change is a revision."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 
-from sqlalchemy import Connection
-
-from evergold.model.case import Case
 from evergold.store import Store
-from evergold.store.case_content import Contents
+from evergold.store.case_content import fill_contents
+from evergold.store.case_growth import renew_contents
 from evergold.store.case_writes import Author, put_cases
-from evergold.store.cases import CaseFilter, iterate_cases
+from evergold.store.cases import iterate_with_traces
 from evergold.store.portions import Portion
 from evergold.store.values import batches
 
@@ -19,30 +17,23 @@ AT_ONCE = 200
 
 
 def refresh_cases(store: Store, progress: Callable[[int], None] = lambda _: None) -> tuple[int, int]:
-    """Fill what is empty in every active case that cites a stored trace; how many cite one, and how many changed.
+    """Complete every active case that cites a stored trace; how many cite one, and how many changed.
 
-    What a case says already, and what a person made of it, stays. Filling empty fields takes no verdict away.
+    What a person made of a case stays, and only what is empty in it is filled, which takes no verdict away. The content of a
+    case that nobody changed is put together again where the trace is read differently by now.
     """
     seen = changed = 0
     portion = Portion(AT_ONCE)
     with store.db.read() as connection:
-        citing = (case for case in iterate_cases(connection, CaseFilter()) if case.provenance.trace_id)
-        for batch in batches(citing, AT_ONCE):
-            # Read before the transaction: most cases need nothing, and nobody waits meanwhile.
-            lacking = [
-                case for case, filled in zip(batch, _completed(connection, batch), strict=True) if filled != case
-            ]
-            for some in portion.of(lacking):
-                changed += store.db.write(portion.timed(partial(_refresh, cases=some)))
+        # Compared before the transaction: most cases need nothing, and nobody waits meanwhile.
+        for batch in batches(iterate_with_traces(connection), AT_ONCE):
+            differing = [one for one in batch if one.fresh != one.held]
+            for some in portion.of(differing):
+                own = [one.fresh for one in some if one.own]
+                others = [one.entry for one in some if not one.own]
+                changed += store.db.write(portion.timed(partial(put_cases, cases=own, author=AUTHOR))).changed
+                changed += store.db.write(partial(renew_contents, entries=others))
             seen += len(batch)
             progress(len(batch))
+    fill_contents(store.db)
     return seen, changed
-
-
-def _completed(connection: Connection, cases: Sequence[Case]) -> list[Case]:
-    read = Contents(connection, {case.provenance.trace_id for case in cases if case.provenance.trace_id})
-    return [read.complete(case, case.provenance.trace_id or "") for case in cases]
-
-
-def _refresh(connection: Connection, cases: Sequence[Case]) -> int:
-    return put_cases(connection, _completed(connection, cases), AUTHOR).changed

@@ -35,7 +35,9 @@ from evergold.store.values import batches, dumps, loads
 
 HASH_BYTES = 18  # of SHA-256, as 24 characters: nobody finds two texts with the same ones
 AT_ONCE = 200  # cases whose traces are in memory at a time
-MOST_SUBMITTED = 50  # writes that readers leave to the writer; what is not written is put together again when it is read
+MOST_SUBMITTED = (
+    50  # writes that readers leave to the writer; what is not written is put together again when it is read
+)
 UNWRITTEN = "content IS NULL AND own_content = 0 AND trace_id IS NOT NULL"
 CITED = {
     "sqlite": "SELECT item.value FROM eval_dataset d, json_tree(d.content, '$.parts') item "
@@ -83,9 +85,7 @@ def add_contents(connection: Connection, rows: Sequence[RowMapping], cases: Sequ
 def add_texts(connection: Connection, rows: Sequence[RowMapping], cases: Sequence[Case]) -> list[Case]:
     """Like `add_contents`, without the conversation: a list shows the texts of cases alone."""
     unwritten = [number for number, row in enumerate(rows) if _is_unwritten(row)]
-    results = [
-        _with_content(case, Content({}, loads(row["content"]))) for row, case in zip(rows, cases, strict=True)
-    ]
+    results = [_with_content(case, Content({}, loads(row["content"]))) for row, case in zip(rows, cases, strict=True)]
     # A text that people can read needs no trace; the others are the JSON of messages.
     raw = [number for number in unwritten if is_raw(cases[number].input) or is_raw(cases[number].output)]
     filled = add_contents(connection, [rows[number] for number in raw], [cases[number] for number in raw])
@@ -298,12 +298,9 @@ def write_contents(connection: Connection, written: Sequence[WrittenContent]) ->
     if not wanted:
         return 0
     texts = store_items(connection, [one.content for one in wanted])
-    statement = text(
-        f"UPDATE eval_dataset SET content = :content WHERE id = :entry AND grown = :grown AND {UNWRITTEN}"
-    )
+    statement = text(f"UPDATE eval_dataset SET content = :content WHERE id = :entry AND grown = :grown AND {UNWRITTEN}")
     values = [
-        {"entry": one.entry, "grown": one.grown, "content": content}
-        for one, content in zip(wanted, texts, strict=True)
+        {"entry": one.entry, "grown": one.grown, "content": content} for one, content in zip(wanted, texts, strict=True)
     ]
     connection.execute(statement, values)
     return len(values)

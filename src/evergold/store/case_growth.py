@@ -10,12 +10,13 @@ from collections.abc import Collection, Iterable, Sequence
 from sqlalchemy import Connection, text
 
 from evergold.store.case_content import forget_contents
-from evergold.store.rows import rows_among
+from evergold.store.rows import change_among, rows_among
 from evergold.store.values import now
 
 ACTION = "grew"
 WHO = "policy growth"  # named like a policy: what a policy alone has made of an entry, a policy may change again
 MORE_SPANS = "more of its trace arrived"
+READ_ANEW = "its trace was read again"
 LATE_TURN = "an earlier turn of its session arrived"
 ENTRIES = "SELECT id, version, own_content FROM eval_dataset WHERE status = 'active' AND trace_id"
 LATE = """SELECT late.id FROM traces late
@@ -40,6 +41,16 @@ def note_late_turns(connection: Connection, trace_ids: Sequence[str]) -> None:
     late = {row[0] for row in rows_among(connection, LATE, trace_ids)}
     forget_contents(connection, late)
     _note(connection, rows_among(connection, AFTER_LATE, late), LATE_TURN)
+
+
+def renew_contents(connection: Connection, entries: Collection[int]) -> int:
+    """Have the contents of cases that nobody changed put together again; return how many there are."""
+    if entries:
+        forget = "UPDATE eval_dataset SET content = NULL, grown = grown + 1 WHERE own_content = 0 AND id"
+        change_among(connection, forget, entries)
+        query = "SELECT id, version, own_content FROM eval_dataset WHERE own_content = 0 AND id"
+        _note(connection, rows_among(connection, query, entries), READ_ANEW)
+    return len(entries)
 
 
 def _note(connection: Connection, entries: Iterable[Sequence[int]], why: str) -> None:

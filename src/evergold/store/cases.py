@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 from sqlalchemy import (
@@ -23,7 +23,7 @@ from sqlalchemy.engine import RowMapping
 
 from evergold.errors import BadInput, NotFound
 from evergold.model.case import Case, CaseKind, CaseStatus, EntryType, ReviewState
-from evergold.store.case_content import add_contents, add_texts
+from evergold.store.case_content import AT_ONCE, Contents, add_contents, add_texts
 from evergold.store.case_rows import case_of
 from evergold.store.conditions import Many, Pairs, json_text
 from evergold.store.cutoffs import Cutoff
@@ -165,6 +165,30 @@ def iterate_cases(
             return
         yield from _as_cases(connection, rows)
         last = int(rows[-1]["id"])
+
+
+class CaseBesideTrace(NamedTuple):
+    """A case as it is stored, and as it would be if its trace were read now. `own`: its trace only fills what it lacks."""
+
+    entry: int
+    own: bool
+    held: Case
+    fresh: Case
+
+
+def iterate_with_traces(connection: Connection) -> Iterator[CaseBesideTrace]:
+    """Every active case that cites a stored trace, oldest first."""
+    table, last = eval_dataset.c, 0
+    query = (
+        select(eval_dataset).where(table.status == CaseStatus.ACTIVE, table.trace_id.is_not(None)).order_by(table.id)
+    )
+    while rows := connection.execute(query.where(table.id > last).limit(AT_ONCE)).mappings().all():
+        bare = _from_rows(connection, rows)
+        traces = Contents(connection, {row["trace_id"] for row in rows})
+        for row, plain, held in zip(rows, bare, add_contents(connection, rows, bare), strict=True):
+            own = bool(row["own_content"])
+            yield CaseBesideTrace(row["id"], own, held, traces.complete(held if own else plain, row["trace_id"]))
+        last = rows[-1]["id"]
 
 
 def count_cases(connection: Connection, wanted: CaseFilter) -> int:

@@ -225,7 +225,8 @@ def _entries(connection: Connection, user: str, trace_ids: Sequence[str]) -> lis
 def _empty(connection: Connection, entries: Sequence[int]) -> None:
     for statement in (
         # Braces are doubled because the statement goes through `str.format`.
-        "UPDATE eval_dataset SET status = 'erased', trace_id = NULL, session_id = NULL, user_id = NULL, own_content = 1, content = NULL, "
+        "UPDATE eval_dataset SET status = 'erased', trace_id = NULL, session_id = NULL, user_id = NULL, own_content = 1, "
+        "content = NULL, "
         "input_text = '', output_text = NULL, expected_output = NULL, metadata = '{{}}', body = '{{}}', "
         "version = version + 1 WHERE id IN ({})",
         "UPDATE case_revisions SET changes = '{{}}', evidence = '{{}}', why = '', rev = NULL WHERE entry_id IN ({})",

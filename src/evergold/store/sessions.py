@@ -57,7 +57,6 @@ class Sessions:
         position = next((number for number, one in enumerate(session) if one.id == trace.id), len(session))
         return session[:position]
 
-
     def _read_sessions(self, names: Iterable[str], kinds: Sequence[str]) -> None:
         for batch in batches(sorted(names)):
             self._read |= {(name, kinds): [] for name in batch}

@@ -243,7 +243,9 @@ class Live:
         self._curator = Curator(
             self,
             lambda trace_ids: self._store.db.write(partial(set_aside, trace_ids=trace_ids, owner=owner)),
-            lambda: bool(self.fill_contents(most=1)) or self._learn_words() or self._learn_parts() or traffic.at_leisure(),
+            lambda: (
+                bool(self.fill_contents(most=1)) or self._learn_words() or self._learn_parts() or traffic.at_leisure()
+            ),
         )
         self._curator.start()
         return self._curator.wake

@@ -5,7 +5,9 @@ from sqlalchemy import Column, ForeignKey, Index, Integer, Table, Text, UniqueCo
 from evergold.store.schema.columns import auto_id, count_of, metadata, one_of, random_ident, time_of, word
 from evergold.store.text_index.parts import keep_part_index
 
-UNWRITTEN = text("content IS NULL AND own_content = 0 AND trace_id IS NOT NULL")  # cases whose content is still to be made
+UNWRITTEN = text(
+    "content IS NULL AND own_content = 0 AND trace_id IS NOT NULL"
+)  # cases whose content is still to be made
 
 eval_dataset = Table(
     "eval_dataset",
@@ -35,7 +37,9 @@ eval_dataset = Table(
     count_of("version", 1),
     time_of("updated_at"),
     Column("user_id", Text),
-    Column("content", Text),  # what the case says: numbers of `messages`, and what its trace adds; null: not written yet
+    Column(
+        "content", Text
+    ),  # what the case says: numbers of `messages`, and what its trace adds; null: not written yet
     count_of("own_content"),  # 1: a person or an import wrote the content, and its trace does not change it
     count_of("grown"),  # how often its trace, or an earlier turn, changed: a content made before that is not written
     one_of("entry_type", "golden", "failure", "correction"),
