@@ -39,8 +39,9 @@ def note_growth(connection: Connection, trace_ids: Collection[str]) -> None:
 def note_late_turns(connection: Connection, trace_ids: Sequence[str]) -> None:
     """Record that new traces are earlier turns of sessions whose later turns have cases."""
     late = {row[0] for row in rows_among(connection, LATE, trace_ids)}
-    forget_contents(connection, late)
-    _note(connection, rows_among(connection, AFTER_LATE, late), LATE_TURN)
+    if late:
+        forget_contents(connection, late)
+        _note(connection, rows_among(connection, AFTER_LATE, late), LATE_TURN)
 
 
 def renew_contents(connection: Connection, entries: Collection[int]) -> int:
