@@ -1,12 +1,11 @@
-"""How fast traces go into an archive, are searched and judged there, and come back, beside a bulk import of the same traces.
+"""How fast traces go into an archive and come back, beside a bulk import of the same traces.
 
     python -m perf.archive                               # SQLite, 7 KB a trace
     python -m perf.archive --traces 1500 --words 960     # 50 KB a trace
     python -m perf.archive --postgres                    # a PostgreSQL started for it
 
-Traces of several days are ingested from a file of JSON lines, archived and restored. Megabytes are those of the JSON that the
-archive holds; seconds are CPU seconds of this process and, with `--postgres`, of those that serve the database, which are also
-given alone. A dry run of curation opens each day as an SQLite database, whatever the workspace has.
+Traces of several days are ingested from a file of JSON lines, archived and restored. Megabytes are those of that file; seconds
+are CPU seconds of this process and, with `--postgres`, of those that serve the database, which are also given alone.
 """
 
 import argparse
@@ -19,16 +18,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pyarrow
+
 from evergold.settings import Settings
 from evergold.store.text_index.words import learn_words
-from evergold.store.trace_filter import TraceFilter
 from evergold.workspace import Workspace
-from evergold.workspace.archive_days import ArchivedDays
 from perf.faults.postgres import own_database
 from perf.postgres_intake import postgres_seconds
 
 DAYS = 5
-WORDS = (
+WORDS = [
     "order",
     "refund",
     "late",
@@ -41,7 +40,7 @@ WORDS = (
     "when",
     "where",
     "total",
-)
+]
 
 
 def a_trace(number: int, day: int, words: int, chance: random.Random) -> dict[str, Any]:
@@ -116,25 +115,18 @@ def main() -> None:
             while workspace.store.db.write(learn_words):
                 pass
             # The libraries are loaded before: a second at the start is no part of a rate.
-            workspace.archives.move("9999d", home / "none")
+            pyarrow.array([""])
             moving, done = clock.timed(lambda: workspace.archives.move("1d", archive))
-            days = ArchivedDays(archive)
-            workspace.archives.search(days.source, TraceFilter(search="nowhere", since="2026-01-05"), 10)
-            searching, _ = clock.timed(
-                lambda: workspace.archives.search(days.source, TraceFilter(search="nowhere"), 10)
-            )
-            judging, _ = clock.timed(lambda: workspace.archived_work.dry_run(days))
-            names = sorted(path.name.removeprefix("day=") for path in archive.iterdir())
-            back, count = clock.timed(lambda: sum(workspace.archives.restore(day, archive) for day in names))
-    megabytes = done.json_bytes / 1e6
-    print(f"{done.traces} traces, {megabytes:.0f} MB of JSON, {done.bytes / 1e6:.0f} MB in Parquet; {count} restored")
+            days = sorted(path.name.removeprefix("day=") for path in archive.iterdir())
+            back, count = clock.timed(lambda: sum(workspace.archives.restore(day, archive) for day in days))
+        megabytes = lines.stat().st_size / 1e6
+    print(f"{done.traces} traces, {megabytes:.1f} MB of JSON, {done.bytes / 1e6:.2f} MB in Parquet; {count} restored")
     print(f"bulk import  {given.traces / importing:8.0f} traces/s")
-    print(f"archive      {given.traces / moving:8.0f} traces/s  {megabytes / moving:6.1f} MB/s of JSON a core")
-    print(f"search       {given.traces / searching:8.0f} traces/s  {megabytes / searching:6.1f} MB/s of JSON")
-    print(f"curate       {given.traces / judging:8.0f} traces/s  judged in the archive, as a dry run")
-    print(f"restore      {given.traces / back:8.0f} traces/s  {importing / back:6.2f} of the bulk import's speed")
+    for verb, seconds in (("archive", moving), ("restore", back)):
+        rate = f"{given.traces / seconds:8.0f} traces/s  {megabytes / seconds:6.1f} MB/s of JSON a core"
+        print(f"{verb:12} {rate}  {importing / seconds:6.2f} of the bulk import's speed")
     if given.postgres:
-        imported, moved, _, _, restored = (seconds / given.traces * 1e6 for seconds in clock.of_database)
+        imported, moved, restored = (seconds / given.traces * 1e6 for seconds in clock.of_database)
         print(f"of a trace in PostgreSQL: import {imported:.0f} µs, archive {moved:.0f} µs, restore {restored:.0f} µs")
 
 

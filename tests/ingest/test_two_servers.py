@@ -16,7 +16,7 @@ from evergold.ingest.write_spans import SpansWritten, write_spans
 from evergold.model.trace import ScoreLine
 from evergold.settings import Settings
 from evergold.sources.spans import Wire
-from evergold.store import archiving, retention
+from evergold.store import archive, retention
 from evergold.store.workspace_facts import put_fact
 from evergold.workspace import Workspace, archives
 from tests.builders import a_case
@@ -104,7 +104,7 @@ def test_what_comes_while_a_trace_is_archived_is_kept(
     """In the moment between the look whether a trace is as it was written and its deletion."""
     one, other = servers
     send(one, a_span(0)).result(PATIENCE)
-    compare = archiving._unchanged
+    read = archive.read_records
 
     def deliver() -> None:
         if late == "span":
@@ -115,13 +115,14 @@ def test_what_comes_while_a_trace_is_archived_is_kept(
     with ThreadPoolExecutor(1) as thread:
         delivered: list[Future[None]] = []
 
-        def compared(connection: Connection, read: archiving.TraceRows) -> archiving.TraceRows:
-            same = compare(connection, read)
+        def read_again(connection: Connection, trace_ids: list[str]) -> list[archive.Record]:
+            records = read(connection, trace_ids)
             delivered.append(thread.submit(deliver))
             wait_until_stuck_or_done(one, delivered[0])
-            return same
+            return records
 
-        monkeypatch.setattr(archiving, "_unchanged", compared)
+        # Named in its own module, it is the reading under the lock, just before the deletion.
+        monkeypatch.setattr(archive, "read_records", read_again)
         one.archives.move("1d", tmp_path / "archive")
         delivered[0].result(PATIENCE)
     with one.store.db.read() as connection:

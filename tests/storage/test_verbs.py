@@ -186,6 +186,6 @@ def test_traces_are_archived_in_a_store_and_brought_back(s3: str, tmp_path: Path
         put("in.jsonl", b"".join(json.dumps(line).encode() + b"\n" for line in lines))
         workspace.intake.ingest([location(f"{ROOT}/in.jsonl")])
         assert workspace.archives.move("1d", f"{ROOT}/archive").traces == 3
-        assert workspace.archives.get(f"{ROOT}/archive", "t1").input == "Q1"
         assert workspace.archives.restore("2026-01-05", f"{ROOT}/archive") == 3
+        assert workspace.intake.get("t1").input == "Q1"
         assert workspace.intake.get("t2").output == "A"

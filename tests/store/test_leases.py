@@ -11,7 +11,7 @@ from evergold.model.review import QueueQuery
 from evergold.model.run import Run, RunSpec
 from evergold.settings import Settings
 from evergold.store import Store
-from evergold.store.archiving import records_of
+from evergold.store.archive import read_records
 from evergold.store.case_writes import Author, put_cases
 from evergold.store.curation import free_lent, lend_queued, set_aside, take_lent, take_queued
 from evergold.store.leases import drop_lease, leased, take_lease
@@ -19,6 +19,7 @@ from evergold.store.operations import backlog_of
 from evergold.store.queues import enqueue
 from evergold.store.runs import RunStore
 from evergold.store.traces import put_traces
+from evergold.store.values import loads
 from evergold.workspace.review import Review
 from tests.builders import a_case, a_trace
 from tests.clocks import clock_off_by
@@ -67,9 +68,8 @@ def test_traces_lent_to_a_server_are_left_to_it(store: Store) -> None:
     lent = store.db.write(partial(lend_queued, limit=3, owner="one"))
     assert lent == ids[:3]
     with store.db.read() as connection:  # an archive holds the trace, not who works on it
-        assert [row.keys() for row in records_of(connection, ids[:1])[0]["curation_queue"]] == [
-            {"trace_id", "queued_at"}
-        ]
+        (queued,) = loads(read_records(connection, ids[:1])[0]["curation_queue"])
+        assert queued.keys() == {"trace_id", "queued_at"}
     assert store.db.write(partial(lend_queued, limit=5, owner="two")) == ids[3:]
     assert store.db.write(take_queued) == []
     assert store.db.write(partial(take_lent, trace_ids=ids[:2], owner="two")) == []

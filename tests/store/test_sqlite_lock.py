@@ -77,7 +77,7 @@ def release_when_told(other: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
     return lines
 
 
-@pytest.mark.parametrize("verb", ["write", "rewrite", "write_with_own_keys"])
+@pytest.mark.parametrize("verb", ["write", "rewrite"])
 def test_every_way_to_write_waits_and_logs_it(
     file: Path, store: Store, monkeypatch: pytest.MonkeyPatch, verb: str
 ) -> None:
@@ -86,7 +86,7 @@ def test_every_way_to_write_waits_and_logs_it(
         if verb == "rewrite":
             store.db.rewrite()
         else:
-            getattr(store.db, verb)(lambda connection: note("n", connection))
+            store.db.write(lambda connection: note("n", connection))
             assert "n" in noted(store)
     assert lines[0].startswith("waiting for the database, locked by ")
 

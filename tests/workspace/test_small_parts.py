@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evergold.errors import BadInput, NotFound
+from evergold.errors import BadInput
 from evergold.model.case import CaseKind, EntryType, ReviewState
 from evergold.model.conversation import Conversation
 from evergold.model.picking import Picking
@@ -17,7 +17,6 @@ from evergold.model.trace import Trace
 from evergold.model.trajectory import StepSpent
 from evergold.review.question_agreement import overlap
 from evergold.settings import Settings
-from evergold.workspace.archive_search import _begins
 from evergold.workspace.backup_files import build_folders, remove_unused, restore_builds, restore_rest
 from evergold.workspace.backups import _Steps
 from evergold.workspace.bench_provenance import judged_by
@@ -141,16 +140,6 @@ def test_checks_are_on_as_the_settings_say_or_as_the_workspace_began(word: str, 
     assert builtin_on(Settings(checks_builtin=word), began) is on
     with pytest.raises(BadInput, match="is none of true, false, auto"):
         builtin_on(Settings(checks_builtin="perhaps"), None)
-
-
-@pytest.mark.parametrize(
-    ("word", "text", "hit"), [("boo", "red boots", True), ("oots", "red boots", False), ("語", "日本語", True)]
-)
-def test_words_of_an_archive_are_found_by_their_beginning(word: str, text: str, hit: bool) -> None:
-    import re
-
-    pattern = _begins(word).replace(r"\pL\pN", r"\w")
-    assert (re.search(pattern, text) is not None) is hit
 
 
 def test_rows_of_tables_have_a_cell_for_each_column() -> None:
@@ -307,10 +296,3 @@ def test_the_overlap_of_marked_passages_is_a_share(one: list[dict[str, Any]], ot
     share = overlap(one, other)
     assert 0.0 <= share <= 1.0 and share == overlap(other, one)
     assert overlap(one, one) == 1.0
-
-
-def test_a_missing_day_of_an_archive_is_no_archive(tmp_path: Path) -> None:
-    from evergold.workspace.archive_search import days_of
-
-    with pytest.raises(NotFound, match="no archive of traces"):
-        list(days_of(tmp_path))

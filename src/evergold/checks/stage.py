@@ -45,20 +45,6 @@ class CheckReport:
             if each.result is not None and each.result.value < 1:
                 self._example(f"{each.check}: {each.result.reason}", each.trace_id)
 
-    def include(self, other: "CheckReport") -> None:
-        """Add what another run found in other traces."""
-        self.traces += other.traces
-        self.changed += other.changed
-        for check, by_value in other.values.items():
-            mine = self.values.setdefault(check, {})
-            for value, number in by_value.items():
-                mine[value] = mine.get(value, 0) + number
-        for check, number in other.errors.items():
-            self.errors[check] = self.errors.get(check, 0) + number
-        for what, examples in other.examples.items():
-            for trace_id in examples:
-                self._example(what, trace_id)
-
     def _example(self, what: str, trace_id: str) -> None:
         held = self.examples.setdefault(what, [])
         if len(held) < EXAMPLES:

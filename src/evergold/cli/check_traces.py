@@ -3,19 +3,16 @@
 import click
 
 from evergold.checks.stage import CheckReport
-from evergold.cli.archiving import on_archive
 from evergold.cli.opening import opened
 from evergold.cli.output import echo, emit_json, json_flag, progress, table
 from evergold.errors import BadInput
 from evergold.model.checking import Checked
-from evergold.workspace.archive_days import ArchivedDays
 
 
 @click.command()
 @click.option("--backfill", is_flag=True, help="Check all of history again, also what was checked before.")
 @click.option("--dry-run", is_flag=True, help="Show what the checks find in all of history; keep nothing.")
 @click.option("--explain", "trace_id", metavar="TRACE", help="What each check finds in one trace, and why.")
-@on_archive
 @json_flag
 @click.pass_context
 def command(
@@ -24,21 +21,12 @@ def command(
     backfill: bool,
     dry_run: bool,
     trace_id: str | None,
-    days: ArchivedDays | None,
     as_json: bool,
 ) -> None:
     """Run the checks over the traces that no check has seen yet. The entries follow with the next `evergold curate`."""
     if sum(map(bool, (backfill, dry_run, trace_id))) > 1:
         raise BadInput("--backfill, --dry-run and --explain exclude each other; give one")
     with opened(ctx) as workspace:
-        if days is not None:
-            if trace_id:
-                _explain(workspace.archived_work.explain_checks(days.source, trace_id), as_json)
-                return
-            with progress("checking", None) as advance:
-                report = workspace.archived_work.check(days, advance, dry_run=dry_run)
-            _show(report, dry_run, as_json)
-            return
         checks = workspace.live.checks
         if trace_id:
             # An unknown trace is an error here; the checks would only find nothing to say.
@@ -49,10 +37,6 @@ def command(
         with progress("checking", workspace.live.trace_count()) as advance:
             report = work(advance)
         hint = checks.state()["hint"]
-    _show(report, dry_run, as_json, hint)
-
-
-def _show(report: CheckReport, dry_run: bool, as_json: bool, hint: object = None) -> None:
     if as_json:
         emit_json(vars(report) | {"dry_run": dry_run, "hint": hint})
         return

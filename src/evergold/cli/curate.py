@@ -4,7 +4,6 @@ from pathlib import Path
 
 import click
 
-from evergold.cli.archiving import on_archive
 from evergold.cli.opening import opened
 from evergold.cli.output import echo, emit_json, json_flag, progress, table
 from evergold.cli.paths import A_PATH
@@ -13,7 +12,6 @@ from evergold.errors import BadInput
 from evergold.model.remark import ShownRemark
 from evergold.store.curation import Changes
 from evergold.workspace import Workspace
-from evergold.workspace.archive_days import ArchivedDays
 
 NOTHING_NEW = "no new scores, corrections or turns of a session; --backfill judges all of history again"
 STAYS_BACK = (
@@ -37,7 +35,6 @@ STAYS_BACK = (
     help="Measure the policies on people's labels (JSONL: trace_id, label); change nothing.",
 )
 @click.option("--policies", "list_policies", is_flag=True, help="List policy revisions.")
-@on_archive
 @json_flag
 @click.pass_context
 def command(
@@ -47,7 +44,6 @@ def command(
     as_json: bool,
     backfill: bool,
     dry_run: bool,
-    days: ArchivedDays | None,
     **asked: object,
 ) -> None:
     """Apply the policies to everything new: golden, failure and correction entries, each change a revision.
@@ -61,15 +57,7 @@ def command(
             "--against, --backfill, --refresh, --dry-run, --explain, --undo and --policies exclude each other; give one"
         )
     with opened(ctx) as workspace:
-        if days is not None and trace_id:
-            _explain(workspace.archived_work.explain(days.source, str(trace_id), policy_files), as_json)
-        elif days is not None and dry_run:
-            _print_dry_run(workspace.archived_work.dry_run(days, policy_files), as_json)
-        elif days is not None:
-            with progress("curating", None) as advance:
-                changes = workspace.archived_work.curate(days, policy_files, advance)
-            _print(changes, as_json)
-        elif trace_id:
+        if trace_id:
             _explain(workspace.live.with_policy_files(policy_files).explain(str(trace_id)), as_json)
         elif label:
             _undo(workspace, str(label), as_json)
@@ -101,10 +89,6 @@ def _curate(workspace: Workspace, policy_files: tuple[Path, ...], backfill: bool
         workspace.live.checks.run_missing()
         changes = curation.drain()
         workspace.live.fill_contents()
-    _print(changes, as_json)
-
-
-def _print(changes: Changes, as_json: bool) -> None:
     if as_json:
         emit_json(_counts(changes))
     else:
@@ -122,10 +106,7 @@ def _refresh(workspace: Workspace, as_json: bool) -> None:
 
 
 def _dry_run(workspace: Workspace, policy_files: tuple[Path, ...], as_json: bool) -> None:
-    _print_dry_run(workspace.live.with_policy_files(policy_files).dry_run(), as_json)
-
-
-def _print_dry_run(shown: dict[str, Changes], as_json: bool) -> None:
+    shown = workspace.live.with_policy_files(policy_files).dry_run()
     if as_json:
         emit_json({"dry_run": True, "policies": {label: _counts(changes) for label, changes in shown.items()}})
         return

@@ -1,17 +1,8 @@
 """`evergold traces`: what came in, and forgetting it."""
 
-from pathlib import Path
-
 import click
 
-from evergold.cli.archiving import (
-    archive_command,
-    in_archive,
-    restore_command,
-    show_archived,
-    verify_command,
-    when,
-)
+from evergold.cli.archive import archive_command, restore_command, verify_command
 from evergold.cli.forgetting import erase_command, prune_command
 from evergold.cli.opening import opened
 from evergold.cli.output import echo, emit_json, json_flag, one_line, table
@@ -44,41 +35,34 @@ command.add_command(verify_command)
 @click.option("--search", help="Words of the question or answer, the last one as a beginning; or an id's beginning.")
 @click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True)
 @click.option("--before", metavar="CURSOR", help="The page after: `next` of the page before, as --json prints it.")
-@in_archive
 @json_flag
 @click.pass_context
-def list_command(
-    ctx: click.Context, /, limit: int, before: str | None, archive: Path | None, as_json: bool, **filters: object
-) -> None:
+def list_command(ctx: click.Context, /, limit: int, before: str | None, as_json: bool, **filters: object) -> None:
     """List traces, newest first."""
     wanted = TraceFilter.model_validate(filters)
     with opened(ctx) as workspace:
-        if archive is not None:
-            show_archived(workspace.archives.search(archive, wanted, limit), as_json)
-            return
         result, cursor = workspace.intake.page(wanted, limit=limit, before=before)
         total = workspace.intake.count(wanted)
     if as_json:
         emit_json({"total": total, "next": cursor, "traces": [trace.model_dump(mode="json") for trace in result]})
         return
-    rows = [(when(trace), trace.id, trace.status, trace.name, trace.input, trace.output) for trace in result]
+    rows = [(_started(trace), trace.id, trace.status, trace.name, trace.input, trace.output) for trace in result]
     table(f"{total} traces", ("started", "id", "status", "name", "input", "output"), rows)
 
 
 @command.command("show")
 @click.argument("trace_id")
-@in_archive
 @json_flag
 @click.pass_context
-def show_command(ctx: click.Context, trace_id: str, archive: Path | None, as_json: bool) -> None:
+def show_command(ctx: click.Context, trace_id: str, as_json: bool) -> None:
     """Show one trace: its steps as a tree, and its scores."""
     with opened(ctx) as workspace:
-        trace = workspace.intake.get(trace_id) if archive is None else workspace.archives.get(archive, trace_id)
+        trace = workspace.intake.get(trace_id)
     if as_json:
         emit_json(trace)
         return
     for name, value in (
-        ("trace", f"{trace.id}  {trace.status}  {when(trace)}"),
+        ("trace", f"{trace.id}  {trace.status}  {_started(trace)}"),
         ("session", trace.session_id),
         ("user", trace.user_id),
         ("tags", ", ".join(trace.tags)),
@@ -108,6 +92,11 @@ def unscore_command(ctx: click.Context, score_id: int, as_json: bool) -> None:
         emit_json({"id": score_id, "trace_id": trace_id})
     else:
         echo(f"took score {score_id} of trace {trace_id} back")
+
+
+def _started(trace: Trace) -> str:
+    """When a trace began, for a table: in UTC, to the second."""
+    return trace.started_at.isoformat(sep=" ", timespec="seconds").removesuffix("+00:00") if trace.started_at else ""
 
 
 def _tree(trace: Trace) -> list[tuple[int, Span]]:

@@ -102,18 +102,6 @@ class Database:
         """Like `write`, and again where it met another server, three times at most; `work` must leave nothing behind but rows."""
         return _again(lambda: self.write(work))
 
-    def write_with_own_keys(self, work: Work[T]) -> T:
-        """Like `write_again`, alone, without following foreign keys on SQLite: it deletes what names the rows it deletes."""
-
-        def alone() -> T:
-            job = Job(work, Future(), alone=True, own_keys=True)
-            with explained(self.url):
-                self._writer.put(job)
-                result: T = job.done.result()
-                return result
-
-        return _again(alone)
-
     def write_async(self, work: Work[T]) -> Awaitable[T]:
         return wrap_future(self.submit(work))
 

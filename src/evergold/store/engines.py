@@ -141,6 +141,7 @@ def _sqlite(url: str, seconds: int, cache_kb: int) -> Engine:
             "foreign_keys=ON",
             "synchronous=FULL",  # whoever was told of a commit finds it after a power failure
             "temp_store=MEMORY",
+            "secure_delete=OFF",  # some builds overwrite what is deleted, which takes as long again; erasure turns it on
             f"cache_size=-{cache_kb}",
         ):
             connection.execute(f"PRAGMA {pragma}")

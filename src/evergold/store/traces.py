@@ -99,7 +99,11 @@ def get_trace(connection: Connection, trace_id: str) -> Trace:
     row = connection.execute(select(traces).where(traces.c.id == trace_id)).mappings().first()
     if row is None:
         # Where the archives are is not said: over HTTP it would be nobody's business.
-        archived = ", and --archive URL looks into an archive" if fact(connection, ARCHIVES) else ""
+        archived = (
+            ", and `evergold traces restore DAY --from URL` brings an archived day back"
+            if fact(connection, ARCHIVES)
+            else ""
+        )
         raise NotFound(f"no trace {trace_id!r}; `evergold traces list` shows what there is{archived}")
     return trace_of(row, _spans_of(connection, row), scores_of(connection, trace_id))
 

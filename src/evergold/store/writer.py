@@ -9,9 +9,9 @@ at that moment fails with the same reason: each would otherwise wait as long aga
 
 import queue
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, InvalidStateError
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -34,7 +34,6 @@ class Job:
     alone: bool = False
     whole_file: bool = False  # not a transaction: something done to the file itself
     wanted: Callable[[], bool] = lambda: True  # false once every caller has given up
-    own_keys: bool = False  # it deletes what names a row that it deletes, so that SQLite need not look for it
 
 
 class CommitOutcome(NamedTuple):
@@ -150,7 +149,6 @@ class Writer:
         try:
             with (
                 self._engine.connect() as connection,
-                _keys_unfollowed(connection) if jobs[0].own_keys else nullcontext(),
                 nullcontext() if jobs[0].whole_file else connection.begin(),
             ):
                 began = True
@@ -184,21 +182,6 @@ class Writer:
             _fail([job] if job is not None else [], problem)
         if ends:
             self._jobs.put(None)
-
-
-@contextmanager
-def _keys_unfollowed(connection: Connection) -> Iterator[None]:
-    """Let SQLite follow no foreign keys in the next transaction; it looks into every table that may name a deleted row."""
-    driver = connection.connection.driver_connection
-    if connection.dialect.name != "sqlite" or driver is None:
-        yield
-        return
-    # By the driver: within a transaction, which SQLAlchemy would begin, this changes nothing.
-    driver.execute("PRAGMA foreign_keys = OFF")
-    try:
-        yield
-    finally:
-        driver.execute("PRAGMA foreign_keys = ON")
 
 
 def _ends_group(job: Job | None) -> bool:

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from evergold.store import Store
     from evergold.workspace.access import Access
     from evergold.workspace.alerts import Alerts
-    from evergold.workspace.archived_work import ArchivedWork
     from evergold.workspace.archives import Archives
     from evergold.workspace.backups import Backups
     from evergold.workspace.bench import Bench
@@ -174,13 +173,6 @@ class Workspace:
         from evergold.workspace.archives import Archives
 
         return Archives(self.store)
-
-    @cached_property
-    def archived_work(self) -> "ArchivedWork":
-        """Checks, verdicts and curation over the days of an archive."""
-        from evergold.workspace.archived_work import ArchivedWork
-
-        return ArchivedWork(self.store, self.settings, self.live)
 
     @cached_property
     def live(self) -> "Live":

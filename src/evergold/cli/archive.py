@@ -1,42 +1,12 @@
-"""`evergold traces archive` and `evergold traces restore`: old traces into files by day, and a day back."""
+"""`evergold traces archive`, `restore` and `verify`: old traces into files by day, and a day back."""
 
-from collections.abc import Callable
-from functools import wraps
 from pathlib import Path
-from typing import Any
 
 import click
 
 from evergold.cli.opening import opened
 from evergold.cli.output import echo, emit_json, json_flag, progress, table
 from evergold.cli.paths import A_PATH
-from evergold.errors import BadInput
-from evergold.model.trace import Trace
-from evergold.workspace.archive_days import ArchivedDays
-
-in_archive = click.option(
-    "--archive", type=A_PATH, metavar="URL", help="Look into this archive, not into the workspace."
-)
-
-
-def on_archive(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options by which a verb works on the days of an archive; the verb gets them as `days`, or None."""
-
-    @wraps(command)
-    def with_days(*args: Any, archive: Path | None, since: str | None, until: str | None, **given: Any) -> None:
-        days = None if archive is None else ArchivedDays.between(archive, since, until)
-        if days is None and (since or until):
-            raise BadInput("--since and --until choose days of an archive; give --archive URL too")
-        if days is not None and not (given["backfill"] or given["dry_run"] or given["trace_id"]):
-            raise BadInput("--archive goes with --backfill, --dry-run or --explain; give one of them")
-        command(*args, days=days, **given)
-
-    until = click.option("--until", metavar="DAY", help="With --archive: no day after this one.")
-    since = click.option("--since", metavar="DAY", help="With --archive: no day before this one.")
-    work = click.option(
-        "--archive", type=A_PATH, metavar="URL", help="Work on this archive, day by day, not on the workspace."
-    )
-    return work(since(until(with_days)))
 
 
 @click.command("archive")
@@ -101,16 +71,3 @@ def verify_command(ctx: click.Context, archive: Path, as_json: bool) -> int:
     for problem in problems:
         echo(problem, err=True)
     return int(bool(problems))
-
-
-def when(trace: Trace) -> str:
-    """When a trace began, for a table: in UTC, to the second."""
-    return trace.started_at.isoformat(sep=" ", timespec="seconds").removesuffix("+00:00") if trace.started_at else ""
-
-
-def show_archived(traces: list[Trace], as_json: bool) -> None:
-    if as_json:
-        emit_json({"traces": [trace.model_dump(mode="json") for trace in traces]})
-        return
-    rows = [(when(trace), trace.id, trace.status, trace.name, trace.input, trace.output) for trace in traces]
-    table(f"{len(traces)} traces", ("started", "id", "status", "name", "input", "output"), rows)
