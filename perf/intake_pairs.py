@@ -13,7 +13,6 @@ off unless asked for: how much of it falls into the measured time is chance.
 
 import argparse
 import os
-import shutil
 import subprocess
 import sys
 import tarfile
@@ -45,17 +44,10 @@ class Figures(NamedTuple):
 
 
 def files_of(commit: str, folder: Path) -> Path:
-    """Unpack the files of a commit, with the compiled parts whose source is still the same."""
+    """Unpack the files of a commit. One that had compiled parts runs without them."""
     packed = subprocess.run(["git", "archive", commit, "src"], cwd=ROOT, check=True, capture_output=True).stdout
     with tarfile.open(fileobj=BytesIO(packed)) as archive:
         archive.extractall(folder, filter="data")
-    for source in (folder / "src").rglob("_*.c"):
-        ours = ROOT / source.relative_to(folder)
-        compiled = ours.with_suffix(".abi3.so")
-        if compiled.exists() and ours.exists() and ours.read_bytes() == source.read_bytes():
-            shutil.copy(compiled, source.with_suffix(".abi3.so"))
-        else:
-            print(f"  {source.name} is not the same in both: that commit runs without it")
     return folder
 
 

@@ -1,4 +1,4 @@
-"""A wheel built from a clean clone carries the browser app and, if there is a compiler, the compiled parts."""
+"""A wheel built from a clean clone carries the browser app and fits every machine."""
 
 import os
 import shutil
@@ -47,13 +47,10 @@ def test_without_npm_the_build_says_what_to_install(clone: Path) -> None:
     assert done.stderr.startswith("the browser app is not built and npm was not found: install Node 20.19 or newer")
 
 
-def test_without_a_compiler_the_wheel_fits_every_machine(clone: Path, tmp_path: Path) -> None:
+def test_a_wheel_fits_every_machine(clone: Path, tmp_path: Path) -> None:
     built_already = clone / WEB  # newer than its sources, so that only what this is about is built
     shutil.copytree(ROOT / WEB, built_already, copy_function=shutil.copy)
-    command = (the_uv(), "build", "--wheel", "--out-dir", tmp_path, "--python", sys.executable, ".")
-    done = run(*command, cwd=clone, CC="no-such-compiler")
-    warning = "evergold builds RAG splits in Python, at a third of the speed"
-    assert f"{warning}: no C compiler (no-such-compiler)" in done.stderr
+    run(the_uv(), "build", "--wheel", "--out-dir", tmp_path, "--python", sys.executable, ".", cwd=clone)
     assert [wheel.name.split("-", 2)[2] for wheel in tmp_path.glob("*.whl")] == ["py3-none-any.whl"]
 
 
@@ -66,7 +63,7 @@ def test_a_wheel_from_a_clean_clone_serves_the_app(clone: Path, tmp_path: Path) 
     python = tmp_path / "fresh" / "bin" / "python"
     run(uv, "pip", "install", "--quiet", "--python", python, wheel, cwd=tmp_path)
     version = run(python.parent / "evergold", "--version", cwd=tmp_path).stdout
-    assert ("-cp311-abi3-" in wheel.name) == ("RAG builder: compiled" in version)
+    assert version == f"evergold {wheel.name.split('-')[1]}\n"
     server = subprocess.Popen(
         [python.parent / "evergold", "serve", "--port", "0"],
         cwd=tmp_path,

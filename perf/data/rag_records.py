@@ -29,8 +29,14 @@ def _paragraph(rng: random.Random) -> str:
     return "\n".join(lines)
 
 
+def _quote(paragraph: str) -> str:
+    return "\n".join(paragraph.splitlines()[:4])
+
+
 def _record(rng: random.Random, paragraphs: list[str], number: int) -> dict[str, object]:
     contexts = rng.choices(paragraphs, k=6)
+    # The answer quotes what it cites, so that `check` finds it supported.
+    answer = "\n".join(f"{_quote(text)} [{place}]." for place, text in enumerate(contexts[:2], 1))
     if number % 2:
         contexts = [f"[{place}] {text}" for place, text in enumerate(contexts, 1)]
     sources = [f"data/processed/run-14/{number}.txt#page={place}" for place in range(6)]
@@ -38,7 +44,7 @@ def _record(rng: random.Random, paragraphs: list[str], number: int) -> dict[str,
         "task_id": f"{rng.getrandbits(32):08x}-{number:012d}",
         "task_type": TASK_TYPES[number % len(TASK_TYPES)],
         "instruction": f"What does document {number} assume about {rng.choice(WORDS)}?",
-        "expected_response": rng.choice(paragraphs)[:700] + " [1] [2]",
+        "expected_response": answer,
         "rag": {
             "prompt": "You are a research paper assistant. Answer with citations.\n" + rng.choice(paragraphs)[:500],
             "contexts": contexts,

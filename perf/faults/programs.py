@@ -10,7 +10,6 @@ from perf.faults.server import EVERGOLD, Server
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = Path("src/evergold")
-COMPILED = PACKAGE / "build/_lines.abi3.so"  # not in the history; its interface has not changed
 MIGRATIONS = PACKAGE / "store/migrations"
 NO_REMOVALS = "REMOVES: dict[str, str] = {}"
 REVISION = '''"""{summary}"""
@@ -60,7 +59,6 @@ def earlier(folder: Path, commit: str) -> Program:
     folder.mkdir(parents=True)
     packed = subprocess.run(["git", "archive", commit, "src"], cwd=ROOT, capture_output=True, check=True).stdout
     subprocess.run(["tar", "-x", "-C", str(folder)], input=packed, check=True)
-    shutil.copyfile(ROOT / COMPILED, folder / COMPILED)
     return Program(commit, folder)
 
 

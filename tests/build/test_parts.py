@@ -1,7 +1,5 @@
-"""Small parts of a build: pace of workers, parts of a range, findings, profiles, samples, manifests and their rules."""
+"""Small parts of a build: lines of a file, findings, profiles, samples, manifests and their rules."""
 
-import threading
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,62 +16,15 @@ from evergold.build.findings import SHOWN, Finding, Report
 from evergold.build.groups import group_key, parse_shares, require_groups, settled
 from evergold.build.leaks import _leaves
 from evergold.build.look import _bound, _rank
-from evergold.build.pace import ahead
-from evergold.build.part import Part, Range, Rejection
-from evergold.build.partition import bare_line, is_utf8
+from evergold.build.offline_records import Refusal, bare_line, is_utf8, members_of, read_fields, shown
 from evergold.build.profile import Profile, drift, total_variation
-from evergold.build.reader import Refusal, members_of, read_carefully, shown
+from evergold.build.rag import Rejection
 from evergold.build.snapshot import SnapshotSpec, canary_of, draft, freeze
 from evergold.build.spec import load_spec, project_root
 from evergold.build.splits import SPLITS, declared
 from evergold.errors import BadInput, Conflict
 from evergold.model.case import CaseKind, Provenance
 from tests.builders import a_case
-
-
-def test_items_are_made_ahead_in_order_and_no_further_than_asked() -> None:
-    made: list[int] = []
-
-    def items() -> Iterator[int]:
-        for number in range(10):
-            made.append(number)
-            yield number
-
-    with_limit = ahead(items(), 2)
-    assert next(with_limit) == 0
-    assert list(with_limit) == list(range(1, 10)) and made == list(range(10))
-
-
-def test_a_reader_that_stops_early_ends_the_thread_behind_it() -> None:
-    before = threading.active_count()
-    source = ahead(iter(range(1000)), 3)
-    assert next(source) == 0
-    source.close()
-    assert threading.active_count() == before
-
-
-def a_part(lines: int, kept: list[int], outputs: list[bytes], **more: Any) -> Part:
-    prints = bytearray(b"".join(bytes([line] * 16) for line in kept))
-    return Part(Range(0, 10), lines=lines, kept_lines=kept, fingerprints=prints, outputs=outputs, **more)
-
-
-def test_parts_are_joined_with_their_lines_counted_on() -> None:
-    whole = a_part(3, [1, 3], [], records=2)
-    refused = Rejection(2, 40, 5, "not JSON", "…", None, b"{")
-    whole.append(a_part(2, [2], [], records=1, rejected=[refused]))
-    assert (whole.lines, whole.records, whole.kept_lines) == (5, 3, [1, 3, 5])
-    assert whole.rejected == [refused._replace(line=5)] and len(whole.fingerprints) == 48
-
-
-def test_outputs_left_in_a_file_come_back_from_their_slot(tmp_path: Path) -> None:
-    path = str(tmp_path / "outputs")
-    parts = [a_part(1, [1], [b"one" * number, b"", b"two"]) for number in (1, 2)]
-    for slot, part in enumerate(parts):
-        part.spill(path, slot)
-        assert part.outputs == [] and part.spilled is not None
-    for number, part in enumerate(parts, 1):
-        part.collect()
-        assert part.outputs == [b"one" * number, b"", b"two"] and part.spilled is None
 
 
 @pytest.mark.parametrize(
@@ -259,14 +210,14 @@ def test_utf8_is_told_as_python_tells_it(data: bytes) -> None:
 
 
 def test_a_field_of_rag_is_opened_one_level_and_keeps_its_bytes() -> None:
-    assert read_carefully(b'{"a": 1.0, "rag": {"x": [1, 2], "y": {"z": 0}}}') == {
+    assert read_fields(b'{"a": 1.0, "rag": {"x": [1, 2], "y": {"z": 0}}}') == {
         "a": b"1.0",
         "rag.x": b"[1, 2]",
         "rag.y": b'{"z": 0}',
     }
-    assert read_carefully(b'{"rag": null}') == {}
+    assert read_fields(b'{"rag": null}') == {}
     with pytest.raises(Refusal) as refused:
-        read_carefully(b'{"rag": [1]}')
+        read_fields(b'{"rag": [1]}')
     assert refused.value.detail == "rag must be an object, not [1]"
 
 

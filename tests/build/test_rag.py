@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -24,14 +25,12 @@ from pyarrow import parquet
 from evergold.build import rag
 from evergold.build.check import check
 from evergold.build.look import compare
-from evergold.build.pace import in_order
-from evergold.build.part import Part, Range
-from evergold.build.partition import is_utf8, ranges
+from evergold.build.offline_records import Block, is_utf8, read_blocks
 from evergold.build.seen import SeenIds
 from evergold.build.spec import load_spec
 from evergold.build.verify import verify
 from evergold.errors import BadInput, Conflict, EvergoldError, NotFound, Unavailable
-from evergold.spread import spread_processes
+from evergold.spread import in_order, spread_here
 from evergold.workspace.rag import build_rag
 from tests.build.rag_builders import a_spec, an_offline_record, offline_file, read_jsonl
 
@@ -69,11 +68,7 @@ def test_order_is_kept_and_jobs_give_the_same_bytes(tmp_path: Path, monkeypatch:
     alone = [path.read_bytes() for path in outputs]
     manifest = build_rag(spec, jobs=2)
     assert [path.read_bytes() for path in outputs] == alone
-    for threads in (2, 4):
-        rag.build(spec, threads=threads)
-        assert [path.read_bytes() for path in outputs] == alone
-    with spread_processes(2) as workers:
-        rag.build(spec, rag.Workshop(workers.executor, workers.count, str(tmp_path)))
+    rag.build(spec, spread_here)
     assert [path.read_bytes() for path in outputs] == alone
     assert manifest.rejected == {"duplicate task_id": 199, "not JSON": 1}
     ids = [record["task_id"] for record in read_jsonl(spec.outputs["qa"])]
@@ -336,11 +331,7 @@ def test_an_interrupted_build_leaves_the_old_files(tmp_path: Path, how: signal.S
 @pytest.mark.slow
 def test_a_worker_that_dies_is_one_clear_line(tmp_path: Path) -> None:
     with ProcessPoolExecutor(1) as pool, pytest.raises(Unavailable, match="--jobs 1"):
-        list(in_order(pool, _die, [(0, Range(0, 1))], 2))
-
-
-def _die(errand: rag.Errand) -> Part:
-    os._exit(errand[1].size)
+        list(in_order(pool, os._exit, [1], 2))
 
 
 def test_an_object_in_a_store_is_read_like_a_file(tmp_path: Path) -> None:
@@ -359,17 +350,24 @@ def test_an_object_in_a_store_is_read_like_a_file(tmp_path: Path) -> None:
         rag.build(a_spec(tmp_path, offline_dataset="nowhere://x"))
 
 
-def test_ranges_cover_the_file_and_end_at_line_breaks(tmp_path: Path) -> None:
-    path = tmp_path / "f"
-    for text in (b"", b"a", b"a\n", b"\n\n\n", b"ab\ncdefgh\n" * 50, b"x" * 400 + b"\nab\n"):
-        path.write_bytes(text)
-        for size in (1, 3, 16, 100):
-            with path.open("rb") as source:
-                found = list(ranges(source, max_line=20, range_bytes=size))
-            joined = b"".join(text[piece.offset : piece.offset + piece.size] for piece in found)
-            assert joined == text
-            assert all(text[: piece.offset].endswith(b"\n") or piece.offset == 0 for piece in found)
-            assert all(piece.size <= size + 20 or piece == Range(0, 401) for piece in found)
+def test_blocks_cover_the_file_and_end_at_line_breaks() -> None:
+    for text in (b"", b"a", b"a\n", b"\n\n\n", b"ab\ncdefgh\n" * 50, b"x" * 400 + b"\nab\n", b"ab\n" + b"x" * 400):
+        for size in (1, 3, 16, 100, 1000):
+            read: list[bytes] = []
+            blocks = list(read_blocks(BytesIO(text), max_line=20, block_bytes=size, on_read=read.append))
+            assert (
+                b"".join(read) == b"".join(text[block.offset : block.offset + block.size] for block in blocks) == text
+            )
+            assert all(text[: block.offset].endswith(b"\n") or block.offset == 0 for block in blocks)
+            assert all(block.data in (None, text[block.offset : block.offset + block.size]) for block in blocks)
+            assert all(block.size <= size + 20 for block in blocks if block.data is not None)
+            # What is not held is one line, and too long.
+            assert all(_is_long_line(text, block) for block in blocks if block.data is None)
+
+
+def _is_long_line(text: bytes, block: Block) -> bool:
+    line = text[block.offset : block.offset + block.size]
+    return len(line) > 20 and b"\n" not in line[:-1]
 
 
 def test_seen_ids_answer_like_a_set() -> None:

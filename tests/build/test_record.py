@@ -1,19 +1,15 @@
-"""A line becomes a record: every value survives, the straight way and the careful way agree."""
+"""A line becomes a record: every value survives, and what cannot be used is refused with its reason."""
 
 import json
-from types import ModuleType
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evergold.build import lines, lines_reference
-from evergold.build.contexts import trimmed
-from evergold.build.part import Part
-from evergold.build.partition import route_range
-from evergold.build.reader import Refusal
-from evergold.build.record import Excluded, RecordRouter, Routed
+from evergold.build.offline_records import Block, Refusal
+from evergold.build.rag import Part, route_block
+from evergold.build.split_records import Excluded, RecordRouter, Routed, trimmed
 from evergold.build.splits import SPLITS
 from tests.build.rag_builders import an_offline_record
 
@@ -184,7 +180,6 @@ def test_what_cannot_be_used_is_refused_with_its_reason(change: dict[str, Any], 
         (b"{not json", "not JSON", "malformed"),
         (b'{"a": NaN}', "not JSON", "NaN"),
         (b'{"a": "\\ud800"}', "not JSON", "surrogate"),
-        (b'{"a": "\xff"}', "not UTF-8", "0xff"),
         (b"[1]", "not an object", "array"),
         (b'{"a":' + b"[" * 100_000, "not JSON", "deep"),
         (b'{"task_id":"a","task_id":"b"}', "repeated key", "task_id"),
@@ -195,6 +190,11 @@ def test_a_broken_line_says_why(line: bytes, reason: str, detail: str) -> None:
     refusal = refused(line)
     assert refusal.reason == reason
     assert detail in refusal.detail
+
+
+def test_a_line_that_is_no_utf8_names_the_byte() -> None:
+    (refused,) = route(b'{"a": "\xff"}\n').rejected
+    assert (refused.reason, refused.detail) == ("not UTF-8", "byte 8 of the line is 0xff")
 
 
 def test_a_type_without_a_split_is_excluded_whatever_else_it_lacks() -> None:
@@ -239,7 +239,7 @@ def offline_records(draw: st.DrawFn) -> dict[str, Any]:
 
 @st.composite
 def good_records(draw: st.DrawFn) -> dict[str, Any]:
-    """Records that the straight way takes, if no text has an odd end."""
+    """Records of a split or of a type that has none."""
     size = draw(st.integers(0, 12))
     long_texts = st.builds(lambda first, middle, last: first + middle + last, texts, st.just("x" * 9), texts)
     contexts = draw(st.lists(long_texts, min_size=size, max_size=size))
@@ -295,39 +295,47 @@ def tampered_lines(draw: st.DrawFn, line: bytes) -> bytes:
     return draw(st.sampled_from([b"", b"", b"\n", b" "])) + line
 
 
-@pytest.mark.parametrize("implementation", [lines, lines_reference])
-@given(block=lines_of_a_file())
-def test_the_straight_way_and_the_careful_way_agree(implementation: ModuleType, block: bytes) -> None:
-    router = RecordRouter(ROUTER.splits, implementation)
-
-    def routed_range(limit: int | None) -> Part:
-        return route_range(block, 0, router, 1 << 20, limit)
-
-    straight = routed_range(None)
-    assert straight == routed_range(block.count(b"\n"))
-    assert straight == routed_range(None), "when the fields of these lines are known"
+class Pairs(list[tuple[str, Any]]):
+    """An object with all its members, also those given twice."""
 
 
-@pytest.mark.parametrize("implementation", [lines, lines_reference])
-def test_lines_without_surprises_go_straight(implementation: ModuleType) -> None:
-    records = [
-        an_offline_record(f"r{number}", task_type=("qa", "summaries", "citations")[number % 3]) for number in range(9)
-    ]
-    for separators in ((", ", ": "), (",", ":"), ("\t, ", " : ")):
-        block = b"".join(json.dumps(record, separators=separators).encode() + b"\n" for record in records)
-        assert None not in RecordRouter(ROUTER.splits, implementation).survey(block).choices
+def repeats_a_key(line: bytes) -> bool:
+    """Whether the record or its `rag` has a key twice, as the standard library reads it."""
+    pairs = json.loads(line, object_pairs_hook=Pairs)
+    names = [name for name, _ in pairs]
+    inside = [name for key, value in pairs if key == "rag" and isinstance(value, Pairs) for name, _ in value]
+    return len(set(names)) < len(names) or len(set(inside)) < len(inside)
 
 
-@pytest.mark.parametrize("implementation", [lines, lines_reference])
-def test_a_field_that_no_split_declares_sends_only_the_first_line_the_careful_way(implementation: ModuleType) -> None:
+def route(block: bytes) -> Part:
+    return route_block(Block(0, len(block), block), ROUTER, 1 << 20)
+
+
+@given(lines_of_a_file())
+def test_every_line_is_kept_counted_or_refused(block: bytes) -> None:
+    part = route(block)
+    lines = block.split(b"\n")[:-1]
+    blank = sum(not line.strip() for line in lines)
+    assert part.lines == len(lines) == len(part.kept) + part.excluded.total() + len(part.rejected) + blank
+    assert part.records == len(part.kept) + part.excluded.total() + sum(
+        "not " not in one.reason for one in part.rejected
+    )
+    for kept in part.kept:
+        line = lines[kept.line - 1]
+        assert block[kept.offset : kept.offset + kept.size] == line + b"\n"
+        record, written = json.loads(line), json.loads(kept.written)
+        assert written["task_id"] == record["task_id"] and written["metadata"] == (record.get("metadata") or {})
+        assert not repeats_a_key(line)
+    for refused in part.rejected:
+        if refused.reason == "repeated key":
+            assert repeats_a_key(lines[refused.line - 1])
+
+
+def test_a_field_that_no_split_declares_travels_in_the_order_of_its_name() -> None:
     record = an_offline_record(zeal=[1], age=0.50)
     record["rag"] |= {"took": {"ms": 5}, "k": None}
-    block = json.dumps(record).encode() + b"\n"
-    router = RecordRouter(ROUTER.splits, implementation)
-    carefully = route_range(block, 0, router, 1 << 20)
-    assert b',"extra":{"age":0.5,"zeal":[1],"rag":{"k":null,"took":{"ms": 5}}}}\n' in carefully.outputs[0]
-    assert None not in router.survey(block).choices
-    assert route_range(block, 0, router, 1 << 20) == carefully
+    (kept,) = route(json.dumps(record).encode() + b"\n").kept
+    assert b',"extra":{"age":0.5,"zeal":[1],"rag":{"k":null,"took":{"ms": 5}}}}\n' in kept.written
 
 
 def test_a_repeated_key_cannot_hide_behind_missing_spaces() -> None:
@@ -337,7 +345,7 @@ def test_a_repeated_key_cannot_hide_behind_missing_spaces() -> None:
     again = b'"rag":{},'
     forged = b"{" + again + honest[1:].replace(b", ", b",", len(again))
     assert len(forged) == len(honest)
-    part = route_range(honest + b"\n" + forged + b"\n", 0, ROUTER, 1 << 20)
+    part = route(honest + b"\n" + forged + b"\n")
     assert [(one.line, one.reason) for one in part.rejected] == [(2, "repeated key")]
     assert refused(forged).reason == "repeated key"
 

@@ -1,7 +1,9 @@
 """One split file against its schema and the manifest: every record whole, every id once, the file the one that is pinned."""
 
 import hashlib
+import io
 import random
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,9 +15,8 @@ from evergold.build import manifest as manifests
 from evergold.build.diff import read_record
 from evergold.build.findings import Finding
 from evergold.build.grounding import GroundingSample
-from evergold.build.partition import BLOCK_BYTES, is_utf8, memory_kept, ranges
+from evergold.build.offline_records import is_utf8, read_blocks
 from evergold.build.profile import Profile
-from evergold.build.reader import lines_of
 from evergold.build.records import (
     INPUTS,
     REFERENCES,
@@ -89,9 +90,7 @@ class CheckedSplit:
 def check_split(part: SplitPart, advance: Callable[[int], None] | None = None) -> CheckedSplit:
     """Check one split; what a worker does, which sees the file under the same path."""
     checker = _SplitCheck(part.name, part.entry, part.limits, part.schema)
-    # Records are decoded in large blocks that hold no cycles: the collector would only cost time.
-    with memory_kept():
-        profile = checker.run(part.path, advance)
+    profile = checker.run(part.path, advance)
     # Ids that were seen are needed while records are counted, and by nobody else.
     counted = replace(profile, _seen=SeenIds()) if profile else None
     return CheckedSplit(counted, checker.findings, checker.samples)
@@ -139,7 +138,7 @@ class _SplitCheck:
         for data in _blocks(path):
             size += len(data)
             digest.update(data)
-            block, is_text = list(lines_of(data)), is_utf8(data)
+            block, is_text = list(io.BytesIO(data)), is_utf8(data)
             # Sound blocks are proved as a whole; a block that is not UTF-8 is read line by line to name the broken one.
             records = self._sound(lines + 1, block) if is_text else None
             if self._grounding is not None:
@@ -230,6 +229,6 @@ class _SplitCheck:
 def _blocks(path: Path) -> Iterator[bytes]:
     """Whole lines, as many at a time as the processor's cache can hold."""
     with path.open("rb") as source:
-        for block in ranges(source, range_bytes=BLOCK_BYTES):
-            source.seek(block.offset)
-            yield source.read(block.size)
+        # A line is held however long it is: a check has to look at it.
+        for block in read_blocks(source, max_line=sys.maxsize):
+            yield block.data or b""

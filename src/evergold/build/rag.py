@@ -1,97 +1,225 @@
 """The RAG builder: offline generations → split files and a manifest, streamed, all of them or none.
 
-Ranges of the file are routed one after the other, or by the workers of an executor; either way their parts come back in order
-and are put together here: ids given twice are dropped, records go to their files, everything is counted and hashed.
+The file is read in blocks of whole lines. Each is routed here, or by the workers of a `Spread`; either way the parts come back in
+order and are put together here: ids given twice are dropped, records go to their files, everything is counted and hashed.
 """
 
 import hashlib
+import io
 import logging
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import ExitStack
-from functools import partial
-from itertools import compress, cycle
-from threading import Event
-from typing import Any, BinaryIO, NamedTuple, TypeAlias
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
+from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
+import orjson
 
 from evergold import storage
 from evergold.build import manifest as manifests
-from evergold.build.output import Output
-from evergold.build.pace import ahead, in_order
-from evergold.build.part import Part, Range, Rejection
-from evergold.build.partition import (
+from evergold.build.offline_records import (
     BLOCK_BYTES,
+    Block,
+    Refusal,
     bare_line,
-    memory_kept,
-    ranges,
-    route_piece,
-    route_range,
-    too_long,
+    is_utf8,
+    open_source,
+    read_blocks,
+    require_utf8,
+    shown,
+    state_of,
 )
-from evergold.build.reader import lines_of
-from evergold.build.record import RecordRouter
-from evergold.build.seen import SeenIds
-from evergold.build.source import open_source, state_of
+from evergold.build.seen import SeenIds, fingerprint
 from evergold.build.spec import RagSpec
+from evergold.build.split_records import Excluded, RecordRouter
+from evergold.build.splits import Split
 from evergold.errors import BadInput, Conflict
 from evergold.formats.atomic import FileSet
 from evergold.model.build import Manifest
+from evergold.spread import Spread
 
 Progress = Callable[[int, int], None]
 """Called with the bytes done and the bytes there are."""
-Errand: TypeAlias = tuple[int, Range]
-"""A range to route, and the slot in which its outputs are left."""
 
-# Small enough to stay in the cache while a line of gigabytes is hashed piece by piece.
-_HASHED_BYTES = 256 << 10
-_WAITING_PER_JOB = 4
-_AHEAD, _ENOUGH = 3, 2
-"""Blocks that a thread may be ahead, for each thread there is, and how many are no reason to hurry."""
+PART_BYTES = 4 << 20
+"""Given to a worker at once."""
 _SHOWN_PROBLEMS = 5
+_NOT_A_RECORD = frozenset({"not JSON", "not UTF-8", "too long"})
+_decode_text = msgspec.json.Decoder(str).decode
+_encode = msgspec.json.Encoder().encode
 log = logging.getLogger(__name__)
 
 
-class Workshop(NamedTuple):
-    """Other processes, here or elsewhere, that route ranges of the source, and how many at once.
+class Rejection(NamedTuple):
+    """A line that became no record, and all that is needed to find and mend it."""
 
-    `scratch` is a folder that they share with this process; without it their results come by wire.
-    """
+    line: int
+    offset: int
+    size: int
+    reason: str
+    detail: str
+    task_id: str | None
+    raw: bytes
 
-    executor: Executor
-    jobs: int
-    scratch: str | None = None
+    def to_json(self, lines_before: int) -> bytes:
+        """Write one line of `rejected.jsonl`: the record itself where it is one, else its first characters."""
+        entry: dict[str, object] = {
+            "line": lines_before + self.line,
+            "reason": self.reason,
+            "detail": self.detail,
+            "task_id": self.task_id,
+            "offset": self.offset,
+            "bytes": self.size,
+        }
+        # A line that is no JSON cannot be embedded in the JSON of the rejected file; its text is quoted.
+        if self.reason in _NOT_A_RECORD:
+            entry["text"] = shown(self.raw, 2000)
+        else:
+            entry["record"] = orjson.Fragment(self.raw)
+        return orjson.dumps(entry) + b"\n"
 
 
-def build(spec: RagSpec, shop: Workshop | None = None, progress: Progress | None = None, threads: int = 1) -> Manifest:
-    """Builds the splits and returns their manifest. Nothing is written unless everything could be.
+class Kept(NamedTuple):
+    """A record that found a split: the number of its line in the part, where that is in the file, and what is written of it."""
 
-    The work is done by a workshop or, without one, by as many threads of this process.
+    line: int
+    offset: int
+    size: int
+    split: int
+    fingerprint: bytes
+    written: bytes
+
+
+@dataclass
+class Part:
+    """What became of one block. Lines are counted from its own start."""
+
+    end: int
+    lines: int = 0
+    records: int = 0
+    kept: list[Kept] = field(default_factory=list)
+    excluded: Counter[str] = field(default_factory=Counter)
+    rejected: list[Rejection] = field(default_factory=list)
+
+
+def route_block(block: Block, router: RecordRouter, max_line: int, limit: int | None = None) -> Part:
+    """Route the lines of a block; at most `limit` records of them."""
+    part = Part(block.offset + block.size)
+    if block.data is None:
+        part.lines = 1
+        why = Refusal("too long", _too_long(block.size, max_line))
+        part.rejected.append(Rejection(1, block.offset, block.size, why.reason, why.detail, None, b""))
+        return part
+    is_text = is_utf8(block.data)
+    offset = block.offset
+    for raw in io.BytesIO(block.data):
+        if part.records == limit:
+            break
+        part.lines += 1
+        try:
+            if len(raw) > max_line:
+                raise Refusal("too long", _too_long(len(raw), max_line))
+            line = bare_line(raw, offset)
+            if line:
+                if not is_text:
+                    require_utf8(line)
+                result = router.route(line)
+                part.records += 1
+                if isinstance(result, Excluded):
+                    part.excluded[result.task_type] += 1
+                else:
+                    record = Kept(
+                        part.lines, offset, len(raw), result.split, _id_fingerprint(result.task_id), result.line
+                    )
+                    part.kept.append(record)
+        except Refusal as why:
+            is_record = why.reason not in _NOT_A_RECORD
+            part.records += is_record
+            # A record is kept whole so that it can be mended; of anything else only its beginning is shown.
+            line = bare_line(raw, offset) if is_record else raw[:8000].strip()
+            part.rejected.append(Rejection(part.lines, offset, len(raw), why.reason, why.detail, why.task_id, line))
+        offset += len(raw)
+    return part
+
+
+def _too_long(size: int, max_line: int) -> str:
+    return f"{size:,} bytes; the longest line allowed has {max_line:,}"
+
+
+def _id_fingerprint(task_id: bytes) -> bytes:
+    """Return 128 bits for an id, given as JSON text; the same for the same id, however it is escaped."""
+    return fingerprint(_encode(_decode_text(task_id)) if b"\\" in task_id else task_id)
+
+
+def route_part(location: str, splits: tuple[Split, ...], max_line: int, block: Block) -> Part:
+    """Read and route a block of the source by a worker, which must see it under the same path or URL."""
+    if block.size <= PART_BYTES + max_line:
+        with open_source(location) as source:
+            source.seek(block.offset)
+            block = block._replace(data=source.read(block.size))
+    return route_block(block, _router(splits), max_line)
+
+
+@lru_cache(maxsize=4)
+def _router(splits: tuple[Split, ...]) -> RecordRouter:
+    return RecordRouter(splits)
+
+
+def build(spec: RagSpec, spread: Spread | None = None, progress: Progress | None = None) -> Manifest:
+    """Build the splits and return their manifest. Nothing is written unless everything could be.
+
+    Blocks are routed by whoever `spread` gives them to, in this process without it.
     """
     spec.require_sane()
     before = state_of(spec.location)
+    digest = hashlib.sha256()
     with FileSet() as files:
         assembly = _Assembly(spec, files)
-        with open_source(spec.location) as source, memory_kept():
+        with open_source(spec.location) as source:
             # A limit is counted in the order of the file, so only one reader can apply it.
-            if shop is None or spec.limit is not None:
-                digest = assembly.run_here(source, progress, 1 if spec.limit is not None else threads)
+            if spread is None or spec.limit is not None:
+                parts = assembly.route_here(read_blocks(source, spec.max_line, BLOCK_BYTES, digest.update))
             else:
-                digest = assembly.run_on(shop, source, progress)
+                blocks = read_blocks(source, spec.max_line, PART_BYTES, digest.update)
+                work = partial(route_part, spec.location, spec.splits, spec.max_line)
+                parts = spread(work, (block._replace(data=None) for block in blocks))
+            for part in parts:
+                assembly.add(part)
+                if progress:
+                    progress(part.end, before.size)
         # Parts of two contents would be mixed without this: size and time are compared before and after.
         if state_of(spec.location) != before:
             raise Conflict(f"{spec.location} changed while it was read; build again when nobody writes to it")
         # Another process may have written an output since the first test.
         spec.require_room()
-        size = before.size
+        source_hash, size = digest.hexdigest(), before.size
         # The manifest pins the packed file that the user has, not the temporary plain copy.
         if spec.unpacked:
-            digest, size = manifests.hash_file(storage.location(spec.origin))
-        manifest = manifests.sealed(assembly.manifest(digest, size))
+            source_hash, size = manifests.hash_file(storage.location(spec.origin))
+        manifest = manifests.sealed(assembly.manifest(source_hash, size))
         files.open(spec.manifest).write(manifests.encode(manifest))
     return Manifest.model_validate(manifest)
+
+
+class _Output:
+    """One file of a build: written, hashed, counted."""
+
+    def __init__(self, handle: BinaryIO) -> None:
+        self._handle = handle
+        self._digest = hashlib.sha256()
+        self._bytes = 0
+        self._count = 0
+
+    def write(self, lines: Sequence[bytes]) -> None:
+        data = b"".join(lines)
+        self._handle.write(data)
+        self._digest.update(data)
+        self._bytes += len(data)
+        self._count += len(lines)
+
+    def entry(self, path: str) -> dict[str, Any]:
+        return {"path": path, "count": self._count, "bytes": self._bytes, "sha256": self._digest.hexdigest()}
 
 
 class _Assembly:
@@ -99,95 +227,32 @@ class _Assembly:
 
     def __init__(self, spec: RagSpec, files: FileSet) -> None:
         self._spec = spec
-        self._outputs = [Output(files.open(spec.outputs[split.name])) for split in spec.splits]
-        self._rejected_file = Output(files.open(spec.rejected))
+        self._outputs = [_Output(files.open(spec.outputs[split.name])) for split in spec.splits]
+        self._rejected_file = _Output(files.open(spec.rejected))
         self._seen = SeenIds()
         self._excluded: Counter[str] = Counter()
         self._rejected: Counter[str] = Counter()
         self._lines = 0
         self._records = 0
-        self._taken = 0
 
-    def run_here(self, source: BinaryIO, progress: Progress | None, threads: int = 1) -> str:
-        """One block after the other in this process; returns the hash of the whole source, also behind a limit.
-
-        A second thread reads and hashes ahead of this one. Both route: it does so unless this one has nothing to do. Further
-        threads do nothing else.
-        """
-        digest = hashlib.sha256()
-        size = source.seek(0, 2)
-        with ExitStack() as held:
-            pool = held.enter_context(ThreadPoolExecutor(threads - 2)) if threads > 2 else None
-            routed = self._routed(source, digest, pool, threads == 2)
-            if threads > 1:
-                routed = ahead(routed, _AHEAD * threads)
-                held.callback(routed.close)
-            for part_of in routed:
-                part = part_of()
-                self._take(part)
-                if progress:
-                    progress(part.piece.offset + part.piece.size, size)
-        return digest.hexdigest()
-
-    def _routed(
-        self, source: BinaryIO, digest: Any, pool: Executor | None, is_shared: bool
-    ) -> Generator[Callable[[], Part]]:
-        """For each block who says what became of it, at once or when asked."""
+    def route_here(self, blocks: Iterator[Block]) -> Iterator[Part]:
+        """Route one block after the other; those behind a limit are only read, so that the whole source is hashed."""
         router = RecordRouter(self._spec.splits)
-        max_line = self._spec.max_line
-        for made, block in enumerate(ranges(source, max_line, BLOCK_BYTES)):
-            left = None if self._spec.limit is None else self._spec.limit - self._records
-            is_held = block.size <= BLOCK_BYTES + max_line
-            # A block that is not held is hashed in pieces; the last `data` is then not the whole block.
-            for data in _pieces(source, block, block.size if is_held else _HASHED_BYTES):
-                digest.update(data)
-            if left == 0:
-                yield partial(Part, block)
-            elif not is_held:
-                yield partial(too_long, block, max_line)
-            elif pool is not None:
-                yield pool.submit(route_range, data, block.offset, router, max_line).result
-            elif is_shared and made - self._taken >= _ENOUGH:
-                part = route_range(data, block.offset, router, max_line)
-                yield partial(_itself, part)
-            else:
-                yield partial(route_range, data, block.offset, router, max_line, left)
+        limit = self._spec.limit
+        for block in blocks:
+            left = None if limit is None else limit - self._records
+            yield (
+                Part(block.offset + block.size) if left == 0 else route_block(block, router, self._spec.max_line, left)
+            )
 
-    def run_on(self, shop: Workshop, source: BinaryIO, progress: Progress | None) -> str:
-        """Ranges routed by the executor's workers, a few for each of them under way at a time; a thread hashes the source."""
-        size = source.seek(0, 2)
-        work = partial(route_piece, self._spec.location, self._spec.splits, self._spec.max_line, shop.scratch)
-        window = _WAITING_PER_JOB * shop.jobs
-        # Slots are used in turn; as many as parts may be under way, so none is overwritten before it is collected.
-        errands = zip(cycle(range(window)), ranges(source, self._spec.max_line), strict=False)
-        given_up = Event()
-        with ThreadPoolExecutor(1) as hasher:
-            digest = hasher.submit(_hash_source, self._spec.location, given_up)
-            try:
-                for part in in_order(shop.executor, work, errands, window):
-                    part.collect()
-                    self._take(part)
-                    if progress:
-                        progress(part.piece.offset + part.piece.size, size)
-            # The hasher would otherwise read gigabytes to the end before the error is shown.
-            except BaseException:
-                given_up.set()
-                raise
-            return digest.result()
-
-    def _take(self, part: Part) -> None:
-        repeated = self._seen.add_all(part.fingerprints)
-        rejections = part.rejected
-        counts = Counter(part.splits)
-        outputs = part.outputs
-        # Rare: only then the records of a part are looked at one by one.
+    def add(self, part: Part) -> None:
+        kept, rejections = part.kept, part.rejected
+        repeated = set(self._seen.add_all(b"".join([record.fingerprint for record in kept])))
         if repeated:
-            outputs = [_without(output, index, part.splits, repeated) for index, output in enumerate(outputs)]
-            counts.subtract(part.splits[kept] for kept in repeated)
-            with open_source(self._spec.location) as source:  # another thread may be reading from the first one
-                rejections = sorted([*rejections, *_repeated(part, repeated, source)])
-        for index, output in enumerate(outputs):
-            self._outputs[index].write(output, counts[index])
+            rejections = sorted([*rejections, *self._repeated([kept[index] for index in sorted(repeated)])])
+            kept = [record for index, record in enumerate(kept) if index not in repeated]
+        for index, output in enumerate(self._outputs):
+            output.write([record.written for record in kept if record.split == index])
         if rejections:
             self._refuse(rejections)
         for name in part.excluded.keys() - self._excluded.keys():
@@ -195,20 +260,29 @@ class _Assembly:
         self._excluded += part.excluded
         self._lines += part.lines
         self._records += part.records
-        self._taken += 1
+
+    def _repeated(self, records: Sequence[Kept]) -> Iterator[Rejection]:
+        """Find the lines of records whose id was there already, again in the source."""
+        with open_source(self._spec.location) as source:
+            for record in records:
+                source.seek(record.offset)
+                line = bare_line(source.read(record.size), record.offset)
+                task_id = msgspec.json.decode(line, type=_WithId).task_id
+                detail = f"{task_id!r} was given before; the first record keeps it"
+                yield Rejection(record.line, record.offset, record.size, "duplicate task_id", detail, task_id, line)
 
     def _refuse(self, rejections: Sequence[Rejection]) -> None:
-        lines = self._lines
         if self._spec.strict:
-            problems = [f"line {lines + one.line}: {one.reason}: {one.detail}" for one in rejections[:_SHOWN_PROBLEMS]]
+            problems = [
+                f"line {self._lines + one.line}: {one.reason}: {one.detail}" for one in rejections[:_SHOWN_PROBLEMS]
+            ]
             raise BadInput(
                 f"{self._spec.location} has records that cannot be used, the first on {problems[0]}; "
                 "mend them, or leave --strict out to set them aside",
                 problems=problems,
             )
-        for rejection in rejections:
-            self._rejected_file.write(rejection.to_json(lines), 1)
-            self._rejected[rejection.reason] += 1
+        self._rejected_file.write([rejection.to_json(self._lines) for rejection in rejections])
+        self._rejected.update(rejection.reason for rejection in rejections)
 
     def manifest(self, source_digest: str, source_bytes: int) -> dict[str, Any]:
         spec = self._spec
@@ -242,47 +316,3 @@ class _Assembly:
 
 class _WithId(msgspec.Struct):
     task_id: str
-
-
-def _itself(part: Part) -> Part:
-    return part
-
-
-def _hash_source(location: str, given_up: Event) -> str:
-    """The hash of the whole source, in a thread beside the routing; an interrupt need not wait for its end."""
-    digest = hashlib.sha256()
-    block = memoryview(bytearray(_HASHED_BYTES))
-    with open_source(location) as source:
-        while not given_up.is_set() and (size := source.readinto(block)):  # type: ignore[attr-defined]
-            digest.update(block[:size])
-    return digest.hexdigest()
-
-
-def _pieces(source: BinaryIO, piece: Range, most: int) -> Iterator[bytes]:
-    source.seek(piece.offset)
-    left = piece.size
-    while left:
-        block = source.read(min(left, most))
-        left -= len(block)
-        yield block
-
-
-def _without(output: bytes, index: int, splits: bytearray, repeated: Sequence[int]) -> bytes:
-    """A part's output for one split, without the records whose id was there already."""
-    drop = set(repeated)
-    keep = [kept not in drop for kept, split in enumerate(splits) if split == index]
-    return b"".join(compress(lines_of(output), keep))
-
-
-def _repeated(part: Part, repeated: Sequence[int], source: BinaryIO) -> Iterator[Rejection]:
-    """The lines of a part whose id was there already, found again in the source."""
-    wanted = {part.kept_lines[kept] for kept in repeated}
-    source.seek(part.piece.offset)
-    offset = part.piece.offset
-    for number, raw in enumerate(lines_of(source.read(part.piece.size)), 1):
-        if number in wanted:
-            line = bare_line(raw, offset)
-            task_id = msgspec.json.decode(line, type=_WithId).task_id
-            detail = f"{task_id!r} was given before; the first record keeps it"
-            yield Rejection(number, offset, len(raw), "duplicate task_id", detail, task_id, line)
-        offset += len(raw)

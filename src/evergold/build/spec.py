@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from evergold.build.manifest import require_version
-from evergold.build.partition import MAX_LINE_BYTES
-from evergold.build.source import state_of
+from evergold.build.offline_records import MAX_LINE_BYTES, state_of
 from evergold.build.splits import DEFAULT_SPLITS, SPLITS, Split, declared
 from evergold.errors import BadInput, Conflict, NotFound, unknown
 from evergold.storage import RemotePath, is_url, location, relative

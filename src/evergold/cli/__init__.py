@@ -91,9 +91,9 @@ def root(ctx: click.Context, home: str | None, db: str | None, debug: bool) -> N
 
 def _version(ctx: click.Context, wanted: bool) -> None:
     if wanted:
-        from evergold.workspace.installation import installed_version
+        from importlib.metadata import version
 
-        click.echo(f"evergold {installed_version()}")
+        click.echo(f"evergold {version('evergold')}")
         ctx.exit()
 
 

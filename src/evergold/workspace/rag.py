@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evergold.build import rag
-from evergold.build.lines import IMPLEMENTATION
-from evergold.build.partition import route_piece
-from evergold.build.source import is_packed, plain_lines, state_of
+from evergold.build.offline_records import is_packed, plain_lines, state_of
 from evergold.build.spec import RagSpec, load_spec
 from evergold.errors import BadInput
 from evergold.formats.atomic import write_bytes
@@ -97,10 +95,7 @@ def _differences(advance: Callable[[int], None]) -> rag.Progress:
 def build_rag(
     spec: RagSpec, *, jobs: int | None = None, cluster: str | None = None, progress: rag.Progress | None = None
 ) -> Manifest:
-    """Offline generations → split files and manifest; on several cores here, or by a Dask cluster at an address.
-
-    Compiled code lets threads of this process work at once, and they start in no time; what is only Python needs processes.
-    """
+    """Build split files and manifest from offline generations; on several cores here, or by a Dask cluster at an address."""
     spec.require_sane()
     if spec.unpacked is None and is_packed(spec.location):
         # Workers seek to offsets of the file, which a packed one does not have.
@@ -110,13 +105,10 @@ def build_rag(
             return build_rag(replace(spec, unpacked=plain), jobs=jobs, progress=progress)
     count = jobs_for(jobs, state_of(spec.location).size)
     # A limit is counted in the order of the file, so it is built by one process.
-    with spread_over(cluster if spec.limit is None else None) as workers:
-        if workers is not None:
-            return rag.build(spec, rag.Workshop(workers.executor, workers.count), progress)
-    if IMPLEMENTATION == "compiled" or count == 1 or spec.limit is not None:
-        return rag.build(spec, None, progress, count)
-    with scratch_folder() as scratch, spread_processes(count, route_piece.__module__) as workers:
-        return rag.build(spec, rag.Workshop(workers.executor, workers.count, scratch), progress)
+    if spec.limit is not None or (count == 1 and not cluster):
+        return rag.build(spec, None, progress)
+    with spread_over(cluster) if cluster else spread_processes(count, rag.__name__) as workers:
+        return rag.build(spec, workers, progress)
 
 
 def is_workspace(settings: Settings) -> bool:
