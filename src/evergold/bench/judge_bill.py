@@ -13,10 +13,10 @@ import orjson
 from evergold.bench.judges.asking import SHAPE, SYSTEM
 from evergold.bench.metric_names import NamedMetric
 from evergold.calls.prices import cost
-from evergold.judge.offline import OfflineJudge
 from evergold.model.case import Case
 from evergold.model.judging import Answer, Question
 from evergold.model.run import Attempt, Usage
+from evergold.seams import Judge
 
 SAMPLED = 20
 CHARACTERS_PER_TOKEN = 4
@@ -31,7 +31,7 @@ Provider = Callable[[str], str]
 class CountingJudge:
     """Answers as the lexical judge does, and counts what a model would read and write."""
 
-    judge: OfflineJudge
+    judge: Judge
     asked: int = 0
     answered: int = 0
 
@@ -50,6 +50,8 @@ def estimate_judging(
     judge: str, cases: Sequence[Case], trials: int, metrics: Sequence[NamedMetric], provider: Provider
 ) -> Usage:
     """Tokens and money of judging these cases; every member of a panel is asked and paid."""
+    from evergold.judge.offline import OfflineJudge  # a server that plans no run need not load it
+
     paid = [(word, address) for word, address in _members(judge) if word not in UNPAID]
     if not paid or not cases or not metrics:
         return Usage(cost=0.0)

@@ -2,11 +2,14 @@
 
 import re
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-from evergold.judge.offline import OfflineJudge
 from evergold.model.checking import CheckResult, Turn
 from evergold.model.trace import ScoreSource
 from evergold.text.words import sentences
+
+if TYPE_CHECKING:
+    from evergold.judge.offline import OfflineJudge
 
 LOOKED_AT = 20_000
 # A file name, an address or an id: it names a document whose text was not recorded, so nothing can be held against it.
@@ -21,7 +24,9 @@ class Grounded:
     source = ScoreSource.LLM_JUDGE
 
     @cached_property
-    def _judge(self) -> OfflineJudge:
+    def _judge(self) -> "OfflineJudge":
+        from evergold.judge.offline import OfflineJudge
+
         return OfflineJudge()
 
     @property

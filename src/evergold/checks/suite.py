@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
+from functools import cached_property, partial
 
 from evergold.checks.calling import CheckFailed, as_result
 from evergold.checks.own import JudgeCheck
@@ -27,14 +27,17 @@ class Suite:
     def __init__(self, checks: Sequence[Check], judges: JudgeRoom | None = None) -> None:
         self.checks = {check.name: check for check in checks}
         self._judges = judges or JudgeRoom({})
-        self.identity = content_hash({name: check.version for name, check in self.checks.items()}).removeprefix(
-            "sha256:"
-        )[:16]
         self.slow = tuple(check for check in checks if is_slow(check))
         self._ahead: dict[tuple[str, str], tuple[Turn, Checked]] = {}
 
     def __bool__(self) -> bool:
         return bool(self.checks)
+
+    @cached_property
+    def identity(self) -> str:
+        """Name the versions of all checks. Made when first asked for: the version of `grounded` loads a model of 60 MB."""
+        versions = {name: check.version for name, check in self.checks.items()}
+        return content_hash(versions).removeprefix("sha256:")[:16]
 
     def run_ahead(self, turns: Iterable[Turn], seconds: float) -> list[Turn]:
         """Run the slow checks now, for at most about so long; the next run over these turns uses what they said.

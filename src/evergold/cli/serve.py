@@ -48,6 +48,7 @@ def serve(settings: Settings, listener: socket.socket, ready: Callable[[], objec
     config = uvicorn.Config(
         app,
         http=connections.Connection,
+        ws="none",
         backlog=connections.ACCEPTED_AT_ONCE,
         log_level="warning",
         access_log=False,
