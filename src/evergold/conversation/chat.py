@@ -26,6 +26,7 @@ KEPT = frozenset({"name", "tool_call_id", "refusal", "audio"})
 DROPPED = frozenset({"role", "type", "extra", "failed", "is_error", "object", "tool_call_ids", PRINTED_AS})
 IDENTS = ("tool_call_id", "toolCallId", "tool_use_id", "call_id", "toolUseId")
 SPEAKERS = frozenset({"human", "ai", "user", "assistant", "system", "model"})
+PLAIN_ROLES = ("system", "user", "assistant")
 DEEPEST = 6
 
 
@@ -33,6 +34,10 @@ def messages_of(item: Any, depth: int = 0) -> list[Message] | None:
     """The canonical messages an object stands for; None where it is no message."""
     if not isinstance(item, dict) or depth > DEEPEST:
         return None
+    if (text := _plain_text(item)) is not None:
+        return [{"role": item["role"], "content": text}]
+    if len(item) == 1 and isinstance(item.get("message"), dict):
+        return messages_of(item["message"], depth + 1)
     # Dialects first: what looks like a plain message may be a class of a framework that means more by its keys.
     for as_chat in CHATS:
         parsed = as_chat(item)
@@ -47,6 +52,18 @@ def messages_of(item: Any, depth: int = 0) -> list[Message] | None:
     if role is None or not any(key in item for key in (*CONTENTS, *CALLS)):
         return None
     return _from_fields(role_named(role), item)
+
+
+def _plain_text(item: dict[str, Any]) -> str | None:
+    """The text of a message that has a role and a text alone, as most have: no dialect reads it differently."""
+    if len(item) != 2 or item.get("role") not in PLAIN_ROLES:
+        return None
+    content = item.get("content")
+    if content is None and isinstance(parts := item.get("parts"), list) and len(parts) == 1:
+        (part,) = parts
+        text = isinstance(part, dict) and part.get("type") == "text" and len(part) == 2
+        content = part.get("content") if text else None
+    return content if isinstance(content, str) and content and content[:2] != "[{" else None
 
 
 def _plain(chat: dict[str, Any], depth: int) -> list[Message]:

@@ -35,9 +35,6 @@ from evergold.store.values import batches, dumps, loads
 
 HASH_BYTES = 18  # of SHA-256, as 24 characters: nobody finds two texts with the same ones
 AT_ONCE = 200  # cases whose traces are in memory at a time
-MOST_SUBMITTED = (
-    50  # writes that readers leave to the writer; what is not written is put together again when it is read
-)
 UNWRITTEN = "content IS NULL AND own_content = 0 AND trace_id IS NOT NULL"
 CITED = {
     "sqlite": "SELECT item.value FROM eval_dataset d, json_tree(d.content, '$.parts') item "
@@ -362,12 +359,13 @@ def drop_uncited(connection: Connection) -> int:
     if connection.dialect.name == "postgresql":
         # Whoever cites one is waited for, and waits from here on.
         connection.exec_driver_sql("LOCK TABLE messages IN EXCLUSIVE MODE")
-    return connection.exec_driver_sql(
-        f"DELETE FROM messages WHERE id NOT IN ({CITED[connection.dialect.name]})"
-    ).rowcount
+    return connection.exec_driver_sql(f"DELETE FROM messages WHERE id IN ({_uncited(connection)})").rowcount
 
 
 def has_uncited(connection: Connection) -> bool:
     """Whether there are messages that no case cites."""
-    query = f"SELECT 1 FROM messages WHERE id NOT IN ({CITED[connection.dialect.name]}) LIMIT 1"
-    return connection.exec_driver_sql(query).first() is not None
+    return connection.exec_driver_sql(f"{_uncited(connection)} LIMIT 1").first() is not None
+
+
+def _uncited(connection: Connection) -> str:
+    return f"SELECT id FROM messages EXCEPT {CITED[connection.dialect.name]}"
