@@ -169,7 +169,8 @@ def _unanswered(messages: Sequence[Message]) -> dict[int, list[dict[str, Any]]]:
             continue
         if calls and (left := _left(calls, answered)):
             lacking[position] = left
-        position, calls, answered = number, list(message.get("tool_calls", ())), Counter()
+        position, calls = number, list(message.get("tool_calls", ()))
+        answered.clear()
     return lacking
 
 
@@ -201,9 +202,10 @@ def _problems(messages: Sequence[Message]) -> list[str]:
                 problems[f"result {ident!r} answers no call"] = None
         else:
             idents = [call["id"] for call in message.get("tool_calls", ())]
-            for ident in (ident for ident, times in Counter(idents).items() if times > 1):
-                problems[f"id {ident!r} names two calls of one message"] = None
             open_calls = set(idents)
+            for ident in idents if len(open_calls) < len(idents) else ():
+                if idents.count(ident) > 1:
+                    problems[f"id {ident!r} names two calls of one message"] = None
         for call in message.get("tool_calls", ()):
             if not isinstance(decoded(call["function"]["arguments"]), dict):
                 problems[f"arguments of call {call['id']!r} are no JSON object"] = None
