@@ -28,7 +28,6 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from unittest.mock import patch
 
 import psycopg
 
@@ -38,7 +37,6 @@ from evergold.machine import share_heaps
 from evergold.settings import Settings
 from evergold.sources.spans import Wire
 from evergold.store.engines import SESSIONS
-from evergold.store.partitions import days
 from evergold.workspace import Workspace
 from perf.faults.postgres import NAME, own_database
 from perf.otlp_floor import span_rows
@@ -86,7 +84,6 @@ class Contestant:
 def main(arguments: Sequence[str] = ()) -> None:
     parser = argparse.ArgumentParser(prog="python -m perf.postgres_intake", description=__doc__)
     parser.add_argument("--requests", type=int, default=60)
-    parser.add_argument("--days", type=int, default=0, help="partitions of earlier days")
     parser.add_argument("--keyed", action="store_true", help="a floor that stores no span twice: with a primary key")
     parser.add_argument("--database", metavar="URL", help="an empty database of a PostgreSQL on this machine")
     chosen = parser.parse_args(arguments)
@@ -99,7 +96,6 @@ def main(arguments: Sequence[str] = ()) -> None:
         psycopg.connect(url, autocommit=True) as connection,
         Workspace.open(Settings(home=Path(name) / "home", database_url=url)) as workspace,
     ):
-        begin_days(workspace, chosen.days)
         floor, ours = _floor(connection, KEY if chosen.keyed else ""), intake_of(workspace)
         sessions, size = f"application_name LIKE '{SESSIONS}%'", f"pg_database_size(current_database()) - {FLOOR_SIZE}"
         contestants = {
@@ -164,16 +160,6 @@ def _server(database: psycopg.Connection, one: Contestant) -> tuple[float, int]:
     pids = database.execute(f"SELECT pid FROM pg_stat_activity WHERE {own}").fetchall()
     size = (database.execute(f"SELECT {one.size}").fetchone() or (0,))[0]
     return sum(_seconds(Path(f"/proc/{pid}")) for (pid,) in pids), int(size)
-
-
-def begin_days(workspace: Workspace, count: int) -> None:
-    """Begin so many days, each with a trace number of its own."""
-    for day in range(count):
-        workspace.store.db.write(
-            lambda connection: connection.exec_driver_sql("SELECT nextval('traces_seq_seq')").close()
-        )
-        with patch.object(days, "todays_name", lambda _, day=day: f"spans_2999_{1 + day // 28:02}_{1 + day % 28:02}"):
-            days.begin_today(workspace.store.db)
 
 
 def _floor(connection: psycopg.Connection, key: str) -> Store:

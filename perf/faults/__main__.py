@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from math import inf
 from pathlib import Path
 
-from perf.faults import beside, fuzz, kill, outage, shared_work, soak, upgrade
+from perf.faults import beside, fuzz, kill, outage, shared_work, soak
 from perf.faults.postgres import own_database
 from perf.faults.server import Summary
 
@@ -40,10 +40,6 @@ def main(arguments: list[str]) -> int:
     sharing = commands.add_parser("shared-work")
     sharing.add_argument("--seed", type=int, default=1)
     sharing.add_argument("--rounds", type=int, default=5)
-    upgrading = commands.add_parser("upgrade")
-    upgrading.add_argument("--seed", type=int, default=1)
-    upgrading.add_argument("--traces", type=int, default=10_000)
-    upgrading.add_argument("--commit", default="", help="of the older version; default: today's, and two after it")
     waiting = commands.add_parser("beside")
     waiting.add_argument("--seed", type=int, default=1)
     waiting.add_argument("--traces", type=int, default=4000, help="of the history that the verbs work on")
@@ -67,8 +63,6 @@ def _run(chosen: argparse.Namespace, home: Path) -> Summary:
         return soak.run(home, chosen.minutes, chosen.load, chosen.seed, chosen.db)
     if chosen.campaign == "shared-work":
         return shared_work.run(home, chosen.rounds, chosen.seed)
-    if chosen.campaign == "upgrade":
-        return upgrade.run(home, chosen.traces, chosen.seed, chosen.commit)
     if chosen.campaign == "beside":
         return beside.run(home, chosen.traces, chosen.rate, chosen.seed)
     return outage.run(home, chosen.rounds, chosen.seed, chosen.database, chosen.only)

@@ -27,7 +27,7 @@ from evergold.errors import BadInput
 from evergold.model.case import EntryType, ReviewState
 from evergold.model.checking import Checked, CheckResult
 from evergold.model.generation import GenerationReport, Skipped
-from evergold.model.operations import DatabaseStatus, SpanPartition
+from evergold.model.operations import DatabaseStatus
 from evergold.model.replay import Replay
 from evergold.model.run import Measurement, Run, RunSpec, RunStatus, Usage
 from evergold.model.trace import Span, Trace, TraceStatus
@@ -320,13 +320,3 @@ def test_a_finding_in_one_note() -> None:
 def test_an_empty_database_has_no_growth_to_show() -> None:
     empty = DatabaseStatus.model_construct(engine="sqlite", bytes=0, traces=0)
     assert _lines(empty) == ["no traces yet"]
-
-
-def test_partitions_are_shown_with_the_oldest_day_and_the_growth() -> None:
-    plain = DatabaseStatus(engine="postgresql", bytes=0)
-    assert "one table without partitions" in _lines(plain)[1]
-    sizes = {"spans_kept": None, "spans_2026_01_02": "2026-01-02", "spans_2026_01_04": "2026-01-04"}
-    parts = [SpanPartition(name=name, day=day, bytes=2_000_000, rows=9) for name, day in sizes.items()]
-    _, counted, growth = _lines(plain.model_copy(update={"partitions": parts}))
-    assert counted == "spans in 3 partitions, 6.0 MB: 2.0 MB in spans_kept; the oldest day is 2026-01-02 (2.0 MB)"
-    assert growth == "spans take 2.0 MB a day (whole days: 1); 2026-01-04 still grows"

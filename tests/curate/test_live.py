@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from evergold.model.trace import Correction, Reaction, ScoreLine, ScoreSource, T
 from evergold.settings import Settings
 from evergold.store.case_writes import Author
 from evergold.store.cases import CaseFilter
+from evergold.store.retention import PruneKey, prune_batch
 from evergold.store.schema import metadata
 from evergold.store.trace_filter import TraceFilter
 from evergold.workspace import Workspace
@@ -404,14 +406,29 @@ def test_pruning_keeps_what_the_dataset_cites(ws: Workspace) -> None:
     ws.live.curate()
     ws.intake.accept([ScoreLine(trace_id="never", name="check", value=1.0)])
     ws.store.db.write(lambda c: c.execute(text("UPDATE pending_records SET received_at = '2020-01-01T00:00:00.000Z'")))
-    assert vars(ws.live.prune("90d", dry_run=True)) == {"deleted": 1, "kept": 1, "waiting": 1, "partitions": 0}
-    assert vars(ws.live.prune("90d")) == {"deleted": 1, "kept": 1, "waiting": 1, "partitions": 0}
+    assert vars(ws.live.prune("90d", dry_run=True)) == {"deleted": 1, "kept": 1, "waiting": 1}
+    assert vars(ws.live.prune("90d")) == {"deleted": 1, "kept": 1, "waiting": 1}
     assert ws.live.prune("90d").deleted == 0
     with pytest.raises(NotFound):
         ws.intake.get("old")
     assert ws.intake.get("cited").id == "cited" and ws.intake.get("new").id == "new"
     with pytest.raises(BadInput, match="use 90d, 12h, 2w"):
         ws.live.prune("ninety days")
+
+
+def test_pruning_goes_on_after_what_is_cited_batch_by_batch(ws: Workspace) -> None:
+    moment = "2020-01-01T00:00:00Z"
+    cited = [a_trace(f"cited{n}", scores=GOOD, started_at=moment) for n in range(3)]
+    ws.intake.accept([*cited, *(a_trace(f"old{n}", started_at=moment) for n in range(3)), a_trace("new")])
+    ws.live.curate()
+    deleted: list[int] = []
+    last: PruneKey | None = ("", 0)
+    while last is not None:
+        batch = partial(prune_batch, before="2021", size=2, after=last)
+        count, last = ws.store.db.write(batch)
+        deleted.append(count)
+    assert deleted == [2, 1, 0]
+    assert {trace.id for trace in ws.intake.page(TraceFilter(), limit=9)[0]} == {"cited0", "cited1", "cited2", "new"}
 
 
 def test_erasing_a_user_reaches_cases_histories_and_build_files(ws: Workspace, tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ def test_a_repeated_turn_that_is_sent_again_is_a_duplicate_and_other_content_is_
 def test_what_stays_is_whole_when_its_base_is_pruned(workspace: Workspace) -> None:
     for turn in range(TURNS):
         send(workspace, sent(turn))
-    assert workspace.store.db.write(lambda connection: prune_batch(connection, "2026-01-04T12:00:00Z")) == 4
+    assert workspace.store.db.write(lambda connection: prune_batch(connection, "2026-01-04T12:00:00Z"))[0] == 4
     for turn in range(4, TURNS):
         assert read(workspace, turn) == carried(sent(turn))
     assert stored(workspace)[1] == TURNS - 5

@@ -1,4 +1,4 @@
-"""Opening a database: new, of today, of tomorrow, and not a database at all."""
+"""Opening a database: new, and not a database at all."""
 
 from pathlib import Path
 
@@ -8,16 +8,11 @@ from sqlalchemy import inspect, text
 from sqlalchemy.pool import QueuePool
 
 from evergold.cli import root
-from evergold.errors import BadInput, Refused, Unavailable
-from evergold.model.case import Case
+from evergold.errors import BadInput, Unavailable
 from evergold.settings import Settings
 from evergold.store import Store
-from evergold.store.case_writes import Author, put_cases
-from evergold.store.cases import CaseFilter, page_of_cases, revisions_of
 from evergold.store.db import Database
-from evergold.store.migrate import bring_up_to_date
 from evergold.store.schema import metadata
-from tests.builders import a_case
 
 
 def test_a_new_database_has_every_table_and_opens_again(settings_of_nothing: Settings) -> None:
@@ -27,61 +22,10 @@ def test_a_new_database_has_every_table_and_opens_again(settings_of_nothing: Set
         names = {
             name
             for name in inspect(connection).get_table_names()
-            if not name.startswith(("trace_words", "trace_grams", "traffic_", "case_parts", "spans_"))
+            if not name.startswith(("trace_words", "trace_grams", "traffic_", "case_parts"))
         }
         assert names == {*metadata.tables, "alembic_version"}
     store.close()
-
-
-OLD = """
-CREATE TABLE traces (id TEXT PRIMARY KEY, phone_number TEXT, input_text TEXT NOT NULL, output_text TEXT);
-CREATE TABLE eval_dataset (
-    id              INTEGER PRIMARY KEY,
-    trace_id        TEXT REFERENCES traces(id),
-    entry_type      TEXT NOT NULL CHECK (entry_type IN ('golden', 'failure', 'correction')),
-    input_text      TEXT NOT NULL,
-    output_text     TEXT,
-    expected_output TEXT,
-    metadata        TEXT NOT NULL DEFAULT '{}',
-    created_at      TEXT NOT NULL DEFAULT '2026-02-19 10:00:00'
-);
-CREATE TABLE eval_dataset_tags (
-    dataset_id  INTEGER NOT NULL REFERENCES eval_dataset(id) ON DELETE CASCADE,
-    tag         TEXT NOT NULL,
-    PRIMARY KEY (dataset_id, tag)
-);
-INSERT INTO traces VALUES ('t1', '555', 'hola', 'buenas');
-INSERT INTO eval_dataset (id, trace_id, entry_type, input_text, output_text, metadata)
-  VALUES (7, 't1', 'golden', 'hola', 'buenas', '{"confirmed": false}');
-INSERT INTO eval_dataset_tags VALUES (7, 'audio')
-"""
-
-
-def test_a_database_of_the_first_days_is_migrated_with_everything_in_it(settings_of_nothing: Settings) -> None:
-    settings_of_nothing.home.mkdir(parents=True)
-    old = Database(settings_of_nothing.database)
-    for statement in OLD.split(";"):
-        old.write(lambda c, statement=statement: c.exec_driver_sql(statement).close())  # type: ignore[misc]
-    old.close()
-
-    store = Store.open(settings_of_nothing)
-    with store.db.read() as connection:
-        (case,), _ = page_of_cases(connection, CaseFilter(), limit=5, before=None)
-        assert (case.input, case.output, case.tags, case.metadata) == (
-            "hola",
-            "buenas",
-            ("audio",),
-            {"confirmed": False},
-        )
-        assert case.provenance.trace_id == "t1"
-        assert str(case.created_at) == "2026-02-19 10:00:00+00:00"
-        assert [revision.action for revision in revisions_of(connection, "live", case.id)] == ["migrated"]
-        tables = set(inspect(connection).get_table_names())
-    store.db.write(lambda c: put_cases(c, [a_case("next")], Author()))
-    store.close()
-    assert {*metadata.tables, "alembic_version"} <= tables
-    assert not any(name.startswith("old_") for name in tables)
-    Store.open(settings_of_nothing).close()
 
 
 def test_postgres_compresses_by_the_better_way_it_has_unless_another_is_chosen(store: Store) -> None:
@@ -98,14 +42,6 @@ def test_postgres_compresses_by_the_better_way_it_has_unless_another_is_chosen(s
     with chosen.read() as connection:
         assert connection.execute(text(asked)).one()[0] == "pglz"
     chosen.close()
-
-
-def test_a_newer_database_is_refused(settings: Settings) -> None:
-    store = Store.open(settings)
-    store.db.write(lambda c: c.execute(text("UPDATE alembic_version SET version_num = '9999'")).rowcount)
-    store.close()
-    with pytest.raises(Refused, match="9999, newer than this program"):
-        Store.open(settings)
 
 
 def test_a_file_that_is_no_database_is_named(tmp_path: Path) -> None:
@@ -127,29 +63,6 @@ def test_foreign_keys_hold(settings: Settings) -> None:
             )
         )
     store.close()
-
-
-def test_earlier_runs_become_able_to_hold_what_does_not_apply(store: Store) -> None:
-    old_case = '{"id":"c","input":"q","expected_tools":[],"metadata":{"text":"\\"expected_tools\\":[]"}}'
-    for statement in (
-        "INSERT INTO runs (id, dataset, model, spec) VALUES ('r', 'd', 'm', '{}')",
-        "INSERT INTO attempts (run_id, case_id, trial, body) VALUES ('r', 'c', 0, '{}')",
-        "INSERT INTO measurements (run_id, case_id, trial, metric, state) VALUES ('r', 'c', 0, 'old', 'unscored')",
-        "UPDATE alembic_version SET version_num = '0002'",
-    ):
-        store.db.write(lambda c, statement=statement: c.execute(text(statement)).close())  # type: ignore[misc]
-    insert = text("INSERT INTO run_cases (run_id, case_id, body) VALUES ('r', 'c', :body)")
-    store.db.write(lambda c: c.execute(insert, {"body": old_case}).close())
-    bring_up_to_date(store.db)
-    new = (
-        "INSERT INTO measurements (run_id, case_id, trial, metric, state) VALUES ('r', 'c', 0, 'new', 'not_applicable')"
-    )
-    store.db.write(lambda c: c.execute(text(new)).close())
-    with store.db.read() as connection:
-        assert connection.execute(text("SELECT count(*) FROM measurements")).scalar() == 2
-        body = connection.execute(text("SELECT body FROM run_cases")).scalar_one()
-    case = Case.model_validate_json(body)
-    assert case.expected_tools is None and case.metadata == {"text": '"expected_tools":[]'}
 
 
 def damaged(path: Path) -> None:

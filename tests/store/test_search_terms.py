@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evergold.store.matching import best_first
-from evergold.store.migrations import HEAD, REVISIONS
 from evergold.store.search import SearchTerms, words_of
 from evergold.store.text_index.grams import RUN, pairs_of
 
@@ -61,8 +60,3 @@ def test_the_best_match_comes_first_and_the_newer_of_equals() -> None:
 def test_pieces_match_inside_words_and_words_only_whole() -> None:
     rows = [(1, ("", "返金をお願いします", "")), (2, ("", "別の話", ""))]
     assert best_first(rows, SearchTerms.of("返金"), newest_first=[2, 1]) == [1, 2]
-
-
-def test_migrations_are_numbered_without_a_gap() -> None:
-    assert [f"{number:04}" for number in range(1, len(REVISIONS) + 1)] == list(REVISIONS)
-    assert REVISIONS[-1] == HEAD

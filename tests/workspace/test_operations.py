@@ -24,9 +24,6 @@ def test_status_gives_sizes_growth_and_age(settings: Settings) -> None:
     assert (status.connections is None) == (status.engine == "sqlite")
     if status.connections is not None:
         assert 0 < status.connections.active <= status.connections.open <= status.connections.most
-        kept, today = status.partitions
-        assert kept.day is None and today.day == datetime.now(UTC).date().isoformat() and today.bytes > 0
-        assert sum(one.bytes for one in status.tables if one.name == "spans") == kept.bytes + today.bytes
     assert status.engine in settings.database_url or status.engine == "sqlite"
     assert (status.traces, status.traces_last_day, status.traces_last_week) == (50, 50, 50)
     assert status.bytes > 10_000
@@ -76,20 +73,18 @@ def test_the_backlog_counts_what_waits_and_for_how_long(settings: Settings) -> N
     assert (after.traces, after.lag_seconds) == (0, 0.0)
 
 
-def test_status_is_given_while_a_partition_is_locked_and_names_the_session(migrated_url: str, tmp_path: Path) -> None:
+def test_status_is_given_while_a_table_is_locked_and_names_the_session(migrated_url: str, tmp_path: Path) -> None:
     with Workspace.open(Settings(home=tmp_path, database_url=migrated_url)) as workspace:
         spans = [Span(id=f"{n:016x}", name="step") for n in range(3)]
         workspace.intake.accept([Trace(id="t", input="q", output="a", spans=tuple(spans))])
         workspace.store.db.write(lambda connection: connection.execute(text("ANALYZE")).close())
-        part = workspace.operations.status().partitions[-1].name
         with workspace.store.db.aside() as holder:
-            holder.execute(text(f"LOCK TABLE {part} IN ACCESS EXCLUSIVE MODE"))
+            holder.execute(text("LOCK TABLE spans IN ACCESS EXCLUSIVE MODE"))
             status = workspace.operations.status()
             session = holder.execute(text("SELECT pg_backend_pid()")).scalar_one()
     assert [(one.name, one.session, one.program.split("/")[0]) for one in status.locked] == [
-        (part, session, "evergold")
+        ("spans", session, "evergold")
     ]
-    # The estimate of the whole table holds those of its partitions.
     assert [one.rows for one in status.tables if one.name == "spans"] == [3]
     (line,) = [line for line in _lines(status) if "locked" in line]
-    assert line.startswith(f"{part} is locked by session {session} (evergold/") and "pg_terminate_backend" in line
+    assert line.startswith(f"spans is locked by session {session} (evergold/") and "pg_terminate_backend" in line

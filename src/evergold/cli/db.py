@@ -18,7 +18,7 @@ def command() -> None:
 @json_flag
 @click.pass_context
 def status_command(ctx: click.Context, as_json: bool) -> None:
-    """Show sizes, growth, the oldest trace, work under way; on PostgreSQL partitions, connections, locks and slow queries."""
+    """Show sizes, growth, the oldest trace, work under way; on PostgreSQL connections, locks and slow queries."""
     with opened(ctx) as workspace:
         status = workspace.operations.status()
     if as_json:
@@ -33,27 +33,7 @@ def status_command(ctx: click.Context, as_json: bool) -> None:
 
 
 def _lines(status: DatabaseStatus) -> list[str]:
-    return [*_traces(status), *_partitions(status), *_use(status)]
-
-
-def _partitions(status: DatabaseStatus) -> list[str]:
-    """How many there are, the oldest, and what the days take."""
-    if status.engine != "postgresql":
-        return []
-    if not status.partitions:
-        return ["spans are one table without partitions; the next server that starts makes them"]
-    days = [one for one in status.partitions if one.day is not None]
-    apart = [f"{_megabytes(one.bytes)} in {one.name}" for one in status.partitions if one.day is None]
-    lines = [
-        f"spans in {len(status.partitions)} partitions, {_megabytes(sum(one.bytes for one in status.partitions))}: "
-        f"{', '.join(apart)}; the oldest day is {days[0].day} ({_megabytes(days[0].bytes)})"
-    ]
-    # The last one still grows.
-    whole = days[-8:-1]
-    if whole:
-        mean = sum(one.bytes for one in whole) / len(whole)
-        lines.append(f"spans take {_megabytes(mean)} a day (whole days: {len(whole)}); {days[-1].day} still grows")
-    return lines
+    return [*_traces(status), *_use(status)]
 
 
 def _use(status: DatabaseStatus) -> list[str]:

@@ -20,8 +20,7 @@ def prune_command(ctx: click.Context, older_than: str, dry_run: bool, as_json: b
     else:
         verb = "would delete" if dry_run else "deleted"
         waited = f"; {verb} {pruned.waiting} records whose trace never came" if pruned.waiting else ""
-        dropped = f"; dropped {pruned.partitions} partitions of spans" if pruned.partitions else ""
-        echo(f"{verb} {pruned.deleted} traces; kept {pruned.kept} that the dataset cites{waited}{dropped}")
+        echo(f"{verb} {pruned.deleted} traces; kept {pruned.kept} that the dataset cites{waited}")
 
 
 @click.command("erase")

@@ -20,16 +20,6 @@ class TableSize(BaseModel):
     rows: int
 
 
-class SpanPartition(BaseModel):
-    """A partition of the spans on PostgreSQL. `day`: when its first traces came; null for what is kept of dropped days,
-    and for what a database held before it had partitions."""
-
-    name: str
-    day: str | None = None
-    bytes: int
-    rows: int
-
-
 class SlowQuery(BaseModel):
     """A statement that took long on the whole, as the database counts it."""
 
@@ -84,7 +74,6 @@ class DatabaseStatus(BaseModel):
     connections: OpenConnections | None = None
     locked: list[LockedTable] = []
     work: list[WorkUnderWay] = []
-    partitions: list[SpanPartition] = []
 
     @property
     def bytes_per_day(self) -> float | None:

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Table, event
 
 # `seq` second: the order of the list, and the way back to the row.
 LISTED = ("started_at", "seq", "status", "name", "model", "duration_ms", "tokens", "cost", "tags")
-SQLITE_INDEX = f"CREATE INDEX IF NOT EXISTS traces_listed ON traces ({', '.join(LISTED)})"
+SQLITE_INDEX = f"CREATE INDEX traces_listed ON traces ({', '.join(LISTED)})"
 
 
 def keep_list_index(traces: Table) -> None:
@@ -18,9 +18,5 @@ def keep_list_index(traces: Table) -> None:
 
     @event.listens_for(traces, "after_create")
     def create(_table: Any, connection: Connection, **_: Any) -> None:
-        create_list_index(connection)
-
-
-def create_list_index(connection: Connection) -> None:
-    if connection.dialect.name == "sqlite":
-        connection.exec_driver_sql(SQLITE_INDEX)
+        if connection.dialect.name == "sqlite":
+            connection.exec_driver_sql(SQLITE_INDEX)

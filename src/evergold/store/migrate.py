@@ -1,91 +1,52 @@
-"""Bring a database to today's schema: create a new one at once, migrate an old one.
+"""Bring a database to today's schema: create a new one at once, let Alembic migrate an older one.
 
-One that a newer version has migrated is used as it is while nothing was removed that this version needs, and refused otherwise.
-The database itself says which: the newer version left a fact that names its revision and the oldest one that can work on it.
+Either is one transaction, which one process at a time is in: a process that is ended leaves the database as it was.
 """
 
 from functools import partial
 from pathlib import Path
 
-from sqlalchemy import Connection, inspect, text
+from sqlalchemy import Column, Connection, inspect, text
+from sqlalchemy.schema import CreateColumn
 
 from evergold.errors import Refused
 from evergold.store.db import Database
+from evergold.store.engines import WRITE_LOCK_SECONDS
 from evergold.store.failures import shown
-from evergold.store.migrations import HEAD, REVISIONS, compatible_since
+from evergold.store.migrations import BEFORE_BASELINE, HEAD, REVISIONS
 from evergold.store.schema import metadata
 
-ONLINE_SINCE = "0013"  # databases from before are upgraded in one transaction, while writers wait
-COMPATIBLE = "schema.compatible"  # the fact: a revision, and the oldest one whose programs can work on it
-BEGINS_WITH_CHECKS = "on"  # a new workspace has the built-in checks on; one from before they existed has not
+LAST_BEFORE_BASELINE = "84eb32e"  # the last commit whose schema is 0018; it migrates all earlier ones
+BEGINS_WITH_CHECKS = "on"  # a new workspace has the built-in checks on
 
 
 def bring_up_to_date(db: Database) -> None:
     with db.read() as connection:
         current = _revision(connection)
-        ahead = current is not None and current not in REVISIONS
-        since = _oldest_program(connection, current) if ahead else None
-    if current == HEAD or (since is not None and since <= HEAD):
-        return
-    if ahead:
-        needed = f", and needs one of {since} or later" if since else ""
-        raise Refused(
-            f"database {shown(db.url)} has schema {current}, newer than this program knows ({HEAD}){needed}; "
-            "upgrade evergold, or name another database with --db"
-        )
-    if current is not None and current >= ONLINE_SINCE and db.dialect == "postgresql":
-        from evergold.store.online_upgrade import upgrade_online
-
-        upgrade_online(db, partial(_revisions_left, db), _step)
-    else:
-        db.write(_create if current is None else _upgrade)
+    if current != HEAD:
+        db.write(partial(_migrate, url=db.url))
 
 
-def _revisions_left(db: Database) -> list[str]:
-    with db.read() as connection:
-        current = _revision(connection)
-    return [revision for revision in REVISIONS if current is not None and revision > current]
-
-
-def _revision(connection: Connection) -> str | None:
-    """The schema's number; the first one is known by its tables, because its databases carry no number."""
-    tables = inspect(connection)
-    if tables.has_table("alembic_version"):
-        return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
-    return REVISIONS[0] if tables.has_table("eval_dataset") or tables.has_table("traces") else None
-
-
-def _oldest_program(connection: Connection, current: str | None) -> str | None:
-    """The oldest revision whose programs can work on this database, by whoever migrated it; None where nobody noted it."""
-    if not inspect(connection).has_table("workspace_facts"):
+def explain_unknown(schema: str) -> str | None:
+    """Say why a schema cannot be brought to today's; None for one that can."""
+    if schema in (BEFORE_BASELINE, *REVISIONS):
         return None
-    query = text("SELECT value FROM workspace_facts WHERE name = :name")
-    noted = str(connection.execute(query, {"name": COMPATIBLE}).scalar() or "").split()
-    # A fact of another revision says nothing of this one.
-    return noted[1] if len(noted) == 2 and noted[0] == current else None
+    if schema > BEFORE_BASELINE:
+        return f"has schema {schema}, newer than this program knows ({HEAD}); upgrade evergold"
+    return (
+        f"has schema {schema}, older than this program migrates from ({BEFORE_BASELINE}); open or restore it once with "
+        f"evergold of commit {LAST_BEFORE_BASELINE}, then back it up there or open it here"
+    )
 
 
 def require_own_schema(connection: Connection, url: str) -> None:
-    """Refuse work on all tables at once while the database has tables or columns that this program does not know."""
+    """Refuse work on all tables at once where a newer program has migrated the database since it was opened."""
     current = _revision(connection)
     if current != HEAD:
         raise Refused(
             f"database {shown(url)} has schema {current} and this program knows {HEAD}: parts of it would be left out; "
             "use the evergold of the newer version"
         )
-
-
-def _create(connection: Connection) -> None:
-    """A new database needs no history: today's tables, stamped with today's number. Loading Alembic would cost more."""
-    if connection.dialect.name == "postgresql":  # two servers may start on one empty database
-        connection.execute(text("SELECT pg_advisory_xact_lock(8321)"))
-    if _revision(connection) is not None:
-        return
-    create_tables(connection)
-    _note_compatible(connection)
-    connection.execute(
-        text("INSERT INTO workspace_facts VALUES ('checks.builtin', :word)"), {"word": BEGINS_WITH_CHECKS}
-    )
 
 
 def create_tables(connection: Connection) -> None:
@@ -95,26 +56,64 @@ def create_tables(connection: Connection) -> None:
     connection.execute(text("INSERT INTO alembic_version VALUES (:head)"), {"head": HEAD})
 
 
-def _note_compatible(connection: Connection, revision: str = HEAD) -> None:
-    """Leave word for programs of earlier versions, which may open this database during an upgrade."""
-    connection.execute(text("DELETE FROM workspace_facts WHERE name = :name"), {"name": COMPATIBLE})
-    fact = {"name": COMPATIBLE, "value": f"{revision} {compatible_since(revision)}"}
-    connection.execute(text("INSERT INTO workspace_facts (name, value) VALUES (:name, :value)"), fact)
+def add_missing(connection: Connection) -> None:
+    """Create the tables, columns and indexes of today's schema that the database does not have."""
+    held = inspect(connection)
+    tables = [table for table in metadata.sorted_tables if held.has_table(table.name)]
+    for table in tables:
+        names = {column["name"] for column in held.get_columns(table.name)}
+        for column in table.columns:
+            if column.name not in names:
+                _add_column(connection, column)
+    metadata.create_all(connection)
+    for table in tables:
+        for index in table.indexes:
+            index.create(connection, checkfirst=True)
 
 
-def _upgrade(connection: Connection) -> None:
-    """Take every revision in one transaction."""
-    _step(connection, HEAD)
+def _add_column(connection: Connection, column: Column[object]) -> None:
+    definition = str(CreateColumn(column).compile(dialect=connection.dialect))
+    for key in column.foreign_keys:
+        definition += f" REFERENCES {key.column.table.name} ({key.column.name})"
+        definition += f" ON DELETE {key.ondelete}" if key.ondelete else ""
+    connection.execute(text(f"ALTER TABLE {column.table.name} ADD COLUMN {definition}"))
 
 
-def _step(connection: Connection, revision: str) -> None:
+def _revision(connection: Connection) -> str | None:
+    """The schema's number; None for an empty database. The first databases carry none and are known by their tables."""
+    tables = inspect(connection)
+    if tables.has_table("alembic_version"):
+        return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+    return "0001" if tables.has_table("eval_dataset") or tables.has_table("traces") else None
+
+
+def _migrate(connection: Connection, url: str) -> None:
+    """Create or migrate the tables, unless another process has done it meanwhile."""
+    if connection.dialect.name == "postgresql":
+        # A process that migrates is waited for as long as that takes; everybody else's locks are not.
+        connection.execute(text("SET LOCAL lock_timeout = 0"))
+        connection.execute(text("SELECT pg_advisory_xact_lock(8321)"))
+        connection.execute(text(f"SET LOCAL lock_timeout = '{WRITE_LOCK_SECONDS}s'"))
+    current = _revision(connection)
+    if current is None:
+        # A new database needs no history. Loading Alembic would take longer than making the tables.
+        create_tables(connection)
+        fact = text("INSERT INTO workspace_facts VALUES ('checks.builtin', :word)")
+        connection.execute(fact, {"word": BEGINS_WITH_CHECKS})
+    elif current != HEAD:
+        if reason := explain_unknown(current):
+            raise Refused(f"database {shown(url)} {reason}")
+        _upgrade(connection, current)
+
+
+def _upgrade(connection: Connection, current: str) -> None:
     from alembic import command
     from alembic.config import Config
 
+    if current == BEFORE_BASELINE:
+        # Alembic does not know it: the baseline has no revision before it.
+        connection.execute(text("DELETE FROM alembic_version"))
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     config.attributes["connection"] = connection
-    if not inspect(connection).has_table("alembic_version"):
-        command.stamp(config, REVISIONS[0])
-    command.upgrade(config, revision)
-    _note_compatible(connection, revision)
+    command.upgrade(config, "head")

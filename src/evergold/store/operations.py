@@ -1,6 +1,5 @@
 """Figures for operators of a database: queues, size and growth of each table, slow queries."""
 
-from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -13,11 +12,9 @@ from evergold.model.operations import (
     LockedTable,
     OpenConnections,
     SlowQuery,
-    SpanPartition,
     TableSize,
     WorkUnderWay,
 )
-from evergold.store.partitions.ranges import span_ranges
 from evergold.store.schema import curation_queue, metadata, runs, traces, utc_now, work_leases
 from evergold.store.values import stamp
 
@@ -67,7 +64,6 @@ def status_of(connection: Connection, file: Path | None) -> DatabaseStatus:
         connections=None if file is not None else _connections(connection),
         locked=[] if file is not None else _locked(connection),
         work=_work(connection),
-        partitions=[] if file is not None else _partitions(connection),
     )
 
 
@@ -104,36 +100,19 @@ def _sqlite_sizes(connection: Connection) -> list[TableSize]:
 
 
 def _postgres_sizes(connection: Connection) -> list[TableSize]:
-    sizes = _relation_sizes(connection, [table.name for table in metadata.sorted_tables])
-    return [TableSize(name=name, bytes=size, rows=rows) for name, (size, rows) in sizes.items()]
-
-
-def _partitions(connection: Connection) -> list[SpanPartition]:
-    """The partitions of the spans, oldest first; none while they are one plain table."""
-    ranges = span_ranges(connection)
-    sizes = _relation_sizes(connection, [one.name for one in ranges])
-    return [
-        SpanPartition(name=one.name, day=one.day, bytes=sizes[one.name][0], rows=sizes[one.name][1]) for one in ranges
-    ]
-
-
-def _relation_sizes(connection: Connection, names: Sequence[str]) -> dict[str, tuple[int, int]]:
-    """Bytes with indexes, and rows by PostgreSQL's own estimate; a partitioned table has those of its partitions.
+    """Bytes with indexes, and rows by PostgreSQL's own estimate.
 
     The size of a table that a session keeps others out of is an estimate as well: whoever asks for it would have to wait.
     """
-    size = f"""CASE WHEN p.oid IN (SELECT relation FROM pg_locks l WHERE {KEPT_OUT})
-        THEN p.relpages * current_setting('block_size')::bigint ELSE pg_total_relation_size(p.oid) END"""
     # A table that was never analysed has no `reltuples`; then what sessions have counted as written stands for it.
-    # A partitioned table's is the sum of its partitions.
-    rows = "CASE WHEN p.reltuples > 0 THEN p.reltuples ELSE pg_stat_get_live_tuples(p.oid) END"
     query = text(
-        f"SELECT t.relname, sum({size})::bigint, sum({rows}) FILTER (WHERE p.relkind = 'r') "
-        "FROM pg_class t CROSS JOIN LATERAL (SELECT t.oid UNION SELECT inhrelid FROM pg_inherits WHERE inhparent = t.oid) part "
-        "JOIN pg_class p ON p.oid = part.oid WHERE t.relkind IN ('r', 'p') AND t.relname = ANY(:names) "
-        "AND t.relnamespace = current_schema()::regnamespace GROUP BY t.relname"
+        f"SELECT relname AS name, CASE WHEN oid IN (SELECT relation FROM pg_locks l WHERE {KEPT_OUT}) "
+        "THEN relpages * current_setting('block_size')::bigint ELSE pg_total_relation_size(oid) END AS bytes, "
+        "CASE WHEN reltuples > 0 THEN reltuples ELSE pg_stat_get_live_tuples(oid) END::bigint AS rows "
+        "FROM pg_class WHERE relkind = 'r' AND relname = ANY(:names) AND relnamespace = current_schema()::regnamespace"
     )
-    return {name: (size, int(count or 0)) for name, size, count in connection.execute(query, {"names": list(names)})}
+    names = [table.name for table in metadata.sorted_tables]
+    return [TableSize.model_validate(dict(row)) for row in connection.execute(query, {"names": names}).mappings()]
 
 
 def _locked(connection: Connection) -> list[LockedTable]:
@@ -142,7 +121,7 @@ def _locked(connection: Connection) -> list[LockedTable]:
         "SELECT c.relname AS name, l.pid AS session, a.application_name AS program, "
         "extract(epoch FROM clock_timestamp() - a.xact_start)::float AS seconds "
         "FROM pg_locks l JOIN pg_class c ON c.oid = l.relation JOIN pg_stat_activity a ON a.pid = l.pid "
-        f"WHERE {KEPT_OUT} AND c.relkind IN ('r', 'p') AND c.relnamespace = current_schema()::regnamespace ORDER BY 4 DESC, 1"
+        f"WHERE {KEPT_OUT} AND c.relkind = 'r' AND c.relnamespace = current_schema()::regnamespace ORDER BY 4 DESC, 1"
     )
     return [LockedTable.model_validate(dict(row)) for row in connection.execute(query).mappings()]
 

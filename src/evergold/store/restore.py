@@ -18,7 +18,6 @@ from evergold.store.db import Database
 from evergold.store.engines import SESSIONS, session_name, sqlite_file
 from evergold.store.failures import explained, shown
 from evergold.store.migrate import bring_up_to_date, require_own_schema
-from evergold.store.partitions.ranges import begin_anew
 from evergold.store.schema import builds, metadata
 
 UPKEEP = (
@@ -170,7 +169,6 @@ def _replace_rows(connection: Connection, copy: Path, share: Share) -> None:
     names = ", ".join(f'"{table.name}"' for table in metadata.sorted_tables)
     # All tables in one statement: otherwise foreign keys between them would forbid it.
     connection.execute(text(f"TRUNCATE {names}"))
-    begin_anew(connection)
     with read_copy(copy) as source:
         copy_rows(source, connection, share)
     _continue_numbers(connection)

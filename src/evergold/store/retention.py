@@ -24,6 +24,8 @@ from evergold.store.queues import enqueue
 from evergold.store.rows import delete_among, rows_among
 from evergold.store.values import batches, dumps, loads
 
+PruneKey = tuple[str, int]  # when a trace began, and its number
+
 BATCH = 5000
 UNCITED = "NOT EXISTS (SELECT 1 FROM eval_dataset d WHERE d.trace_id = t.id)"
 NEVER_CAME = "FROM pending_records WHERE received_at < :before"
@@ -38,12 +40,11 @@ EMPTIED |= {"expected_tools": None, "tests": None, "approved": None, "revised": 
 @dataclass
 class Pruned:
     """What retention removed, and what it kept because the dataset cites it. `waiting` are scores and corrections that
-    waited for a trace as long as that, and it never came. `partitions` are those of spans that went as a whole."""
+    waited for a trace as long as that, and it never came."""
 
     deleted: int = 0
     kept: int = 0
     waiting: int = 0
-    partitions: int = 0
 
 
 @dataclass
@@ -80,18 +81,27 @@ def prune_waiting(connection: Connection, before: str) -> int:
     return connection.execute(text(f"DELETE {NEVER_CAME}"), {"before": before}).rowcount
 
 
-def prune_batch(connection: Connection, before: str, size: int = BATCH) -> int:
+def prune_batch(
+    connection: Connection, before: str, size: int = BATCH, after: PruneKey = ("", 0)
+) -> tuple[int, PruneKey | None]:
     """Delete one batch of old traces that nothing cites, with their spans, scores and corrections.
 
-    Cases of their sessions may be read from them as earlier turns, and are written down first.
+    Returns how many, and the last trace it looked at, after which the next batch begins; None at the end. Cases of their
+    sessions may be read from them as earlier turns, and are written down first.
     """
-    chosen = f"SELECT t.id FROM traces t WHERE t.started_at < :before AND {UNCITED} ORDER BY t.started_at LIMIT :size"
-    old = list(connection.execute(text(chosen), {"before": before, "size": size}).scalars())
-    lock_traces(connection, old)
+    chosen = (
+        "SELECT t.id, t.started_at, t.seq FROM traces t WHERE t.started_at < :before AND (t.started_at, t.seq) > (:at, :seq) "
+        f"AND {UNCITED} ORDER BY t.started_at, t.seq LIMIT :size"
+    )
+    rows = connection.execute(text(chosen), {"before": before, "at": after[0], "seq": after[1], "size": size}).all()
+    if not rows:
+        return 0, None
+    lock_traces(connection, [row.id for row in rows])
     # Looked at again: another server may have cited one of them before it was locked.
-    free = [row[0] for row in rows_among(connection, f"SELECT t.id FROM traces t WHERE {UNCITED} AND t.id", old)]
+    uncited = f"SELECT t.id FROM traces t WHERE {UNCITED} AND t.id"
+    free = [row[0] for row in rows_among(connection, uncited, [row.id for row in rows])]
     let_go(connection, free)
-    return delete_among(connection, "traces", "id", free)
+    return delete_among(connection, "traces", "id", free), (rows[-1].started_at, rows[-1].seq)
 
 
 def lock_traces(connection: Connection, trace_ids: Iterable[str]) -> None:

@@ -99,13 +99,9 @@ class Workspace:
 
         When it ends, what still waits for the database gets a few seconds; the queues of both are tables and stay.
         """
-        from evergold.workspace.upkeep import Upkeep
-
         self.store.db.answer_soon()
-        upkeep = Upkeep(self.store)
         with self.bench.serving():
             self.alerts.start()
-            upkeep.start()
             self.curate_in_background()
             try:
                 yield
@@ -113,7 +109,6 @@ class Workspace:
                 # Builds first: they hold the database longest and check between two cases whether the server ends.
                 self.served_builds.stop()
                 self.alerts.stop()
-                upkeep.stop()
                 self.store.db.close_within(CLOSING_SECONDS)
 
     def close(self) -> None:

@@ -25,7 +25,8 @@ from evergold.settings import Settings
 from evergold.storage import RemotePath
 from evergold.store import Store
 from evergold.store.backup import builds_of, copy_database, rows_of
-from evergold.store.migrations import HEAD, REVISIONS
+from evergold.store.migrate import explain_unknown
+from evergold.store.migrations import HEAD
 from evergold.store.restore import move_builds, replace_database, require_free
 from evergold.workspace.backup_files import build_folders, collect, remove_unused, restore_builds, restore_rest
 
@@ -176,11 +177,8 @@ def _restoring(home: Path) -> Iterator[None]:
 
 
 def _require_known(file: Path, listed: ArchiveList) -> None:
-    schema = listed.contents.get("schema")
-    if schema not in REVISIONS:
-        raise BadInput(
-            f"{str(file)!r} has schema {schema}, newer than this program knows ({HEAD}); upgrade evergold, then restore"
-        )
+    if reason := explain_unknown(str(listed.contents.get("schema"))):
+        raise BadInput(f"{str(file)!r} {reason}")
 
 
 def _size(listed: ArchiveList) -> int:

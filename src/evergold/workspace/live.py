@@ -26,12 +26,12 @@ from evergold.store.authority import withdraw_score
 from evergold.store.case_content import drop_uncited, fill_contents, has_uncited
 from evergold.store.curation import Changes, queue_counts, set_aside
 from evergold.store.live_stats import DatasetStats, dataset_stats
-from evergold.store.partitions.dropping import drop_old
 from evergold.store.portions import Portion
 from evergold.store.retention import (
     BATCH,
     Erased,
     Pruned,
+    PruneKey,
     copies_of,
     count_erasable,
     count_prunable,
@@ -184,12 +184,12 @@ class Live:
             pruned = count_prunable(connection, before)
         if not dry_run:
             pruned.deleted = 0
-            pruned.partitions = drop_old(self._store.db, before)
             # In batches: one delete of a million rows would block intake for minutes.
             portion = Portion(BATCH)
-            while deleted := self._store.db.write_again(
-                portion.timed(partial(prune_batch, before=before, size=portion.size))
-            ):
+            last: PruneKey | None = ("", 0)
+            while last is not None:
+                batch = partial(prune_batch, before=before, size=portion.size, after=last)
+                deleted, last = self._store.db.write_again(portion.timed(batch))
                 pruned.deleted += deleted
             pruned.waiting = self._store.db.write_again(partial(prune_waiting, before=before))
             with self._store.db.read() as connection:

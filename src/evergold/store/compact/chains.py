@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 from itertools import chain
 from typing import Any
 
-from sqlalchemy import Connection, TextClause, bindparam, or_, select, update
+from sqlalchemy import Connection, bindparam, select, update
 
 from evergold.store.compact.differences import Carried, carried_by, restored
 from evergold.store.compact.folding import fold
@@ -107,13 +107,6 @@ def make_dependents_whole(connection: Connection, bases: Collection[Key]) -> Non
         dependents = connection.execute(_ON_TRACES, {"seqs": batch}).all()
         rows = [_with_texts(row) for row in dependents]
         _make_whole(connection, [(seq, row) for seq, row in rows if (row.base_seq, row.base_id) in named])
-
-
-def make_staying_whole(connection: Connection, first: int, end: int, stays: TextClause) -> None:
-    """Let no span that stays build on traces numbered from `first` up to `end`, which go unless `stays` holds for them."""
-    outside = or_(spans.c.trace_seq < first, spans.c.trace_seq >= end, stays)
-    dependents = connection.execute(_WITH_BASE.where(spans.c.base_seq >= first, spans.c.base_seq < end, outside)).all()
-    _make_whole(connection, [_with_texts(row) for row in dependents])
 
 
 def _make_whole(connection: Connection, rows: Sequence[tuple[int, SpanRow]]) -> None:

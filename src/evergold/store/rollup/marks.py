@@ -98,21 +98,9 @@ def keep_traffic(scores: Table) -> None:
 
     @event.listens_for(scores, "after_create")
     def create(_table: Any, connection: Connection, **_: Any) -> None:
-        create_traffic(connection)
-
-
-def create_traffic(connection: Connection) -> None:
-    derived.create_all(connection)
-    for statement in SQLITE if connection.dialect.name == "sqlite" else POSTGRES:
-        connection.exec_driver_sql(statement)
-
-
-def mark_everything(connection: Connection) -> None:
-    """Mark every hour that holds a trace, as new."""
-    connection.exec_driver_sql(_mark("SELECT DISTINCT substr(started_at, 1, 13) AS hour FROM traces"))
-    if connection.dialect.name == "sqlite":
-        last = "(SELECT coalesce(max(seq), 0) FROM traces)"
-        connection.exec_driver_sql(f"UPDATE traffic_upto SET traces = {last}, scores = {_LAST_SCORE}")
+        derived.create_all(connection)
+        for statement in SQLITE if connection.dialect.name == "sqlite" else POSTGRES:
+            connection.exec_driver_sql(statement)
 
 
 def anything_new(connection: Connection) -> bool:

@@ -15,7 +15,6 @@ from sqlalchemy import (
 )
 
 from evergold.store.list_index import keep_list_index
-from evergold.store.partitions.ranges import keep_partitions
 from evergold.store.rollup.marks import keep_traffic
 from evergold.store.schema.columns import (
     auto_id,
@@ -35,7 +34,6 @@ FAILING_BELOW = 0.3
 FAILING = f"value < {FAILING_BELOW}"  # a check that failed; lists of traces are asked for such scores most
 GIVEN = "source <> 'system'"  # scores that people and judges gave
 HAS_BASE = "base_seq IS NOT NULL"
-FIGURE_INDEXES = {"traces_by_took": "duration_ms", "traces_by_tokens": "tokens", "traces_by_cost": "cost"}
 
 traces = Table(
     "traces",
@@ -69,7 +67,9 @@ traces = Table(
     Index("traces_by_status", "status", "started_at"),
     Index("traces_by_model", "model", "started_at"),
     Index("traces_by_name", "name", "started_at"),
-    *(by_figure(name, column) for name, column in FIGURE_INDEXES.items()),
+    by_figure("traces_by_took", "duration_ms"),
+    by_figure("traces_by_tokens", "tokens"),
+    by_figure("traces_by_cost", "cost"),
     sqlite_autoincrement=True,
 )
 keep_word_index(traces)
@@ -102,9 +102,7 @@ spans = Table(
     "is under `around`. A text is stored once: "
     "where `shared` has 1 the input is that of the trace's row, where it has 2 the output. A span that repeats an earlier one "
     "names it as its base (`base_seq`, `base_id`); its `raw` is then the difference from that one.",
-    postgresql_partition_by="RANGE (trace_seq)",
 )
-keep_partitions(spans)
 
 trace_scores = Table(
     "trace_scores",

@@ -93,26 +93,14 @@ def keep_gram_index(traces: Table) -> None:
 
     @event.listens_for(traces, "after_create")
     def create(_table: Any, connection: Connection, **_: Any) -> None:
-        create_gram_index(connection)
+        for statement in SQLITE_INDEX if connection.dialect.name == "sqlite" else POSTGRES_INDEX:
+            connection.exec_driver_sql(statement)
 
     @event.listens_for(traces, "before_drop")
     def drop(_table: Any, connection: Connection, **_: Any) -> None:
         if connection.dialect.name == "sqlite":
             connection.exec_driver_sql("DROP TABLE IF EXISTS trace_grams")
             connection.exec_driver_sql("DROP TABLE IF EXISTS trace_grams_at")
-
-
-def create_gram_index(connection: Connection) -> None:
-    for statement in SQLITE_INDEX if connection.dialect.name == "sqlite" else POSTGRES_INDEX:
-        connection.exec_driver_sql(statement)
-
-
-def has_gram_index(connection: Connection) -> bool:
-    known = {
-        "sqlite": "SELECT 1 FROM sqlite_master WHERE name = 'trace_grams'",
-        "postgresql": "SELECT 1 FROM pg_indexes WHERE indexname = 'trace_grams'",
-    }
-    return connection.exec_driver_sql(known[connection.dialect.name]).first() is not None
 
 
 def pairs_of(run: str) -> list[str]:

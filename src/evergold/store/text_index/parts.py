@@ -55,19 +55,15 @@ def keep_part_index(cases: Table) -> None:
 
     @event.listens_for(cases, "after_create")
     def create(_table: Any, connection: Connection, **_: Any) -> None:
-        create_part_index(connection)
+        if connection.dialect.name == "sqlite":
+            for statement in SQLITE:
+                connection.exec_driver_sql(statement)
 
     @event.listens_for(cases, "before_drop")
     def drop(_table: Any, connection: Connection, **_: Any) -> None:
         if connection.dialect.name == "sqlite":
             connection.exec_driver_sql("DROP TABLE IF EXISTS case_parts")
             connection.exec_driver_sql("DROP TABLE IF EXISTS case_parts_upto")
-
-
-def create_part_index(connection: Connection) -> None:
-    if connection.dialect.name == "sqlite":
-        for statement in SQLITE:
-            connection.exec_driver_sql(statement)
 
 
 def may_hold(search: str, dialect: str) -> TextClause | None:

@@ -1,0 +1,303 @@
+"""Databases of other schemas: those of 0018 are brought over with every row, older and newer ones are refused.
+
+`schema_0018/` holds a workspace as the program of commit 84eb32e left it: a backup of one on SQLite, and a dump of one on
+PostgreSQL, whose spans lie in four partitions.
+"""
+
+import gzip
+import re
+import zipfile
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from sqlalchemy import Connection, create_engine, inspect, text
+
+from evergold.errors import Refused, Unavailable
+from evergold.settings import Settings
+from evergold.store import Store, migrate
+from evergold.store.db import Database
+from evergold.store.migrations import BEFORE_BASELINE, HEAD, REVISIONS
+from evergold.store.schema import metadata
+from evergold.workspace import Workspace
+from tests.cli.running import evergold
+from tests.ingest.test_repeated_turns import carried, read, send, sent
+
+EARLIER = Path(__file__).parent / "schema_0018"
+TURNS = {"sqlite": range(8), "postgresql": range(8, 14)}  # of the conversation that both hold
+RENAMED = {"whole": "whole AS own_content"}
+Rows = dict[str, list[dict[str, Any]]]
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def earlier(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
+    """Settings of a workspace of schema 0018."""
+    home = tmp_path / "home"
+    if request.param == "sqlite":
+        home.mkdir()
+        with zipfile.ZipFile(EARLIER / "workspace.backup") as backup:
+            (home / "evergold.db").write_bytes(backup.read("database.db"))
+        return Settings(home=home)
+    url = str(request.getfixturevalue("postgres_url"))
+    with psycopg.connect(url) as connection:
+        connection.execute(gzip.decompress((EARLIER / "postgres.sql.gz").read_bytes()))
+    return Settings(home=home, database_url=url)
+
+
+@pytest.fixture
+def fresh(request: pytest.FixtureRequest, earlier: Settings, tmp_path: Path) -> Settings:
+    """Settings of a new workspace on the same engine."""
+    url = request.getfixturevalue("migrated_url") if earlier.database_url else ""
+    settings = Settings(home=tmp_path / "fresh", database_url=url)
+    Store.open(settings).close()
+    return settings
+
+
+@contextmanager
+def reading(settings: Settings) -> Iterator[Connection]:
+    """A connection that migrates nothing."""
+    engine = create_engine(settings.database.replace("postgresql://", "postgresql+psycopg://"))
+    with engine.connect() as connection:
+        yield connection
+    engine.dispose()
+
+
+def rows_of(settings: Settings, columns: Callable[[Connection, str], list[str]]) -> Rows:
+    """The rows of every table of 0018 in no order, without the schema's number and the note of which programs it suits."""
+    with reading(settings) as connection:
+        tables = {}
+        for name in TABLES & set(inspect(connection).get_table_names()):
+            query = f"SELECT {', '.join(columns(connection, name))} FROM {name}"
+            found = [dict(row) for row in connection.execute(text(query)).mappings()]
+            tables[name] = sorted((row for row in found if row.get("name") != "schema.compatible"), key=repr)
+        return tables
+
+
+TABLES = {*metadata.tables, "traffic_figures", "traffic_scores", "traffic_dirty"}
+
+
+def columns_of(connection: Connection, table: str) -> list[str]:
+    return [RENAMED.get(column["name"], column["name"]) for column in inspect(connection).get_columns(table)]
+
+
+def rows_now(settings: Settings, before: Rows) -> Rows:
+    """The same columns of the same tables."""
+    now = rows_of(settings, lambda connection, name: list(before[name][0]) if before.get(name) else ["1"])
+    return {name: now[name] for name in before}
+
+
+def shape_of(settings: Settings) -> dict[str, Any]:
+    """All that a database has besides rows: columns, keys, constraints, indexes, triggers."""
+    with reading(settings) as connection:
+        if connection.dialect.name == "sqlite":
+            return {
+                "columns": sorted(
+                    (name, *map(str, column))
+                    for name in inspect(connection).get_table_names()
+                    for column in connection.execute(
+                        text(f"SELECT name, type, \"notnull\", dflt_value, pk FROM pragma_table_info('{name}')")
+                    )
+                ),
+                "keys": sorted(
+                    (name, *map(str, key))
+                    for name in metadata.tables
+                    for key in connection.execute(
+                        text(f'SELECT "from", "table", "to", on_delete FROM pragma_foreign_key_list(\'{name}\')')
+                    )
+                ),
+                "rest": sorted(
+                    re.sub(r"\s+", " ", statement)
+                    for (statement,) in connection.execute(
+                        text("SELECT sql FROM sqlite_master WHERE type <> 'table' AND sql IS NOT NULL")
+                    )
+                ),
+            }
+        asked = {
+            "columns": "SELECT table_name, column_name, data_type, is_nullable, column_default FROM information_schema.columns "
+            "WHERE table_schema = 'public'",
+            "constraints": "SELECT conrelid::regclass::text, conname, pg_get_constraintdef(oid) FROM pg_constraint "
+            "WHERE connamespace = 'public'::regnamespace AND contype <> 'n'",
+            "indexes": "SELECT tablename, indexname, indexdef FROM pg_indexes WHERE schemaname = 'public'",
+            "triggers": "SELECT tgrelid::regclass::text, pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal",
+            "kinds": "SELECT relname, relkind::text FROM pg_class WHERE relnamespace = 'public'::regnamespace",
+        }
+        return {name: set(map(str, connection.execute(text(query)).all())) for name, query in asked.items()}
+
+
+def test_a_workspace_of_the_schema_before_the_baseline_is_brought_over_in_place(
+    earlier: Settings, fresh: Settings
+) -> None:
+    before = rows_of(earlier, columns_of)
+    assert len(before["spans"]) > 200 and sum(map(bool, before.values())) > 30
+    with Workspace.open(earlier) as workspace:
+        assert rows_now(earlier, before) == before
+        # Spans that name others as their base still come back as they were sent, and the next one builds on them.
+        turns = TURNS[workspace.store.db.dialect]
+        for turn in turns:
+            assert read(workspace, turn) == carried(sent(turn))
+        assert send(workspace, sent(turns[-1]), sent(turns[-1] + 1)).duplicates == 1
+        assert read(workspace, turns[-1] + 1) == carried(sent(turns[-1] + 1))
+    for kind, parts in shape_of(fresh).items():
+        assert shape_of(earlier)[kind] == parts
+    with reading(earlier) as connection:
+        assert connection.execute(text("SELECT version_num FROM alembic_version")).scalar_one() == HEAD
+
+
+def test_what_was_brought_over_is_curated_exported_and_measured(earlier: Settings, tmp_path: Path) -> None:
+    database = {"EVERGOLD_DATABASE_URL": earlier.database_url} if earlier.database_url else {}
+    place = ("--home", str(earlier.home))
+    waiting = len(rows_of(earlier, columns_of)["curation_queue"])
+    assert evergold(*place, "curate", "--json", cwd=tmp_path, **database).json["examined"] == waiting > 1
+    exported = evergold(*place, "export", "live", "--out", "all.jsonl", "--json", cwd=tmp_path, **database)
+    assert exported.code == 0, exported.err
+    assert exported.json["cases"] == len((tmp_path / "all.jsonl").read_text().splitlines()) > 50
+    ran = evergold(
+        *(*place, "run", "live", "--model", "recorded", "--metric", "exact_match", "--json"), cwd=tmp_path, **database
+    )
+    assert ran.code == 0 and ran.json["run"]["status"] == "completed", ran.err
+    shown = evergold(*place, "db", "status", cwd=tmp_path, **database)
+    assert shown.code == 0 and "traces from 2026-01-0" in shown.out
+
+
+def test_a_backup_of_the_schema_before_the_baseline_is_restored(settings_of_nothing: Settings, tmp_path: Path) -> None:
+    folder = tmp_path / "unpacked"
+    with zipfile.ZipFile(EARLIER / "workspace.backup") as backup:
+        backup.extract("database.db", folder)
+    before = rows_of(Settings(home=folder, database_url=f"sqlite:///{folder / 'database.db'}"), columns_of)
+    Workspace(settings_of_nothing).backups.restore(EARLIER / "workspace.backup")
+    after = rows_now(settings_of_nothing, before)
+    for build in after["builds"]:
+        assert Path(build["location"]).is_relative_to(settings_of_nothing.home)
+    for rows in (before["builds"], after["builds"]):
+        for build in rows:
+            del build["location"]
+    # These are counted again from the traces.
+    for derived in ("traffic_figures", "traffic_scores", "traffic_dirty"):
+        del before[derived], after[derived]
+    assert after == before
+    with Workspace.open(settings_of_nothing) as workspace:
+        for turn in TURNS["sqlite"]:
+            assert read(workspace, turn) == carried(sent(turn))
+
+
+def change(settings: Settings, *statements: str) -> None:
+    db = Database(settings.database)
+    for statement in statements:
+        db.write(lambda connection, statement=statement: connection.execute(text(statement)).close())  # type: ignore[misc]
+    db.close()
+
+
+def test_tables_columns_and_indexes_that_are_missing_are_added(settings: Settings) -> None:
+    Store.open(settings).close()
+    change(settings, "INSERT INTO traces (id) VALUES ('t')", "INSERT INTO spans (trace_seq, id) VALUES (1, 's')")
+    change(settings, "INSERT INTO eval_dataset (entry_type, input_text) VALUES ('golden', 'q')")
+    whole = shape_of(settings)
+    change(
+        settings,
+        *("DROP TABLE dataset_sizes", "DROP INDEX spans_by_base", "DROP INDEX runs_by_time"),
+        *("ALTER TABLE spans DROP COLUMN base_id", "ALTER TABLE eval_dataset DROP COLUMN undone"),
+        f"UPDATE alembic_version SET version_num = '{BEFORE_BASELINE}'",
+    )
+    assert shape_of(settings) != whole
+    Store.open(settings).close()
+    assert shape_of(settings) == whole
+    with reading(settings) as connection:
+        assert connection.execute(text("SELECT undone FROM eval_dataset")).all() == [("",)]
+
+
+def test_a_column_that_names_a_row_of_another_table_is_added_with_its_key(settings: Settings) -> None:
+    Store.open(settings).close()
+    whole = shape_of(settings)
+    change(settings, "DROP TABLE alert_deliveries", "CREATE TABLE alert_deliveries (id INTEGER PRIMARY KEY)")
+    change(settings, f"UPDATE alembic_version SET version_num = '{BEFORE_BASELINE}'")
+    Store.open(settings).close()
+    keys = "constraints" if settings.database_url else "keys"
+    added = [key for key in shape_of(settings)[keys] if "alert_id" in str(key)]
+    assert added == [key for key in whole[keys] if "alert_id" in str(key)] and added
+
+
+def test_a_constraint_that_was_left_on_spans_is_removed(postgres_url: str, tmp_path: Path) -> None:
+    settings = Settings(home=tmp_path, database_url=postgres_url)
+    Store.open(settings).close()
+    whole = shape_of(settings)
+    change(
+        settings,
+        "ALTER TABLE spans ADD CONSTRAINT spans_bound CHECK (trace_seq < 10) NOT VALID",
+        f"UPDATE alembic_version SET version_num = '{BEFORE_BASELINE}'",
+    )
+    Store.open(settings).close()
+    assert shape_of(settings) == whole
+
+
+@pytest.mark.parametrize("schema", ["0001", "0013"])
+def test_an_older_database_is_refused_with_the_way_to_bring_it_over(settings_of_nothing: Settings, schema: str) -> None:
+    settings_of_nothing.home.mkdir()
+    change(settings_of_nothing, "CREATE TABLE traces (id TEXT PRIMARY KEY)")  # the first ones carry no number
+    if schema != "0001":
+        change(settings_of_nothing, "CREATE TABLE alembic_version (version_num TEXT)")
+        change(settings_of_nothing, f"INSERT INTO alembic_version VALUES ('{schema}')")
+    before = shape_of(settings_of_nothing)
+    with pytest.raises(
+        Refused, match=rf"has schema {schema}, older than .* \(0018\); open or restore .* 84eb32e"
+    ) as no:
+        Store.open(settings_of_nothing)
+    assert "\n" not in no.value.message
+    assert shape_of(settings_of_nothing) == before
+
+
+def test_a_newer_database_is_refused_with_both_revisions(settings: Settings) -> None:
+    Store.open(settings).close()
+    change(settings, "UPDATE alembic_version SET version_num = '9999'")
+    with pytest.raises(Refused, match=rf"has schema 9999, newer than this program knows \({HEAD}\); upgrade evergold$"):
+        Store.open(settings)
+
+
+def test_a_newer_version_that_came_meanwhile_is_not_backed_up_in_part(migrated_url: str, tmp_path: Path) -> None:
+    settings = Settings(home=tmp_path, database_url=migrated_url)
+    with Workspace.open(settings) as workspace:
+        change(settings, "UPDATE alembic_version SET version_num = '9999'")
+        with pytest.raises(Refused, match="parts of it would be left out"):
+            workspace.backups.write(tmp_path / "b.backup")
+
+
+def open_at_once(settings: Settings) -> None:
+    with ThreadPoolExecutor(3) as several:
+        for store in list(several.map(lambda _: Store.open(settings), range(3))):
+            store.close()
+
+
+def test_several_make_a_new_database_at_once(settings_of_nothing: Settings) -> None:
+    open_at_once(settings_of_nothing)
+    with reading(settings_of_nothing) as connection:
+        assert connection.execute(text("SELECT version_num FROM alembic_version")).scalars().all() == [HEAD]
+
+
+def test_several_migrate_a_database_at_once(earlier: Settings) -> None:
+    before = rows_of(earlier, columns_of)
+    open_at_once(earlier)
+    assert rows_now(earlier, before) == before
+
+
+def test_a_migration_that_cannot_have_its_tables_changes_nothing(
+    earlier: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not earlier.database_url:
+        pytest.skip("SQLite has one lock, which is waited for")
+    monkeypatch.setattr(migrate, "WRITE_LOCK_SECONDS", 0.05)
+    before, shape = rows_of(earlier, columns_of), shape_of(earlier)
+    with reading(earlier) as connection:
+        connection.execute(text("SELECT 1 FROM spans LIMIT 1"))
+        with pytest.raises(Unavailable, match="lock"):
+            Store.open(earlier)
+    assert shape_of(earlier) == shape and rows_of(earlier, columns_of) == before
+    Store.open(earlier).close()
+    assert rows_now(earlier, before) == before
+
+
+def test_revisions_are_numbered_without_a_gap() -> None:
+    first = int(BEFORE_BASELINE) + 1
+    assert [f"{number:04}" for number in range(first, first + len(REVISIONS))] == list(REVISIONS)
